@@ -14,13 +14,15 @@ import subprocess
 import sys
 import threading
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
 from tests.judge_server.protocol import Behaviour, probability
-from tests.judge_server.server import Call, Record, Server
+from tests.judge_server.server import Call, Record, Server, parse
+
+Connected = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 @contextmanager
@@ -36,13 +38,39 @@ def serve(
     if certificate is not None:
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         context.load_cert_chain(certificate)
+    with listening(server.connected, context) as port:
+        server.url = f"http{'s' if context else ''}://127.0.0.1:{port}/v1"
+        yield server
+
+
+@contextmanager
+def serve_raw(answer: Callable[[asyncio.StreamWriter], Awaitable[None]]) -> Iterator[str]:
+    """Answer each request by a function that writes whatever it likes and closes the connection; yield the address."""
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            _, _, headers = parse(await reader.readuntil(b"\r\n\r\n"))
+            await reader.readexactly(int(headers.get("content-length", 0)))
+            await answer(writer)
+        except (asyncio.IncompleteReadError, asyncio.CancelledError, ConnectionError):
+            return
+        finally:
+            writer.close()
+
+    with listening(connected) as port:
+        yield f"http://127.0.0.1:{port}/v1"
+
+
+@contextmanager
+def listening(connected: Connected, context: ssl.SSLContext | None = None) -> Iterator[int]:
+    """Serve connections in a thread; yield the port."""
+    ports: list[int] = []
     started, loop = threading.Event(), asyncio.new_event_loop()
     stop = asyncio.Event()
 
     async def listen() -> None:
-        listener = await asyncio.start_server(server.connected, "127.0.0.1", 0, limit=2**20, backlog=1024, ssl=context)
-        port = listener.sockets[0].getsockname()[1]
-        server.url = f"http{'s' if context else ''}://127.0.0.1:{port}/v1"
+        listener = await asyncio.start_server(connected, "127.0.0.1", 0, limit=2**20, backlog=1024, ssl=context)
+        ports.append(listener.sockets[0].getsockname()[1])
         started.set()
         await stop.wait()
         listener.close()
@@ -55,7 +83,7 @@ def serve(
     thread.start()
     started.wait(10)
     try:
-        yield server
+        yield ports[0]
     finally:
         loop.call_soon_threadsafe(stop.set)
         thread.join(10)

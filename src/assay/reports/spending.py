@@ -60,6 +60,9 @@ def _spending_phrases(cost: Cost) -> Iterator[str]:
     elif price or cost.price_per_1000:
         spent = f"spent {money(price)}" if price else "nothing spent"
         yield spent + _price_per_1000_text(cost)
+        unknown, most = _count_of(cost.details, "unknown"), _number_of(cost.details, "price_unknown")
+        if unknown and most:
+            yield f"of it {money(most)} for {_count_phrase(unknown, 'try', 'tries')} of unknown cost, the most possible"
     else:
         yield "free"
 
@@ -86,6 +89,9 @@ def _failure_phrases(details: dict[str, Any]) -> Iterator[str]:
         failures[-1] += f", such as “{examples[0]}”"
     if failures:
         yield ", ".join(failures)
+    repeats = _count_of(details, "key_repeats")
+    if repeats:
+        yield f"the server repeated the key in {_count_phrase(repeats, 'answer', 'answers')}, where *** replaces it"
 
 
 def _count_phrase(count: int, singular: str, plural: str) -> str:
@@ -101,5 +107,10 @@ def _count_of(details: dict[str, Any], key: str) -> int:
 
 def _price_of(details: dict[str, Any]) -> float | None:
     """Return the money spent; None if the engine does not report a number of at least 0."""
-    value = details.get("price")
+    return _number_of(details, "price")
+
+
+def _number_of(details: dict[str, Any], key: str) -> float | None:
+    """Return a number of an engine; None if it is missing or not at least 0."""
+    value = details.get(key)
     return float(value) if isinstance(value, int | float) and value >= 0 else None

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import assay
+from assay.metrics.judge.prompts import Prompt
 from tests.cli.calling import call
 from tests.judge_server import serve
 from tests.judge_server.protocol import Behaviour, tokens_of
@@ -18,8 +19,10 @@ pytest.importorskip("openai", reason="openai is not installed")
 
 #: Prices of a million tokens: a call of about 84 tokens costs about a thousandth.
 PRICES = {"price_in": 10, "price_out": 30}
-#: The most that a call can cost: a tenth more tokens a byte than any had, those of the form of a chat, a reply of 16.
-MOST = ((84 * 1.1 * 1.05 + 32) * 10 + 16 * 30) / 1e6
+#: The most that a call can cost: a token for each byte of its prompts, those of the form of a chat, a reply of 16.
+PROMPT = Prompt.load("correctness")
+ASKED = PROMPT.messages("which city has number 59?", ["Lagos"], "it is Lagos says source 59", PROMPT.scale)
+MOST = ((sum(len(message.content) for message in ASKED) + 32) * 10 + 16 * 30) / 1e6
 
 
 def spent(record: Record) -> float:

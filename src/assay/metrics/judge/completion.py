@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from assay.metrics.judge.replies import Reply
 from assay.metrics.work import Flag
 from assay.visible import brief_text
 
+#: Highest number of tokens of a call that is believed, more than any model reads or writes.
+MOST_TOKENS = 100_000_000
 
-class UnusableReplyError(Exception):
-    """An answer is incomplete, too large, not a chat completion, or from another model; the call is retried.
+
+class FailedCallError(Exception):
+    """A call gave no usable reply, and another try may give one.
+
+    The answer is missing, incomplete, too large, not a chat completion, from another model, or reports an error.
 
     Attributes:
-        retries: the number of retries by the client before this answer that are not counted elsewhere.
+        status: the error status of the answer; 0 for any other failure.
+        is_free: whether the call cost nothing for certain, since it was not sent or the server reports an error.
+        wait: the seconds that the server asks to wait; 0.0 if it asks for none.
     """
 
-    retries: int = 0
+    def __init__(self, text: str, *, status: int = 0, is_free: bool = False, wait: float = 0.0) -> None:
+        super().__init__(text)
+        self.status, self.is_free, self.wait = status, is_free, wait
 
 
 class _Part(BaseModel):
@@ -62,9 +71,18 @@ class _Choice(_Part):
     logprobs: _Probabilities | None = None
 
 
+def _plausible_count(value: Any) -> int:
+    """Return a number of tokens as the server reports it; 0, which means that it is unknown, for anything absurd."""
+    # True is an instance of int
+    return value if type(value) is int and 0 <= value <= MOST_TOKENS else 0
+
+
+_Count = Annotated[int, BeforeValidator(_plausible_count)]
+
+
 class _Usage(_Part):
-    prompt_tokens: int = Field(default=0, ge=0)
-    completion_tokens: int = Field(default=0, ge=0)
+    prompt_tokens: _Count = 0
+    completion_tokens: _Count = 0
 
 
 class Completion(_Part):
@@ -79,7 +97,7 @@ class Completion(_Part):
 
     model: str = ""
     choices: list[_Choice] = Field(min_length=1)
-    usage: _Usage | None = None
+    usage: Annotated[_Usage | None, BeforeValidator(lambda usage: usage if isinstance(usage, dict) else None)] = None
     system_fingerprint: str | None = None
 
     def reply(self, seconds: float) -> Reply:
@@ -121,7 +139,7 @@ def read_completion(content: bytes, content_type: str) -> Completion:
         content_type: the content type in the header, for messages; empty if there is none.
 
     Raises:
-        UnusableReplyError: the body is not a chat completion.
+        FailedCallError: the body is not a chat completion.
     """
     try:
         return Completion.model_validate_json(content)
@@ -133,4 +151,4 @@ def read_completion(content: bytes, content_type: str) -> Completion:
             # the error is about the whole body
             beginning = brief_text(content[:80].decode("utf-8", "replace"))
             problem = f"no JSON ({content_type or 'of no type'}, begins {beginning!r})"
-        raise UnusableReplyError(f"its answer is not a chat completion: {problem}") from None
+        raise FailedCallError(f"its answer is not a chat completion: {problem}") from None

@@ -8,22 +8,22 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import re
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future, wait
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from assay.errors import AssayError, InputError
 from assay.metrics.base import Batch, Metric
-from assay.metrics.judge.client import REPLIES_ARE_KEPT, EndpointClient, RefusedRequestError
-from assay.metrics.judge.completion import Completion, UnusableReplyError, read_completion
+from assay.metrics.judge.calls import PaidCalls
+from assay.metrics.judge.client import EndpointClient, RefusedRequestError
 from assay.metrics.judge.replies import Reply, ReplyStore, Server, reply_store_path
-from assay.metrics.judge.request import FORM_TOKENS, Request, address_of, judge_requests
-from assay.metrics.judge.spending import BudgetError, Price, Purse, Tally, current_purse
+from assay.metrics.judge.request import Request, address_of, judge_requests
+from assay.metrics.judge.spending import Price, Purse, Tally, current_purse
 from assay.metrics.work import Flag, Scores
 from assay.progress import report_share
 from assay.visible import brief_text
@@ -31,14 +31,10 @@ from assay.visible import brief_text
 if TYPE_CHECKING:
     from assay.metrics.judge.judge import Judge
 
-log = logging.getLogger(__name__)
-
 #: Seconds between two progress reports.
 SECONDS_BETWEEN_REPORTS = 0.1
-#: Safety factor of a budget: the next prompt may have up to this many times the highest tokens per byte so far.
-SAFETY_FACTOR = 1.1
-#: Seconds before the retry of a call with an unusable reply; doubled with each retry, up to the longest.
-FIRST_PAUSE, LONGEST_PAUSE = 0.5, 8.0
+#: Seconds between two looks for a reply that another process has requested.
+SECONDS_BETWEEN_LOOKS = 0.1
 #: Replies with a model name not seen before after which the first request of a session fails. A router over ten models
 #: repeats a name within eight replies in 98 of 100 sessions; a server that makes up one name per reply never does.
 MOST_NEW_NAMES = 8
@@ -133,8 +129,9 @@ class EndpointSession:
         self._tally = Tally()
         #: The first error that concerns all calls: calls in flight finish, no others are started.
         self._failure: AssayError | None = None
-        self._in_flight = self._done = self._total = 0
+        self._done = self._total = 0
         self._client = EndpointClient(engine)
+        self._calls = PaidCalls(self._client, engine, self._purse, self._price, self._tally)
         self._store = ReplyStore(reply_store_path())
         self._loop = asyncio.new_event_loop()
         # a thread of its own, since a notebook already runs a loop; a daemon, so that an unclosed session does not keep
@@ -143,9 +140,6 @@ class EndpointSession:
         self._thread.start()
         self._server = self._store.server(engine.url, engine.model)
         self._is_confirmed = False
-        measured = 0.0 if self._server is None else self._server.tokens_per_byte
-        #: Upper bound of the tokens per byte of a prompt; before any reply 1, since no token is shorter than a byte.
-        self._most_tokens_per_byte = measured * SAFETY_FACTOR or 1.0
 
     def score(self, metrics: Sequence[Metric], batch: Batch, again: Collection[str] = ()) -> Scores:
         """Return the scores of n pairs under m judges, which are asked one after the other; *again* is not used.
@@ -191,30 +185,46 @@ class EndpointSession:
     def _replies_of_batch(self, judge: Judge, batch: Batch) -> list[Reply]:
         """Return the reply to each request of a judge on a batch: pair by pair, order by order, sample by sample.
 
-        Replies that are not stored are requested, and stored as they arrive. The first requests of the session are sent
-        one at a time, until one has confirmed what the server supports.
+        Replies that are not stored are requested, and stored as they arrive. A request is claimed in the store first,
+        so that no other process makes it meanwhile; the reply to one that another process has claimed is waited for.
+        The first requests of the session are sent one at a time, until one has confirmed what the server supports.
         """
         requests = list(judge_requests(judge, batch, self._server))
         replies = self._stored_replies(requests)
-        self._done, self._total = sum(reply is not None for reply in replies), len(replies)
         probed: set[int] = set()
         while not self._is_confirmed and None in replies:
-            index = replies.index(None)
-            served = None if self._server is None else self._server.served
-            replies[index] = self._run_in_loop(self._probe, requests[index])
-            probed.add(index)
-            if self._server is not None and self._server.served != served:
-                # the served model is part of a request's digest: stored replies of another model do not count
-                requests = list(judge_requests(judge, batch, self._server))
-                probe_reply = replies[index]
-                replies = self._stored_replies(requests)
-                replies[index] = probe_reply
-            if self._is_confirmed:
-                self._store_reply(requests[index], replies[index])
-        missing = [index for index, reply in enumerate(replies) if reply is None]
-        self._tally.kept += len(replies) - len(missing) - len(probed)
-        if missing:
-            self._run_in_loop(self._ask_all, requests, replies, iter(missing), len(missing))
+            index = self._claim_any(requests, replies)
+            if index is not None:
+                served = None if self._server is None else self._server.served
+                try:
+                    reply = self._run_in_loop(self._probe, requests[index])
+                    probed.add(index)
+                    if self._server is not None and self._server.served != served:
+                        # the served model is part of a request's digest: replies of another model do not count
+                        claimed, requests = requests[index], list(judge_requests(judge, batch, self._server))
+                        replies = self._stored_replies(requests)
+                        self._keep(requests[index], reply)
+                        self._store.release(claimed.digest)
+                    else:
+                        self._keep(requests[index], reply)
+                    replies[index] = reply
+                except BaseException:
+                    self._store.release(requests[index].digest)
+                    raise
+                continue
+            # another process has requested all that are missing; it may have learned by now what the server supports
+            time.sleep(SECONDS_BETWEEN_LOOKS)
+            report_share(self._done / max(1, self._total))
+            known = self._store.server(self._engine.url, self._engine.model)
+            if known is not None and (self._server is None or known.served != self._server.served):
+                self._server = known
+                requests = list(judge_requests(judge, batch, known))
+            found = self._stored_replies(requests)
+            replies = [old or new for old, new in zip(replies, found, strict=True)]
+        self._done, self._total = sum(reply is not None for reply in replies), len(replies)
+        self._tally.kept += self._done - len(probed)
+        if None in replies:
+            self._run_in_loop(self._ask_all, requests, replies)
         return cast("list[Reply]", replies)
 
     def _stored_replies(self, requests: Sequence[Request]) -> list[Reply | None]:
@@ -223,11 +233,22 @@ class EndpointSession:
             return [None] * len(requests)
         return [self._store.get(request.digest) for request in requests]
 
-    def _store_reply(self, request: Request, reply: Reply | None) -> None:
-        """Store a reply; one to a refused or too long request is not stored, so that a later run asks again."""
-        # the reply of a refused request has no seconds
-        if reply is not None and reply.flag != Flag.TOO_LONG and reply.seconds:
+    def _claim_any(self, requests: Sequence[Request], replies: list[Reply | None]) -> int | None:
+        """Claim the first request without a reply that no other process has claimed, and return its index; or None."""
+        for index, reply in enumerate(replies):
+            if reply is None and (self._purse.fresh or self._store.claim(requests[index].digest)):
+                return index
+        return None
+
+    def _keep(self, request: Request, reply: Reply) -> None:
+        """Store a reply, or give the claim of its request up if it is not to be stored.
+
+        A reply to a refused or too long request, which has no seconds, is not stored, so that a later run asks again.
+        """
+        if reply.flag != Flag.TOO_LONG and reply.seconds:
             self._store.put(request.digest, reply)
+        else:
+            self._store.release(request.digest)
 
     def _run_in_loop(self, work: Callable[..., Any], *arguments: Any) -> Any:
         """Run a coroutine function in the event loop of the session, report progress meanwhile, and return its result.
@@ -267,7 +288,7 @@ class EndpointSession:
         unexpected_names: list[str] = []
         while True:
             try:
-                completion, reply = await self._ask(request, assumed, None)
+                completion, reply = await self._calls.ask(request, assumed, None)
             except RefusedRequestError as error:
                 if error.flag:
                     # this text was refused, which says nothing about the server
@@ -296,7 +317,7 @@ class EndpointSession:
                 # the server ignored logprobs without an error, so fall back to JSON
                 assumed = replace(assumed, gives="json")
                 continue
-            tokens_per_byte = reply.tokens_in / request.size
+            tokens_per_byte = reply.tokens_in / max(1, request.size)
             self._server = replace(
                 assumed, served=completion.model, fingerprint=reply.fingerprint, tokens_per_byte=tokens_per_byte
             )
@@ -304,141 +325,87 @@ class EndpointSession:
             self._is_confirmed = True
             return reply
 
-    async def _ask_all(
-        self, requests: Sequence[Request], replies: list[Reply | None], missing: Iterator[int], count: int
-    ) -> None:
+    async def _ask_all(self, requests: Sequence[Request], replies: list[Reply | None]) -> None:
         """Request the missing replies, several at a time, fill them in, and store them.
 
         Args:
-            requests: n requests.
+            requests: n requests; equal ones are made once.
             replies: n replies, None if missing; changed in place.
-            missing: the indices of the missing replies.
-            count: the number of these indices.
 
         Raises:
             BudgetError: the budget does not cover another call.
             AssayError: the server cannot be used, or sent no usable reply despite all retries.
         """
+        equal: dict[bytes, list[int]] = {}
+        for index, reply in enumerate(replies):
+            if reply is None:
+                equal.setdefault(requests[index].digest, []).append(index)
+        missing = deque(equal.values())
         async with asyncio.TaskGroup() as group:
-            for _ in range(min(self._engine.concurrency, count)):
+            for _ in range(min(self._engine.concurrency, len(missing))):
                 group.create_task(self._ask_missing(requests, replies, missing))
         if self._failure is not None:
             raise self._failure
 
     async def _ask_missing(
-        self, requests: Sequence[Request], replies: list[Reply | None], missing: Iterator[int]
+        self, requests: Sequence[Request], replies: list[Reply | None], missing: deque[list[int]]
     ) -> None:
         """Request one missing reply after the other until none is left, or an error concerns all calls.
 
-        Several of these run at a time and share the iterator *missing*, so that each index is handled by one of them. A
-        refused request gets a reply with a flag. An error that concerns all calls is recorded, not raised.
+        Several of these run at a time and share *missing*, the indices of equal requests: each takes the first. Those
+        of a request that another process has claimed go to the end. A refused request gets a reply with a flag. An
+        error that concerns all calls is recorded, not raised.
         """
         server = cast("Server", self._server)
-        for index in missing:
-            if self._failure is not None:
-                return
+        waiting = 0
+        while missing and self._failure is None:
+            if waiting >= len(missing):
+                # another process has claimed all that are left
+                await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
+                waiting = 0
+                continue
+            indices = missing.popleft()
+            request = requests[indices[0]]
             try:
-                _, replies[index] = await self._ask(requests[index], server, server.served)
-                self._store_reply(requests[index], replies[index])
-            except RefusedRequestError as error:
-                replies[index] = error.reply()
+                reply, waits = await self._claim_and_ask(request, server)
             except AssayError as error:
                 self._failure = self._failure or error
                 return
-            self._done += 1
+            if waits:
+                missing.append(indices)
+                waiting += 1
+                continue
+            for index in indices:
+                replies[index] = reply
+            self._done += len(indices)
 
-    async def _ask(self, request: Request, server: Server, served: str | None) -> tuple[Completion, Reply]:
-        """Send a request, and return the completion and the reply read from it; an unusable one is requested again.
+    async def _claim_and_ask(self, request: Request, server: Server) -> tuple[Reply | None, bool]:
+        """Return the reply to a request, and whether another process has claimed it, so that there is none yet.
 
-        The reply and all retries are counted in the tally, and the price of each attempt is settled with the purse.
-
-        Args:
-            request: the request to send.
-            server: what the server supports.
-            served: the model name that the completion must report; None for any.
+        The reply is requested and stored, unless another process has stored it meanwhile.
 
         Raises:
-            RefusedRequestError: the server refuses this request.
-            BudgetError: the budget does not cover it.
+            BudgetError: the budget does not cover the call.
             AssayError: the server cannot be used, or sent no usable reply despite all retries.
         """
-        body = request.body(self._engine.model, server)
-        for attempt in range(self._engine.retries + 1):
-            reserved = await self._reserve(request, body[server.limit])
-            price = 0.0
-            self._in_flight += 1
-            try:
-                started = time.perf_counter()
-                content, content_type, retries = await self._client.call(body)
-                self._tally.retries += retries
-                # from here on the call was paid for, even if its answer is unusable; the reserved sum is the most
-                price = reserved
-                completion = read_completion(content, content_type)
-                if served is not None and completion.model != served:
-                    raise UnusableReplyError(f"{completion.model!r} answered, and not {served!r}")
-                reply = completion.reply(max(time.perf_counter() - started, 0.001))
-                price = self._count_reply(request, reply, reserved)
-                return completion, reply
-            except UnusableReplyError as error:
-                log.info("%s: try %s of %s: %s", self._engine.url, attempt + 1, self._engine.retries + 1, error)
-                self._tally.retries += error.retries
-                reason = str(error)
-            finally:
-                self._in_flight -= 1
-                self._purse.settle(reserved, price)
-            if attempt < self._engine.retries:
-                self._tally.retries += 1
-                await asyncio.sleep(min(LONGEST_PAUSE, FIRST_PAUSE * 2**attempt))
-        raise AssayError(f"{self._engine.url}: {reason} ({_tries_text(self._engine.retries + 1)}); {REPLIES_ARE_KEPT}")
-
-    async def _reserve(self, request: Request, tokens_out: int) -> float:
-        """Reserve the highest price that a call can have, and return it; 0 without prices.
-
-        While calls are in flight, this waits: they may cost less than was reserved for them.
-
-        Args:
-            request: the request to send.
-            tokens_out: the limit of the tokens of its reply.
-
-        Raises:
-            BudgetError: the budget does not cover the call, and no call is in flight.
-        """
-        if self._price is None:
-            return 0.0
-        while True:
-            # inside the loop, since replies that arrive meanwhile lower or raise the bound
-            highest_price = self._price.of_tokens(request.size * self._most_tokens_per_byte + FORM_TOKENS, tokens_out)
-            if self._purse.reserve(highest_price):
-                return highest_price
-            if not self._in_flight:
-                raise BudgetError(
-                    f"the budget of {self._purse.budget:g} has no room for another call: {self._purse.spent:.6g} is "
-                    f"spent; {REPLIES_ARE_KEPT}, with a larger `budget`"
-                )
-            # until one of the calls in flight may have ended
-            await asyncio.sleep(0.01)
-
-    def _count_reply(self, request: Request, reply: Reply, reserved: float) -> float:
-        """Count a new reply and return its price, 0.0 without prices; its tokens per byte adjust the bound for prompts.
-
-        Args:
-            request: the request that was sent.
-            reply: the reply to it.
-            reserved: the price reserved for the call, which is returned if the server reports no token counts.
-        """
-        self._tally.calls += 1
-        self._tally.new_tokens_in += reply.tokens_in
-        self._tally.new_tokens_out += reply.tokens_out
-        if not reply.tokens_in:
-            return reserved
-        ratio = SAFETY_FACTOR * reply.tokens_in / request.size
-        # the first reply replaces the initial bound, which is far too high
-        is_first = self._tally.calls == 1
-        self._most_tokens_per_byte = ratio if is_first else max(self._most_tokens_per_byte, ratio)
-        return 0.0 if self._price is None else self._price.of_tokens(reply.tokens_in, reply.tokens_out)
+        if not self._purse.fresh and not self._store.claim(request.digest):
+            reply = self._store.get(request.digest)
+            self._tally.kept += reply is not None
+            return reply, reply is None
+        try:
+            _, reply = await self._calls.ask(request, server, server.served)
+            self._keep(request, reply)
+            return reply, False
+        except RefusedRequestError as error:
+            self._store.release(request.digest)
+            return error.reply(), False
+        except BaseException:
+            self._store.release(request.digest)
+            raise
 
     def cost(self) -> dict[str, Any]:
         """Return the counts and the price of the session so far, as plain values by name; see :meth:`Tally.cost`."""
+        self._tally.key_repeats = self._client.repeats
         return self._tally.cost(self._server, self._price)
 
     def close(self) -> None:
@@ -477,7 +444,3 @@ def _remedy_for(text: str) -> str:
     if setting:
         return f"; set {setting}=none"
     return "; leave verdict=probability away" if "logprobs" in text else ""
-
-
-def _tries_text(count: int) -> str:
-    return "tried once" if count == 1 else f"tried {count} times"

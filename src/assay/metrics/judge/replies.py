@@ -1,17 +1,33 @@
-"""Replies of language models, and the database that stores each as it arrives, since it was paid for."""
+"""Replies of language models, and the database that stores each as it arrives, since it was paid for.
+
+Requests under way are stored, too, so that no two processes pay for the same reply.
+"""
 
 from __future__ import annotations
 
 import json
+import math
+import sqlite3
+import time
 import zlib
 from collections.abc import Mapping
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from assay.database import Database
+from assay.output import remove_leftovers, unfinished_folder
 from assay.paths import cache_dir
+
+#: Seconds after which a claim is taken over even if its session seems to live, as on file systems without locks.
+LONGEST_CLAIM = 3600.0
+#: Fewest seconds between two looks for sessions that have ended.
+SECONDS_BETWEEN_LOOKS = 0.5
+#: Whether the system has locks that tell whether a session lives; without them, no claim is respected.
+_HAS_LOCKS = find_spec("fcntl") is not None
 
 
 @dataclass(frozen=True)
@@ -57,7 +73,11 @@ class Server:
 
 
 class ReplyStore(Database):
-    """A database of replies by request, and of what is known of servers; a context manager, one per process."""
+    """A database of replies by request, of requests under way, and of servers; a context manager, one per session.
+
+    A request is claimed before it is sent. A claim holds as long as its session: each session has a locked folder
+    beside the file, and the system releases the lock when the process ends, however it ends.
+    """
 
     title = "store of replies"
     kind = "replies"
@@ -67,6 +87,11 @@ class ReplyStore(Database):
             reply TEXT NOT NULL,
             checksum INTEGER NOT NULL
         ) WITHOUT ROWID;
+        CREATE TABLE IF NOT EXISTS claims (
+            request BLOB PRIMARY KEY,
+            session TEXT NOT NULL,
+            since REAL NOT NULL
+        ) WITHOUT ROWID;
         CREATE TABLE IF NOT EXISTS servers (
             endpoint TEXT NOT NULL,
             model TEXT NOT NULL,
@@ -74,6 +99,66 @@ class ReplyStore(Database):
             PRIMARY KEY (endpoint, model)
         );
     """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._resources = ExitStack()
+        #: The name of the locked folder of this session; empty before the first claim.
+        self._session = ""
+        self._last_look = -math.inf
+        remove_leftovers(path.parent)
+
+    def close(self) -> None:
+        """Give up what is still claimed, and close the file."""
+        if self._session:
+            # one that is left in a damaged or locked file ends with the session
+            with suppress(sqlite3.Error):
+                self._connection.execute("DELETE FROM claims WHERE session = ?", (self._session,))
+        self._resources.close()
+        super().close()
+
+    def claim(self, request: bytes) -> bool:
+        """Claim a request for this session and return True; False if its reply is stored, or another session has it.
+
+        The claim of a session that has ended is taken over. When this returns, a kill of the process does not undo it.
+
+        Args:
+            request: the digest of the request.
+
+        Raises:
+            StoreError: the file cannot be written.
+        """
+        if not self._session:
+            folder = self._resources.enter_context(unfinished_folder(self.path))
+            self._session = folder.name
+        with self._transaction():
+            if self._connection.execute("SELECT 1 FROM replies WHERE request = ?", (request,)).fetchone():
+                return False
+            row = self._connection.execute("SELECT session, since FROM claims WHERE request = ?", (request,)).fetchone()
+            if row is not None and row[0] != self._session and self._is_under_way(*row):
+                return False
+            insert = "INSERT OR REPLACE INTO claims (request, session, since) VALUES (?, ?, ?)"
+            self._connection.execute(insert, (request, self._session, time.time()))
+        return True
+
+    def release(self, request: bytes) -> None:
+        """Give up the claim of this session to a request, if it has one.
+
+        Raises:
+            StoreError: the file cannot be written.
+        """
+        with self._transaction():
+            delete = "DELETE FROM claims WHERE request = ? AND session = ?"
+            self._connection.execute(delete, (request, self._session))
+
+    def _is_under_way(self, session: str, since: float) -> bool:
+        """Tell whether another session, which claimed a request at a time, is still working on it."""
+        if not _HAS_LOCKS or time.time() - since > LONGEST_CLAIM:
+            return False
+        if time.monotonic() - self._last_look > SECONDS_BETWEEN_LOOKS:
+            remove_leftovers(self.path.parent)
+            self._last_look = time.monotonic()
+        return (self.path.parent / session).is_dir()
 
     def get(self, request: bytes) -> Reply | None:
         """Return the stored reply to a request; None if none is stored.
@@ -95,7 +180,9 @@ class ReplyStore(Database):
         return Reply(**json.loads(text))
 
     def put(self, request: bytes, reply: Reply) -> None:
-        """Store a reply, in place of an earlier one to the same request; it is on disk when this returns.
+        """Store a reply, in place of an earlier one to the same request, which is no longer claimed.
+
+        When this returns, a kill of the process does not undo it.
 
         Args:
             request: the digest of the request.
@@ -108,6 +195,7 @@ class ReplyStore(Database):
         with self._transaction():
             insert = "INSERT OR REPLACE INTO replies (request, reply, checksum) VALUES (?, ?, ?)"
             self._connection.execute(insert, (request, text, _checksum(request, text)))
+            self._connection.execute("DELETE FROM claims WHERE request = ?", (request,))
 
     def server(self, endpoint: str, model: str) -> Server | None:
         """Return what is known of a model at an endpoint; None before the first session.

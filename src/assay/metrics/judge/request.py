@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from assay.metrics.base import Batch
 from assay.metrics.judge.replies import ReplyStore, Server, reply_store_path, request_digest
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 TOP_TOKENS = 20
 #: Lowest token limit for a JSON reply, which has more than the verdict.
 JSON_TOKENS = 32
-#: Upper bound of the tokens that the chat format adds to the text of a conversation.
+#: Upper bound of the tokens that the chat format adds to the texts of a conversation.
 FORM_TOKENS = 32
 #: Tokens per byte of English text, used if the server was never called.
 USUAL_TOKENS_PER_BYTE = 0.25
@@ -103,6 +105,19 @@ class Request:
         """The size of the texts of the conversation in bytes, as UTF-8."""
         return sum(len(message["content"].encode()) for message in self.messages)
 
+    def most_tokens(self, server: Server) -> int:
+        """Return an upper bound of the tokens of the prompt, whatever its text and the tokenizer.
+
+        No token is shorter than a byte. A tokenizer may bring a text into a normal form first, which can be longer; a
+        server may add the schema of the reply to the prompt.
+
+        Args:
+            server: what is known of the server.
+        """
+        sizes = (max(map(_size_of, _normal_forms(message["content"]))) for message in self.messages)
+        schema = self.body("", server).get("response_format")
+        return sum(sizes) + FORM_TOKENS + (0 if schema is None else len(json.dumps(schema)))
+
     def body(self, model: str, server: Server) -> dict[str, Any]:
         """Return the JSON body of the request, limited to what the server is known to support.
 
@@ -126,6 +141,19 @@ class Request:
             form = {"name": "verdict", "strict": True, "schema": schema}
             body["response_format"] = {"type": "json_schema", "json_schema": form}
         return body | {server.limit: tokens}
+
+
+def _normal_forms(text: str) -> list[str]:
+    """Return a text, and the normal forms of it that tokenizers use, also in lower case."""
+    if text.isascii():
+        return [text]
+    forms: tuple[Literal["NFC", "NFD", "NFKC", "NFKD"], ...] = ("NFC", "NFD", "NFKC", "NFKD")
+    texts = [text, *(unicodedata.normalize(form, text) for form in forms)]
+    return [*texts, *map(str.lower, texts), *map(str.casefold, texts)]
+
+
+def _size_of(text: str) -> int:
+    return len(text.encode())
 
 
 @dataclass(frozen=True)

@@ -68,8 +68,8 @@ class Purse:
         return True
 
     def settle(self, reserved: float, price: float) -> None:
-        """Release the sum reserved for a call that ended, and count its actual price."""
-        self.reserved -= reserved
+        """Release the sum reserved for a call that ended, and count its price."""
+        self.reserved = max(0.0, self.reserved - reserved)
         self.spent += price
 
 
@@ -136,9 +136,13 @@ class Tally:
         kept: the number of stored replies that were used.
         tokens_in, tokens_out: the tokens of prompts and of replies, for all replies.
         new_tokens_in, new_tokens_out: the same for new replies alone.
+        spent: the sum that calls of the session cost, or may have cost.
+        unknown, unknown_price: the number of tries whose cost is unknown, such as those without an answer, and the most
+            that they can have cost, which is part of *spent*.
         retries: the number of retries.
         refusals: the number of refusals, by the model or the server.
         unreadable: the number of replies without a verdict.
+        key_repeats: the number of answers in which the server repeated the key, which was removed.
         fingerprints: the distinct fingerprints that the server reported.
         unreadable_examples: texts of replies without a verdict, at most :data:`MAX_EXAMPLES`, shortened.
     """
@@ -150,9 +154,13 @@ class Tally:
     tokens_out: int = 0
     new_tokens_in: int = 0
     new_tokens_out: int = 0
+    spent: float = 0.0
+    unknown: int = 0
+    unknown_price: float = 0.0
     retries: int = 0
     refusals: int = 0
     unreadable: int = 0
+    key_repeats: int = 0
     fingerprints: set[str] = field(default_factory=set)
     unreadable_examples: list[str] = field(default_factory=list)
 
@@ -173,7 +181,8 @@ class Tally:
 
         The entries of new replies are ``calls``, ``tokens_in``, ``tokens_out``, ``price`` and ``retries``; the price
         of 1,000 pairs includes stored replies. Entries without a value, such as prices that are unknown, are left out;
-        ``fingerprints`` is there only if the server reported several.
+        ``fingerprints`` is there only if the server reported several, and ``unknown`` and ``price_unknown`` only if the
+        cost of some tries is unknown: ``price`` then includes the most that they can have cost.
 
         Args:
             server: what is known of the server; None if it was never called.
@@ -188,6 +197,8 @@ class Tally:
             "refusals": self.refusals,
             "unreadable": self.unreadable,
         }
+        if self.key_repeats:
+            cost["key_repeats"] = self.key_repeats
         if self.unreadable_examples:
             cost["unreadable_such_as"] = [brief_text(text) for text in self.unreadable_examples]
         if server is not None:
@@ -196,7 +207,9 @@ class Tally:
         if len(self.fingerprints) > 1:
             cost["fingerprints"] = sorted(self.fingerprints)
         if price is not None:
-            cost["price"] = round(price.of_tokens(self.new_tokens_in, self.new_tokens_out), 6)
+            cost["price"] = round(self.spent, 6)
+            if self.unknown:
+                cost["unknown"], cost["price_unknown"] = self.unknown, round(self.unknown_price, 6)
             if self.pairs:
                 cost["price_per_1000"] = 1000 * price.of_tokens(self.tokens_in, self.tokens_out) / self.pairs
         return cost

@@ -1,0 +1,156 @@
+"""Calls that are paid for: each try within the budget, repeated until a reply can be used."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+from typing import TYPE_CHECKING
+
+from assay.errors import AssayError
+from assay.metrics.judge.client import REPLIES_ARE_KEPT, EndpointClient, RefusedRequestError
+from assay.metrics.judge.completion import Completion, FailedCallError, read_completion
+from assay.metrics.judge.replies import Reply, Server
+from assay.metrics.judge.request import Request
+from assay.metrics.judge.spending import BudgetError, Price, Purse, Tally
+
+if TYPE_CHECKING:
+    from assay.metrics.judge.endpoint import Endpoint
+
+log = logging.getLogger(__name__)
+
+#: Seconds before the first retry of a call; doubled with each retry, up to the longest, and up to a quarter less.
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 8.0
+
+
+class PaidCalls:
+    """The calls of a session, counted in its tally and paid from the purse of the run.
+
+    Before each try, the purse reserves the most that it can cost, by a bound that holds for any text. Afterwards the
+    price by the token counts of the server is settled. If the cost is unknown, since no answer arrived or it reports no
+    counts, all that was reserved counts as spent.
+
+    Args:
+        client: the client of the endpoint.
+        engine: its settings.
+        purse: the purse of the run.
+        price: the token prices; None if unknown, and then nothing is reserved.
+        tally: the counts of the session.
+    """
+
+    def __init__(
+        self, client: EndpointClient, engine: Endpoint, purse: Purse, price: Price | None, tally: Tally
+    ) -> None:
+        self._client, self._engine, self._purse, self._price, self._tally = client, engine, purse, price, tally
+        self._in_flight = 0
+        #: The most tokens beyond the bound of a request that the server has counted, for prompts and for replies: a
+        #: server may add a prompt of its own, or think before it replies.
+        self._more_tokens = (0, 0)
+
+    async def ask(self, request: Request, server: Server, served: str | None) -> tuple[Completion, Reply]:
+        """Send a request, and return the completion and the reply read from it; a failed call is repeated.
+
+        Args:
+            request: the request to send.
+            server: what the server supports.
+            served: the model name that the completion must report; None for any.
+
+        Raises:
+            RefusedRequestError: the server refuses this request.
+            BudgetError: the budget does not cover it.
+            AssayError: the server cannot be used, or sent no usable reply despite all retries.
+        """
+        body = request.body(self._engine.model, server)
+        limits = request.most_tokens(server), int(body[server.limit])
+        tries = self._engine.retries + 1
+        for number in range(tries):
+            try:
+                return await self._try(body, limits, request, served)
+            except FailedCallError as error:
+                log.info("%s: try %s of %s: %s", self._engine.url, number + 1, tries, error)
+                failure = error
+            if number + 1 < tries:
+                self._tally.retries += 1
+                pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(number, 10)) * random.uniform(0.75, 1)
+                await asyncio.sleep(failure.wait or pause)
+        url = self._engine.url
+        if failure.status:
+            when = "at once" if tries == 1 else f"after {tries - 1} {'retry' if tries == 2 else 'retries'}"
+            raise AssayError(f"{url} answers {failure.status} {when}: {failure}; {REPLIES_ARE_KEPT}")
+        count = "once" if tries == 1 else f"{tries} times"
+        raise AssayError(f"{url}: {failure} (tried {count}); {REPLIES_ARE_KEPT}")
+
+    async def _try(
+        self, body: dict[str, object], limits: tuple[int, int], request: Request, served: str | None
+    ) -> tuple[Completion, Reply]:
+        """Make one call, and settle its price with the purse however it ends."""
+        reserved = await self._reserve(limits)
+        # until it is known, the price is the highest: a call that is cancelled may have been served
+        price, is_known = reserved, False
+        self._in_flight += 1
+        try:
+            started = time.perf_counter()
+            completion = read_completion(*await self._client.call(body))
+            if served is not None and completion.model != served:
+                raise FailedCallError(f"{completion.model!r} answered, and not {served!r}")
+            reply = completion.reply(max(time.perf_counter() - started, 0.001))
+            is_known = bool(reply.tokens_in and (reply.tokens_out or not reply.text))
+            price = self._price_of(reply, limits)
+            self._tally.calls += 1
+            self._tally.new_tokens_in += reply.tokens_in
+            self._tally.new_tokens_out += reply.tokens_out
+            return completion, reply
+        except FailedCallError as error:
+            if error.is_free:
+                price, is_known = 0.0, True
+            raise
+        except (RefusedRequestError, AssayError):
+            price, is_known = 0.0, True
+            raise
+        finally:
+            self._in_flight -= 1
+            self._purse.settle(reserved, price)
+            self._tally.spent += price
+            if not is_known:
+                self._tally.unknown += 1
+                self._tally.unknown_price += price
+
+    def _price_of(self, reply: Reply, limits: tuple[int, int]) -> float:
+        """Return the price of a reply, with the limit in place of each count that the server does not report."""
+        counts = reply.tokens_in, reply.tokens_out
+        more = [
+            max(0, known, count - limit) for known, count, limit in zip(self._more_tokens, counts, limits, strict=True)
+        ]
+        self._more_tokens = more[0], more[1]
+        tokens_in = reply.tokens_in or limits[0]
+        tokens_out = reply.tokens_out or (limits[1] if reply.text else 0)
+        return 0.0 if self._price is None else self._price.of_tokens(tokens_in, tokens_out)
+
+    async def _reserve(self, limits: tuple[int, int]) -> float:
+        """Reserve the highest price that a call can have, and return it; 0 without prices.
+
+        While calls are in flight, this waits: they may cost less than was reserved for them.
+
+        Args:
+            limits: the most tokens of the prompt and of the reply.
+
+        Raises:
+            BudgetError: the budget does not cover the call, and no call is in flight.
+        """
+        if self._price is None:
+            return 0.0
+        while True:
+            # inside the loop, since a reply that arrives meanwhile may raise the bound
+            tokens_in, tokens_out = (limit + more for limit, more in zip(limits, self._more_tokens, strict=True))
+            highest_price = self._price.of_tokens(tokens_in, tokens_out)
+            if self._purse.reserve(highest_price):
+                return highest_price
+            if not self._in_flight:
+                raise BudgetError(
+                    f"the budget of {self._purse.budget:g} has no room for another call: {self._purse.spent:.6g} is "
+                    f"spent, and the next may cost up to {highest_price:.2g}; {REPLIES_ARE_KEPT}, with a larger "
+                    "`budget`"
+                )
+            # until one of the calls in flight may have ended
+            await asyncio.sleep(0.01)

@@ -1,0 +1,259 @@
+"""The removal of an API key from what a server sends: as it is, in usual encodings, and in pieces."""
+
+from __future__ import annotations
+
+import base64
+import codecs
+import html
+import json
+import logging
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import unquote
+
+#: What is shown in place of the key.
+MARK = "***"
+#: A key of fewer characters, such as ``none``, is no secret and occurs in other words.
+SHORTEST_KEY = 5
+#: The fewest letters and digits of an encoding that are looked for; fewer would occur in other words.
+SHORTEST_FORM = 8
+#: A part of a long encoding is hidden if it has a third of its letters and digits, and at least so many.
+SHORTEST_PART = 12
+#: How often escapes are undone: a key in an address that is part of another address was quoted twice.
+ROUNDS = 3
+#: Letters and digits in a row that are looked up first, at a few positions only.
+PROBE = 6
+
+_ESCAPE = re.compile(r"\\u\{?([0-9A-Fa-f]{1,6})\}?|\\x([0-9A-Fa-f]{2})|=([0-9A-Fa-f]{2})")
+
+
+class HiddenKey:
+    """An API key that must not be shown, and the encodings in which a server may repeat it.
+
+    Letter case and everything but letters and digits are ignored, so that a key with other capitals, spaces, line ends
+    or quotes is found, too. The encodings are percent signs, HTML and JSON escapes (undone up to :data:`ROUNDS` times),
+    hexadecimal, decimal and octal codes, base64 and base32 at any place of a longer text (``user:key``), base64 of
+    base64, ROT13, and the key backwards.
+
+    Attributes:
+        repeats: the number of bodies and headers in which the key was found.
+    """
+
+    def __init__(self, key: str) -> None:
+        self.repeats = 0
+        self._literal = re.compile(re.escape(key), re.IGNORECASE) if len(key) >= SHORTEST_KEY else None
+        #: By a number of letters and digits, the parts of that length that are hidden.
+        self._parts: dict[int, frozenset[str]] = {}
+        parts: dict[int, set[str]] = {}
+        for form in _forms(key) if self._literal else ():
+            # a third of a form tells too much already; a server may have cut the rest
+            size = max(SHORTEST_PART, len(form) // 3)
+            size = min(size, len(form))
+            parts.setdefault(size, set()).update(form[i : i + size] for i in range(len(form) - size + 1))
+        self._parts = {size: frozenset(strings) for size, strings in parts.items()}
+        self._probes = frozenset(
+            part[i : i + PROBE] for strings in parts.values() for part in strings for i in range(len(part) - PROBE + 1)
+        )
+        #: Every part has a probe at one of so many positions in a row.
+        self._stride = min(parts, default=PROBE) - PROBE + 1
+
+    def __repr__(self) -> str:
+        """Return a text without the key, for tracebacks that show variables."""
+        return "HiddenKey()"
+
+    def hide(self, text: str) -> str:
+        """Return a text in which :data:`MARK` replaces the key; the text itself if the key is not in it.
+
+        If the key is found only after escapes were undone, the result has them undone everywhere.
+        """
+        if self._literal is None:
+            return text
+        shown = text
+        for _ in range(ROUNDS):
+            marked = self._mark_deepest(shown)
+            if marked == shown:
+                self.repeats += shown != text
+                return shown
+            shown = marked
+        # still found in what was left of it: made so on purpose
+        self.repeats += 1
+        return MARK
+
+    def _mark_deepest(self, text: str) -> str:
+        """Return a text with marks, after as many rounds of undoing escapes as show the key; else the text itself."""
+        levels = [text]
+        for _ in range(ROUNDS):
+            undone = _undo_escapes(levels[-1])
+            if undone == levels[-1]:
+                break
+            levels.append(undone)
+        # the deepest first: escapes hide a part of the key from a search that ignores them
+        for level in reversed(levels):
+            marked = self._mark(level)
+            if marked != level:
+                return marked
+        return text
+
+    def hide_body(self, content: bytes) -> bytes:
+        """Return the body of an answer without the key.
+
+        A body that is JSON is searched as the values that it stands for, one by one and joined, so that no way of
+        writing them and no division into pieces hides the key; the result is written anew from these values. Any other
+        body is searched as text.
+        """
+        if self._literal is None:
+            return content
+        try:
+            value = json.loads(content)
+            strings = list(_strings_in(value, ""))
+            shown = iter(self._hide_pieces([text for _, text in strings], [group for group, _ in strings]))
+            return json.dumps(_with_strings(value, shown)).encode()
+        except (ValueError, RecursionError):
+            return self.hide(content.decode("utf-8", "replace")).encode()
+
+    def _hide_pieces(self, texts: list[str], groups: list[str]) -> list[str]:
+        """Return texts without the key; those that show it only together are replaced as wholes.
+
+        Args:
+            texts: n texts.
+            groups: n names; the texts of each group are searched joined, and so are all texts.
+        """
+        before = self.repeats
+        shown = [self.hide(text) if len(text) >= SHORTEST_KEY else text for text in texts]
+        compacts = [_compact(text) for text in shown]
+        members: dict[str, list[int]] = {}
+        for index, group in enumerate(groups):
+            members.setdefault(group, []).append(index)
+        for indices in (range(len(texts)), *members.values()):
+            joined = "".join([compacts[index] for index in indices])
+            for first, last in self._ranges(joined, SHORTEST_PART):
+                end = 0
+                for index in indices:
+                    begin, end = end, end + len(compacts[index])
+                    if begin < last and first < end:
+                        shown[index] = MARK
+        self.repeats = before + (shown != texts)
+        return shown
+
+    def _mark(self, text: str) -> str:
+        """Return a text with a mark in place of each range of characters that shows the key."""
+        text = text if self._literal is None else self._literal.sub(MARK, text)
+        ranges = self._ranges(_compact(text))
+        if not ranges:
+            return text
+        # one character may stand for several letters, such as a ligature
+        places = [index for index, character in enumerate(text) for _ in _compact(character)]
+        for first, last in reversed(ranges):
+            text = text[: places[first]] + MARK + text[places[last - 1] + 1 :]
+        return text
+
+    def _ranges(self, compact: str, shortest: int = 0) -> list[tuple[int, int]]:
+        """Return the ranges of a text of letters and digits that show the key, in order and without overlap.
+
+        Args:
+            compact: the text.
+            shortest: parts with fewer letters and digits are not looked for.
+        """
+        probes = (compact[i : i + PROBE] in self._probes for i in range(0, len(compact) - PROBE + 1, self._stride))
+        if not any(probes):
+            return []
+        found = sorted(
+            (i, i + size)
+            for size, parts in self._parts.items()
+            if size >= shortest
+            for i in range(len(compact) - size + 1)
+            if compact[i : i + size] in parts
+        )
+        ranges: list[tuple[int, int]] = []
+        for first, last in found:
+            if ranges and first <= ranges[-1][1]:
+                first, last = ranges[-1][0], max(last, ranges[-1][1])
+                ranges.pop()
+            ranges.append((first, last))
+        return ranges
+
+
+class KeyFilter(logging.Filter):
+    """A filter of log records of HTTP libraries, which log what a server sends: the key is hidden in their messages."""
+
+    def __init__(self, key: HiddenKey) -> None:
+        super().__init__()
+        self._key = key
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Hide the key in a record; every record passes."""
+        record.msg, record.args = self._key.hide(record.getMessage()), ()
+        return True
+
+
+def _forms(key: str) -> Iterator[str]:
+    """Yield the encodings of a key, each reduced to its letters and digits, of at least :data:`SHORTEST_FORM`."""
+    content = key.encode()
+    in_base64 = base64.b64encode(content)
+    forms = [key, key[::-1], codecs.encode(key, "rot13")]
+    forms += ["".join(f"{byte:{form}}" for byte in content) for form in ("02x", "d", "03o", "o", "08b")]
+    forms += ["".join(f"{prefix}{byte:02x}" for byte in content) for prefix in ("x", "0x", "u00", "u")]
+    for data in (content, key.encode("utf-16-le"), key.encode("utf-16-be"), in_base64, in_base64.rstrip(b"=")):
+        forms += _shifted(data, base64.b64encode, 6)
+    forms += _shifted(content, base64.b32encode, 5)
+    forms.append(base64.b16encode(in_base64).decode())
+    for compact in dict.fromkeys(map(_compact, forms)):
+        if len(compact) >= SHORTEST_FORM:
+            yield compact
+
+
+def _shifted(data: bytes, encode: Any, bits: int) -> list[str]:
+    """Return the characters that data has in an encoding of some bits a character, wherever it begins in a text."""
+    texts = []
+    for before in range(3 if bits == 6 else 5):
+        encoded = encode(bytes(before) + data).decode()
+        # the characters at both ends also depend on what is before and after
+        texts.append(encoded[-(-8 * before // bits) : 8 * (before + len(data)) // bits])
+    return texts
+
+
+def _compact(text: str) -> str:
+    """Return the letters and digits of a text in lower case, with other forms of a letter replaced by the usual one."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    return "".join(filter(str.isalnum, text.casefold()))
+
+
+def _undo_escapes(text: str) -> str:
+    """Return a text with percent signs, HTML entities and escapes of JSON, Python and e-mail undone once."""
+    if "%" in text:
+        text = unquote(text)
+    if "&" in text:
+        text = html.unescape(text)
+    return _ESCAPE.sub(_escaped_character, text) if "\\" in text or "=" in text else text
+
+
+def _escaped_character(match: re.Match[str]) -> str:
+    code = int(next(filter(None, match.groups())), 16)
+    return chr(code) if code <= 0x10FFFF else match.group()
+
+
+def _strings_in(value: Any, group: str) -> Iterator[tuple[str, str]]:
+    """Yield each string in a JSON value after the name of its group: all keys of the same place, and all values."""
+    if isinstance(value, str):
+        yield group, value
+    elif isinstance(value, list):
+        for item in value:
+            yield from _strings_in(item, group)
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            yield f"{group}\0", name
+            yield from _strings_in(item, f"{group}.{name}")
+
+
+def _with_strings(value: Any, strings: Iterator[str]) -> Any:
+    """Return a JSON value with other strings, taken in the order of :func:`_strings_in`."""
+    if isinstance(value, str):
+        return next(strings)
+    if isinstance(value, list):
+        return [_with_strings(item, strings) for item in value]
+    if isinstance(value, dict):
+        return {next(strings): _with_strings(item, strings) for item in value.values()}
+    return value
