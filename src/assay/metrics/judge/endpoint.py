@@ -21,7 +21,7 @@ from assay.errors import AssayError, InputError
 from assay.metrics.base import Batch, Metric
 from assay.metrics.judge.calls import PaidCalls
 from assay.metrics.judge.client import EndpointClient, RefusedRequestError
-from assay.metrics.judge.replies import Reply, ReplyStore, Server, reply_store_path
+from assay.metrics.judge.replies import Reply, ReplyStore, Server, reply_store_path, request_digest
 from assay.metrics.judge.request import Request, address_of, judge_requests
 from assay.metrics.judge.spending import Price, Purse, Tally, current_purse
 from assay.metrics.work import Flag, Scores
@@ -193,39 +193,49 @@ class EndpointSession:
         replies = self._stored_replies(requests)
         probed: set[int] = set()
         while not self._is_confirmed and None in replies:
-            index = self._claim_any(requests, replies)
-            if index is not None:
-                served = None if self._server is None else self._server.served
+            index, claimed = self._claim_any(requests, replies)
+            served = self._served
+            if self._reload_server():
+                # another process has learned which model is served, which is a part of every request's digest
+                self._store.release(claimed)
+                requests, probed = list(judge_requests(judge, batch, self._server)), set()
+                replies = self._stored_replies(requests)
+            elif index is None:
+                # another process has requested all that are missing
+                time.sleep(SECONDS_BETWEEN_LOOKS)
+                report_share(self._done / max(1, self._total))
+                found = self._stored_replies(requests)
+                replies = [old or new for old, new in zip(replies, found, strict=True)]
+            else:
                 try:
                     reply = self._run_in_loop(self._probe, requests[index])
-                    probed.add(index)
-                    if self._server is not None and self._server.served != served:
-                        # the served model is part of a request's digest: replies of another model do not count
-                        claimed, requests = requests[index], list(judge_requests(judge, batch, self._server))
+                    if self._served != served:
+                        # replies of another model do not count
+                        requests, probed = list(judge_requests(judge, batch, self._server)), set()
                         replies = self._stored_replies(requests)
-                        self._keep(requests[index], reply)
-                        self._store.release(claimed.digest)
-                    else:
-                        self._keep(requests[index], reply)
-                    replies[index] = reply
-                except BaseException:
-                    self._store.release(requests[index].digest)
-                    raise
-                continue
-            # another process has requested all that are missing; it may have learned by now what the server supports
-            time.sleep(SECONDS_BETWEEN_LOOKS)
-            report_share(self._done / max(1, self._total))
-            known = self._store.server(self._engine.url, self._engine.model)
-            if known is not None and (self._server is None or known.served != self._server.served):
-                self._server = known
-                requests = list(judge_requests(judge, batch, known))
-            found = self._stored_replies(requests)
-            replies = [old or new for old, new in zip(replies, found, strict=True)]
+                    self._keep(requests[index], reply)
+                finally:
+                    self._store.release(claimed)
+                replies[index] = reply
+                probed.add(index)
         self._done, self._total = sum(reply is not None for reply in replies), len(replies)
         self._tally.kept += self._done - len(probed)
         if None in replies:
             self._run_in_loop(self._ask_all, requests, replies)
         return cast("list[Reply]", replies)
+
+    @property
+    def _served(self) -> str | None:
+        """The model name that the server is known to report; None if it was never called."""
+        return None if self._server is None else self._server.served
+
+    def _reload_server(self) -> bool:
+        """Read what is known of the server from the store, and tell whether that is another model than before."""
+        known = self._store.server(self._engine.url, self._engine.model)
+        if known is None or known.served == self._served:
+            return False
+        self._server = known
+        return True
 
     def _stored_replies(self, requests: Sequence[Request]) -> list[Reply | None]:
         """Return the stored reply to each request; None where there is none, or if the user asked for fresh replies."""
@@ -233,12 +243,24 @@ class EndpointSession:
             return [None] * len(requests)
         return [self._store.get(request.digest) for request in requests]
 
-    def _claim_any(self, requests: Sequence[Request], replies: list[Reply | None]) -> int | None:
-        """Claim the first request without a reply that no other process has claimed, and return its index; or None."""
-        for index, reply in enumerate(replies):
-            if reply is None and (self._purse.fresh or self._store.claim(requests[index].digest)):
-                return index
-        return None
+    def _claim_any(self, requests: Sequence[Request], replies: list[Reply | None]) -> tuple[int | None, bytes]:
+        """Claim the first request without a reply that no other process has claimed.
+
+        Until it is known which model is served, equal requests have other digests afterwards. Then one process at a
+        time may send requests to the endpoint, and what is claimed is the right to do so.
+
+        Returns:
+            The index of the request, None if other processes have claimed all, and the digest that was claimed.
+        """
+        missing = [index for index, reply in enumerate(replies) if reply is None]
+        unknown = (
+            request_digest({"first call of": [self._engine.url, self._engine.model]}) if self._server is None else None
+        )
+        for index in missing[: None if unknown is None else 1]:
+            digest = unknown or requests[index].digest
+            if self._purse.fresh or self._store.claim(digest):
+                return index, digest
+        return None, b""
 
     def _keep(self, request: Request, reply: Reply) -> None:
         """Store a reply, or give the claim of its request up if it is not to be stored.
