@@ -5,7 +5,7 @@ An input is bytes, so that one that failed is kept as a plain file.
 
 from __future__ import annotations
 
-from tests.fuzz import addresses, configurations, parsers, readers, runs, texts
+from tests.fuzz import addresses, answers, configurations, parsers, readers, runs, texts
 from tests.fuzz.target import Target
 
 TARGETS: dict[str, Target] = {
@@ -15,4 +15,5 @@ TARGETS: dict[str, Target] = {
     **texts.TARGETS,
     **addresses.TARGETS,
     **configurations.TARGETS,
+    **answers.TARGETS,
 }

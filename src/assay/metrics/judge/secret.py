@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import codecs
+import functools
 import html
 import json
 import logging
@@ -21,6 +22,8 @@ SHORTEST_KEY = 5
 SHORTEST_FORM = 8
 #: A part of a long encoding is hidden if it has a third of its letters and digits, and at least so many.
 SHORTEST_PART = 12
+#: The end of the group of the names of fields.
+NAME = "\0"
 #: How often escapes are undone: a key in an address that is part of another address was quoted twice.
 ROUNDS = 3
 #: Letters and digits in a row that are looked up first, at a few positions only.
@@ -45,19 +48,10 @@ class HiddenKey:
         self.repeats = 0
         self._literal = re.compile(re.escape(key), re.IGNORECASE) if len(key) >= SHORTEST_KEY else None
         #: By a number of letters and digits, the parts of that length that are hidden.
-        self._parts: dict[int, frozenset[str]] = {}
-        parts: dict[int, set[str]] = {}
-        for form in _forms(key) if self._literal else ():
-            # a third of a form tells too much already; a server may have cut the rest
-            size = max(SHORTEST_PART, len(form) // 3)
-            size = min(size, len(form))
-            parts.setdefault(size, set()).update(form[i : i + size] for i in range(len(form) - size + 1))
-        self._parts = {size: frozenset(strings) for size, strings in parts.items()}
-        self._probes = frozenset(
-            part[i : i + PROBE] for strings in parts.values() for part in strings for i in range(len(part) - PROBE + 1)
-        )
+        self._parts = _parts(key) if self._literal else {}
+        self._probes = _probes(key) if self._literal else frozenset()
         #: Every part has a probe at one of so many positions in a row.
-        self._stride = min(parts, default=PROBE) - PROBE + 1
+        self._stride = min(self._parts, default=PROBE) - PROBE + 1
 
     def __repr__(self) -> str:
         """Return a text without the key, for tracebacks that show variables."""
@@ -118,7 +112,8 @@ class HiddenKey:
 
         Args:
             texts: n texts.
-            groups: n names; the texts of each group are searched joined, and so are all texts.
+            groups: n names, which end with :data:`NAME` for names of fields. The texts of each group are searched
+                joined, and so are all texts, and all that are no names.
         """
         before = self.repeats
         shown = [self.hide(text) if len(text) >= SHORTEST_KEY else text for text in texts]
@@ -126,7 +121,8 @@ class HiddenKey:
         members: dict[str, list[int]] = {}
         for index, group in enumerate(groups):
             members.setdefault(group, []).append(index)
-        for indices in (range(len(texts)), *members.values()):
+        values = [index for index, group in enumerate(groups) if not group.endswith(NAME)]
+        for indices in (range(len(texts)), values, *members.values()):
             joined = "".join([compacts[index] for index in indices])
             for first, last in self._ranges(joined, SHORTEST_PART):
                 end = 0
@@ -188,6 +184,23 @@ class KeyFilter(logging.Filter):
         return True
 
 
+@functools.lru_cache(maxsize=8)
+def _parts(key: str) -> dict[int, frozenset[str]]:
+    """Return the parts of the encodings of a key that must not be shown, by their numbers of letters and digits."""
+    parts: dict[int, set[str]] = {}
+    for form in _forms(key):
+        # a third of a form tells too much already; a server may have cut the rest
+        size = min(len(form), max(SHORTEST_PART, len(form) // 3))
+        parts.setdefault(size, set()).update(form[i : i + size] for i in range(len(form) - size + 1))
+    return {size: frozenset(strings) for size, strings in parts.items()}
+
+
+@functools.lru_cache(maxsize=8)
+def _probes(key: str) -> frozenset[str]:
+    """Return the letters and digits in a row that occur in the encodings of a key."""
+    return frozenset(form[i : i + PROBE] for form in _forms(key) for i in range(len(form) - PROBE + 1))
+
+
 def _forms(key: str) -> Iterator[str]:
     """Yield the encodings of a key, each reduced to its letters and digits, of at least :data:`SHORTEST_FORM`."""
     content = key.encode()
@@ -244,7 +257,7 @@ def _strings_in(value: Any, group: str) -> Iterator[tuple[str, str]]:
             yield from _strings_in(item, group)
     elif isinstance(value, dict):
         for name, item in value.items():
-            yield f"{group}\0", name
+            yield group + NAME, name
             yield from _strings_in(item, f"{group}.{name}")
 
 
