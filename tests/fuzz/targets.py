@@ -5,7 +5,7 @@ An input is bytes, so that one that failed is kept as a plain file.
 
 from __future__ import annotations
 
-from tests.fuzz import addresses, answers, configurations, parsers, readers, runs, texts
+from tests.fuzz import addresses, answers, configurations, parsers, readers, runs, texts, trees
 from tests.fuzz.target import Target
 
 TARGETS: dict[str, Target] = {
@@ -16,4 +16,5 @@ TARGETS: dict[str, Target] = {
     **addresses.TARGETS,
     **configurations.TARGETS,
     **answers.TARGETS,
+    **trees.TARGETS,
 }

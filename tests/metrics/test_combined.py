@@ -6,6 +6,7 @@ import json
 import pickle
 import random
 import shutil
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -274,16 +275,20 @@ def test_explained_by_its_members(learned):
         explained.to_svg()
 
 
-def test_trees_are_kept_as_text(tmp_path):
+def test_trees_are_kept_as_text_and_used_without_lightgbm(tmp_path, monkeypatch):
     pytest.importorskip("lightgbm", reason="LightGBM is absent: pip install assay[combine]")
     run = assay.run(answers(200), MEMBERS, resamples=0, store=tmp_path / "s.sqlite")
     assay.combine(run, out=tmp_path / "mine", learners=["trees"], resamples=100)
     content = json.loads((tmp_path / "mine" / "combined.json").read_text(encoding="utf-8"))
     assert content["steps"][0]["trees"].startswith("tree\n")
+    monkeypatch.setitem(sys.modules, "lightgbm", None)
     metric = load_metric(f"combined:{tmp_path / 'mine'}")
     rows = answers(30, seed=4)
     scores = metric.score([row["reference"] for row in rows], [row["candidate"] for row in rows])
     assert 0 <= scores.min() < scores.max() <= 1
+    (item,) = assay.explain(rows[0]["reference"], rows[0]["candidate"], metric=str(metric)).explanations
+    total = item["base"] + sum(part["moved"] for part in item["members"])
+    assert 1 / (1 + np.exp(-total)) == pytest.approx(item["score"])
     assert Path(tmp_path / "mine" / "README.md").is_file()
 
 

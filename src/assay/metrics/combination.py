@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,7 +18,8 @@ from assay.metrics.base import Batch, Metric
 from assay.metrics.work import open_session
 from assay.paths import read_settings_file
 from assay.statistics.learners import Learned, Linear, Step
-from assay.statistics.trees import Trees, check_trees, import_lightgbm
+from assay.statistics.tree_text import parse_trees
+from assay.statistics.trees import Trees
 
 if TYPE_CHECKING:
     from assay.statistics.concordance import Floats
@@ -123,15 +124,6 @@ class CombinedFile(_FilePart):
         """Whether any of the properties is a property of the question."""
         return bool(OF_QUESTION.intersection(self.properties))
 
-    def check_packages(self) -> None:
-        """Check that the package that computes the function is installed.
-
-        Raises:
-            MissingExtraError: the function has trees, and LightGBM is not installed.
-        """
-        if any(isinstance(step, TreesStep) for step in self.steps):
-            import_lightgbm()
-
     def inputs_of(self, scores: Sequence[Floats], texts: Sequence[TextPair]) -> Floats:
         """Return the inputs of the function, float64, shape (n, inputs): the members' scores, then the properties.
 
@@ -148,8 +140,13 @@ class CombinedFile(_FilePart):
             inputs[:, len(self.members) :] = properties_of(texts, self.properties)
         return inputs
 
-    def learned_function(self) -> Learned:
-        """Return the function from the inputs of pairs, as :meth:`inputs_of` returns them, to their scores."""
+    @cached_property
+    def learned(self) -> Learned:
+        """The function from the inputs of pairs, as :meth:`inputs_of` returns them, to their scores.
+
+        Raises:
+            ValueError: trees cannot be read.
+        """
         all_inputs = tuple(range(len(self.means)))
         steps = []
         for step in self.steps:
@@ -157,7 +154,7 @@ class CombinedFile(_FilePart):
             if isinstance(step, LinearStep):
                 function = Linear(step.intercept, step.weights)
             else:
-                function = Trees(step.trees, all_inputs)
+                function = parse_trees(step.trees, all_inputs)
             steps.append(Step(function, step.offset, step.slope))
         return Learned(self.levels, self.low, self.high, tuple(steps))
 
@@ -221,9 +218,8 @@ def _check_parts(path: Path, content: CombinedFile) -> None:
     if not fits:
         raise InputError(f"{path}: its parts do not fit each other; {_REMEDY}")
     try:
-        for step in content.steps:
-            if isinstance(step, TreesStep):
-                check_trees(step.trees, input_count)
+        # kept with the content, so that what is used later is what was read here
+        content.learned  # noqa: B018
     except ValueError as error:
         raise InputError(f"{path}: its trees cannot be read ({error}); {_REMEDY}") from None
 

@@ -138,14 +138,13 @@ class Combined(Metric):
         return () if self.path in bundled_folders().values() else (self.subject,)
 
     def check_available(self) -> None:
-        """Check that the folder, the packages of its function, and all members are available.
+        """Check that the folder can be used and that all members are available.
 
         Raises:
             InputError: the folder cannot be used.
             UnavailableError: a package is missing, or a member cannot be computed.
         """
         super().check_available()
-        self.file.check_packages()
         for metric in self.members():
             metric.check_available()
 
@@ -207,7 +206,7 @@ class Combined(Metric):
             texts: the texts of each pair; may be empty if the combination reads no properties of texts.
         """
         combination = self.file
-        return combination.learned_function().scores(combination.inputs_of(scores, texts))
+        return combination.learned.scores(combination.inputs_of(scores, texts))
 
     def score(self, batch: Batch) -> NDArray[np.float64]:
         """Return one score per pair: float64, shape ``(len(batch),)``; NaN for a pair that a member cannot score.

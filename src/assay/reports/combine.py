@@ -37,7 +37,7 @@ from assay.statistics.crossvalidation import join_codes
 from assay.statistics.draws import draw_all
 from assay.statistics.learners import NAMES, Name
 from assay.statistics.significance import adjust_p_values
-from assay.statistics.trees import import_lightgbm
+from assay.statistics.tree_text import import_lightgbm
 
 #: The minimum number of groups of pairs for learning.
 MIN_GROUPS = 10

@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.statistics.concordance import Floats
-from assay.statistics.trees import Trees, import_lightgbm, text_of_trees
+from assay.statistics.tree_text import import_lightgbm, parse_trees, text_of_trees
+from assay.statistics.trees import Trees
 
 #: Labels with at most this many distinct values are predicted step by step, others as a number.
 MAX_CLASS_LEVELS = 6
@@ -251,7 +252,7 @@ class Recipe:
             "verbosity": -1,
         }
         booster = lightgbm.train(settings, lightgbm.Dataset(inputs, target), num_boost_round=BOOSTING_ROUNDS)
-        return Trees(text_of_trees(booster), self.columns)
+        return parse_trees(text_of_trees(booster), self.columns)
 
     def fit_steps(self, inputs: Floats, targets: Targets) -> tuple[Linear | Trees, ...]:
         """Return one fitted function per step of the targets, from inputs of shape (n, m), see :meth:`fit`."""

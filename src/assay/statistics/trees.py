@@ -1,203 +1,237 @@
-"""Boosted trees as LightGBM's own text, which is checked before LightGBM reads it.
+"""Boosted trees as arrays: their value for a pair and the contribution of each input, computed with NumPy.
 
-LightGBM trusts its text: an invalid child node makes it read outside its memory or loop forever, and the text can come
-from an untrusted folder.
+The results are those of LightGBM, which learns the trees: values to the last bit, contributions to rounding.
 """
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
 
-from assay.errors import MissingExtraError
+import numpy as np
+from numpy.typing import NDArray
+
 from assay.statistics.concordance import Floats
 
-#: The line after the trees; the importances and training settings that follow it are left out.
-END = "end of trees"
-#: The most leaves of a tree, because LightGBM's recursion is as deep as the tree.
-MOST_LEAVES = 1000
-#: Lines of a tree with one number per leaf, or per inner node.
-_OF_LEAVES = ("leaf_value", "leaf_weight", "leaf_count")
-_OF_NODES = ("split_gain", "threshold", "internal_value", "internal_weight", "internal_count")
-_WHOLE_OF_NODES = ("split_feature", "decision_type", "left_child", "right_child")
-_NUMBER = r"-?\d{1,20}(?:\.\d{1,40})?(?:e[-+]?\d{1,3})?"
+#: How a node takes a missing value: as 0; 0 itself is missing; NaN is missing.
+MISSING_NONE, MISSING_ZERO, MISSING_NAN = 0, 1, 2
+#: Inputs up to this absolute value are 0, as in LightGBM, where it has single precision.
+_ZERO = float(np.float32(1e-35))
+#: The numbers that one pass over some pairs may hold at once.
+_PASS_SIZE = 2**19
+
+Ints = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """The N inner nodes and L leaves of T trees, at least one; each tree is a root and what descends from it.
+
+    A slot is a number for a leaf or a node: leaves have the slots from 0 to L - 1, inner nodes those from L on.
+    :func:`~assay.statistics.tree_text.parse_trees` makes this value, and checks that each slot but the roots is the
+    child of exactly one node, which precedes it.
+
+    Attributes:
+        features: the column of the input that a node compares, shape (N,).
+        thresholds: a pair goes left if its input is at most the threshold, shape (N,).
+        missing: how a node takes a missing value, shape (N,): one of the constants of this module.
+        missing_left: whether a pair goes left if its input is missing, shape (N,).
+        children: the slots of the left and the right child, shape (N, 2).
+        values: the values of the leaves, shape (L,), finite.
+        counts: the number of training pairs of each slot, shape (L + N,); that of a node is the sum of its children's.
+        roots: the slots of the roots, shape (T,).
+    """
+
+    features: Ints
+    thresholds: Floats
+    missing: Ints
+    missing_left: NDArray[np.bool_]
+    children: Ints
+    values: Floats
+    counts: Ints
+    roots: Ints
+
+    @cached_property
+    def levels(self) -> tuple[Ints, ...]:
+        """The inner nodes by their height: the children of a node have been reached when the node is."""
+        leaf_count = len(self.values)
+        heights = np.zeros(len(self.counts), dtype=np.intp)
+        while True:
+            raised = heights[self.children].max(axis=1) + 1
+            if np.array_equal(raised, heights[leaf_count:]):
+                break
+            heights[leaf_count:] = raised
+        return tuple(np.flatnonzero(raised == height) for height in range(1, int(raised.max(initial=0)) + 1))
+
+    @cached_property
+    def paths(self) -> _Paths:
+        """The paths from the roots to the leaves, for contributions."""
+        leaf_count = len(self.values)
+        parents = np.full(len(self.counts), -1)
+        is_left = np.zeros(len(self.counts), dtype=np.bool_)
+        parents[self.children] = np.arange(len(self.children))[:, None]
+        is_left[self.children[:, 0]] = True
+        leaves = slots = np.arange(leaf_count)
+        steps: list[tuple[Ints, Ints, NDArray[np.bool_], Floats]] = []
+        while True:
+            # one step up, from every leaf whose root is not reached
+            has_parent = parents[slots] >= 0
+            leaves, slots = leaves[has_parent], slots[has_parent]
+            if not len(slots):
+                break
+            nodes = parents[slots]
+            steps.append((leaves, nodes, is_left[slots], self.counts[slots] / self.counts[nodes + leaf_count]))
+            slots = nodes + leaf_count
+        if not steps:
+            nothing = np.empty(0, dtype=np.intp)
+            return _Paths(nothing, nothing.astype(np.bool_), nothing, nothing.astype(np.float64), nothing, nothing)
+        step_leaves, step_nodes, step_left, shares = (np.concatenate(parts) for parts in zip(*steps, strict=True))
+        # the steps of one leaf that compare the same input lie together
+        order = np.lexsort((self.features[step_nodes], step_leaves))
+        keys = np.stack([step_leaves[order], self.features[step_nodes[order]]])
+        starts = np.flatnonzero(np.any(np.diff(keys, axis=1, prepend=-1) != 0, axis=0))
+        return _Paths(
+            step_nodes[order],
+            step_left[order],
+            starts,
+            np.multiply.reduceat(shares[order], starts),
+            keys[0, starts],
+            keys[1, starts],
+        )
+
+
+class _Paths(NamedTuple):
+    """The steps from the roots to the leaves, and one element for each leaf and each input that its path compares.
+
+    Attributes:
+        nodes: the node of each step, shape (steps,); the steps of one element lie together.
+        left: whether the step goes left, shape (steps,).
+        starts: the first step of each element, shape (elements,).
+        shares: the share of the training pairs that would go on if only this input was unknown, shape (elements,).
+        leaves: the leaf of each element, ascending, shape (elements,).
+        features: the input of each element, shape (elements,).
+    """
+
+    nodes: Ints
+    left: NDArray[np.bool_]
+    starts: Ints
+    shares: Floats
+    leaves: Ints
+    features: Ints
 
 
 @dataclass(frozen=True)
 class Trees:
-    """Boosted trees of LightGBM.
+    """Boosted trees, whose values are added.
 
     Attributes:
-        text: the trees in LightGBM's own text format, see :func:`text_of_trees`.
+        text: the trees as LightGBM's text, as it is kept in a file.
         columns: the indices of the inputs that the trees read.
+        nodes: the trees of this text.
     """
 
     text: str
     columns: tuple[int, ...]
-
-    @property
-    def _booster(self) -> Any:
-        return _booster_of(self.text)
+    nodes: Nodes = field(compare=False, repr=False)
 
     def margin(self, inputs: Floats) -> Floats:
-        """Return the sum of the trees for each pair, shape (n,), from inputs of shape (n, m)."""
-        values: Floats = self._booster.predict(inputs[:, self.columns], raw_score=True, num_threads=1)
-        return values
+        """Return the sum of the trees for each pair, shape (n,), from inputs of shape (n, m), which may be NaN."""
+        nodes, sums = self.nodes, np.empty(len(inputs))
+        leaf_count = len(nodes.values)
+        for rows in _passes(len(inputs), len(nodes.counts)):
+            goes_left = self._goes_left(inputs[rows])
+            values = np.empty((len(nodes.counts), goes_left.shape[1]))
+            values[:leaf_count] = nodes.values[:, None]
+            for level in nodes.levels:
+                left, right = nodes.children[level].T
+                values[level + leaf_count] = np.where(goes_left[level], values[left], values[right])
+            # one tree after the other as in LightGBM, which a sum of NumPy does not promise
+            sums[rows] = np.cumsum(values[nodes.roots], axis=0)[-1]
+        return sums
 
     def contributions(self, inputs: Floats) -> Floats:
         """Return the contribution of each input that the trees read, and the mean margin last, shape (n, columns + 1).
 
-        Source: Lundberg, Erion & Lee, Consistent individualized feature attribution for tree ensembles (2018).
+        They are the SHAP values under the shares of training pairs in the nodes; a row adds up to the margin. The sum
+        over all sets of inputs is the integral of a product, which a Gauss-Legendre rule of enough points gives
+        exactly.
+
+        Sources: Lundberg, Erion & Lee, Consistent individualized feature attribution for tree ensembles (2018); Owen,
+        Multilinear extensions of games (1972).
         """
-        values: Floats = self._booster.predict(inputs[:, self.columns], pred_contrib=True, num_threads=1)
-        return values
+        nodes, paths = self.nodes, self.nodes.paths
+        result = np.zeros((len(inputs), len(self.columns) + 1))
+        result[:, -1] = self._mean_margin()
+        if not len(paths.starts):
+            return result
+        sizes = np.bincount(paths.leaves)[paths.leaves]
+        for rows in _passes(len(inputs), len(paths.nodes)):
+            goes_left = self._goes_left(inputs[rows])
+            is_as_path = goes_left[paths.nodes] == paths.left[:, None]
+            follows = np.logical_and.reduceat(is_as_path, paths.starts, axis=0).astype(np.float64)
+            parts = np.empty(follows.shape)
+            for size in np.unique(sizes):
+                elements = np.flatnonzero(sizes == size)
+                shape = (-1, int(size), follows.shape[1])
+                unknown = paths.shares[elements, None]
+                weights = _shapley_weights(follows[elements].reshape(shape), unknown.reshape(-1, int(size), 1))
+                parts[elements] = (follows[elements] - unknown) * weights.reshape(-1, follows.shape[1])
+            parts *= nodes.values[paths.leaves, None]
+            for feature in np.unique(paths.features):
+                result[rows, feature] = parts[paths.features == feature].sum(axis=0)
+        return result
+
+    def _mean_margin(self) -> float:
+        """Return the mean of the margin over the training pairs, by the numbers of pairs in the leaves."""
+        nodes = self.nodes
+        # the share of the training pairs in each slot, from the roots down
+        shares = np.zeros(len(nodes.counts))
+        shares[nodes.roots] = 1.0
+        leaf_count = len(nodes.values)
+        for level in reversed(nodes.levels):
+            slots, children = level + leaf_count, nodes.children[level]
+            shares[children] = shares[slots, None] * nodes.counts[children] / nodes.counts[slots, None]
+        return float(shares[:leaf_count] @ nodes.values)
+
+    def _goes_left(self, inputs: Floats) -> NDArray[np.bool_]:
+        """Return for each node and each of n pairs whether the pair goes left there, shape (N, n)."""
+        nodes = self.nodes
+        own = inputs[:, self.columns].T
+        own = np.where(np.abs(own) <= _ZERO, 0.0, own)
+        values = own[nodes.features]
+        goes_left: NDArray[np.bool_] = values <= nodes.thresholds[:, None]
+        if np.isnan(own).any():
+            of_missing = np.where(nodes.missing == MISSING_NONE, nodes.thresholds >= 0, nodes.missing_left)
+            goes_left = np.where(np.isnan(values), of_missing[:, None], goes_left)
+        zero_nodes = np.flatnonzero(nodes.missing == MISSING_ZERO)
+        if len(zero_nodes):
+            is_zero = values[zero_nodes] == 0
+            goes_left[zero_nodes] = np.where(is_zero, nodes.missing_left[zero_nodes, None], goes_left[zero_nodes])
+        return goes_left
 
 
-def import_lightgbm() -> Any:
-    """Return the module lightgbm.
-
-    Raises:
-        MissingExtraError: it is not installed.
-    """
-    try:
-        import lightgbm
-    except ImportError as error:
-        raise MissingExtraError("lightgbm", "combine") from error
-    return lightgbm
+def _passes(n: int, size: int) -> Iterator[slice]:
+    """Yield slices of n pairs, so that *size* numbers of each pair fit in one pass."""
+    rows = max(1, _PASS_SIZE // max(1, size))
+    for start in range(0, n, rows):
+        yield slice(start, start + rows)
 
 
-@lru_cache(maxsize=16)
-def _booster_of(text: str) -> Any:
-    # cached, because LightGBM takes a while to parse the text, and a score is computed in many batches
-    return import_lightgbm().Booster(model_str=text)
-
-
-def text_of_trees(booster: Any) -> str:
-    """Return the text of a LightGBM booster up to the end of its trees."""
-    text: str = booster.model_to_string()
-    return text.partition(END)[0] + END + "\n"
-
-
-def check_trees(text: str, inputs: int) -> None:
-    """Raise ValueError unless LightGBM can safely read the text of trees, which :func:`text_of_trees` returned.
-
-    Args:
-        text: the text to check.
-        inputs: the number of inputs that the trees may read.
-
-    Raises:
-        ValueError: the text is invalid; the message says where.
-    """
-    starts = [match.start() for match in re.finditer(r"^Tree=", text, re.MULTILINE)]
-    if not starts or not text.endswith(f"\n{END}\n"):
-        raise ValueError("there are no trees")
-    ends = [*starts[1:], len(text) - len(END) - 1]
-    blocks = [text[start:end] for start, end in zip(starts, ends, strict=True)]
-    _check_head(text[: starts[0]], blocks, inputs)
-    for number, block in enumerate(blocks):
-        try:
-            _check_tree(block, number, inputs)
-        except (KeyError, ValueError) as error:
-            raise ValueError(f"tree {number}: {error}") from None
-
-
-def _fields_of_text(text: str) -> dict[str, str]:
-    """Return lines of the form ``key=value`` as a dictionary; raise ValueError for another line or a duplicate key."""
-    values: dict[str, str] = {}
-    for line in text.splitlines():
-        key, sign, value = line.partition("=")
-        if line and (not sign or key in values):
-            raise ValueError(f"cannot read {line[:40]!r}")
-        if line:
-            values[key] = value
-    return values
-
-
-def _check_head(head: str, blocks: Sequence[str], inputs: int) -> None:
-    """Raise ValueError unless the lines before the trees are those of trees of this many inputs.
+def _shapley_weights(follows: Floats, unknown: Floats) -> Floats:
+    """Return the mean over orders of the product of the other elements, known before or still unknown.
 
     Args:
-        head: the text before the first tree.
-        blocks: the texts of the trees, whose sizes the head lists.
-        inputs: the number of inputs.
+        follows: 1 where the input leads along the path, else 0, shape (leaves, d, n).
+        unknown: the share of pairs that go along the path if the input is unknown, above 0, shape (leaves, d, 1).
+
+    Returns:
+        The weights, shape (leaves, d, n).
     """
-    first, _, rest = head.partition("\n")
-    lines = _fields_of_text(rest)
-    objective = lines.pop("objective", "")
-    names, ranges = lines.pop("feature_names", "").split(" "), lines.pop("feature_infos", "").split(" ")
-    expected = {
-        "version": "v4",
-        "num_class": "1",
-        "num_tree_per_iteration": "1",
-        "label_index": "0",
-        "max_feature_idx": str(inputs - 1),
-        "tree_sizes": " ".join(str(len(block)) for block in blocks),
-    }
-    # the monotone constraints of the training, which prediction does not read
-    constraints = lines.pop("monotone_constraints", "0").split(" ")
-    numbers = rf"\[{_NUMBER}:{_NUMBER}\]|none"
-    if (
-        first != "tree"
-        or lines != expected
-        or objective not in ("binary sigmoid:1", "regression")
-        or not all(re.fullmatch(r"Column_\d{1,6}", name) for name in names)
-        or not all(re.fullmatch(numbers, span) for span in ranges)
-        or not all(re.fullmatch(r"-?[01]", sign) for sign in constraints)
-        or len(names) != inputs
-        or len(ranges) != inputs
-    ):
-        raise ValueError("the lines before the trees are not those of such trees")
-
-
-def _check_tree(block: str, number: int, inputs: int) -> None:
-    """Raise ValueError, or KeyError for a missing line, unless the text of a tree is valid.
-
-    Args:
-        block: the text of the tree.
-        number: the position of the tree, from 0, which its first line states.
-        inputs: the number of inputs that the tree may read.
-    """
-    lines = _fields_of_text(block)
-    leaves = int(lines["num_leaves"])
-    if not 1 <= leaves <= MOST_LEAVES:
-        raise ValueError(f"has {leaves} leaves")
-    single = {"Tree": str(number), "num_leaves": str(leaves), "num_cat": "0", "is_linear": "0"}
-    sizes = dict.fromkeys(_OF_LEAVES, leaves) | dict.fromkeys((*_OF_NODES, *_WHOLE_OF_NODES), leaves - 1)
-    if leaves == 1 and lines.get("leaf_weight") == "":
-        # LightGBM writes a tree of a single leaf without its weight
-        sizes["leaf_weight"] = 0
-    if lines.keys() != {*single, *sizes, "shrinkage"} or any(lines[key] != value for key, value in single.items()):
-        raise ValueError("its lines are not those of a tree of numbers")
-    _parse_numbers(lines["shrinkage"], 1)
-    values = {key: _parse_numbers(lines[key], size) for key, size in sizes.items()}
-    if not all(value.is_integer() for key in _WHOLE_OF_NODES for value in values[key]):
-        raise ValueError("a node or an input is not a whole number")
-    integers = {key: [int(value) for value in values[key]] for key in _WHOLE_OF_NODES}
-    if any(not 0 <= feature < inputs for feature in integers["split_feature"]):
-        raise ValueError("reads an input that there is not")
-    # an odd type divides by categories; the higher bits tell what is done with missing values
-    if any(kind not in range(0, 16, 2) for kind in integers["decision_type"]):
-        raise ValueError("divides by something else than a number")
-    # each node but the first, and each leaf (as -1, -2, ...), must be the child of exactly one node, which precedes it
-    children = sorted([*integers["left_child"], *integers["right_child"]])
-    expected = [*range(-leaves, 0), *range(1, leaves - 1)] if leaves > 1 else []
-    children_follow = True
-    for side in ("left_child", "right_child"):
-        children_follow &= all(child < 0 or child > node for node, child in enumerate(integers[side]))
-    if children != expected or not children_follow:
-        raise ValueError("its nodes are not a tree")
-
-
-def _parse_numbers(text: str, size: int) -> list[float]:
-    """Return the *size* finite numbers of a line; raise ValueError for anything else."""
-    parts = text.split(" ") if text else []
-    if len(parts) != size or not all(re.fullmatch(_NUMBER, part) for part in parts):
-        raise ValueError(f"expected {size} numbers, found {text[:40]!r}")
-    numbers = [float(part) for part in parts]
-    if not all(map(math.isfinite, numbers)):
-        raise ValueError(f"a number is too large: {text[:40]!r}")
-    return numbers
+    points, weights = np.polynomial.legendre.leggauss((follows.shape[1] + 1) // 2)
+    total: Floats = np.zeros(follows.shape)
+    for point, weight in zip((points + 1) / 2, weights / 2, strict=True):
+        factors = unknown + point * (follows - unknown)
+        total += weight * (factors.prod(axis=1, keepdims=True) / factors)
+    return total

@@ -65,9 +65,7 @@ def explain_members(metric: Combined, batch: Batch) -> list[MembersExplanation]:
     means = np.array(combination.means)
     has_score: NDArray[np.bool_] = np.asarray(np.isfinite(inputs).all(axis=1))
     # pairs without a score get mean inputs here, and NaN as the result
-    contributions, bases = combination.learned_function().contributions(
-        np.where(has_score[:, None], inputs, means), means
-    )
+    contributions, bases = combination.learned.contributions(np.where(has_score[:, None], inputs, means), means)
     contributions = np.where(has_score[:, None], contributions, np.nan)
     bases = np.where(has_score, bases, np.nan)
     values = np.where(has_score, metric.combine(scores, texts), np.nan)
