@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import ipaddress
 import logging
 import os
 import re
@@ -18,8 +19,12 @@ log = logging.getLogger(__name__)
 
 #: Seconds to wait for an answer from an address.
 PATIENCE = 5.0
-#: The environment variable with the token by which processes of a cluster authenticate each other.
-TOKEN_VARIABLE = "RAY_AUTH_TOKEN"
+#: The environment variables with the token by which processes of a cluster authenticate each other, and with whether
+#: they do so.
+TOKEN_VARIABLE, MODE_VARIABLE = "RAY_AUTH_TOKEN", "RAY_AUTH_MODE"
+#: The environment variable that keeps a Ray on the loopback address if it is 0. Ray's argument for the address of a
+#: node cannot: Ray replaces 127.0.0.1 there by an address that others can reach.
+_REACHABLE_VARIABLE = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 #: The advice on how to start a cluster, for messages.
 START_ADVICE = "start one with: ray start --head"
 _ADDRESS = re.compile(r"(?P<host>\[[0-9a-fA-F:.]+\]|[^\s:/\[\]]+):(?P<port>[0-9]{1,5})", re.ASCII)
@@ -62,7 +67,7 @@ class Connection:
     def __init__(self, address: str | None, cores: int) -> None:
         self._ray = import_ray()
         self._is_own = not self._ray.is_initialized()
-        self._owns_token = False
+        self._environment: dict[str, str | None] = {}
         if not self._is_own:
             return
         address = address or os.environ.get("RAY_ADDRESS") or None
@@ -71,9 +76,7 @@ class Connection:
         settings: dict[str, Any] = {"log_to_driver": False, "configure_logging": False}
         if address is None:
             settings |= {"num_cpus": cores, "include_dashboard": False}
-            # Without a token in the environment, Ray would write one into the user's home.
-            self._owns_token = TOKEN_VARIABLE not in os.environ
-            os.environ.setdefault(TOKEN_VARIABLE, _own_token())
+            self._keep_to_this_machine()
         _redirect_ray_output()
         try:
             self._ray.init(address=address or "local", **settings)
@@ -87,6 +90,34 @@ class Connection:
         ) as error:
             self.close()
             raise _unusable_error(address, error) from error
+        if address is None:
+            self._check_closed_to_others()
+
+    def _keep_to_this_machine(self) -> None:
+        """Set the environment, until :meth:`close`, so that a local Ray listens on 127.0.0.1 and requires a token."""
+        # Without a token in the environment, Ray would write one into the user's home.
+        token = os.environ.get(TOKEN_VARIABLE, "").strip() or _own_token()
+        # A local Ray requires a token if no mode is set, even in a process that has read another mode before.
+        values: dict[str, str | None] = {TOKEN_VARIABLE: token, MODE_VARIABLE: None, _REACHABLE_VARIABLE: "0"}
+        self._environment = {name: os.environ.get(name) for name in values}
+        _set_environment(values)
+        _reread_environment()
+
+    def _check_closed_to_others(self) -> None:
+        """Check what :meth:`_keep_to_this_machine` is for, since Ray's ways to do it change between versions.
+
+        Raises:
+            ClusterError: the local Ray listens on another address or requires no token; it has been ended.
+        """
+        addresses = {str(node["NodeManagerAddress"]) for node in self._ray.nodes()}
+        # Ray sets the variable when it turns tokens on
+        if os.environ.get(MODE_VARIABLE) == "token" and all(map(_is_loopback, addresses)):
+            return
+        self.close()
+        raise ClusterError(
+            f"Ray on this machine: Ray {self._ray.__version__} would let others run code (it listens on "
+            f"{', '.join(sorted(addresses))}); start a cluster with a token and name it with `address`"
+        )
 
     def nodes(self) -> dict[str, Mapping[str, Any]]:
         """Return the nodes that are alive, as Ray describes them, by id."""
@@ -95,12 +126,43 @@ class Connection:
     def close(self) -> None:
         """Leave the cluster or end the local Ray, unless the connection existed before this object.
 
-        The token of a local Ray is removed from the environment if this object has set it.
+        What this object has set in the environment for a local Ray is as it was before.
         """
         if self._is_own:
             self._ray.shutdown()
-        if self._owns_token:
-            os.environ.pop(TOKEN_VARIABLE, None)
+        if self._environment:
+            _set_environment(self._environment)
+            _reread_environment()
+            self._environment = {}
+
+
+def _set_environment(values: Mapping[str, str | None]) -> None:
+    """Set variables of the environment; None removes one."""
+    for name, value in values.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
+
+
+def _reread_environment() -> None:
+    """Let Ray read the environment again, of which it keeps what it found when it was imported."""
+    # Parts of Ray that other versions may lack; _check_closed_to_others reports where this matters.
+    with suppress(ImportError, AttributeError):
+        from ray._private import ray_constants
+        from ray._raylet import Config
+
+        is_reachable = ray_constants.env_bool(_REACHABLE_VARIABLE, not ray_constants.IS_WINDOWS_OR_OSX)
+        ray_constants.ENABLE_RAY_CLUSTER = is_reachable
+        Config.initialize("")
+
+
+def _is_loopback(address: str) -> bool:
+    """Tell whether only this machine reaches an IP address."""
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False
 
 
 def _unusable_error(address: str | None, error: Exception) -> ClusterError:
