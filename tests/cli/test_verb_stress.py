@@ -77,13 +77,16 @@ def test_what_contains_is_fooled_by(assay, pairs):
 def test_intervals_are_of_groups(pairs):
     result = package.stress(["contains"], "pairs.csv", perturbations=["question-as-answer"])
     (effect,) = result.study.subjects[0].effects
-    # each group has one right and one wrong pair: every resample of groups has the same share
-    assert (effect.flipped.low, effect.flipped.high) == (0.5, 0.5)
-    # none of 12 groups was fooled: Wilson's upper bound for 0 of 12
-    from scipy.stats import binomtest
+    # each group has one right and one wrong pair: every resample of groups has the same share, which has a width
+    assert effect.flipped.low < 0.4 < 0.6 < effect.flipped.high
+    # none of 12 groups was fooled: Wilson's upper bound for 0 of 12, with Student's quantile of 11 degrees
+    from scipy.stats import binomtest, norm, t
 
-    upper = binomtest(0, 12).proportion_ci(0.95, method="wilson").high
+    z, quantile = norm.ppf(0.975), t.ppf(0.975, 11)
+    upper = quantile**2 / (12 + quantile**2)
     assert (effect.fooled.low, effect.fooled.high) == (0.0, pytest.approx(upper))
+    assert upper == pytest.approx(z**2 / (12 * (z / quantile) ** 2 + z**2))
+    assert upper > binomtest(0, 12).proportion_ci(0.95, method="wilson").high
     single = package.stress(["contains"], "pairs.csv", perturbations=["question-as-answer"], group_by="none")
     (effect,) = single.study.subjects[0].effects
     assert effect.flipped.low < 0.4 < 0.6 < effect.flipped.high

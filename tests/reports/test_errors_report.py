@@ -270,7 +270,27 @@ def test_resamples_without_an_error_are_left_out():
     n = 50
     found = divergence(n, range(5), [1] * 5)
     (row,) = frequencies_of(tagged([["alias"]] * n), found, np.arange(n) // 5, Resampling(resamples=500), (0,))
-    assert (row.ratio, row.low, row.high) == (1, 1, 1)
+    assert (row.ratio, row.high) == (1, 1)
+
+
+def test_a_ratio_has_a_width_where_every_error_has_the_category():
+    """Six of six errors, in a category of all pairs: the share of the errors may be as low as Wilson's bound."""
+    n = 60
+    found = divergence(n, range(0, 60, 10), [1] * 6)
+    (row,) = frequencies_of(tagged([["alias"]] * n), found, None, Resampling(resamples=200), (0,))
+    assert (row.ratio, row.high) == (1, 1)
+    assert row.low == pytest.approx(row.diverging.low) and row.low < 0.7
+
+
+def test_shares_count_groups_in_place_of_copies():
+    n = 100
+    found = divergence(n, range(50), [1] * 50)
+    names = tagged([["alias"] if i < 40 else [] for i in range(n)])
+    alone, grouped = (
+        frequencies_of(names, found, codes, Resampling(resamples=100), (0,))[0].diverging
+        for codes in (None, np.arange(n) // 10)
+    )
+    assert grouped.high - grouped.low > 1.5 * (alone.high - alone.low)
 
 
 def test_categories_come_from_people_where_they_gave_them(run_of):

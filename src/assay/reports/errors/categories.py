@@ -17,6 +17,7 @@ from assay.settings import Resampling
 from assay.statistics.agreement import MIN_UNITS as FEWEST_UNITS
 from assay.statistics.agreement import percentile_interval
 from assay.statistics.resampling import Resampler
+from assay.statistics.shares import share_interval
 
 if TYPE_CHECKING:
     from assay.reports.categories import PartsOfSpeech
@@ -221,13 +222,11 @@ MIN_DIVERGING_PAIRS = 5
 
 @dataclass(frozen=True)
 class Share:
-    """A share of k in n pairs, with Wilson's interval, which assumes independent pairs.
-
-    Source: Wilson, Probable Inference, the Law of Succession, and Statistical Inference (1927).
+    """A share of k in n pairs, with the interval of :func:`~assay.statistics.shares.share_interval`.
 
     Attributes:
         count, of: the numbers k and n.
-        low, high: the bounds of the interval; None if n is 0.
+        low, high: the bounds of the interval; None if n is 0, or if all n pairs are of one group.
     """
 
     count: int
@@ -241,15 +240,24 @@ class Share:
         return self.count / self.of if self.of else None
 
     @classmethod
-    def from_masks(cls, mask: NDArray[np.bool_], inside: NDArray[np.bool_], confidence: float) -> Share:
-        """Return the share of the pairs in *inside* that are in *mask* as well; both masks have shape (n,)."""
-        from scipy.stats import binomtest
+    def from_masks(
+        cls,
+        mask: NDArray[np.bool_],
+        inside: NDArray[np.bool_],
+        confidence: float,
+        groups: NDArray[np.intp] | None = None,
+    ) -> Share:
+        """Return the share of the pairs in *inside* that are in *mask* as well; all arrays have shape (n,).
 
-        k, n = int((mask & inside).sum()), int(inside.sum())
-        if not n:
-            return cls(k, n, None, None)
-        interval = binomtest(k, n).proportion_ci(confidence, method="wilson")
-        return cls(k, n, float(interval.low), float(interval.high))
+        Args:
+            mask: the pairs that count.
+            inside: the pairs of which it is a share.
+            confidence: the level of the interval.
+            groups: codes of groups of dependent pairs; None for independent pairs.
+        """
+        hits = mask & inside
+        low, high = share_interval(hits, confidence, groups=groups, among=inside) or (None, None)
+        return cls(int(hits.sum()), int(inside.sum()), low, high)
 
 
 @dataclass(frozen=True)
@@ -305,8 +313,8 @@ def frequencies_of(
     intervals = ratio_intervals(masks, divergence, groups, drawing, seed)
     rows = []
     for name, mask in masks.items():
-        diverging = Share.from_masks(mask, divergence.mask, drawing.confidence)
-        everywhere = Share.from_masks(mask, divergence.considered, drawing.confidence)
+        diverging = Share.from_masks(mask, divergence.mask, drawing.confidence, groups)
+        everywhere = Share.from_masks(mask, divergence.considered, drawing.confidence, groups)
         ratio = diverging.value / everywhere.value if diverging.value is not None and everywhere.value else None
         low, high = intervals.get(name, (None, None))
         rows.append(
@@ -361,10 +369,16 @@ def ratio_intervals(
         ratios_of_blocks.append(ratios_of_block)
     ratios = np.concatenate(ratios_of_blocks, axis=1)
     intervals = {}
-    for name, values in zip(names, ratios, strict=True):
+    for name, values, has in zip(names, ratios, has_category, strict=True):
         interval = percentile_interval(values, resampler.units, drawing.confidence)
-        if interval is not None:
-            intervals[name] = interval
+        if interval is None:
+            continue
+        low, high = interval
+        if has[diverges > 0].all():
+            # every resample has the category in all errors, too: the share's own interval bounds the ratio
+            bounds = share_interval(has * diverges, drawing.confidence, groups=codes, among=diverges)
+            low = min(low, bounds[0] / float(has.mean())) if bounds else low
+        intervals[name] = low, high
     return intervals
 
 

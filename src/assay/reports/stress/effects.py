@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +17,7 @@ from assay.statistics.agreement import MIN_UNITS, percentile_interval
 from assay.statistics.concordance import Floats
 from assay.statistics.crossvalidation import Rows, join_codes
 from assay.statistics.resampling import Resampler
+from assay.statistics.shares import share_interval
 
 #: The number of folds in which thresholds are learned.
 FOLDS = 5
@@ -164,10 +164,11 @@ def _values_where_known(is_known: NDArray[np.bool_], values: NDArray[np.bool_]) 
 def mean_estimates(
     values: dict[str, Floats], drawing: Resampling, seed: tuple[int, ...], groups: Rows | None
 ) -> dict[str, Estimate]:
-    """Return the mean of each quantity over n pairs, by name, with its interval from the same resamples.
+    """Return the mean of each quantity over n pairs, by name, with its interval.
 
-    Groups are resampled as a whole. A share of 0 or 1 is the same in all resamples, so it has Wilson's interval (1927)
-    instead, with the number of groups (or pairs) as sample size.
+    A share has the interval of :func:`~assay.statistics.shares.share_interval`, the shift of the score that of
+    resamples, of whole groups if there are any. Below :data:`~assay.statistics.agreement.MIN_UNITS` pairs or groups
+    there is none.
 
     Args:
         values: the values by name, shape (n,); a quantity is undefined if there are no pairs, or NaN for any of them.
@@ -175,39 +176,20 @@ def mean_estimates(
         seed: the seed of the resamples.
         groups: the group code of each pair, shape (n,), or None.
     """
-    defined = [name for name, column in values.items() if len(column) and not np.isnan(column).any()]
     by_name = {name: Estimate() for name in values}
-    if not defined:
-        return by_name
-    stacked = np.stack([values[name] for name in defined])
-    # the resampler expects codes without gaps
-    codes = None if groups is None else np.unique(groups, return_inverse=True)[1]
-    resampler = Resampler(stacked.shape[1], drawing.resamples, seed, codes)
-    resampled = None
-    if drawing.resamples:
-        blocks = [stacked @ weights / weights.sum(axis=0) for weights in resampler.blocks()]
-        resampled = np.concatenate(blocks, axis=1)
-    for row, name in enumerate(defined):
-        value = float(stacked[row].mean())
-        low = high = None
-        if resampled is not None:
-            is_share = name != "shift"
-            if is_share and value in (0.0, 1.0):
-                low, high = _wilson_interval(value, resampler.units, drawing.confidence)
+    for name, column in values.items():
+        if not len(column) or np.isnan(column).any():
+            continue
+        # the resampler expects codes without gaps
+        codes = None if groups is None else np.unique(groups, return_inverse=True)[1]
+        resampler = Resampler(len(column), drawing.resamples, seed, codes)
+        bounds = None
+        if drawing.resamples and resampler.units >= MIN_UNITS:
+            if name == "shift":
+                resampled = [column @ weights / weights.sum(axis=0) for weights in resampler.blocks()]
+                bounds = percentile_interval(np.concatenate(resampled), resampler.units, drawing.confidence)
             else:
-                low, high = percentile_interval(resampled[row], resampler.units, drawing.confidence) or (None, None)
-        by_name[name] = Estimate(value, low, high)
+                bounds = share_interval(column, drawing.confidence, groups=codes)
+        low, high = bounds or (None, None)
+        by_name[name] = Estimate(float(column.mean()), low, high)
     return by_name
-
-
-def _wilson_interval(share: float, n: int, confidence: float) -> tuple[float | None, float | None]:
-    """Return the bounds of Wilson's interval of a share that is 0 or 1, of n units.
-
-    Both are None if n is less than :data:`~assay.statistics.agreement.MIN_UNITS`, too small for any interval.
-    """
-    if n < MIN_UNITS:
-        return None, None
-    squared_quantile = NormalDist().inv_cdf((1 + confidence) / 2) ** 2
-    if share == 0:
-        return 0.0, squared_quantile / (n + squared_quantile)
-    return n / (n + squared_quantile), 1.0

@@ -111,8 +111,11 @@ def _interval_method_text(subject: DatasetThresholds, settings: ThresholdSetting
     if not settings.resamples:
         return "no intervals"
     include_choice = subject.chosen_apart and settings.at is None
-    choice = "which include their choice" if include_choice else "the thresholds held fixed"
-    return f"{percent(settings.confidence)} intervals by the bootstrap over {subject.unit}, {choice}"
+    choice = "they include the choice" if include_choice else "the thresholds held fixed"
+    return (
+        f"{percent(settings.confidence)} intervals over {subject.unit}, Wilson's for shares, else by the bootstrap; "
+        f"{choice}"
+    )
 
 
 def _constant_decision_notes(subject: DatasetThresholds) -> list[str]:

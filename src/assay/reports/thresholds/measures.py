@@ -115,6 +115,8 @@ def mcc(matrix: ConfusionMatrix) -> Floats:
     correlation = _ratio(
         matrix.true_positives * matrix.true_negatives - matrix.false_positives * matrix.false_negatives, scale
     )
+    # rounding may exceed 1
+    correlation = np.clip(correlation, -1.0, 1.0)
     constant = (yes > 0) & (no > 0) & ((decided_yes == 0) | (decided_no == 0))
     return np.where(constant, 0.0, correlation)
 
@@ -139,6 +141,41 @@ MEASURES: Final[dict[str, Callable[[ConfusionMatrix], Floats]]] = {
     "youden": youden,
     "mcc": mcc,
 }
+
+
+@dataclass(frozen=True)
+class ShareMeasure:
+    """A measure that is a share of pairs, or rises with one.
+
+    Attributes:
+        masks: a function of the decided and of the positive pairs, two masks of one shape, that returns which pairs
+            count and among which pairs they are counted, in that shape.
+        is_f1: whether the measure is 2 s / (1 + s) of the share s, instead of the share itself.
+    """
+
+    masks: Callable[[NDArray[np.bool_], NDArray[np.bool_]], tuple[NDArray[np.bool_], NDArray[np.bool_]]]
+    is_f1: bool = False
+
+    def to_share(self, value: float) -> float:
+        """Return the share that belongs to a value of the measure."""
+        return value / (2 - value) if self.is_f1 else value
+
+    def from_share(self, share: float) -> float:
+        """Return the value of the measure that belongs to a share."""
+        return 2 * share / (1 + share) if self.is_f1 else share
+
+
+#: The measures that are shares. The F1 of a class rises with the share of pairs of which decision and label are both of
+#: the class, among those of which either is (Lam, Gopal & Qian, Confidence intervals for the F1 score, 2023).
+SHARES: Final[dict[str, ShareMeasure]] = {
+    "precision": ShareMeasure(lambda decided, positive: (decided & positive, decided)),
+    "recall": ShareMeasure(lambda decided, positive: (decided & positive, positive | np.zeros_like(decided))),
+    "accuracy": ShareMeasure(lambda decided, positive: (decided == positive, np.ones_like(decided))),
+    "f1": ShareMeasure(lambda decided, positive: (decided & positive, decided | positive), is_f1=True),
+    "f1-no": ShareMeasure(lambda decided, positive: (~decided & ~positive, ~decided | ~positive), is_f1=True),
+}
+#: The mean of the draws that smooth a count in resamples, as in Jeffreys' prior.
+PSEUDO_COUNT: Final = 0.5
 #: Objectives that are not plain measures: a minimum of precision or recall, and the costs of both kinds of error.
 _TARGET = re.compile(r"(?P<name>precision|recall)>=(?P<least>[0-9.]+)")
 _COST = re.compile(r"cost:(?P<alarm>[0-9.e+-]+),(?P<miss>[0-9.e+-]+)")
@@ -391,22 +428,45 @@ def average_precision(levels: Levels) -> float:
     return float((np.diff(levels.yes, prepend=0.0) * levels.yes / levels.at_least).sum() / levels.yes[-1])
 
 
-def resampled_average_precision(scores: Floats, positive: NDArray[np.bool_], blocks: Iterator[Floats]) -> Floats:
+def resampled_average_precision(
+    scores: Floats,
+    positive: NDArray[np.bool_],
+    blocks: Iterator[Floats],
+    rng: np.random.Generator | None = None,
+    pairs: float = 1.0,
+) -> Floats:
     """Return :func:`average_precision` in each resample, shape (resamples,); NaN if no positive pair was drawn.
+
+    All resamples of a perfect order are perfect. To smooth them, a positive and a negative pair are added to each, with
+    scores of random pairs and weights from the gamma distribution with the mean :data:`PSEUDO_COUNT` pairs.
 
     Args:
         scores: finite scores, shape (n,), higher where the positive class is likelier.
         positive: whether each pair is positive, shape (n,).
         blocks: how often each pair was drawn in each resample, in blocks of shape (n, b).
+        rng: the generator of the added pairs, which do not depend on the blocks; None to add none.
+        pairs: the number of pairs that tell as much as one independent pair, at least 1.
     """
+    from scipy.special import gammaincinv
+
     order = np.argsort(-scores, kind="stable")
     last_of_run = _run_ends(scores[order])
     yes = positive[order].astype(np.float64)[:, None]
     areas = []
     for weights in blocks:
         weights_in_order = weights[order]
+        weights_of_yes = weights_in_order * yes
+        columns = np.arange(weights.shape[1])
+        if rng is not None:
+            # one row per resample, so that the draws do not depend on the number of resamples in a block
+            draws = rng.random((len(columns), 4))
+            added_rows = (draws[:, :2] * len(yes)).astype(np.intp)
+            added_weights = pairs * gammaincinv(PSEUDO_COUNT, draws[:, 2:])
+            for rows, added in zip(added_rows.T, added_weights.T, strict=True):
+                weights_in_order[rows, columns] += added
+            weights_of_yes[added_rows[:, 0], columns] += added_weights[:, 0]
         at_least = np.cumsum(weights_in_order, axis=0)[last_of_run]
-        true_positives = np.cumsum(weights_in_order * yes, axis=0)[last_of_run]
+        true_positives = np.cumsum(weights_of_yes, axis=0)[last_of_run]
         with np.errstate(invalid="ignore", divide="ignore"):
             # where no pair drawn so far reaches the score, precision is 0 / 0 and adds no recall
             precisions = np.where(at_least > 0, true_positives / at_least, 0.0)

@@ -260,5 +260,10 @@ def _average_precision_value(
     scores: Floats, positive: NDArray[np.bool_], levels: Levels, resampler: Resampler, confidence: float
 ) -> Value:
     """Return the area under the precision-recall curve with its interval; *levels* are those of the scores."""
-    resampled = resampled_average_precision(scores, positive, resampler.blocks()) if resampler.resamples else None
+    resampled = None
+    if resampler.resamples:
+        # other draws than those of the resampler, which has the same seed
+        rng = np.random.default_rng([*resampler.seed, 1])
+        pairs = len(scores) / max(1, resampler.units)
+        resampled = resampled_average_precision(scores, positive, resampler.blocks(), rng, pairs)
     return value_with_interval(average_precision(levels), resampled, resampler.units, confidence)
