@@ -3,8 +3,9 @@
 Every statistic is computed from sums over pairs, over comparisons of two pairs, or over products of two ranks. Without
 a unit, such a sum is the total less the unit's contribution, so that all n values cost O(n log² n) instead of n full
 evaluations. Only the products of ranks cost more for groups: they need the signs of two pairs of one group against
-every other pair, at most O(n √n) of them, since groups of more than √n pairs are evaluated with weights of 0 and 1.
-From :data:`LINEAR_FROM` pairs on, the effect of one of many groups is approximated by the sum of its pairs' effects.
+every other pair, at most O(n √n) of them, since for groups of more than √n pairs the ranks of the others are computed.
+From :data:`LINEAR_FROM` pairs on, the effect of a group of few of the pairs is approximated by the sum of its pairs'
+effects; groups of more than :data:`LARGE_SHARE` of the pairs are left out exactly at any number of pairs.
 
 Sources: Efron & Stein, The jackknife estimate of variance (1981); Arvesen, Jackknifing U-statistics (1969), for the
 t-test; Kott (2001), for the delete-a-group form for dependent pairs, as in surveys; Jaeckel, The infinitesimal
@@ -24,14 +25,14 @@ from assay.statistics.cells import Labels, Ties
 from assay.statistics.coefficients import STATISTICS, LabelKind
 from assay.statistics.concordance import Floats, Indices, ItemBalance
 from assay.statistics.prepared import PreparedScore
-from assay.statistics.resampling import BLOCK
 from assay.statistics.tie_calibration import CalibratedCounts, counts_without_each_block
 
 #: From this many pairs on, the values without a group are approximated from the values without each of its pairs.
 LINEAR_FROM = 10_000
-#: Below this many groups, the values are exact for any number of pairs: approximated changes would be too small for
-#: few large groups.
-FEW_GROUPS = 30
+#: Groups of more than this share of the pairs, at most 49, are left out exactly: their approximated changes would be
+#: too small, and variances with them. Of groups at the share, the approximation loses 3 to 5 % of the variance, of a
+#: group of 40 % more than half.
+LARGE_SHARE = 0.02
 #: The number of leave-one-out values computed at a time, which limits the memory of their intermediate sums.
 PART = 1 << 17
 
@@ -154,16 +155,21 @@ class LeaveOneOut:
         n = len(prepared.scores)
         groups = None if prepared.groups is None else _Groups.of(prepared.groups)
         uncalibrated = [name for name in statistics if not STATISTICS[name].is_calibrated]
-        # many groups of many pairs are approximated from their pairs
-        if groups is None or (n >= LINEAR_FROM and groups.count >= FEW_GROUPS):
-            by_pair = True
+        if groups is None or n >= LINEAR_FROM:
             # no pair at first: the pairs are left out part by part
             left_out = _LeftOutSums.of(prepared, _Pairs(n, np.arange(0)))
             value_by_name, without_by_name = _values_without_pairs(left_out, uncalibrated)
+            if groups is not None:
+                # small groups of many pairs are approximated from their pairs
+                for name, without_pairs in without_by_name.items():
+                    without_by_name[name] = _approximate_without_groups(without_pairs, value_by_name[name], groups)
+                large = groups.larger_than(LARGE_SHARE)
+                exact = left_out.of_units(groups.only(large))
+                for name in uncalibrated if len(large) else ():
+                    without_by_name[name][large] = STATISTICS[name].compute(exact)[:-1]
         else:
-            by_pair = False
             left_out = _LeftOutSums.of(prepared, groups)
-            value_by_name, without_by_name = _values_without_groups(left_out, groups, uncalibrated)
+            value_by_name, without_by_name = _values_without_groups(left_out, uncalibrated)
         values, without_each = np.empty(len(statistics)), []
         for index, name in enumerate(statistics):
             if name not in uncalibrated:
@@ -171,12 +177,12 @@ class LeaveOneOut:
                 without_each.append(STATISTICS[name].compute(left_out))
                 continue
             values[index], without = value_by_name[name], without_by_name.pop(name)
-            if groups is not None and by_pair:
-                without = _approximate_without_groups(without, values[index], groups)
-            within_groups = prepared.within_groups
-            if groups is not None and STATISTICS[name].labels is LabelKind.grouped and within_groups is not None:
-                # only groups with two pairs to compare count as units
-                without = without[groups.sum(within_groups.comparisons)[:-1] > 0]
+            # the comparisons within groups take time and memory that grow with the squares of their sizes
+            if groups is not None and STATISTICS[name].labels is LabelKind.grouped:
+                within_groups = prepared.within_groups
+                if within_groups is not None:
+                    # only groups with two pairs to compare count as units
+                    without = without[groups.sum(within_groups.comparisons)[:-1] > 0]
             without_each.append(without)
         counts = left_out.rank_counts
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -202,7 +208,7 @@ def _values_without_pairs(
     for start in range(0, count, PART):
         chosen = slice(start, min(start + PART, count))
         pairs = np.arange(chosen.start, chosen.stop) if table is None else table.pairs[chosen]
-        part = left_out.of_part(_Pairs(n, pairs))
+        part = left_out.of_units(_Pairs(n, pairs))
         for name in statistics:
             part_values = STATISTICS[name].compute(part)
             # the last unit is empty: without it, the value is the one on all pairs
@@ -214,18 +220,13 @@ def _values_without_pairs(
 
 
 def _values_without_groups(
-    left_out: _LeftOutSums, groups: _Groups, statistics: Sequence[str]
+    left_out: _LeftOutSums, statistics: Sequence[str]
 ) -> tuple[dict[str, float], dict[str, Floats]]:
     """Return two dictionaries by statistic: the value on all pairs, and those without each group, shape (groups,)."""
     values, without = {}, {}
-    # the sums of large groups would take too long, see _LeftOutSums
-    large = np.flatnonzero(groups.is_large) if statistics else np.empty(0, dtype=np.intp)
-    large_rows = _values_without_large(left_out.prepared, groups, large, statistics)
-    without_large = dict(zip(statistics, large_rows, strict=True))
     for name in statistics:
         left_out_values = STATISTICS[name].compute(left_out)
-        values[name], without[name] = left_out_values[-1], left_out_values[:-1].copy()
-        without[name][large] = without_large[name]
+        values[name], without[name] = left_out_values[-1], left_out_values[:-1]
     return values, without
 
 
@@ -279,7 +280,7 @@ class _Groups:
     """Units of one group of pairs each, to be left out in turn; the last of the k units is empty.
 
     Attributes:
-        codes: the group of each pair as a number 0 … k-2, shape (n,).
+        codes: the group of each pair as a number 0 … k-2, or k-1 for a pair that is never left out, shape (n,).
         sizes: the number of pairs in each group, shape (k,); 0 for the last one.
     """
 
@@ -291,24 +292,40 @@ class _Groups:
         """Return the groups of n > 0 pairs, given by codes of shape (n,)."""
         return cls(codes, np.append(np.bincount(codes), 0))
 
+    def only(self, chosen: Indices) -> _Groups:
+        """Return the groups at the indices *chosen*, in this order; the pairs of all others are never left out."""
+        renumbered = np.full(len(self.sizes), len(chosen))
+        renumbered[chosen] = np.arange(len(chosen))
+        return _Groups(renumbered[self.codes], np.append(self.sizes[chosen], 0))
+
+    def larger_than(self, share: float) -> Indices:
+        """Return the indices of the groups of more than a share of all pairs."""
+        return np.flatnonzero(self.sizes > share * len(self.codes))
+
+    @cached_property
+    def members(self) -> Indices:
+        """The indices of the m pairs that are left out with a group, shape (m,)."""
+        return np.flatnonzero(self.codes < len(self.sizes) - 1)
+
     def sum(self, values: Floats) -> Floats:
         """Return the sum of *values*, shape (n,), over each group, shape (k,); 0 for the last one."""
-        return np.bincount(self.codes, weights=values, minlength=len(self.sizes)).astype(np.float64)
+        return self.sum_of_members(values[self.members])
+
+    def sum_of_members(self, values: Floats) -> Floats:
+        """Return the sum of *values* of the members, shape (m,), over each group, shape (k,); 0 for the last one."""
+        sums = np.bincount(self.codes[self.members], weights=values, minlength=len(self.sizes))
+        return sums.astype(np.float64)
 
     def weights_without(self, unit: int) -> Floats:
         """Return 1 for each pair outside of a group, 0 for each pair in it, shape (n,)."""
         rest: Floats = (self.codes != unit).astype(np.float64)
         return rest
 
-    @property
-    def count(self) -> int:
-        """The number of groups, without the empty last one."""
-        return len(self.sizes) - 1
-
     @cached_property
     def order(self) -> Indices:
-        """The indices of the pairs, sorted by group, shape (n,)."""
-        return np.argsort(self.codes, kind="stable")
+        """The indices of the members, sorted by group, shape (m,)."""
+        order: Indices = self.members[np.argsort(self.codes[self.members], kind="stable")]
+        return order
 
     @cached_property
     def starts(self) -> Indices:
@@ -318,9 +335,9 @@ class _Groups:
 
     @cached_property
     def position(self) -> Indices:
-        """The index of each pair within its group, from 0, shape (n,)."""
+        """The index of each member within its group, from 0, shape (n,); undefined for other pairs."""
         position = np.empty(len(self.codes), dtype=np.intp)
-        position[self.order] = np.arange(len(self.codes)) - np.repeat(self.starts, self.sizes)
+        position[self.order] = np.arange(len(self.order)) - np.repeat(self.starts, self.sizes)
         return position
 
     @cached_property
@@ -329,28 +346,9 @@ class _Groups:
         return np.asarray(self.sizes > max(1.0, np.sqrt(len(self.codes))))
 
 
-def _values_without_large(
-    prepared: PreparedScore, groups: _Groups, large: Indices, statistics: Sequence[str]
-) -> Floats:
-    """Return the statistics without each of the *large* groups, shape (statistics, large groups).
-
-    Each group is left out by weights of 0 and 1, in blocks of groups that fit into memory.
-    """
-    n = len(groups.codes)
-    width = max(1, BLOCK // n)
-    blocks = [np.empty((len(statistics), 0))]
-    for start in range(0, len(large), width):
-        weights = (groups.codes[:, None] != large[start : start + width]).astype(np.float64)
-        blocks.append(prepared.values(weights, prepared.labels.count(weights), statistics))
-    return np.concatenate(blocks, axis=1)
-
-
 @dataclass(frozen=True)
 class _LeftOutSums:
-    """A score without each of k units: a :class:`~assay.statistics.coefficients.ResampledScore`, arrays of shape (k,).
-
-    Statistics that use :attr:`_LeftOutRanks.rank_product` are valid only for units that are not large.
-    """
+    """A score without each of k units: :class:`~assay.statistics.coefficients.ResampledScore`, arrays of shape (k,)."""
 
     prepared: PreparedScore
     rank_counts: _LeftOutRanks
@@ -360,9 +358,9 @@ class _LeftOutSums:
         """Return the sums of a score without each unit."""
         return cls(prepared, _LeftOutRanks(_AllPairs(prepared.score_codes, prepared.labels.codes), units))
 
-    def of_part(self, pairs: _Pairs) -> _LeftOutSums:
-        """Return the sums of the same score without each of *pairs*."""
-        return _LeftOutSums(self.prepared, _LeftOutRanks(self.rank_counts.all_pairs, pairs))
+    def of_units(self, units: _Pairs | _Groups) -> _LeftOutSums:
+        """Return the sums of the same score without each of other units."""
+        return _LeftOutSums(self.prepared, _LeftOutRanks(self.rank_counts.all_pairs, units))
 
     @cached_property
     def calibrated(self) -> CalibratedCounts:
@@ -471,6 +469,10 @@ class _AllPairs:
         # Σ x y: the label ranks are first summed per score
         return float(x @ np.bincount(self.scores, weights=y[self.labels]))
 
+    def rank_product_of(self, is_kept: NDArray[np.bool_]) -> float:
+        """Return the sum of the products of the centred mid-ranks that some of the pairs, a mask (n,), have alone."""
+        return _AllPairs(self.scores[is_kept], self.labels[is_kept]).rank_product
+
 
 @dataclass(frozen=True)
 class _Table:
@@ -571,36 +573,46 @@ class _LeftOutRanks:
         if isinstance(units, _Groups):
             # comparisons within a unit were subtracted for both of their pairs
             scores, labels = _codes_within(self.all_pairs.scores, units), _codes_within(self.all_pairs.labels, units)
-            remaining += units.sum(ItemBalance(scores, labels, units.codes).balance_of_each_item()) / 2
+            within = ItemBalance(scores, labels, units.codes[units.members])
+            remaining += units.sum_of_members(within.balance_of_each_item()) / 2
         return remaining
 
     @cached_property
     def rank_product(self) -> Floats:
-        """The sum of products of the centred mid-ranks of the remaining pairs, for units that are not large.
+        """The sum of products of the centred mid-ranks of the remaining pairs, shape (k,).
 
         With x and y for score and label, the centred mid-rank of a pair i is half the sum of sgn(x_i - x_j) over all j.
         Without the unit G it is lower by half the sum over j in G. Expanding the product of the ranks of x and y over
         the pairs outside G gives the product of their ranks among all pairs, less two mixed terms, plus a quarter of
-        the sum of sgn(x_i - x_j) sgn(y_i - y_k) over the pairs j, k in G and i outside G.
+        the sum of sgn(x_i - x_j) sgn(y_i - y_k) over the pairs j, k in G and i outside G. For a large G, the ranks of
+        the pairs outside are computed anew instead.
         """
         whole, units = self.all_pairs, self.units
-        part = units.chosen if isinstance(units, _Pairs) else slice(None)
+        if isinstance(units, _Groups) and units.is_large.any():
+            products = np.full(len(units.sizes), whole.rank_product)
+            for unit in np.flatnonzero(units.is_large):
+                products[unit] = whole.rank_product_of(units.codes != unit)
+            small = np.flatnonzero(~units.is_large[:-1])
+            if len(small):
+                products[small] = _LeftOutRanks(whole, units.only(small)).rank_product[:-1]
+            return products
+        part = units.chosen if isinstance(units, _Pairs) else units.members
         scores, labels = whole.scores[part], whole.labels[part]
         x, y = whole.centred_ranks[0][scores], whole.centred_ranks[1][labels]
         contributions = x * y + (whole.signed_sums[0][scores] + whole.signed_sums[1][labels]) / 2
         if isinstance(units, _Pairs):
             return whole.rank_product - np.append(contributions - whole.balance_of_each[part] / 4, 0.0)
-        remaining: Floats = whole.rank_product - units.sum(contributions)
-        x_within, y_within = _centred_ranks_within(scores, units), _centred_ranks_within(labels, units)
+        remaining: Floats = whole.rank_product - units.sum_of_members(contributions)
+        x_within, y_within = _centred_ranks_within(whole.scores, units), _centred_ranks_within(whole.labels, units)
         # the sums over all i include the i in G, which are removed here
-        remaining += units.sum(y * x_within + x * y_within - x_within * y_within)
+        remaining += units.sum_of_members(y * x_within + x * y_within - x_within * y_within)
         return remaining + self._products_of_signs(units) / 4
 
     def _products_of_signs(self, units: _Groups) -> Floats:
-        """Return per unit the sum of sgn(x_i - x_j) sgn(y_i - y_k) over its pairs j, k and all i; 0 for large units."""
+        """Return per unit the sum of sgn(x_i - x_j) sgn(y_i - y_k) over its pairs j, k and all i, shape (k,)."""
         # j = k first: then the sum over i is the balance of pair j with all others
-        sums: Floats = np.where(units.is_large, 0.0, units.sum(self.all_pairs.balance_of_each))
-        pairs = np.flatnonzero(~units.is_large[units.codes])
+        sums = units.sum(self.all_pairs.balance_of_each)
+        pairs = units.members
         # each pair j with its next neighbour k in the unit, the last with the first; then the one after that, and so on
         step = 1
         pairs = pairs[units.sizes[units.codes[pairs]] > step]
@@ -669,7 +681,15 @@ class _LeftOutTies:
         if isinstance(units, _Pairs):
             before = whole.counts[codes[units.chosen]]
             return cls._from_changes(whole, units.sizes, before, before - 1, lambda change: np.append(change, 0.0))
-        keys, lost = np.unique(units.codes * len(whole.counts) + codes, return_counts=True)
+        members = units.members
+        combinations = units.codes[members] * len(whole.counts) + codes[members]
+        if len(units.sizes) * len(whole.counts) <= len(codes):
+            # few combinations are counted faster than sorted
+            counts = np.bincount(combinations)
+            keys = np.flatnonzero(counts)
+            lost = counts[keys]
+        else:
+            keys, lost = np.unique(combinations, return_counts=True)
         group, value = np.divmod(keys, len(whole.counts))
         before = whole.counts[value]
         return cls._from_changes(whole, units.sizes, before, before - lost, _Groups(group, units.sizes).sum)
@@ -703,19 +723,24 @@ def _comparisons(counts: Floats) -> Floats:
 
 
 def _codes_within(codes: Indices, units: _Groups) -> Indices:
-    """Return the codes of values, shape (n,), renumbered from 0 in their order within each unit."""
-    stride = int(codes.max()) + 1
-    distinct, dense = np.unique(units.codes * stride + codes, return_inverse=True)
+    """Return the codes of the members, shape (m,), renumbered from 0 in their order within each unit.
+
+    Args:
+        codes: the code of each pair's value, shape (n,).
+        units: the groups with m members.
+    """
+    stride, unit = int(codes.max()) + 1, units.codes[units.members]
+    distinct, dense = np.unique(unit * stride + codes[units.members], return_inverse=True)
     first_of_unit = np.searchsorted(distinct, np.arange(len(units.sizes)) * stride)
-    within: Indices = dense - first_of_unit[units.codes]
+    within: Indices = dense - first_of_unit[unit]
     return within
 
 
 def _centred_ranks_within(codes: Indices, units: _Groups) -> Floats:
-    """Return the centred mid-ranks of values, given by codes of shape (n,), within their group, shape (n,)."""
+    """Return the centred mid-ranks of the members within their group, shape (m,), of values by codes of shape (n,)."""
     stride = int(codes.max()) + 1
-    start = units.codes * stride
-    keys = start + codes
+    start = units.codes[units.members] * stride
+    keys = start + codes[units.members]
     ascending = np.sort(keys)
     smaller = np.searchsorted(ascending, keys, side="left") - np.searchsorted(ascending, start)
     larger = np.searchsorted(ascending, start + stride) - np.searchsorted(ascending, keys, side="right")
