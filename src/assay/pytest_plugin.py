@@ -347,29 +347,29 @@ def _check_rival(run: RunFolder, settings: CheckSettings) -> None:
     from assay.reports.data import read_datasets
     from assay.reports.layout import Cell
     from assay.statistics.coefficients import title_of
-    from assay.statistics.comparison import compare
+    from assay.statistics.paired_change import paired_changes
 
     (data,), (bucket,), (statistic,) = read_datasets(run), settings.buckets, settings.statistics
     pairs = data.pairs_in_bucket(bucket, settings.seed)
     first, second = data.scores
-    (comparison,) = compare(
+    (change,) = paired_changes(
         pairs.take(data.oriented_scores(first)),
         pairs.take(data.oriented_scores(second)),
         pairs.labels,
         statistics=(statistic,),
-        permutations=0,
-        resamples=settings.resamples,
         confidence=settings.confidence,
-        seed=pairs.seed,
         groups=pairs.groups,
+        resamples=settings.resamples if settings.interval == "bootstrap" else 0,
+        seed=pairs.seed,
     )
-    note = comparison.note
-    difference = Cell(comparison.value, comparison.low, comparison.high, note).text
+    note = change.note
+    value = None if change.now is None or change.before is None else change.now - change.before
+    difference = Cell(value, change.low, change.high, note).text
     compared = f"{title_of(statistic)} of {first} minus that of {second}"
-    result = f"{compared} on {data.name}, {bucket}: {difference} (n = {comparison.n:,})"
-    if comparison.value is None:
+    result = f"{compared} on {data.name}, {bucket}: {difference} (n = {change.n:,})"
+    if value is None:
         raise AssertionError(f"{result}: {note}")
-    verdict = judge(comparison.second, comparison.first, comparison.low, comparison.high, settings.margin)
+    verdict = judge(change.before, change.now, change.low, change.high, settings.margin, change.has_few_rare_units)
     if verdict.fails:
         raise AssertionError(f"{result}: {verdict} by more than {settings.margin:g}")
     if verdict is Verdict.too_little:

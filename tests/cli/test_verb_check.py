@@ -67,7 +67,7 @@ def test_worse_is_exit_code_3(runs):
 
 
 @pytest.mark.slow
-def test_a_difference_by_influence_is_that_by_resamples(assay, runs, monkeypatch):
+def test_the_t_interval_of_a_difference_is_about_that_by_resamples(assay, runs, monkeypatch):
     def difference(*settings):
         (found,) = json.loads(assay("check", "worse", "--against", "baseline.json", "-f", "json", *settings).out)[
             "cells"
@@ -78,11 +78,11 @@ def test_a_difference_by_influence_is_that_by_resamples(assay, runs, monkeypatch
     monkeypatch.setattr(
         "assay.statistics.resampling.Resampler.blocks", lambda self: pytest.fail("resamples were drawn")
     )
-    by_influence = difference("--interval", "influence")
+    by_t_test = difference("--interval", "influence")
     table = assay("check", "worse", "--against", "baseline.json", "--interval", "influence").out
-    assert "95% intervals of the paired difference; from the influence of each pair or group" in table
+    assert "95% t-intervals of the paired difference" in table
     width = by_bootstrap[1] - by_bootstrap[0]
-    assert by_influence == pytest.approx(by_bootstrap, abs=0.1 * width)
+    assert by_t_test == pytest.approx(by_bootstrap, abs=0.1 * width)
 
 
 @pytest.mark.slow

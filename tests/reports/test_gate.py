@@ -193,7 +193,7 @@ def test_unchanged_passes_with_a_hundred_seeds(run_of, answers):
         report = check_run(run, baseline, CheckSettings(seed=seed, resamples=400))
         same, scaled = report.judged
         assert same.verdict is Verdict.unchanged
-        # other scores, the same ranks: resampled, and different by exactly nothing
+        # other scores, the same ranks: different by exactly nothing on any pairs
         assert (scaled.verdict, scaled.low, scaled.high) == (Verdict.no_worse, 0, 0)
         assert report.passed
 

@@ -8,12 +8,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.stats import norm
 
 from assay.reports.check.cells import Verdict, detectable_loss, judge
 from assay.reports.check.settings import CheckSettings
 from assay.statistics.comparison import compare
+from assay.statistics.paired_change import PairedChange, paired_changes
 
 REPEATS, RESAMPLES = 300, 200
+#: Samples of the table of levels, and its settings: the statistic; pairs, and those that are yes (None: normal labels);
+#: the AUC before, or ρ; the loss, which is the margin; and the correlation of the noise of both scores.
+LEVEL_REPEATS = 400
+LEVELS = (
+    ("auc", 60, 3, 0.85, 0.05, 0.9),
+    ("auc", 200, 10, 0.85, 0.05, 0.9),
+    ("auc", 200, 10, 0.95, 0.02, 0.9),
+    ("auc", 400, 20, 0.95, 0.02, 0.8),
+    ("auc", 600, 30, 0.97, 0.01, 0.8),
+    ("auc", 100, 50, 0.9, 0.03, 0.8),
+    ("spearman", 60, 3, 0.85, 0.05, 0.9),
+    ("spearman", 200, 10, 0.85, 0.05, 0.9),
+    ("spearman", 400, 20, 0.95, 0.02, 0.8),
+    ("spearman", 100, None, 0.6, 0.05, 0.9),
+    ("spearman", 300, None, 0.6, 0.03, 0.9),
+)
 #: Spearman's correlation of the score with the labels before any loss.
 BEFORE = 0.6
 #: Checks one after the other, each after a loss that the margin allows, and pairs, margin and loss of each.
@@ -48,17 +66,8 @@ def equal_scores(labels: np.ndarray, rng: np.random.Generator) -> list[np.ndarra
 
 def checked(now: np.ndarray, before: np.ndarray, labels: np.ndarray, settings: CheckSettings) -> tuple[Verdict, float]:
     """Return what the check says of two scores, and the loss that it calls detectable."""
-    (change,) = compare(
-        now,
-        before,
-        labels,
-        statistics=settings.statistics,
-        permutations=0,
-        resamples=RESAMPLES,
-        confidence=settings.confidence,
-        seed=(settings.seed,),
-    )
-    verdict = judge(change.second, change.first, change.low, change.high, settings.margin)
+    (change,) = paired_changes(now, before, labels, statistics=settings.statistics, confidence=settings.confidence)
+    verdict = judge(change.before, change.now, change.low, change.high, settings.margin, change.has_few_rare_units)
     return verdict, detectable_loss(change.low, change.high, settings.confidence, settings.margin) or np.nan
 
 
@@ -79,6 +88,51 @@ def losses(pairs: int, loss: float, margin: float) -> tuple[float, float, float]
     return float(np.mean(passed)), float(np.mean(strict)), float(np.mean(detectable))
 
 
+def level(statistic: str, pairs: int, yes: int | None, value: float, loss: float, shared: float) -> tuple[float, float]:
+    """Return how often a loss of exactly the margin passes strictly: by the check, and by intervals of resamples."""
+    passed, resampled = 0, 0
+    for repeat in range(LEVEL_REPEATS):
+        rng = np.random.default_rng((pairs, yes or 0, repeat))
+        noise = rng.normal(size=(2, pairs))
+        noise[1] = shared * noise[0] + np.sqrt(1 - shared**2) * noise[1]
+        margin = loss
+        if yes is None:
+            labels = rng.normal(size=pairs)
+            before, now = (
+                labels * r + np.sqrt(1 - r**2) * own
+                for r, own in zip(map(pearson_of, (value, value - loss)), noise, strict=True)
+            )
+        else:
+            labels = np.repeat([1.0, 0.0], [yes, pairs - yes])
+            before, now = (
+                np.sqrt(2) * norm.ppf(area) * labels + own
+                for area, own in zip((value, value - loss), noise, strict=True)
+            )
+            if statistic == "spearman":
+                # of a score without ties: ρ is (2 AUC - 1) times its ceiling
+                margin = 2 * loss * np.sqrt(3 * yes / pairs * (1 - yes / pairs))
+        (change,) = paired_changes(now, before, labels, statistics=(statistic,), confidence=0.95)
+        passed += passes(change, margin)
+        (plain,) = compare(
+            now,
+            before,
+            labels,
+            statistics=(statistic,),
+            permutations=0,
+            resamples=RESAMPLES,
+            confidence=0.95,
+            seed=(repeat,),
+        )
+        resampled += plain.low is not None and plain.low >= -margin
+    return passed / LEVEL_REPEATS, resampled / LEVEL_REPEATS
+
+
+def passes(change: PairedChange, margin: float) -> bool:
+    """Tell whether a change passes a strict check."""
+    verdict = judge(change.before, change.now, change.low, change.high, margin, change.has_few_rare_units)
+    return not (verdict.fails or verdict.is_inconclusive)
+
+
 def chain() -> tuple[list[float], list[float]]:
     """Return by release the share of chains that failed by then: against the last baseline, and the first as well."""
     settings = CheckSettings(margin=CHAIN_MARGIN, statistics=("spearman",))
@@ -97,6 +151,15 @@ def chain() -> tuple[list[float], list[float]]:
 
 
 if __name__ == "__main__":
+    print("| number | pairs | yes | before | loss = margin | passes `--strict` | by resamples |")
+    print("|---|---:|---:|---:|---:|---:|---:|")
+    for setting in LEVELS:
+        statistic, pairs, yes, value, loss, _ = setting
+        check, resampled = level(*setting)
+        of = "ρ" if statistic == "spearman" else "AUC"
+        before = f"AUC {value:g}" if yes else f"ρ {value:g}"
+        print(f"| {of} | {pairs} | {yes or '–'} | {before} | {loss:g} | {check:.1%} | {resampled:.1%} |", flush=True)
+    print()
     print("| pairs | margin | true loss | passes | passes `--strict` | detectable loss, mean |")
     print("|---:|---:|---:|---:|---:|---:|")
     for pairs, margin in ((100, 0.01), (300, 0.01), (1000, 0.01), (1000, 0.05)):

@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 
 
 def draw(large: int, share: float, case: int) -> tuple[dict[str, Floats], Floats, NDArray[np.intp]]:
-    """Return two scores that agree equally well with the labels, the labels, and groups that share half of all noise."""
+    """Return two scores that agree equally with the labels, the labels, and groups that share half of the noise."""
     rng = np.random.default_rng([large, case])
     chances = [*[share] * large, *[(1 - large * share) / (GROUPS - large)] * (GROUPS - large)]
     groups = np.unique(rng.choice(GROUPS, size=PAIRS, p=chances), return_inverse=True)[1]

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
@@ -15,8 +14,8 @@ from assay.reports.check.baseline import BaselineMetric, round_to_single
 from assay.reports.check.settings import CheckSettings
 from assay.reports.data import ScoredDataset
 from assay.statistics.agreement import Estimate, agreement
-from assay.statistics.comparison import compare
 from assay.statistics.concordance import Floats
+from assay.statistics.paired_change import PairedChange, paired_changes, rarity_notes
 
 
 class Verdict(StrEnum):
@@ -65,7 +64,8 @@ class Cell:
         n: the number of pairs.
         verdict: the verdict by the interval and the margin.
         detectable: the smallest loss, margin included, that a check of such data fails with probability
-            :data:`POWER`; smaller losses may pass. None if there is no interval, or if no score changed.
+            :data:`POWER`; smaller losses may pass. None if there is no interval, if labels or scores are too rare, or
+            if no score changed.
         strict: whether the cell also fails if it is not shown to be no worse.
         first: whether the cell is compared with the first baseline of a chain, and not with the baseline itself.
         note: a reason or reservation; empty for none.
@@ -104,7 +104,14 @@ class Cell:
         return self.judged and self.verdict.is_inconclusive and not self.fails
 
 
-def judge(before: float | None, now: float | None, low: float | None, high: float | None, margin: float) -> Verdict:
+def judge(
+    before: float | None,
+    now: float | None,
+    low: float | None,
+    high: float | None,
+    margin: float,
+    has_few_rare_units: bool = False,
+) -> Verdict:
     """Return the verdict on a coefficient by the interval of its difference.
 
     "Worse" needs the whole interval to be below minus the margin, and "no worse" needs the whole interval to be at or
@@ -116,6 +123,7 @@ def judge(before: float | None, now: float | None, low: float | None, high: floa
         low: the lower bound of the difference, now minus before; None if there is no interval.
         high: the upper bound of the difference; None if there is no interval.
         margin: the loss that is tolerated, 0 or more.
+        has_few_rare_units: whether labels or scores are too rare for any verdict but "worse".
     """
     if now is None:
         return Verdict.undefined if before is None else Verdict.lost
@@ -123,6 +131,8 @@ def judge(before: float | None, now: float | None, low: float | None, high: floa
         return Verdict.too_little
     if high < -margin:
         return Verdict.worse
+    if has_few_rare_units:
+        return Verdict.too_little
     if low > 0:
         return Verdict.better
     return Verdict.no_worse if low >= -margin else Verdict.too_little
@@ -292,8 +302,11 @@ def _judge_bucket(pairing: Pairing, settings: CheckSettings, selection: _BucketS
         if pairing.has_same_scores and change.now is not None:
             verdict = Verdict.unchanged
         else:
-            verdict = judge(change.before, change.now, change.low, change.high, settings.margin)
-            detectable = detectable_loss(change.low, change.high, selection.confidence, settings.margin)
+            verdict = judge(
+                change.before, change.now, change.low, change.high, settings.margin, change.has_few_rare_units
+            )
+            if not change.has_few_rare_units:
+                detectable = detectable_loss(change.low, change.high, selection.confidence, settings.margin)
         yield Cell(
             dataset=pairing.data.name,
             bucket=selection.bucket,
@@ -315,28 +328,20 @@ def _judge_bucket(pairing: Pairing, settings: CheckSettings, selection: _BucketS
         )
 
 
-class _Change(NamedTuple):
-    """One coefficient before and now, with the interval of the difference; None for whatever is undefined."""
-
-    statistic: str
-    before: float | None
-    now: float | None
-    low: float | None
-    high: float | None
-    n: int
-    note: str
-
-
-def _zero_changes(pairing: Pairing, settings: CheckSettings, selection: _BucketStatistics) -> Iterator[_Change]:
+def _zero_changes(pairing: Pairing, settings: CheckSettings, selection: _BucketStatistics) -> Iterator[PairedChange]:
     """Yield the coefficients of unchanged scores; their difference is 0 in every resample, so nothing is resampled."""
     for estimate in _current_agreement(pairing, settings, selection, resamples=0):
         value = estimate.value
         bound = None if value is None else 0.0
-        yield _Change(estimate.statistic, value, value, bound, bound, estimate.n, estimate.note)
+        yield PairedChange(estimate.statistic, value, value, bound, bound, estimate.n, estimate.note, False)
 
 
-def _unpaired_changes(pairing: Pairing, settings: CheckSettings, selection: _BucketStatistics) -> Iterator[_Change]:
+def _unpaired_changes(
+    pairing: Pairing, settings: CheckSettings, selection: _BucketStatistics
+) -> Iterator[PairedChange]:
     """Yield the coefficients on pairs that differ from the baseline's, with intervals for two independent samples."""
+    pairs = pairing.data.pairs_in_bucket(selection.bucket, settings.seed)
+    current = {pairing.metric: pairs.take(pairing.current_scores)}
     for estimate in _current_agreement(pairing, settings, selection, selection.resamples):
         # value, low, high in the baseline; empty if it lacks the coefficient
         before = pairing.old.agreement.get(selection.bucket, {}).get(estimate.statistic, [])
@@ -344,34 +349,24 @@ def _unpaired_changes(pairing: Pairing, settings: CheckSettings, selection: _Buc
         low, high = _independent_interval(before, after, pairing.old_confidence, selection.confidence)
         note = "; ".join(filter(None, (estimate.note, "other pairs, hence not paired")))
         value_before = before[0] if before else None
-        yield _Change(estimate.statistic, value_before, estimate.value, low, high, estimate.n, note)
+        rare = bool(rarity_notes(current, pairs.labels, pairs.groups))
+        yield PairedChange(estimate.statistic, value_before, estimate.value, low, high, estimate.n, note, rare)
 
 
-def _paired_changes(pairing: Pairing, settings: CheckSettings, selection: _BucketStatistics) -> Iterator[_Change]:
+def _paired_changes(pairing: Pairing, settings: CheckSettings, selection: _BucketStatistics) -> Iterator[PairedChange]:
     """Yield the coefficients on the same pairs with changed scores, with intervals of the paired difference."""
     # the seed is that of the bucket: all metrics see the same resamples
     pairs = pairing.data.pairs_in_bucket(selection.bucket, settings.seed)
-    for difference in compare(
+    yield from paired_changes(
         pairs.take(pairing.current_scores),
         pairs.take(pairing.old.scores),
         pairs.labels,
         statistics=selection.statistics,
-        permutations=0,
-        resamples=selection.resamples,
         confidence=selection.confidence,
-        seed=pairs.seed,
         groups=pairs.groups,
-        interval=settings.interval,
-    ):
-        yield _Change(
-            difference.statistic,
-            difference.second,
-            difference.first,
-            difference.low,
-            difference.high,
-            difference.n,
-            difference.note,
-        )
+        resamples=selection.resamples if settings.interval == "bootstrap" else 0,
+        seed=pairs.seed,
+    )
 
 
 def _current_agreement(

@@ -137,10 +137,11 @@ def _interval_note(report: GateReport, dataset: str, cells: Sequence[Cell]) -> s
     settings = report.settings
     changed = any(finding.kind == "changed data" and finding.dataset == dataset for finding in report.findings)
     difference = "difference of two samples (other pairs, hence not paired)" if changed else "paired difference"
-    note = f"{percent(settings.confidence)} intervals of the {difference}"
+    by_t = not changed and settings.interval != "bootstrap"
+    note = f"{percent(settings.confidence)} {'t-' if by_t else ''}intervals of the {difference}"
     if report.family >= 2:
         note += f", corrected for the {report.family} numbers whose scores changed (Bonferroni)"
-    if any(is_by_influence(settings.interval, cell.n) for cell in cells):
+    if changed and any(is_by_influence(settings.interval, cell.n) for cell in cells):
         size = f", of {MIN_INFLUENCE_PAIRS:,} pairs and more" if settings.interval == "auto" else ""
         note += f"; from the influence of each pair or group{size}"
     return note

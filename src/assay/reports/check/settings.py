@@ -17,7 +17,8 @@ class CheckSettings(MetricsOfRun, DatasetsOfRun, NeededResampling, WithProgress)
     """Which numbers of a run the gate judges, and how strictly.
 
     The level of confidence is that of all judged intervals together, which Bonferroni's correction keeps; it draws
-    more resamples where the correction needs them.
+    more resamples where the correction needs them. Resamples are drawn with ``interval=bootstrap``, and where the pairs
+    differ from those of the baseline; other intervals are t-intervals.
 
     Raises:
         InputError: a setting is out of its range, or a statistic is unknown.

@@ -1,0 +1,182 @@
+"""The change of a coefficient between two scores of the same pairs, with an interval for tests of non-inferiority.
+
+The interval is Student's, by the jackknife, and more cautious than that of :mod:`assay.statistics.comparison`, because
+"no worse" is a promise and "no difference found" is none. A few pairs often decide: the squared deviation of the most
+influential one is added to the variance, as if it had been seen once more, and with two labels the degrees of freedom
+are those of the rarer one. Both rules were chosen by simulation (``tests/simulations/gate.py``).
+
+Sources: Arvesen, Jackknifing U-statistics (1969), for the t-interval; Piaggio et al. (2012), CONSORT for
+non-inferiority trials, for its use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.statistics.agreement import MIN_UNITS, NOISE, Coefficients, LabelUnits, measure_by_influence
+from assay.statistics.cells import Labels
+from assay.statistics.coefficients import STATISTICS
+from assay.statistics.comparison import compare
+from assay.statistics.concordance import Floats
+
+
+@dataclass(frozen=True)
+class PairedChange:
+    """A coefficient of two scores of the same pairs.
+
+    Attributes:
+        statistic: the name of the coefficient.
+        before, now: the coefficient of each score; None if undefined.
+        low, high: the interval of now minus before; None without one.
+        n: the number of pairs that have both scores.
+        note: a reason or reservation; empty for none.
+        has_few_rare_units: whether labels or scores are so rare that the interval shows no more than a clear loss.
+    """
+
+    statistic: str
+    before: float | None
+    now: float | None
+    low: float | None
+    high: float | None
+    n: int
+    note: str
+    has_few_rare_units: bool
+
+
+def paired_changes(
+    now: Floats,
+    before: Floats,
+    labels: Floats,
+    *,
+    statistics: Sequence[str],
+    confidence: float,
+    groups: NDArray[np.intp] | None = None,
+    resamples: int = 0,
+    seed: Sequence[int] = (0,),
+) -> list[PairedChange]:
+    """Return the change of each coefficient on the pairs that have both scores.
+
+    Args:
+        now, before: the scores, shape (n,), NaN for a pair without a score.
+        labels: the labels, shape (n,), finite.
+        statistics: names from :data:`~assay.statistics.coefficients.STATISTICS`.
+        confidence: the level of the intervals, in (0, 1).
+        groups: None, or integer codes of shape (n,): whole groups are left out.
+        resamples: the number of resamples to take the intervals from instead; 0 for the jackknife.
+        seed: the seed of the resamples, non-negative integers.
+    """
+    rows = np.isfinite(now) & np.isfinite(before)
+    n = int(rows.sum())
+    if not n:
+        return [PairedChange(name, None, None, None, None, 0, "no pair has both scores", False) for name in statistics]
+    codes = None if groups is None else np.unique(groups[rows], return_inverse=True)[1]
+    scores = {"now": now[rows], "before": before[rows]}
+    left_out: dict[str, tuple[Coefficients, tuple[Floats, ...]]] = {}
+    for name, measured, without_each in measure_by_influence(scores, labels[rows], codes, statistics):
+        left_out[name] = measured, without_each
+    rarities = rarity_notes(scores, labels[rows], codes)
+    resampled = {}
+    if resamples:
+        draws = {"statistics": statistics, "permutations": 0, "resamples": resamples, "seed": seed}
+        differences = compare(
+            scores["now"],
+            scores["before"],
+            labels[rows],
+            confidence=confidence,
+            groups=codes,
+            interval="bootstrap",
+            **draws,
+        )
+        resampled = {one.statistic: one for one in differences}
+    changes = []
+    for index, statistic in enumerate(statistics):
+        (first, first_without), (second, second_without) = left_out["now"], left_out["before"]
+        values = [None if np.isnan(one.values[index]) else float(one.values[index]) for one in (first, second)]
+        notes = list(rarities)
+        bounds = None
+        units, units_name = first.units[index]
+        if values[0] is None or values[1] is None:
+            notes = ["undefined"]
+        elif units < MIN_UNITS:
+            notes.append(f"no interval below {MIN_UNITS} {units_name}")
+        elif resamples:
+            one = resampled[statistic]
+            bounds = None if one.low is None or one.high is None else (one.low, one.high)
+        else:
+            half_width = _half_width(first, index, first_without[index], second_without[index], confidence)
+            if np.isnan(half_width):
+                notes.append(f"no interval: undefined without one of the {units_name}")
+            else:
+                difference = values[0] - values[1]
+                bounds = difference - half_width, difference + half_width
+        low, high = bounds or (None, None)
+        note = "; ".join(notes)
+        changes.append(PairedChange(statistic, values[1], values[0], low, high, n, note, bool(rarities)))
+    return changes
+
+
+def _half_width(
+    measured: Coefficients, index: int, now_without: Floats, before_without: Floats, confidence: float
+) -> float:
+    """Return half the width of the interval of a difference; NaN if it is undefined without one of the units.
+
+    Args:
+        measured: the coefficients of one of the scores.
+        index: the position of the coefficient.
+        now_without, before_without: the coefficient of each score without each unit, shape (units,), NaN where
+            undefined.
+        confidence: the level of the interval.
+    """
+    from scipy.special import ndtri, stdtrit
+
+    labels, units = measured.labels, len(now_without)
+    # with two labels, no more is known than the pairs with the rarer one tell
+    rarer = min(labels.rarer_units, units) if labels is not None and len(labels.pairs) == 2 else units
+    without_each = now_without - before_without
+    deviations = (without_each - without_each.mean()) ** 2
+    variance = (units - 1) / units * float(deviations.sum()) + float(deviations.max())
+    if np.isnan(variance) or rarer < 2:
+        return np.nan
+    if variance > NOISE**2:
+        return float(stdtrit(rarer - 1, (1 + confidence) / 2) * np.sqrt(variance))
+    if np.ptp(now_without) > NOISE:
+        # both scores have the same ranks, or one is a multiple of the other: they agree equally well on any pairs
+        return 0.0
+    # two perfect orders: as for a share of 0 (Wilson), so large a share of other units may still be unlike these
+    squared = float(ndtri((1 + confidence) / 2)) ** 2
+    return (1 - STATISTICS[measured.statistics[index]].lowest) / 2 * squared / (rarer + squared)
+
+
+def rarity_notes(scores: Mapping[str, Floats], labels: Floats, groups: NDArray[np.intp] | None) -> list[str]:
+    """Return a note on rare labels and one on rare scores, where there are any.
+
+    A score is rare if at least half of the pairs share another one, and fewer than
+    :data:`~assay.statistics.agreement.MIN_RARE_UNITS` pairs (or groups) do not.
+
+    Args:
+        scores: arrays of shape (n,) by name; pairs with NaN are left out for that score.
+        labels: the labels, shape (n,), finite.
+        groups: None, or integer codes of shape (n,).
+    """
+    if not len(labels):
+        return []
+    notes = []
+    of_labels = LabelUnits.of(Labels.of(labels), groups)
+    if of_labels.has_few_rare_units:
+        notes.append(f"{of_labels.rarity}: too few to show that nothing was lost")
+    fewest: LabelUnits | None = None
+    for values in scores.values():
+        known = np.isfinite(values)
+        if known.any():
+            counts = LabelUnits.of(Labels.of(values[known]), None if groups is None else groups[known])
+            if counts.has_few_rare_units and (fewest is None or counts.rarer_units < fewest.rarer_units):
+                fewest = counts
+    if fewest is not None:
+        unit = "group" if fewest.grouped else "pair"
+        number = f"{fewest.rarer_units} {unit}{'' if fewest.rarer_units == 1 else 's'}"
+        notes.append(f"{number} with another score than the most frequent one: too few to show that nothing was lost")
+    return notes
