@@ -11,12 +11,11 @@ from scipy import stats
 from assay.datasets import load_dataset
 from assay.metrics import load_metric
 from assay.statistics.resampling import Resampler
+from assay.statistics.system_means import compare_means, mean_intervals
 from assay.statistics.systems import (
     SystemMeans,
     WithinItems,
     accuracy_within_items,
-    compare_means,
-    mean_intervals,
     measure_systems,
     soft_pairwise_accuracy,
     system_agreement,
@@ -58,24 +57,49 @@ def test_pairwise_accuracy_counts_a_tie_that_people_see_as_well():
     assert pairwise_accuracy(np.array([1.0, 2.0, 3.0]), np.array([3.0, 2.0, 1.0])) == 0
 
 
-def test_soft_pairwise_accuracy_is_that_of_the_formula(values):
-    """Equation 2 of Thompson et al. (2024), item by item and exchange by exchange."""
-    labels, scores = values
-    signs = np.where(np.random.default_rng(7).random((300, 80), dtype=np.float32) <= 0.5, -1.0, 1.0)
+def soft_by_loops(labels, scores, exchanges, seed, *, tie):
+    """Equation 2 of Thompson et al. (2024), pair by pair and exchange by exchange; an equal sum counts as *tie*."""
+    k, n = labels.shape
+    signs = np.where(np.random.default_rng(seed).random((exchanges, n), dtype=np.float32) <= 0.5, -1.0, 1.0)
 
     def p_value(array, first, second):
-        observed = sum(array[first, item] - array[second, item] for item in range(80))
-        extreme = 0
+        differences = array[first] - array[second]
+        observed = differences.sum()
+        extreme = 0.0
         for draw in signs:
-            total = sum(draw[item] * (array[first, item] - array[second, item]) for item in range(80))
-            extreme += total >= observed - 1e-9
+            total = (draw * differences).sum()
+            extreme += tie if abs(total - observed) < 1e-9 else total > observed
         return extreme / len(signs)
 
     distances = []
-    for first, second in combinations(range(4), 2):
+    for first, second in combinations(range(k), 2):
         distances.append(abs(p_value(labels, first, second) - p_value(scores, first, second)))
-    assert soft_pairwise_accuracy(labels, scores, 300, 7) == pytest.approx(1 - np.mean(distances))
+    return 1 - np.mean(distances)
+
+
+def test_soft_pairwise_accuracy_is_that_of_the_formula(values):
+    labels, scores = values
+    expected = soft_by_loops(labels, scores, 300, 7, tie=0.5)
+    assert soft_pairwise_accuracy(labels, scores, 300, 7) == pytest.approx(expected)
     assert soft_pairwise_accuracy(labels, labels, 300, 7) == 1
+    # in groups of two items, both are exchanged or none
+    halves = [array[:, ::2] + array[:, 1::2] for array in values]
+    in_groups = soft_pairwise_accuracy(labels, scores, 300, 7, np.arange(80) // 2)
+    assert in_groups == pytest.approx(soft_by_loops(*halves, 300, 7, tie=0.5))
+
+
+def test_soft_pairwise_accuracy_does_not_depend_on_the_order_of_the_systems(values):
+    labels, scores = values
+    tied = np.tile(scores[0], (4, 1))
+    for metric in (scores, tied, np.round(scores)):
+        found = soft_pairwise_accuracy(labels, metric, 500, 0)
+        for order in ([3, 2, 1, 0], [1, 3, 0, 2]):
+            assert soft_pairwise_accuracy(labels[order], metric[order], 500, 0) == pytest.approx(found)
+    apart = labels + 10 * np.arange(4)[:, None]
+    assert soft_pairwise_accuracy(apart, tied, 500, 0) == pytest.approx(0.5)
+    # people who tie all systems, and a metric that does not
+    assert soft_pairwise_accuracy(tied, apart, 500, 0) == pytest.approx(0.5)
+    assert soft_pairwise_accuracy(tied, tied, 500, 0) == 1
 
 
 def test_soft_pairwise_accuracy_asks_for_no_order_that_people_do_not_see():
@@ -127,9 +151,11 @@ OF_MT_METRICS_EVAL_ON_EVOUNA = [1.0, 0.9809, 1.0, 0.9976799781047884, 0.926, 0.0
 
 
 def as_mt_metrics_eval(labels, scores):
+    """The values of assay, but of soft pairwise accuracy, where assay departs from it, the formula with ties as one."""
     n = labels.shape[1]
     found = system_agreement(labels, scores, Resampler(n, 0, (0,)), confidence=0.95, permutations=1000, seed=4)
-    over_systems = [found.accuracy, found.soft_accuracy, found.kendall, found.pearson]
+    assert found.soft_accuracy == pytest.approx(soft_by_loops(labels, scores, 1000, 4, tie=0.5))
+    over_systems = [found.accuracy, soft_by_loops(labels, scores, 1000, 4, tie=1), found.kendall, found.pearson]
     return [*over_systems, found.within_items_in_sample, found.threshold]
 
 
@@ -156,7 +182,31 @@ def test_a_metric_that_orders_the_systems_the_other_way_round():
     assert found.accuracy == 0 and found.soft_accuracy < 0.1
     assert (found.kendall, found.pearson) == pytest.approx((-1, -1))
     same = system_agreement(labels, labels, Resampler(100, 200, (0,)), confidence=0.95, permutations=200, seed=0)
-    assert (same.accuracy, same.accuracy_low, same.accuracy_high, same.kendall) == pytest.approx((1, 1, 1, 1))
+    assert (same.accuracy, same.accuracy_high, same.kendall, same.kendall_high) == pytest.approx((1, 1, 1, 1))
+
+
+@pytest.mark.parametrize("draw", ["items", "systems", "both"])
+@pytest.mark.parametrize("k", [2, 5, 12])
+def test_an_order_without_an_error_has_an_interval(k, draw):
+    """No interval of width zero: at least Wilson's, of k / 2 independent pairs, where all pairs of systems agree."""
+    rng = np.random.default_rng(1)
+    labels = rng.normal(3 * np.arange(k)[:, None], 1, (k, 100))
+    options = {"confidence": 0.95, "permutations": 100, "seed": 0, "resampled": draw}
+    for scores, ends in ((labels, (1, 1)), (-labels, (0, -1))):
+        found = system_agreement(labels, scores, Resampler(100, 200, (0,)), **options)
+        assert (found.accuracy, found.kendall) == pytest.approx(ends)
+        if k < 10 and draw != "items":
+            assert found.accuracy_low is None, "no interval below ten units"
+            continue
+        expected = k / 2 / (k / 2 + stats.norm.ppf(0.975) ** 2)
+        low, high = (expected, 1) if ends[0] else (0, 1 - expected)
+        assert (found.accuracy_low, found.accuracy_high) == pytest.approx((low, high))
+        assert (found.kendall_low, found.kendall_high) == pytest.approx((2 * low - 1, 2 * high - 1))
+        assert found.pearson_low is None or found.pearson_low < found.pearson_high
+    # two systems exchanged: the same error in every resample of items
+    mixed = labels[np.r_[1, 0, 2:k]]
+    found = system_agreement(labels, mixed, Resampler(100, 200, (0,)), **options | {"resampled": "items"})
+    assert found.accuracy_low < found.accuracy < found.accuracy_high or k == 2
 
 
 def test_systems_that_do_not_differ_have_no_order():

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from assay.api.files import Run, open_runs
 from assay.api.values import Report
 from assay.reports.data import draws_signature, read_datasets, with_signatures
-from assay.reports.systems import SystemSettings, document, study_systems
+from assay.reports.systems.document import document
+from assay.reports.systems.settings import SystemSettings
+from assay.reports.systems.study import study_systems
 from assay.settings import takes_settings
 
 
@@ -32,7 +34,7 @@ def systems(runs: Run | Sequence[Run], settings: SystemSettings) -> Report:
         # with several runs, the names of datasets select nothing
         if len(opened) == 1 and settings.datasets:
             datasets = [data for data in datasets if data.name in settings.datasets]
-        metrics = dict.fromkeys(name for study in studies for name in study.agreement)
+        metrics = dict.fromkeys(name for study in studies for name in study.metrics)
         draws = draws_signature(resamples=settings.resamples, confidence=settings.confidence, seed=settings.seed)
         # resamples draw whole items here, whatever the groups of the run are
         return Report(

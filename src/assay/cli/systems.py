@@ -10,7 +10,7 @@ import typer
 from assay.cli.command import command
 from assay.cli.guard import print_report
 from assay.cli.options import ExplainOption, ReportFormat, ReportFormatOption
-from assay.reports.systems import SystemSettings
+from assay.reports.systems.settings import SystemSettings
 
 
 @command(SystemSettings)

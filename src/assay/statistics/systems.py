@@ -1,7 +1,7 @@
-"""Comparisons of systems that answered the same items, and how well a metric ranks them as people do.
+"""How well a metric ranks systems that answered the same items, compared with people.
 
 Values of k systems on n items, human labels or scores of a metric, are arrays of shape (k, n). An item is resampled
-with the answers of all systems.
+with the answers of all systems, and items of one group together.
 
 Sources:
     Deutsch, Dror & Roth, A Statistical Analysis of Summarization Evaluation Metrics Using Resampling Methods (2021),
@@ -15,7 +15,6 @@ Sources:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -24,82 +23,16 @@ from numpy.typing import NDArray
 from assay.statistics.agreement import MIN_UNITS, percentile_interval
 from assay.statistics.concordance import Floats
 from assay.statistics.resampling import Resampler
+from assay.statistics.shares import wilson_interval
+from assay.statistics.system_means import system_pairs
 
 #: The number of folds of items; each fold uses the threshold chosen on the other folds.
 FOLDS = 5
 
 
-@dataclass(frozen=True)
-class MeanDifference:
-    """The mean of one system less the mean of another on the same items.
-
-    Attributes:
-        value: the difference.
-        low, high: the bounds of the paired bootstrap interval over items; None without an interval.
-        p: the two-sided p-value of the paired t-test; None if all differences are equal, or for a single item.
-    """
-
-    value: float
-    low: float | None
-    high: float | None
-    p: float | None
-
-
-def system_pairs(k: int) -> list[tuple[int, int]]:
-    """Return the index pairs (i, j), i < j, of k systems in lexicographic order."""
-    return list(combinations(range(k), 2))
-
-
-def mean_intervals(values: Floats, resampler: Resampler, confidence: float) -> list[tuple[float, float] | None]:
-    """Return an interval of the mean of each system over resamples of items; None for a system without an interval.
-
-    Args:
-        values: the labels or scores, shape (k, n).
-        resampler: the resampler of the n items.
-        confidence: the level of the intervals, in (0, 1).
-    """
-    means = resampled_means(values, resampler)
-    if means is None:
-        return [None] * len(values)
-    return [percentile_interval(row, resampler.units, confidence) for row in means]
-
-
-def resampled_means(values: Floats, resampler: Resampler) -> Floats | None:
-    """Return the mean of each system on each resample of items, shape (k, resamples); None without resamples."""
-    if not resampler.resamples:
-        return None
-    blocks = [values @ weights / weights.sum(axis=0) for weights in resampler.blocks()]
-    return np.concatenate(blocks, axis=1)
-
-
-def compare_means(values: Floats, resampler: Resampler, confidence: float) -> list[MeanDifference]:
-    """Return the pairwise differences of the means of all systems, in the order of :func:`system_pairs`.
-
-    Args:
-        values: the labels or scores, shape (k, n).
-        resampler: the resampler of the n items.
-        confidence: the level of the intervals, in (0, 1).
-    """
-    from scipy.stats import ttest_1samp
-
-    means = resampled_means(values, resampler)
-    mean_differences = []
-    for first, second in system_pairs(len(values)):
-        differences = values[first] - values[second]
-        bounds = None
-        if means is not None:
-            bounds = percentile_interval(means[first] - means[second], resampler.units, confidence)
-        low, high = bounds or (None, None)
-        varies = len(differences) > 1 and np.ptp(differences) > 0
-        p = float(ttest_1samp(differences, 0.0).pvalue) if varies else None
-        mean_differences.append(MeanDifference(float(differences.mean()), low, high, p))
-    return mean_differences
-
-
-# How well a metric ranks systems as people do.
-
-
-def soft_pairwise_accuracy(labels: Floats, scores: Floats, permutations: int, seed: int) -> float:
+def soft_pairwise_accuracy(
+    labels: Floats, scores: Floats, permutations: int, seed: int, groups: NDArray[np.intp] | None = None
+) -> float:
     """Return soft pairwise accuracy in [0, 1]: 1 minus the mean distance between the p-values of labels and scores.
 
     Thompson et al. (2024), equation 2: each pair of systems has a one-sided p-value for "the first is better", from
@@ -107,16 +40,23 @@ def soft_pairwise_accuracy(labels: Floats, scores: Floats, permutations: int, se
     people cannot tell apart, and loses if it is certain of an order and people are not. The swaps are the same for
     labels and scores, and equal to the swaps of mt-metrics-eval with the same seed (its default is 4).
 
+    A swap that gives the observed difference counts as one half, unlike in mt-metrics-eval, where it counts as one. The
+    value does not depend on the order of the systems for that reason, and a metric that ties all systems has .5 for two
+    systems that people tell apart, whichever comes first.
+
     Args:
         labels: the human labels of k systems, shape (k, n), k > 1.
         scores: the scores of the metric, shape (k, n).
         permutations: the number of random swaps of all items, at least 1.
         seed: the seed of the swaps.
+        groups: the codes of the groups of items, which are swapped as wholes, shape (n,); None for single items.
     """
     rng = np.random.default_rng(seed)
-    n = labels.shape[1]
+    units = labels.shape[1] if groups is None else int(groups.max()) + 1
     # as mt-metrics-eval, which rounds float32 numbers: 0.5 becomes 0, a swap
-    signs = np.where(rng.random((permutations, n), dtype=np.float32) <= 0.5, -1.0, 1.0)
+    signs = np.where(rng.random((permutations, units), dtype=np.float32) <= 0.5, -1.0, 1.0)
+    if groups is not None:
+        signs = signs[:, groups]
     distances = []
     for first, second in system_pairs(len(labels)):
         p_values = [_one_sided_p(values[first] - values[second], signs) for values in (labels, scores)]
@@ -125,7 +65,7 @@ def soft_pairwise_accuracy(labels: Floats, scores: Floats, permutations: int, se
 
 
 def _one_sided_p(differences: Floats, signs: Floats) -> float:
-    """Return the one-sided p-value: the share of swaps whose sum of differences reaches the observed sum.
+    """Return the one-sided p-value: the share of swaps with a larger sum of differences, and half those with an equal.
 
     Args:
         differences: the values of one system less those of another, shape (n,).
@@ -134,7 +74,8 @@ def _one_sided_p(differences: Floats, signs: Floats) -> float:
     observed = differences.sum()
     # sums of the same numbers in another order differ by rounding
     noise = 1e-9 * np.abs(differences).sum()
-    return float(((signs @ differences) >= observed - noise).mean())
+    sums = signs @ differences
+    return float(((sums > observed + noise).sum() + (sums >= observed - noise).sum()) / (2 * len(sums)))
 
 
 #: What is resampled for intervals: items (the same systems on other items), systems (other systems), or both.
@@ -170,7 +111,8 @@ class SystemAgreement:
         within_items_in_sample: the same with the best threshold over all items, as in published values.
         threshold: the best threshold over all items; score differences up to it are ties.
         accuracy_low, accuracy_high, kendall_low, kendall_high, pearson_low, pearson_high: the bounds of the percentile
-            intervals over resamples in which the value is defined; None without an interval.
+            intervals over resamples in which the value is defined, with the least width of :func:`_with_width`; None
+            without an interval.
     """
 
     accuracy: float
@@ -211,17 +153,20 @@ def system_agreement(
     """
     means = SystemMeans(labels.mean(axis=1)[:, None], scores.mean(axis=1)[:, None], np.ones((len(labels), 1)))
     observed = {name: float(values[0]) for name, values in measure_systems(means).items()}
-    within = accuracy_within_items(labels, scores, seed)
+    within = accuracy_within_items(labels, scores, seed, resampler.groups)
     bounds: dict[str, float | None] = {}
     if resampler.resamples:
-        resampled = resampled or default_resampled_units(len(labels))
-        units = {"items": labels.shape[1], "systems": len(labels), "both": min(labels.shape)}[resampled]
+        k = len(labels)
+        resampled = resampled or default_resampled_units(k)
+        units = {"items": resampler.units, "systems": k, "both": min(k, resampler.units)}[resampled]
         for name, values in measure_systems(_resampled_system_means(labels, scores, resampler, resampled)).items():
             interval = percentile_interval(values, units, confidence)
+            if interval is not None and not np.isnan(observed[name]):
+                interval = _with_width(name, observed[name], interval, k, confidence)
             bounds[f"{name}_low"], bounds[f"{name}_high"] = interval or (None, None)
     return SystemAgreement(
         accuracy=observed["accuracy"],
-        soft_accuracy=soft_pairwise_accuracy(labels, scores, permutations, seed),
+        soft_accuracy=soft_pairwise_accuracy(labels, scores, permutations, seed, resampler.groups),
         kendall=None if np.isnan(observed["kendall"]) else observed["kendall"],
         # the means of two systems correlate perfectly, one way or the other
         pearson=None if np.isnan(observed["pearson"]) or len(labels) < 3 else observed["pearson"],
@@ -235,6 +180,36 @@ def system_agreement(
 def default_resampled_units(k: int) -> ResampledUnits:
     """Return what to resample for k systems: systems and items; items only if there are too few systems."""
     return "both" if k >= MIN_UNITS else "items"
+
+
+def _with_width(
+    name: str, value: float, interval: tuple[float, float], k: int, confidence: float
+) -> tuple[float, float] | None:
+    """Return the interval of a measure, widened where resamples cannot show what the few systems did not.
+
+    An accuracy of 0 or 1, or one that hardly a resample changes, has at least Wilson's interval. Its k (k - 1) / 2
+    pairs share their systems, and are as good as k / 2 independent ones: a system that the metric misplaces spoils all
+    of its pairs. Kendall's tau-b, 2 accuracy - 1 without ties, likewise. A Pearson's r without width has no interval.
+
+    Args:
+        name: the name of the measure, one of :data:`MEASURES`.
+        value: the observed value.
+        interval: the percentile interval.
+        k: the number of systems.
+        confidence: the level of the interval, in (0, 1).
+    """
+    low, high = interval
+    has_width = bool(np.round(high - low, 12))
+    if name == "pearson":
+        return interval if has_width else None
+    share = value if name == "accuracy" else (1 + value) / 2
+    share = float(np.clip(np.round(share, 12), 0, 1))
+    if has_width and share not in (0.0, 1.0):
+        return interval
+    least_low, least_high = wilson_interval(share, k / 2, confidence)
+    if name == "kendall":
+        least_low, least_high = 2 * least_low - 1, 2 * least_high - 1
+    return min(low, least_low), max(high, least_high)
 
 
 def _resampled_system_means(
@@ -295,7 +270,9 @@ class WithinItems:
     threshold: float
 
 
-def accuracy_within_items(labels: Floats, scores: Floats, seed: int) -> WithinItems:
+def accuracy_within_items(
+    labels: Floats, scores: Floats, seed: int, groups: NDArray[np.intp] | None = None
+) -> WithinItems:
     """Return acc-eq over the systems of each item, averaged over items.
 
     acc-eq is the share of pairs of systems on which people and metric agree about better, worse or tied; a score
@@ -305,12 +282,16 @@ def accuracy_within_items(labels: Floats, scores: Floats, seed: int) -> WithinIt
         labels: the human labels, shape (k, n).
         scores: the scores of the metric, shape (k, n).
         seed: the seed of the folds.
+        groups: the codes of the groups of items, which stay in one fold, shape (n,); None for single items.
     """
     pairs = np.array(system_pairs(len(labels)))
-    label_signs = np.sign(labels[pairs[:, 0]] - labels[pairs[:, 1]])
+    # rounded, because means of the same annotations in another order differ in the last bits
+    label_signs = np.sign(np.round(labels[pairs[:, 0]] - labels[pairs[:, 1]], 12))
     differences = scores[pairs[:, 0]] - scores[pairs[:, 1]]
-    n = labels.shape[1]
-    folds = np.random.default_rng(seed).permutation(n) % min(FOLDS, n)
+    units = labels.shape[1] if groups is None else int(groups.max()) + 1
+    folds = np.random.default_rng(seed).permutation(units) % min(FOLDS, units)
+    if groups is not None:
+        folds = folds[groups]
     agrees = np.empty(label_signs.shape, dtype=bool)
     for fold in np.unique(folds):
         held_out = folds == fold

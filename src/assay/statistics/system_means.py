@@ -1,0 +1,212 @@
+"""Means of systems that answered the same items, and their differences, with intervals and tests.
+
+Values of k systems on n items, human labels or scores of a metric, are arrays of shape (k, n). An item is resampled
+with the answers of all systems, and items of one group together.
+
+A share, which is a mean of values of two kinds such as 0 and 1, has Wilson's interval, and a difference of two shares
+Newcombe's for paired data: near 0 and 1, resamples are all alike. Other means have a bootstrap interval.
+
+Sources:
+    Newcombe, Improved Confidence Intervals for the Difference between Binomial Proportions Based on Paired Data (1998),
+    method 10.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.statistics.agreement import percentile_interval
+from assay.statistics.concordance import Floats
+from assay.statistics.resampling import Resampler
+from assay.statistics.shares import share_interval
+
+
+@dataclass(frozen=True)
+class MeanDifference:
+    """The mean of one system less the mean of another on the same items.
+
+    Attributes:
+        value: the difference.
+        low, high: the bounds of the interval of the paired difference; None without an interval.
+        p: the two-sided p-value of the paired t-test, see :func:`paired_p_value`; None if all differences are 0.
+    """
+
+    value: float
+    low: float | None
+    high: float | None
+    p: float | None
+
+
+def system_pairs(k: int) -> list[tuple[int, int]]:
+    """Return the index pairs (i, j), i < j, of k systems in lexicographic order."""
+    return list(combinations(range(k), 2))
+
+
+def mean_intervals(values: Floats, resampler: Resampler, confidence: float) -> list[tuple[float, float] | None]:
+    """Return an interval of the mean of each system for other items; None for a system without an interval.
+
+    Args:
+        values: the labels or scores, shape (k, n).
+        resampler: the resampler of the n items; without resamples, there are no intervals.
+        confidence: the level of the intervals, in (0, 1).
+    """
+    means = resampled_means(values, resampler)
+    if means is None:
+        return [None] * len(values)
+    bounded = _bounded_intervals(values, resampler, confidence)
+    if bounded is not None and _are_shares(values):
+        return list(bounded)
+    intervals = []
+    for index, row in enumerate(means):
+        interval = percentile_interval(row, resampler.units, confidence)
+        if interval is not None and _is_point(interval):
+            # the mean is the same in every resample
+            interval = None if bounded is None else bounded[index]
+        intervals.append(interval)
+    return intervals
+
+
+def resampled_means(values: Floats, resampler: Resampler) -> Floats | None:
+    """Return the mean of each system on each resample of items, shape (k, resamples); None without resamples."""
+    if not resampler.resamples:
+        return None
+    blocks = [values @ weights / weights.sum(axis=0) for weights in resampler.blocks()]
+    return np.concatenate(blocks, axis=1)
+
+
+def compare_means(values: Floats, resampler: Resampler, confidence: float) -> list[MeanDifference]:
+    """Return the pairwise differences of the means of all systems, in the order of :func:`system_pairs`.
+
+    Args:
+        values: the labels or scores, shape (k, n).
+        resampler: the resampler of the n items; without resamples, there are no intervals.
+        confidence: the level of the intervals, in (0, 1).
+    """
+    means = resampled_means(values, resampler)
+    bounded = None if means is None else _bounded_intervals(values, resampler, confidence)
+    are_shares = _are_shares(values)
+    mean_differences = []
+    for first, second in system_pairs(len(values)):
+        differences = values[first] - values[second]
+        interval = None
+        if means is not None and not are_shares:
+            interval = percentile_interval(means[first] - means[second], resampler.units, confidence)
+        if means is not None and (are_shares or (interval is not None and _is_point(interval))):
+            interval = None
+            if bounded is not None:
+                interval = _paired_interval(values, first, second, bounded)
+        low, high = interval or (None, None)
+        p = paired_p_value(differences, resampler.groups)
+        mean_differences.append(MeanDifference(float(differences.mean()), low, high, p))
+    return mean_differences
+
+
+def paired_p_value(differences: Floats, groups: NDArray[np.intp] | None = None) -> float | None:
+    """Return the two-sided p-value of the paired t-test: of differences whose mean is 0 in the population.
+
+    The variance of the mean is that of the sums of groups, so that single items give the usual test. If it is 0,
+    because all differences are the same and not 0, the p-value is that of exchanging the two systems in each unit.
+
+    Args:
+        differences: the values of one system less those of another, shape (n,).
+        groups: the codes of the groups of items, 0 … g-1, shape (n,); None for single items.
+
+    Returns:
+        The p-value; None if all differences are 0, or if there is a single unit.
+    """
+    from scipy.special import stdtr
+
+    n = len(differences)
+    codes = np.arange(n) if groups is None else groups
+    units = int(codes.max(initial=-1)) + 1
+    if units < 2 or not differences.any():
+        return None
+    mean = differences.mean()
+    if not np.ptp(differences):
+        # of the 2**units exchanges, two are as extreme as the observed one
+        return float(2.0 ** (1 - units))
+    deviations = np.bincount(codes, weights=differences - mean, minlength=units)
+    variance = units / (units - 1) * (deviations**2).sum() / n**2
+    return float(2 * stdtr(units - 1, -abs(mean) / math.sqrt(variance))) if variance else None
+
+
+def _is_point(interval: tuple[float, float]) -> bool:
+    """Tell whether an interval has no width but for rounding."""
+    return not np.round(interval[1] - interval[0], 12)
+
+
+# Intervals of bounded means, from those of shares.
+
+
+def _range_of(values: Floats) -> tuple[float, float]:
+    """Return the lowest and the highest possible value: 0 and 1 if all values are one of them, else those observed."""
+    if np.isin(values, (0.0, 1.0)).all():
+        return 0.0, 1.0
+    return float(values.min()), float(values.max())
+
+
+def _are_shares(values: Floats) -> bool:
+    """Tell whether all values are the lowest or the highest possible one, so that means are shares."""
+    return bool(np.isin(values, _range_of(values)).all())
+
+
+def _bounded_intervals(values: Floats, resampler: Resampler, confidence: float) -> list[tuple[float, float]] | None:
+    """Return Wilson's interval of the mean of each system, as a share of the range of values.
+
+    Values in a range vary at most as much as values at its two ends.
+
+    Args:
+        values: the labels or scores, shape (k, n).
+        resampler: the resampler of the n items, for their groups.
+        confidence: the level of the intervals, in (0, 1).
+
+    Returns:
+        The intervals; None if all values of all systems are equal and their range is unknown, or in a single group.
+    """
+    lowest, highest = _range_of(values)
+    if lowest == highest:
+        return None
+    intervals = []
+    for row in values:
+        # clipped, because rounding may take a mean out of the range
+        shares = np.clip((row - lowest) / (highest - lowest), 0, 1)
+        interval = share_interval(shares, confidence, groups=resampler.groups)
+        if interval is None:
+            return None
+        low, high = interval
+        intervals.append((lowest + low * (highest - lowest), lowest + high * (highest - lowest)))
+    return intervals
+
+
+def _paired_interval(
+    values: Floats, first: int, second: int, intervals: list[tuple[float, float]]
+) -> tuple[float, float]:
+    """Return Newcombe's interval of the difference of the means of two systems, from the interval of each.
+
+    The continuity correction of the correlation is that of his method 10; on a scale from 0 to 1 it is 1 / (2 n).
+
+    Args:
+        values: the values of all systems, shape (k, n).
+        first, second: the index of each system.
+        intervals: the intervals of the systems' means.
+    """
+    lowest, highest = _range_of(values)
+    row, other = ((values[index] - lowest) / (highest - lowest) for index in (first, second))
+    correlation = 0.0
+    if np.ptp(row) and np.ptp(other):
+        covariance = float(((row - row.mean()) * (other - other.mean())).mean())
+        if covariance > 0:
+            covariance = max(covariance - 1 / (2 * len(row)), 0.0)
+        correlation = covariance / float(row.std() * other.std())
+    mean, other_mean = float(values[first].mean()), float(values[second].mean())
+    below, above = mean - intervals[first][0], intervals[first][1] - mean
+    other_below, other_above = other_mean - intervals[second][0], intervals[second][1] - other_mean
+    down = below**2 - 2 * correlation * below * other_above + other_above**2
+    up = above**2 - 2 * correlation * above * other_below + other_below**2
+    difference = mean - other_mean
+    return difference - math.sqrt(max(down, 0.0)), difference + math.sqrt(max(up, 0.0))
