@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 from assay.errors import InputError
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
+    from numpy.typing import NDArray
 
 #: Columns of a table with one labelled pair per row.
 PAIR_COLUMNS: Final = ("pair_id", "reference", "candidate", "label")
@@ -33,6 +35,29 @@ RUN_SCHEMA: Final = 1
 
 #: The largest integer up to which all integers are exact as 64-bit floats.
 MAX_EXACT_INTEGER: Final = 2**53
+
+# Labels of several annotators.
+
+
+def annotations_of(table: pa.Table) -> tuple[NDArray[np.float64] | None, bool]:
+    """Return the annotators' labels of a pairs table, and whether each column is one annotator.
+
+    The labels have the shape (n, most labels of a pair), padded with NaN; None for data without annotators' labels.
+    Lists of different lengths do not say who gave which label. Lists made from one column per annotator are equally
+    long, with null for an empty cell.
+    """
+    import numpy as np
+
+    if "annotations" not in table.column_names:
+        return None, False
+    lists = [labels or () for labels in table.column("annotations").to_pylist()]
+    lengths = {len(labels) for labels in lists}
+    annotations = np.full((len(lists), max(lengths, default=0)), np.nan)
+    for row, labels in enumerate(lists):
+        for annotator, label in enumerate(labels):
+            annotations[row, annotator] = np.nan if label is None else label
+    return annotations, len(lengths) == 1
+
 
 # Types. A Parquet file may have columns of any Arrow type, but most functions of Arrow support only some types.
 

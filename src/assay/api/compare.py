@@ -19,7 +19,6 @@ from assay.statistics.coefficients import (
     calibrated_forms,
     check_statistics,
     default_statistics,
-    have_two_values,
 )
 
 #: The number of pairs to show on which metrics differ most, over all comparisons: each of m metric pairs gets 1/m.
@@ -83,10 +82,9 @@ def compared_datasets(compared_contests: Sequence[Contest]) -> list[ScoredDatase
 def computed_statistics(run: RunFolder, compared_contests: Sequence[Contest]) -> tuple[str, ...]:
     """Return the statistics that a run computed.
 
-    If these are the defaults of older versions and all labels have two values, the present defaults are returned
+    If these are the defaults of older versions and all labels are yes and no, the present defaults are returned
     instead, which begin with the AUC.
     """
     computed = tuple(run.manifest.request.statistics)
-    if computed == DEFAULT_STATISTICS and all(have_two_values(contest.data.labels) for contest in compared_contests):
-        return default_statistics([True])
-    return computed
+    of_votes = [contest.data.vote_statistic for contest in compared_contests]
+    return default_statistics(of_votes) if computed == DEFAULT_STATISTICS and all(of_votes) else computed

@@ -16,11 +16,11 @@ from assay.reports.leaderboard.settings import LeaderboardSettings
 from assay.settings import takes_settings
 from assay.statistics.coefficients import (
     OF_TWO_LABELS,
+    OF_VOTES,
     calibrated_forms,
     check_statistics,
     deciding_statistic,
     default_statistics,
-    have_two_values,
 )
 
 
@@ -51,9 +51,9 @@ def leaderboard(runs: Run | Sequence[Run], settings: LeaderboardSettings) -> Rep
     )
     with open_runs(runs) as opened:
         joined = join_runs(opened, filters)
-        has_two_values = [have_two_values(dataset.data.labels) for dataset in joined if not dataset.unranked]
-        by = settings.by or deciding_statistic(has_two_values, calibrate_ties=settings.calibrate_ties)
-        default = default_statistics([by == OF_TWO_LABELS and settings.by is None])
+        of_votes = [dataset.data.vote_statistic for dataset in joined if not dataset.unranked]
+        by = settings.by or deciding_statistic(of_votes, calibrate_ties=settings.calibrate_ties)
+        default = default_statistics([by if by in (OF_TWO_LABELS, OF_VOTES) and settings.by is None else None])
         shown = check_statistics([*(settings.statistics or default), by])
         if settings.calibrate_ties:
             (by,), shown = calibrated_forms([by]), calibrated_forms(shown)

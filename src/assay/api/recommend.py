@@ -37,7 +37,6 @@ from assay.statistics.coefficients import (
     calibrated_forms,
     check_statistics,
     deciding_statistic,
-    have_two_values,
     title_of,
 )
 from assay.statistics.comparison import compare_all
@@ -80,22 +79,22 @@ def recommend(settings: RecommendSettings) -> Report:
         scoring["resamples"] = 0
     with tempfile.TemporaryDirectory(prefix="assay-") as temporary:
         folder = Path(temporary) / "run" if settings.out is None else user_path(settings.out)
-        run(
+        result = run(
             settings.dataset,
             settings.metrics or (*load_suite(SUITE).metrics, *LONG_ANSWER_METRICS),
             suite=SUITE,
             store=settings.store,
             fresh=True,
             out=folder,
-            page=settings.out is not None,
+            page=False,
             **scoring,
         )
         opened = read_run(folder)
         if not opened.manifest.has_scores:
             raise UnavailableError("no metric gave scores", "; ".join(missing_metrics([opened])))
         joined = join_runs([opened], Filters())
-        has_two_values = [have_two_values(dataset.data.labels) for dataset in joined]
-        by = settings.by or deciding_statistic(has_two_values, calibrate_ties=settings.calibrate_ties)
+        of_votes = [dataset.data.vote_statistic for dataset in joined]
+        by = settings.by or deciding_statistic(of_votes, calibrate_ties=settings.calibrate_ties)
         if settings.calibrate_ties:
             (by,) = calibrated_forms([by])
         statistics = check_statistics([*opened.manifest.request.statistics, by])
@@ -107,6 +106,8 @@ def recommend(settings: RecommendSettings) -> Report:
         advice = evidence.advice()
         if settings.out is not None:
             keep_evidence(evidence)
+            # only now, since the page names the metric that the evidence names
+            result.write_page()
         combined = small_combination(joined[0].data, by, settings.seed)
     tables = to_document(ranked_boards, tests, by, missing_metrics([opened]))
     signed = with_signatures(tables, [subject.data for subject in joined], (), tests.signature)

@@ -16,7 +16,7 @@ from assay.reports.settings import CorrectedTests, NeededResampling, PairedTests
 from assay.reports.table.document import add_latex, tables, to_document
 from assay.reports.table.settings import ALL, TableSettings
 from assay.settings import Resampling, Seeded, takes_settings
-from assay.statistics.coefficients import calibrated_forms, check_statistics, deciding_statistic, have_two_values
+from assay.statistics.coefficients import calibrated_forms, check_statistics, deciding_statistic
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,8 +50,8 @@ def table(runs: Run | Sequence[Run], settings: TableSettings) -> Report:
     buckets = settings.buckets or ((ALL,) if settings.across == "datasets" else ())
     with open_runs(runs) as opened:
         joined = join_runs(opened, Filters(tuple(settings.metrics), tuple(settings.datasets)))
-        has_two_values = [have_two_values(dataset.data.labels) for dataset in joined if not dataset.unranked]
-        by = settings.by or deciding_statistic(has_two_values, calibrate_ties=settings.calibrate_ties)
+        of_votes = [dataset.data.vote_statistic for dataset in joined if not dataset.unranked]
+        by = settings.by or deciding_statistic(of_votes, calibrate_ties=settings.calibrate_ties)
         if settings.calibrate_ties:
             (by,) = calibrated_forms([by])
         settings = replace(settings, by=by)

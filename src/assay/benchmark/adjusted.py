@@ -2,12 +2,13 @@
 
 A control names quantities as a bucket rule does: ``length``, ``f1``, ``number`` or a column, joined by ``+``. It adds
 two blocks to the agreement table: ``all given length``, the partial correlation, and ``all within length``, the mean
-over strata. If pairs have several labels, ``all disattenuated`` is corrected for their noise.
+over strata. If pairs have several labels, ``all disattenuated`` is corrected for their noise. If these are votes of yes
+and no, ``all against the majority`` and ``all against annotator 1`` compare scores with labels of two values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +17,11 @@ from numpy.typing import NDArray
 
 from assay.benchmark.buckets import ALL, parse_rule, quantity_values, split_into_buckets
 from assay.errors import InputError
-from assay.statistics.agreement import Estimate
+from assay.statistics.agreement import Estimate, agreement
+from assay.statistics.coefficients import OF_VOTES
 from assay.statistics.partial import MOST_NAMED, partial_agreement, stratified_agreement
 from assay.statistics.reliability import are_means, disattenuated_agreement
+from assay.statistics.votes import references_of_votes, votes_of
 
 if TYPE_CHECKING:
     from assay.datasets import Pairs
@@ -152,6 +155,44 @@ def adjusted_blocks(
         about = "corrected for the noise in the labels: over the root of their reliability, which may exceed 1"
         if estimates:
             blocks.append(AdjustedBlock(f"{ALL} disattenuated", about, estimates, len(labels)))
+    return blocks
+
+
+def vote_blocks(
+    scores: Mapping[str, NDArray[np.float64]],
+    labels: NDArray[np.float64],
+    annotations: NDArray[np.float64],
+    *,
+    seed: tuple[int, ...],
+    groups: NDArray[np.intp] | None,
+    **settings: Any,
+) -> list[AdjustedBlock]:
+    """Return the agreement with the majority of votes of yes and no, and with each annotator, as one block each.
+
+    The list is empty if the labels are not votes, or if nobody disagrees.
+
+    Args:
+        scores: the scores by metric, shape (n,).
+        labels: the labels, shape (n,).
+        annotations: the annotators' labels, shape (n, annotators), one column per annotator, NaN for a missing label.
+        seed, groups: the seed of the resamples, and the group code of each pair or None.
+        **settings: the statistics, confidence, resamples and interval of the agreement over all pairs.
+    """
+    votes = votes_of(labels, annotations)
+    if votes is None or votes.statistic != OF_VOTES:
+        return []
+    blocks = []
+    for name, own_labels in references_of_votes(votes, annotations).items():
+        known = np.isfinite(own_labels)
+        estimates = agreement(
+            {metric: values[known] for metric, values in scores.items()},
+            own_labels[known],
+            seed=seed,
+            groups=None if groups is None else np.unique(groups[known], return_inverse=True)[1],
+            **settings,
+        )
+        about = f"against {name}, of the votes whose mean is the label"
+        blocks.append(AdjustedBlock(f"{ALL} against {name}", about, estimates, int(known.sum())))
     return blocks
 
 

@@ -16,8 +16,9 @@ from assay.manifest import RequestedDataset, RequestRecord
 from assay.metrics import ColumnMetric
 from assay.paths import user_path
 from assay.settings import AdjustedAgreement, GoldAnswers, Limited, Offline, check_level, check_resamples, check_seed
-from assay.statistics.coefficients import check_statistics, default_statistics, have_two_values
-from assay.tables import first_repeated
+from assay.statistics.coefficients import check_statistics, default_statistics
+from assay.statistics.votes import deciding_statistic_of
+from assay.tables import annotations_of, first_repeated
 
 if TYPE_CHECKING:
     from assay.datasets import Pairs
@@ -63,7 +64,7 @@ class Request(AdjustedAgreement, Limited, GoldAnswers, Offline):
         check_rules(self.buckets)
         object.__setattr__(self, "controls", tuple(self.controls))
         check_controls(self.controls)
-        default = () if self.statistics else default_statistics([have_two_values(pairs.labels) for pairs in self.pairs])
+        default = () if self.statistics else default_statistics([_vote_statistic(pairs) for pairs in self.pairs])
         object.__setattr__(self, "statistics", check_statistics(self.statistics or default))
         if self.sample is not None and self.limit is not None:
             raise InputError("`sample` draws pairs at random and `limit` takes the first: give one of them")
@@ -160,3 +161,8 @@ class Request(AdjustedAgreement, Limited, GoldAnswers, Offline):
         text = json.dumps(decisive, sort_keys=True, ensure_ascii=False)
         # surrogatepass, because file names may hold bytes that are no UTF-8
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _vote_statistic(pairs: Pairs) -> str | None:
+    """Return the coefficient that decides for labels that are yes and no; None for grades."""
+    return deciding_statistic_of(pairs.labels, annotations_of(pairs.table)[0])

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.batches import codes_of_names
-from assay.benchmark.adjusted import AdjustedBlock, adjusted_blocks
+from assay.benchmark.adjusted import AdjustedBlock, adjusted_blocks, vote_blocks
 from assay.benchmark.buckets import ALL, QUANTITIES, Bucket, distinct_numbers
 from assay.benchmark.records import DatasetScores
 from assay.benchmark.request import Request
@@ -20,8 +20,10 @@ from assay.manifest import AgreementRow, AnnotatorReliability, BucketRecord
 from assay.progress import Progress
 from assay.statistics.agreement import Estimate, agreement
 from assay.statistics.annotators import LEVELS, agreements_with_other_annotators, krippendorff_alpha
+from assay.statistics.coefficients import OF_VOTES
 from assay.statistics.reliability import are_means, split_half_reliability, tie_free_ceiling, tie_share
 from assay.statistics.resampling import seed_of
+from assay.tables import annotations_of
 
 if TYPE_CHECKING:
     from assay.datasets import Pairs
@@ -52,7 +54,7 @@ def tabulate(
     buckets = dataset.buckets
     labels = pairs.labels
     groups = None if dataset.group_column is None else _group_codes(pairs, dataset.group_column)
-    annotations, columns_are_annotators = _annotations_of(pairs)
+    annotations, columns_are_annotators = annotations_of(pairs.table)
     progress.begin(f"agreement on {pairs.name}", len(buckets) * len(scores) * request.resamples)
     rows, summaries = [], []
     for bucket in buckets:
@@ -94,6 +96,18 @@ def tabulate(
         seed=seed_of(request.seed, pairs.name, pairs.split, ALL),
         groups=groups,
     )
+    if OF_VOTES in request.statistics and annotations is not None and columns_are_annotators:
+        blocks += vote_blocks(
+            scores,
+            labels,
+            annotations,
+            statistics=request.statistics,
+            resamples=request.resamples,
+            confidence=request.confidence,
+            seed=seed_of(request.seed, pairs.name, pairs.split, ALL),
+            groups=groups,
+            interval=request.interval,
+        )
     for block in blocks:
         adjusted = Bucket(block.name, np.ones(len(pairs), dtype=bool))
         for estimate in block.estimates:
@@ -276,24 +290,6 @@ def _label_distribution(labels: NDArray[np.float64]) -> dict[str, float]:
     if len(values) <= MAX_LISTED_LABELS:
         return dict(zip(distinct_numbers(values.tolist()), map(float, counts), strict=True))
     return {f"{percent}%": float(np.percentile(labels, percent)) for percent in (0, 25, 50, 75, 100)}
-
-
-def _annotations_of(pairs: Pairs) -> tuple[NDArray[np.float64] | None, bool]:
-    """Return the annotators' labels and whether each column is one annotator.
-
-    The labels have the shape (n, most labels of a pair), padded with NaN; None for data without annotators' labels.
-    Lists of different lengths do not say who gave which label. Lists made from one column per annotator are equally
-    long, with null for an empty cell.
-    """
-    if "annotations" not in pairs.table.column_names:
-        return None, False
-    lists = [labels or () for labels in pairs.table.column("annotations").to_pylist()]
-    lengths = {len(labels) for labels in lists}
-    annotations = np.full((len(lists), max(lengths, default=0)), np.nan)
-    for row, labels in enumerate(lists):
-        for annotator, label in enumerate(labels):
-            annotations[row, annotator] = np.nan if label is None else label
-    return annotations, len(lengths) == 1
 
 
 def _annotator_reliability(

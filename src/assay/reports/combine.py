@@ -214,7 +214,7 @@ def learn_combination(
         notes.append(f"{int((~has_all_scores).sum()):,} pairs lack a score of some metric and are left out")
         data = data.take(np.flatnonzero(has_all_scores))
     _check_labels(data)
-    by = settings.by or deciding_statistic([have_two_values(data.labels)])
+    by = settings.by or deciding_statistic([data.vote_statistic])
     inputs, input_notes = _learning_inputs(data, names, settings)
     notes += input_notes
     limits = settings.limits
@@ -222,7 +222,7 @@ def learn_combination(
     begin("learning", combination_count(len(data)))
     learned_study = learn_and_test(inputs, options, advance=advance)
     # without a duplicate if the deciding coefficient is among the default ones
-    statistics = check_statistics([*default_statistics([have_two_values(data.labels)]), by])
+    statistics = check_statistics([*default_statistics([data.vote_statistic]), by])
     scores = {COMBINED: learned_study.scores} | {metric: data.oriented_scores(metric) for metric in names}
     buckets = []
     for bucket, mask in data.buckets.items():

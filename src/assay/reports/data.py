@@ -28,7 +28,8 @@ from assay.reports.sheets import Document
 from assay.statistics.concordance import Floats
 from assay.statistics.crossvalidation import Rows, codes_of_groups
 from assay.statistics.resampling import seed_of
-from assay.tables import GRAPH_COLUMNS, damage_message, with_known_types
+from assay.statistics.votes import Votes, votes_of
+from assay.tables import GRAPH_COLUMNS, annotations_of, damage_message, with_known_types
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -116,6 +117,22 @@ class ScoredDataset:
     def labels(self) -> Floats:
         """The labels of the pairs, shape (n,), finite."""
         return np.asarray(self.table.column("label").to_numpy(), dtype=np.float64)
+
+    @cached_property
+    def votes(self) -> Votes | None:
+        """The votes of yes and no behind the labels, of one annotator or several; None for labels that are grades."""
+        return votes_of(self.labels, annotations_of(self.table)[0])
+
+    @property
+    def vote_statistic(self) -> str | None:
+        """The coefficient that decides for labels that are votes of yes and no, an AUC; None for grades."""
+        return None if self.votes is None else self.votes.statistic
+
+    @property
+    def has_annotators(self) -> bool:
+        """Whether some pair has the labels of several annotators, whether or not their agreement could be estimated."""
+        annotations = annotations_of(self.table)[0]
+        return annotations is not None and bool((np.isfinite(annotations).sum(axis=1) > 1).any())
 
     @cached_property
     def groups(self) -> NDArray[np.intp] | None:

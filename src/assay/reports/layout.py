@@ -13,9 +13,11 @@ from assay.reports.folder import RunFolder
 from assay.statistics.coefficients import (
     MIN_INFLUENCE_PAIRS,
     OF_TWO_LABELS,
+    OF_VOTES,
     PERCENTILE,
     STATISTICS,
     WHY_AUC,
+    WHY_AUC_OF_VOTES,
     interval_words,
     is_by_influence,
     title_of,
@@ -295,11 +297,14 @@ def lay_out(run: RunFolder) -> Iterator[Section]:
         has_two_labels = any(bucket.bucket == ALL and len(bucket.labels) == 2 for bucket in buckets)
         statistics = list(run.manifest.request.statistics)
         facts = _dataset_facts(dataset)
-        if has_two_labels and OF_TWO_LABELS in statistics:
-            if statistics[-1] == OF_TWO_LABELS:
+        area = OF_VOTES if OF_VOTES in statistics else OF_TWO_LABELS
+        if has_two_labels and area in statistics:
+            if statistics[-1] == area:
                 # added for datasets with two labels, while the statistics were chosen for the others: show it first
-                statistics = [OF_TWO_LABELS, *statistics[:-1]]
-            facts.append(WHY_AUC)
+                statistics = [area, *statistics[:-1]]
+            facts.append(WHY_AUC if area == OF_TWO_LABELS else WHY_AUC_OF_VOTES)
+        elif statistics[0] == OF_VOTES:
+            facts.append(WHY_AUC_OF_VOTES)
         blocks = []
         for bucket in buckets:
             block = _bucket_block(bucket, rows, statistics, with_ceiling=not has_two_labels)

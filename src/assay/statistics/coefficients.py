@@ -200,6 +200,12 @@ WHY_AUC: Final = (
     "two labels: AUC is the share of pairs of a higher and a lower label that the score orders rightly; ties in the "
     "labels cap rank correlations"
 )
+#: The statistic that comes first if labels are votes of yes and no that differ, and the reason in one line.
+OF_VOTES: Final = "auc-votes"
+WHY_AUC_OF_VOTES: Final = (
+    "votes of yes and no: AUC (votes) is the share of comparisons of a pair with more and one with fewer votes of yes "
+    "that the score orders rightly; ties in the labels cap rank correlations"
+)
 
 
 def register(statistic: Statistic) -> Statistic:
@@ -233,35 +239,42 @@ def have_two_values(labels: Floats) -> bool:
     return len(np.unique(labels[np.isfinite(labels)])) == 2
 
 
-def default_statistics(two_values: Sequence[bool]) -> tuple[str, ...]:
-    """Return the default statistics, with the AUC if some datasets have two label values.
+def default_statistics(of_votes: Sequence[str | bool | None]) -> tuple[str, ...]:
+    """Return the default statistics, with the AUC if the labels of some datasets are yes and no.
 
-    The AUC comes first if all datasets do, and last otherwise, since it is undefined on the other datasets.
+    The AUC comes first if those of all datasets are, and last otherwise, since it is not the measure of the others.
 
     Args:
-        two_values: whether the labels have exactly two values, for each dataset.
+        of_votes: the deciding coefficient of each dataset by
+            :func:`~assay.statistics.votes.deciding_statistic_of`; True stands for labels of two values.
     """
-    if not any(two_values):
+    if not any(of_votes):
         return DEFAULT_STATISTICS
-    return (OF_TWO_LABELS, *DEFAULT_STATISTICS) if all(two_values) else (*DEFAULT_STATISTICS, OF_TWO_LABELS)
+    area = _area_of(of_votes)
+    return (area, *DEFAULT_STATISTICS) if all(of_votes) else (*DEFAULT_STATISTICS, area)
 
 
-def deciding_statistic(two_values: Sequence[bool], *, calibrate_ties: bool = False) -> str:
-    """Return the coefficient that ranks metrics by default: the AUC if all labels have two values, else Spearman's.
+def deciding_statistic(of_votes: Sequence[str | bool | None], *, calibrate_ties: bool = False) -> str:
+    """Return the coefficient that ranks metrics by default: an AUC if all labels are yes and no, else Spearman's.
 
     Args:
-        two_values: whether the labels have two values, for each dataset; without datasets, Spearman's is returned.
+        of_votes: as in :func:`default_statistics`; without datasets, Spearman's is returned.
         calibrate_ties: whether ties are calibrated; the AUC has no such form, so that the result is then Spearman's.
     """
-    return OF_TWO_LABELS if two_values and all(two_values) and not calibrate_ties else "spearman"
+    return _area_of(of_votes) if of_votes and all(of_votes) and not calibrate_ties else "spearman"
+
+
+def _area_of(of_votes: Sequence[str | bool | None]) -> str:
+    """Return the AUC that fits all datasets of yes and no: for labels of two values, that of votes is the plain one."""
+    return OF_VOTES if OF_VOTES in of_votes else OF_TWO_LABELS
 
 
 def main_statistic(statistics: Sequence[str]) -> str:
     """Return the statistic to show first: the first of *statistics*, unless Spearman's is among them.
 
-    Spearman's is then returned, except if the first is the AUC.
+    Spearman's is then returned, except if the first is an AUC.
     """
-    if statistics[0] == OF_TWO_LABELS or "spearman" not in statistics:
+    if statistics[0] in (OF_TWO_LABELS, OF_VOTES) or "spearman" not in statistics:
         return statistics[0]
     return "spearman"
 
@@ -272,7 +285,7 @@ def statistics_help() -> str:
     for statistic in STATISTICS.values():
         if statistic.name not in DEFAULT_STATISTICS:
             others.append(f"{statistic.name}: {statistic.help}")
-    return f"{', '.join(DEFAULT_STATISTICS)} (by default; for two labels also auc, first); {'; '.join(others)}."
+    return f"{', '.join(DEFAULT_STATISTICS)} (by default; for two labels also auc, first, and auc-votes for votes of yes and no); {'; '.join(others)}."
 
 
 def calibrated_form(name: str) -> str | None:
@@ -533,6 +546,29 @@ register(
         chance=0.5,
         interval=_auc_interval,
         interval_name="Newcombe",
+    )
+)
+
+
+def _auc_of_votes(score: ResampledScore) -> Floats:
+    """Return the share of comparisons of different labels that the score orders as they are, shape (b,), in [0, 1].
+
+    A tie in the score counts as half. It is the AUC for two labels, (1 + D) / 2 with Somers' D for any, and NaN where
+    the labels are constant. Source: Harrell et al., Evaluating the Yield of Medical Tests (1982), for the concordance
+    index; Obuchowski, An ROC-Type Measure of Diagnostic Accuracy when the Gold Standard is Continuous-Scale (2006).
+    """
+    return (1 + _somers_d(score)) / 2
+
+
+register(
+    Statistic(
+        "auc-votes",
+        "AUC (votes)",
+        "AUC",
+        "area under the ROC curve against the mean of votes of yes and no, or other labels of more than two levels",
+        _auc_of_votes,
+        lowest=0.0,
+        chance=0.5,
     )
 )
 

@@ -16,7 +16,6 @@ from assay.reports.check.cells import Cell, Pairing, Verdict, judge_pairing
 from assay.reports.check.settings import CheckSettings
 from assay.reports.data import ScoredDataset, read_datasets
 from assay.reports.folder import RunFolder
-from assay.statistics.coefficients import OF_TWO_LABELS, have_two_values
 
 #: A metric below this share of its old speed is reported. The share is low because machines differ, and because speeds
 #: in a baseline are rounded to one digit, which changes them by up to a half.
@@ -358,7 +357,7 @@ def _pair_dataset(
 
 
 def _default_statistics(data: ScoredDataset, old: BaselineDataset) -> tuple[str, ...]:
-    """Return the coefficient to judge by default: AUC if the labels have two values, else Spearman's.
+    """Return the coefficient to judge by default: an AUC if the labels are yes and no, else Spearman's.
 
     Baselines of older versions lack the AUC; with them it is Spearman's as well.
     """
@@ -366,8 +365,8 @@ def _default_statistics(data: ScoredDataset, old: BaselineDataset) -> tuple[str,
     for metric in old.metrics.values():
         for by_statistic in metric.agreement.values():
             baseline_statistics.update(by_statistic)
-    judges_auc = OF_TWO_LABELS in baseline_statistics and have_two_values(data.labels)
-    return (OF_TWO_LABELS,) if judges_auc else ("spearman",)
+    statistic = data.vote_statistic
+    return (statistic,) if statistic is not None and statistic in baseline_statistics else ("spearman",)
 
 
 def _first_of_chain(data: ScoredDataset, metric: str, baseline: Baseline) -> BaselineMetric | None:

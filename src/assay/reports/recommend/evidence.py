@@ -25,7 +25,7 @@ from assay.reports.leaderboard.ties import CalibratedValue
 from assay.reports.recommend.advice import Advice, advise_on
 from assay.reports.recommend.settings import NO_LIMITS, Limits
 from assay.reports.settings import PairedTests
-from assay.statistics.coefficients import deciding_statistic, have_two_values
+from assay.statistics.coefficients import deciding_statistic
 from assay.statistics.comparison import Difference
 from assay.statistics.draws import MetricPair
 from assay.tables import NOT_BY_PEOPLE
@@ -81,7 +81,7 @@ def evidence_of(
     wanted = [name for name in buckets or present[:MAX_BUCKETS] if name in present]
     kept = _read(data, joined)
     if kept is None:
-        by = deciding_statistic([have_two_values(data.labels)])
+        by = deciding_statistic([data.vote_statistic])
         kept = RunEvidence(joined, by, PairedTests(statistics=(by,)), NO_LIMITS, {})
     absent = [name for name in wanted if name not in kept.boards]
     if absent:

@@ -39,7 +39,8 @@ def document(studies: Sequence[SystemStudy], settings: SystemSettings) -> Docume
     if settings.resamples:
         notes.append(
             f"{level} intervals of means over items: Wilson's for shares, Newcombe's for differences of shares, else "
-            f"bootstrap with {settings.resamples:,} resamples"
+            f"bootstrap with {settings.resamples:,} resamples; an accuracy or τ-b at an end of its range has at least "
+            "Wilson's interval for half as many pairs as there are systems"
         )
     notes.append(
         "pairwise accuracy: share of pairs of systems ordered as by people; soft: 1 minus the mean distance of the "

@@ -26,9 +26,11 @@ from assay.reports.thresholds.parts import ThresholdPart, draw_folds, parts_by_v
 from assay.reports.thresholds.settings import ThresholdSettings
 from assay.reports.thresholds.study import Decision, tune_and_decide, tune_and_test
 from assay.statistics.agreement import MIN_UNITS
+from assay.statistics.coefficients import have_two_values
 from assay.statistics.concordance import Floats
 from assay.statistics.crossvalidation import Rows, join_codes
 from assay.statistics.resampling import seed_of
+from assay.statistics.votes import Votes
 from assay.tables import exact_number
 
 #: Number of folds by default.
@@ -40,11 +42,29 @@ _LABEL_RULE = re.compile(r"\s*label\s*(?P<op>>=|>)\s*(?P<value>[-+0-9.eE]+)\s*")
 def positive_labels_of(data: ScoredDataset, rule: str | None) -> tuple[str, NDArray[np.bool_]]:
     """Return the rule for the positive class without spaces, and whether each pair is positive, shape (n,).
 
+    Without a rule, the higher of two labels is positive, or what the majority of votes of yes and no calls yes.
+
     Raises:
-        InputError: the rule cannot be parsed, is missing although the labels do not have two values, or puts all labels
-            into one class.
+        InputError: the rule cannot be parsed; puts all labels into one class; or is missing although the labels are
+            grades, or votes without a majority on some pair.
     """
+    if rule is None and data.votes is not None and not have_two_values(data.labels):
+        rule = _rule_of_majority(data, data.votes)
     return classify_labels(data.labels, rule, data.run.title, data.name)
+
+
+def _rule_of_majority(data: ScoredDataset, votes: Votes) -> str:
+    """Return the rule by which a pair is positive that a majority calls yes; raise InputError if a pair has none."""
+    rule = f"label>={exact_number(votes.lowest_yes())}"
+    split_count = int(votes.is_split.sum())
+    if split_count:
+        noun = "pair" if split_count == 1 else "pairs"
+        raise InputError(
+            f"{data.run.title}: people are divided on {split_count:,} {noun} of {data.name}, as many said yes as no; "
+            f"`positive='{rule}'` counts {'it' if split_count == 1 else 'them'} as no, "
+            f"`positive='label>={exact_number(votes.lowest_yes(with_split=True))}'` as yes"
+        )
+    return rule
 
 
 def classify_labels(labels: Floats, rule: str | None, title: str, name: str) -> tuple[str, NDArray[np.bool_]]:

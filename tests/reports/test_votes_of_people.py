@@ -1,0 +1,166 @@
+"""Two annotators or more who say yes or no: the AUC decides in a run and in every report, and splits are told."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+import assay
+from assay.errors import InputError
+from assay.reports.data import read_datasets
+from assay.reports.folder import read_run
+from assay.reports.thresholds.planning import positive_labels_of
+
+WORDS = {
+    "right": ("wrong", "right"),
+    "ja": ("nein", "ja"),
+    "correct": ("incorrect", "correct"),
+    "numbers": ("0", "1"),
+}
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+
+
+def write(path, annotators=2, n=120, words=("no", "yes"), missing=0.0, unsure=(), wrong=0.1):
+    """Write n answers with a good and a bad score, and a column of votes per annotator, one in other case."""
+    path.parent.mkdir(exist_ok=True)
+    rng = np.random.default_rng(0)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        out = csv.writer(file)
+        out.writerow(["question", "reference", "candidate", "good", "bad", *(f"a{i}" for i in range(annotators))])
+        for row in range(n):
+            truth = rng.random() < 0.6
+            votes = [words[int((rng.random() < wrong) ^ truth)] for _ in range(annotators)]
+            for index in range(1, annotators):
+                if rng.random() < missing:
+                    votes[index] = ""
+            if row in unsure:
+                votes[0] = "unsure"
+            if row == 5:
+                votes[-1] = f"{words[1].title()} "
+            scores = [round(truth + rng.normal(0, 0.5), 3), round(rng.normal(), 3)]
+            out.writerow([f"q{row}", f"gold {row}", f"answer {row}", *scores, *votes])
+    return path
+
+
+def run(path, annotators, **settings):
+    columns = {"label": [f"a{i}" for i in range(annotators)] if annotators > 1 else "a0"}
+    out = path.with_suffix("")
+    assay.run(
+        str(path),
+        ["recorded:good", "recorded:bad"],
+        columns=columns,
+        out=out,
+        resamples=100,
+        page=False,
+        buckets="none",
+        **settings,
+    )
+    return out
+
+
+CASES = {
+    "two": {"annotators": 2},
+    "three": {"annotators": 3},
+    "four": {"annotators": 4},
+    "missing cells": {"annotators": 3, "missing": 0.3},
+    "one unsure of 400": {"annotators": 1, "n": 400, "unsure": (7,)},
+    "two, some unsure": {"annotators": 2, "unsure": tuple(range(0, 120, 12))},
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_auc_decides_everywhere(tmp_path, case):
+    settings = CASES[case]
+    labels = {"labels": "no=0,unsure=.5,yes=1"} if "unsure" in settings else {}
+    folder = run(write(tmp_path / "people.csv", **settings), settings["annotators"], **labels)
+    stored = read_run(folder)
+    assert stored.manifest.request.statistics[0] == "auc-votes"
+    rows = {(row.bucket, row.metric): row for row in stored.agreement if row.statistic == "auc-votes"}
+    good = rows["all", "recorded:good"]
+    assert good.value > 0.7
+    assert good.low < good.value < good.high
+    board = assay.leaderboard(str(folder), resamples=100).document.records
+    assert {row["by"] for row in board} == {"auc-votes"}
+    compared = assay.compare(str(folder), resamples=100, permutations=0).document.records
+    assert "auc-votes" in {row["statistic"] for row in compared}
+    if settings["annotators"] > 1:
+        # against the majority and each annotator the labels have two values, and the AUC is the plain one
+        majority = rows["all against the majority", "recorded:good"]
+        own = [rows[f"all against annotator {i + 1}", "recorded:good"] for i in range(settings["annotators"])]
+        assert all(row.value > 0.7 for row in [majority, *own])
+        (data,) = read_datasets(stored)
+        assert majority.n == int((~data.votes.is_split).sum())
+        assert data.has_annotators
+        assert assay.verify(str(folder)).found.same
+
+
+@pytest.mark.parametrize("kind", WORDS)
+def test_words_do_not_matter(tmp_path, kind):
+    """The same votes in other words, or in numbers, give the same run."""
+    no, yes = WORDS[kind]
+    labels = {"labels": f"{no}=0,{yes}=1"} if kind == "ja" else {}
+    first = read_run(run(write(tmp_path / "plain" / "people.csv"), 2))
+    second = read_run(run(write(tmp_path / kind / "people.csv", words=(no, yes)), 2, **labels))
+    assert [(row.value, row.low, row.n) for row in first.agreement if row.bucket == "all against the majority"] == [
+        (row.value, row.low, row.n) for row in second.agreement if row.bucket == "all against the majority"
+    ]
+    assert [row.value for row in first.agreement] == [row.value for row in second.agreement]
+
+
+def test_recommend_decides_by_it(tmp_path):
+    path = write(tmp_path / "people.csv")
+    advice = assay.recommend(
+        str(path), ["recorded:good", "recorded:bad"], columns={"label": ["a0", "a1"]}, resamples=200
+    )
+    assert {row["by"] for row in advice.document.records} == {"auc-votes"}
+
+
+def test_a_threshold_is_by_majority_unless_people_are_divided(tmp_path):
+    (data,) = read_datasets(read_run(run(write(tmp_path / "three.csv", annotators=3), 3)))
+    rule, positive = positive_labels_of(data, None)
+    assert rule.startswith("label>=0.66")
+    assert (positive == (data.labels > 0.5)).all()
+    (data,) = read_datasets(read_run(run(write(tmp_path / "two.csv"), 2)))
+    split = int((data.labels == 0.5).sum())
+    with pytest.raises(InputError) as raised:
+        positive_labels_of(data, None)
+    text = str(raised.value)
+    assert f"people are divided on {split} pairs of two, as many said yes as no" in text
+    assert "`positive='label>=1'` counts them as no, `positive='label>=0.5'` as yes" in text
+    row = int(np.flatnonzero(data.labels == 0.5)[0])
+    assert data.votes.text(row) == "one of two said yes"
+
+
+def test_grades_are_decided_as_before(tmp_path):
+    path = tmp_path / "grades.jsonl"
+    rng = np.random.default_rng(0)
+    with path.open("w", encoding="utf-8") as file:
+        for row in range(60):
+            grades = rng.integers(0, 3, 2).tolist()
+            record = {
+                "reference": f"r {row}",
+                "candidate": f"c {row}",
+                "x": grades[0],
+                "y": grades[1],
+                "m": sum(grades),
+            }
+            file.write(json.dumps(record) + "\n")
+    assay.run(
+        str(path),
+        ["recorded:m"],
+        columns={"label": ["x", "y"]},
+        out=tmp_path / "run",
+        resamples=0,
+        page=False,
+        buckets="none",
+    )
+    stored = read_run(tmp_path / "run")
+    assert stored.manifest.request.statistics == ["pearson", "spearman", "kendall"]
+    assert not any("against" in row.bucket for row in stored.agreement)
