@@ -72,7 +72,7 @@ def test_rare_scores_do_not_show_that_nothing_was_lost(rare):
     scores = labels + rng.normal(size=120)
     for now, before in ((matches, scores), (scores, matches), (matches, np.roll(matches, 1))):
         found = change(now, before, labels)
-        assert f"{rare} pairs with another score than the most frequent one" in found.note
+        assert f"{rare} pairs with the rarer score" in found.note
         assert verdict_of(found, margin=2.5) is Verdict.too_little
     many = (np.arange(120) < 12).astype(float)
     assert change(many, np.roll(many, 1), labels).note == ""

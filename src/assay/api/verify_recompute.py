@@ -422,7 +422,7 @@ def _reason_not_to_reload(data: ScoredDataset, request: Request, *, trusted: boo
     return ""
 
 
-def _reason_not_to_open(file: str, dataset: str, *, trusted: bool) -> str:
+def _reason_not_to_open(file: str | Path, dataset: str, *, trusted: bool) -> str:
     """Return the reason why a file that a run names is not opened; empty if it may be.
 
     A pipe or a device would block or have no end. A link leads to another file than the run names: the link and its

@@ -168,11 +168,9 @@ class RareValues:
             codes: the values as codes 0 … k-1.
             groups: the group codes, shape (n,), or None.
         """
-        counts = np.bincount(codes)
-        if 2 * counts.max() < len(codes):
+        if 2 * np.bincount(codes).max() < len(codes):
             return None
-        is_rarer = codes != np.argmax(counts)
-        units = int(is_rarer.sum()) if groups is None else len(np.unique(groups[is_rarer]))
+        units = _rarer_units(codes, groups)
         # a constant has no coefficient that could mislead
         return cls(kind, units, groups is not None) if 0 < units < MIN_RARE_UNITS else None
 
@@ -188,6 +186,12 @@ class RareValues:
         return f"{self.rarity}: intervals are too narrow"
 
 
+def _rarer_units(codes: NDArray[np.intp], groups: NDArray[np.intp] | None) -> int:
+    """Return the number of pairs, or of groups, with another value than the most frequent one of *codes*."""
+    is_rarer = codes != np.argmax(np.bincount(codes))
+    return int(is_rarer.sum()) if groups is None else len(np.unique(groups[is_rarer]))
+
+
 @dataclass(frozen=True)
 class LabelUnits:
     """The number of pairs, and of groups of pairs, with each label, from the lowest label.
@@ -195,12 +199,14 @@ class LabelUnits:
     Attributes:
         pairs: the number of pairs with each label.
         units: the number of groups that contain each label; equal to *pairs* without groups.
+        rarer_units: the number of groups (of pairs, without groups) with a label other than the most frequent one.
         grouped: whether there are groups.
         rare: the labels that few pairs, or groups, have; None if none are so rare.
     """
 
     pairs: tuple[int, ...]
     units: tuple[int, ...]
+    rarer_units: int
     grouped: bool
     rare: RareValues | None
 
@@ -208,12 +214,13 @@ class LabelUnits:
     def of(cls, labels: Labels, groups: NDArray[np.intp] | None) -> LabelUnits:
         """Return the counts for the labels of n > 0 pairs; *groups* are codes of shape (n,), or None."""
         pairs = tuple(np.bincount(labels.codes, minlength=labels.levels).tolist())
+        rarer_units = _rarer_units(labels.codes, groups)
         rare = RareValues.of("label", labels.codes, groups)
         if groups is None:
-            return cls(pairs, pairs, False, rare)
+            return cls(pairs, pairs, rarer_units, False, rare)
         labels_of_groups = np.unique(np.stack([labels.codes, groups]), axis=1)[0]
         units = np.bincount(labels_of_groups, minlength=labels.levels)
-        return cls(pairs, tuple(units.tolist()), True, rare)
+        return cls(pairs, tuple(units.tolist()), rarer_units, True, rare)
 
 
 @dataclass(frozen=True)

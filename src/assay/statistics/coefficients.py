@@ -285,7 +285,8 @@ def statistics_help() -> str:
     for statistic in STATISTICS.values():
         if statistic.name not in DEFAULT_STATISTICS:
             others.append(f"{statistic.name}: {statistic.help}")
-    return f"{', '.join(DEFAULT_STATISTICS)} (by default; for two labels also auc, first, and auc-votes for votes of yes and no); {'; '.join(others)}."
+    by_default = "by default; for two labels also auc, first, and auc-votes for votes of yes and no"
+    return f"{', '.join(DEFAULT_STATISTICS)} ({by_default}); {'; '.join(others)}."
 
 
 def calibrated_form(name: str) -> str | None:

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.statistics.agreement import MIN_UNITS, NOISE, Coefficients, LabelUnits, measure_by_influence
-from assay.statistics.cells import Labels
+from assay.statistics.agreement import MIN_UNITS, NOISE, Coefficients, RareValues, measure_by_influence
+from assay.statistics.cells import Labels, score_codes
 from assay.statistics.coefficients import STATISTICS
 from assay.statistics.comparison import compare
 from assay.statistics.concordance import Floats
@@ -164,19 +164,13 @@ def rarity_notes(scores: Mapping[str, Floats], labels: Floats, groups: NDArray[n
     """
     if not len(labels):
         return []
-    notes = []
-    of_labels = LabelUnits.of(Labels.of(labels), groups)
-    if of_labels.has_few_rare_units:
-        notes.append(f"{of_labels.rarity}: too few to show that nothing was lost")
-    fewest: LabelUnits | None = None
+    too_few = "too few to show that nothing was lost"
+    rare_labels = RareValues.of("label", Labels.of(labels).codes, groups)
+    rare_scores = []
     for values in scores.values():
         known = np.isfinite(values)
         if known.any():
-            counts = LabelUnits.of(Labels.of(values[known]), None if groups is None else groups[known])
-            if counts.has_few_rare_units and (fewest is None or counts.rarer_units < fewest.rarer_units):
-                fewest = counts
-    if fewest is not None:
-        unit = "group" if fewest.grouped else "pair"
-        number = f"{fewest.rarer_units} {unit}{'' if fewest.rarer_units == 1 else 's'}"
-        notes.append(f"{number} with another score than the most frequent one: too few to show that nothing was lost")
-    return notes
+            of_known = None if groups is None else groups[known]
+            rare_scores.append(RareValues.of("score", score_codes(values[known]), of_known))
+    fewest = min(filter(None, rare_scores), key=lambda rare: rare.units, default=None)
+    return [f"{rare.rarity}: {too_few}" for rare in (rare_labels, fewest) if rare is not None]
