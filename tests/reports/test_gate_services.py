@@ -80,6 +80,16 @@ class TestAction:
             "run",
         ]
 
+    @pytest.mark.parametrize(
+        "text", ["nonsense = 1", "[check]\nmargin = 10", "[run]\nmetric = 'em'\nlimit = 2", "margin = "]
+    )
+    def test_a_configuration_of_the_repository_decides_nothing(self, act, project, text):
+        (project / "assay.toml").write_text(f"{text}\n")
+        code, summary, said = act(run="--dataset 'my pairs.csv' --metric f1", baseline="baseline.json")
+        assert code == 0 and "### Gate passed: 1 unchanged" in summary, said
+        assert "assay.toml" not in said
+        assert act(run="-d 'my pairs.csv' -m em", baseline="baseline.json")[0] == 3
+
     def test_fails_where_a_metric_is_gone(self, act):
         code, summary, _ = act(run="-d 'my pairs.csv' -m em", baseline="baseline.json")
         assert code == 3
