@@ -416,7 +416,7 @@ def _reason_not_to_reload(data: ScoredDataset, request: Request, *, trusted: boo
         for file in graph_files:
             if not (path_exists(file) and Path(file).is_file()):
                 return f"there is no such file of graphs, seen from this folder: {file}"
-            reason = _reason_not_to_open(file, data.name, trusted=trusted)
+            reason = _reason_not_to_open(str(file), data.name, trusted=trusted)
             if reason:
                 return reason
     return ""

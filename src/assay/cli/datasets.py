@@ -261,8 +261,12 @@ MAX_SHOWN_ANSWERS = 3
 
 
 def _example_value(value: Any) -> str:
-    """Return a cell as text: a long list is shortened to its first items, a number has all its digits."""
+    """Return a cell as text: a long list is shortened to its first items, a fraction has six significant digits."""
     if isinstance(value, list) and len(value) > MAX_SHOWN_ANSWERS + 1:
         first_answers = ", ".join(map(repr, value[:MAX_SHOWN_ANSWERS]))
         return f"[{first_answers}, … {len(value):,} in all]"
-    return exact_number(value) if isinstance(value, float) else repr(value)
+    if not isinstance(value, float):
+        return repr(value)
+    text = f"{value:g}"
+    # a whole number with all its digits, and a number near one is not shown as one
+    return exact_number(value) if float(text).is_integer() else text

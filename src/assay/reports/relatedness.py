@@ -81,7 +81,7 @@ def to_document(
     for feature in features:
         is_rare = feature.is_left_out_if_rare and feature.present.mean() <= MAX_RARE_SHARE
         (rare if is_rare else kept).append(feature)
-    middle_text = exact_number(middle)
+    middle_text = _middle_text(middle, data)
     ranges = {
         "all": data.pairs_in_bucket(ALL, drawing.seed),
         # the names of the buckets determine the seeds, so intervals equal those of a run with these buckets
@@ -129,11 +129,18 @@ def _middle_label(data: ScoredDataset) -> tuple[float, str]:
     if scale:
         middle = (float(scale[0]) + float(scale[1])) / 2
         lowest, highest = map(exact_number, scale)
-        return middle, f"labels from {lowest} to {highest}, halves below and from {exact_number(middle)}"
+        return middle, f"labels from {lowest} to {highest}, halves below and from {_middle_text(middle, data)}"
     low, high = float(data.labels.min()), float(data.labels.max())
     middle = (low + high) / 2
-    lowest, highest, middle_text = map(exact_number, (low, high, middle))
-    return middle, f"halves below and from {middle_text}, the middle of the labels that occur ({lowest} to {highest})"
+    phrase = f"the middle of the labels that occur ({exact_number(low)} to {exact_number(high)})"
+    return middle, f"halves below and from {_middle_text(middle, data)}, {phrase}"
+
+
+def _middle_text(middle: float, data: ScoredDataset) -> str:
+    """Return the middle label with six digits, or with all of them if a label lies between the two numbers."""
+    text = f"{middle:g}"
+    is_same = ((data.labels < float(text)) == (data.labels < middle)).all()
+    return text if is_same else exact_number(middle)
 
 
 def _feature_correlations(
