@@ -119,9 +119,12 @@ def hidden_key(dice: random.Random) -> str:
     return text
 
 
-def put(body: dict[str, Any], place: tuple[Any, ...], text: str) -> None:
-    """Put a text at a place of a completion."""
+def put(body: Any, place: tuple[Any, ...], text: str) -> None:
+    """Put a text at a place of a completion, or instead of what would hold the place, if that is a text already."""
     for step in place[:-1]:
+        if isinstance(body[step], str):
+            body[step] = text
+            return
         body = body[step]
     body[place[-1]] = text
 

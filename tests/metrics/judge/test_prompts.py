@@ -1,10 +1,14 @@
 """Prompts: those that are shipped, files of a user's own, and what they must not hold."""
 
+import time
+import tracemalloc
+
 import pytest
 
 from assay.errors import InputError
 from assay.metrics import Batch, load_metric
-from assay.metrics.judge.prompts import Prompt, shipped_prompts
+from assay.metrics.judge.prompts import Prompt, _template_environment, shipped_prompts
+from assay.metrics.judge.rendering import PromptTemplate
 
 ENDPOINT = "endpoint=http://localhost:1/v1"
 
@@ -110,3 +114,83 @@ def test_a_prompt_that_needs_the_question_says_so_where_there_is_none(tmp_path):
     judge = load_metric(f"judge:m,{ENDPOINT},prompt={path}")
     with pytest.raises(InputError, match="the data has none: name its column"):
         judge.conversations(Batch(["a"], ["b"]))
+
+
+HUGE = (
+    '"a" * 10**10', "10**10**8", '"%999999999d" % 1', '"%999999999d" | format(1)', '"{:>999999999}".format(1)',
+    '"a" | center(999999999)', '"a".zfill(999999999)', '"a".ljust(999999999)', '"a\\\\tb".expandtabs(999999999)',
+    "[1] * 10**9", "range(10**9) | list", "range(1001)", "(1, 2) * 10**9", '"a" | indent(10**9)', "1.5 | round(10**9)",
+    "[1] | batch(10**9, 0) | list", "[1] | slice(10**9) | list", '["a"] | tojson(indent=10**9)', "lipsum(9999)",
+    '["a", "b"] | random', "candidate | random", '"a" | wordwrap(0)', "cycler(1)", "namespace(a=1)", "dict(a=1)",
+    'joiner("a")', '["a"] | map("center", 10**9) | list', '["a"] | map("map", "upper") | list', "candidate.encode()",
+    'candidate | attr("__class__")', "candidate | pprint", "9999999999 * 9999999999", "[[1]]", "1 << 9", "loop.index",
+)  # fmt: skip
+LOOPS = (
+    "{% for i in range(999) %}{% for j in range(999) %}{% for k in range(999) %}{% endfor %}{% endfor %}{% endfor %}",
+    "{% set x = candidate %}" + "{% set x = x ~ x %}" * 60 + "{{ x }}",
+    "{% set x = candidate %}" + "{% set x = x + x %}" * 60 + "{{ x }}",
+    "{% set x = candidate %}" + '{% set x = x.replace("b", "bb") %}' * 60 + "{{ x }}",
+    "{% set x = [1] %}" + "{% set x = x + x %}" * 60,
+    "{% set x = [1] %}" + "{% set x = [x, x] %}" * 60 + "{{ x }}",
+    "{% set x = candidate %}" + "{% set x = [x, x] | join(x) %}" * 60,
+    "{% macro f(n) %}{{ f(n) }}{{ f(n) }}{% endmacro %}{{ f(9) }}",
+    "{% for i in [1] recursive %}{{ loop([1]) }}{% endfor %}",
+    "{% filter upper %}a{% endfilter %}",
+    '{% include "a" %}',
+    '{% import "a" as b %}',
+    '{% extends "a" %}',
+    "{% set x %}a{% endset %}",
+    "{% for i in range(999) %}{% for j in range(999) %}{{ candidate }}{% endfor %}{% endfor %}",
+)
+
+
+@pytest.mark.parametrize("source", [*(f"{{{{ {shown} }}}}" for shown in HUGE), *LOOPS])
+def test_a_template_takes_bounded_time_and_memory(tmp_path, source):
+    path = tmp_path / "mine.toml"
+    path.write_text(f"user = '''{{{{ reference }}}} {{{{ candidate }}}} {source}'''", encoding="utf-8")
+    tracemalloc.start()
+    started = time.process_time()
+    try:
+        with pytest.raises(InputError, match=r"mine\.toml") as raised:
+            load_metric(f"judge:m,{ENDPOINT},prompt={path}").conversations(Batch(["a"], ["bbb" * 300]))
+        assert tracemalloc.get_traced_memory()[1] < 100_000_000
+    finally:
+        tracemalloc.stop()
+    assert time.process_time() - started < 10 and len(str(raised.value)) < 500
+
+
+#: What templates of prompts use, and nothing else is needed to rank, number and shorten.
+USUAL = (
+    "{% if question %}Q: {{ question }}{% else %}none{% endif %}",
+    '{{ references | join(" or ") }} {{ references | length }} {{ references[0] }} {{ references[-1:] | first }}',
+    "{% for r in references %}{{ loop.index }}/{{ loop.length }}. {{ r }}{% if loop.first %}, {% endif %}{% endfor %}",
+    "{% for r in references if r != candidate %}{{ r | upper }}{% else %}all{% endfor %}",
+    "{%- for v in verdicts -%} {{ v }}{{ ' or ' if not loop.last }} {%- endfor -%}",
+    "{% set n = references | length %}{{ n + 1 }} {{ n * 2 - 1 }} {{ n / 2 }} {{ 7 // 2 }} {{ 7 % 2 }} {{ -n }}",
+    "{% set n = 1 %}{% for r in references %}{% set n = 5 %}{{ n }}{% endfor %}{{ n }}",
+    '{{ "ABC"[1] }} {% for r in references %}{{ "ABC"[loop.index0] }}) {{ r }} {% endfor %}',
+    "{{ candidate[:5] }}{{ candidate | truncate(7) }} {{ candidate.strip().lower() }} {{ candidate.split()[0] }}",
+    "{{ candidate ~ 1 ~ question }} {{ candidate + question }} {{ 'x' in candidate }} {{ 1 < 2 <= 2 }}",
+    "{{ references }} {{ references | tojson }} {{ candidate | tojson }} {{ candidate | e }} {{ [1, 2.5, 'a', none] }}",
+    "{{ question | default('none') }} {{ question is defined }} {{ candidate is string }} {{ 3 is odd }}",
+    "{{ references | map('upper') | join(',') }} {{ references | sort | list }} {{ references | unique | list }}",
+    "{% with a = 1, b = 2 %}{{ a + b }}{% endwith %} {# note #} {% raw %}{{ raw }}{% endraw %}",
+    "{{ candidate.replace('a', 'bb') }} {{ candidate | replace('a', '') }} {{ candidate | wordcount }}",
+    "{{ true and question or candidate }} {{ not question }} {{ (1, 2) }} {{ candidate | indent(2) }}",
+    "{% for i in range(1, 4) %}{{ i }}{% endfor %} {{ 2.345 | round(1) }} {{ '7' | int }} {{ [3, 1] | max }}",
+)
+
+
+@pytest.mark.parametrize("source", USUAL)
+def test_what_prompts_use_is_filled_in_as_jinja_does(source):
+    """Compared with Jinja's own rendering."""
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(undefined=StrictUndefined, keep_trailing_newline=True)
+    for question in ("", "Which town?"):
+        for references in (["Rouen"], ["Rouen", "Ruan", "a <b>\n c"]):
+            for candidate in ('  It is Rouen, a "town"\nof the north ', "x", "Rouen"):
+                values = {"question": question, "reference": references[0], "references": references}
+                values |= {"candidate": candidate, "verdicts": ["yes", "no"]}
+                expected = environment.from_string(source).render(values)
+                assert PromptTemplate(_template_environment(), source).render(values) == expected

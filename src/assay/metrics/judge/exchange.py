@@ -22,6 +22,9 @@ MAX_BYTES = 1 << 20
 MAX_HEADER, MAX_REDIRECTS = 200, 10
 #: The headers of an answer that are read; the others are dropped.
 _HEADERS = ("content-type", "retry-after", "retry-after-ms", "x-should-retry")
+#: The HTTP libraries of the versions of openai, and the ends of the names of their loggers.
+_LIBRARIES = ("httpx", "httpx2", "httpcore", "httpcore2")
+_LOGGING_PARTS = ("", ".connection", ".http11", ".http2", ".proxy", ".socks")
 #: Status codes of proxies that may have passed a request on, so that it may have been paid for.
 _PASSED_ON = (502, 504, 520, 524)
 
@@ -44,11 +47,25 @@ def http_client(openai: Any, timeout: float, key: HiddenKey) -> Any:
             send = functools.partial(super().send, **options)
             return await _Exchange(import_module(_library_of(request)), timeout, key).run(send, request)
 
-    for name in list(logging.root.manager.loggerDict):
-        if name.partition(".")[0] in ("httpx", "httpx2", "httpcore", "httpcore2"):
-            # these log what a server sends: redirects, status lines, headers
-            logging.getLogger(name).addFilter(KeyFilter(key))
+    _filter_logs(key)
     return BoundedClient()
+
+
+@functools.lru_cache(maxsize=1)
+def _key_filter() -> KeyFilter:
+    return KeyFilter()
+
+
+def _filter_logs(key: HiddenKey) -> None:
+    """Hide a key in what the HTTP libraries log of a server: redirects, status lines, headers."""
+    key_filter = _key_filter()
+    key_filter.add(key)
+    loggers = {f"{library}{part}" for library in _LIBRARIES for part in _LOGGING_PARTS}
+    # those that another version has, if they are loaded
+    loggers |= {name for name in list(logging.root.manager.loggerDict) if name.partition(".")[0] in _LIBRARIES}
+    for name in loggers:
+        # added once, however often this is called
+        logging.getLogger(name).addFilter(key_filter)
 
 
 def _library_of(request: Any) -> str:

@@ -15,6 +15,7 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from assay.errors import InputError, MissingExtraError, summary_of, unknown_name
+from assay.metrics.judge.rendering import PromptTemplate
 from assay.metrics.judge.verdicts import VerdictScale, scale_of
 from assay.paths import read_settings_file, user_path
 
@@ -78,7 +79,7 @@ class Prompt:
     symmetric: bool
     optional: frozenset[str]
     reply_tokens: int
-    _templates: tuple[tuple[Literal["system", "user"], Any], ...]
+    _templates: tuple[tuple[Literal["system", "user"], PromptTemplate], ...]
 
     @classmethod
     def load(cls, name: str) -> Self:
@@ -117,14 +118,14 @@ class Prompt:
             raise InputError(f"prompt {name}, {where}: {first['msg']}; see assay metrics show judge") from None
         except (ValueError, RecursionError) as error:
             raise InputError(f"prompt {name}: is not a TOML file ({str(error)[:200]})") from None
-        templates: list[tuple[Literal["system", "user"], Any]] = []
+        templates: list[tuple[Literal["system", "user"], PromptTemplate]] = []
         fields: set[str] = set()
         texts: dict[Literal["system", "user"], str] = {"system": file.system, "user": file.user}
         for role, text in texts.items():
             if text.strip():
-                template, template_fields = _compile_template(name, text)
+                template = _read_template(name, text)
                 templates.append((role, template))
-                fields |= template_fields
+                fields |= template.fields
         if "candidate" not in fields or not fields & {"reference", "references"}:
             raise InputError(
                 f"prompt {name}: shows no {{{{ candidate }}}} or neither {{{{ reference }}}} nor {{{{ references }}}}; "
@@ -190,23 +191,20 @@ def _read_prompt(path: Path) -> bytes:
 
 @functools.cache
 def _template_environment() -> Any:
-    """Return the environment of all templates, sandboxed: a stranger's template must reach only the given texts.
-
-    A field without a value is an error when a template is filled in.
+    """Return the environment that parses all templates, and has their filters; see :class:`PromptTemplate`.
 
     Raises:
         MissingExtraError: Jinja is not installed.
     """
     try:
-        from jinja2 import StrictUndefined
         from jinja2.sandbox import ImmutableSandboxedEnvironment
     except ImportError:
         raise MissingExtraError("jinja2", "judge") from None
-    return ImmutableSandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True)
+    return ImmutableSandboxedEnvironment(keep_trailing_newline=True)
 
 
-def _compile_template(name: str, text: str) -> tuple[Any, set[str]]:
-    """Return a compiled template and the set of the fields that it shows.
+def _read_template(name: str, text: str) -> PromptTemplate:
+    """Return a template whose fields are those that there are.
 
     Args:
         name: the name of the prompt, for messages.
@@ -217,16 +215,13 @@ def _compile_template(name: str, text: str) -> tuple[Any, set[str]]:
         MissingExtraError: Jinja is not installed.
     """
     environment = _template_environment()
-    from jinja2 import meta
-
     with _template_errors(name, "has an error"):
-        fields = meta.find_undeclared_variables(environment.parse(text))
-        template = environment.from_string(text)
-    for field in sorted(fields - set(FIELDS)):
+        template = PromptTemplate(environment, text)
+    for field in sorted(template.fields - set(FIELDS)):
         if field in _LABELS:
             raise InputError(f"prompt {name}: shows {field!r}; what people said of a pair would tell the judge")
         raise InputError(unknown_name(f"prompt {name}: there is no field", field, FIELDS))
-    return template, fields
+    return template
 
 
 @contextmanager

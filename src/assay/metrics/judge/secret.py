@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import codecs
 import functools
+import hashlib
 import html
 import json
 import logging
@@ -46,6 +47,8 @@ class HiddenKey:
 
     def __init__(self, key: str) -> None:
         self.repeats = 0
+        #: Equal for equal keys.
+        self.identity = hashlib.sha256(key.encode()).hexdigest()
         self._literal = re.compile(re.escape(key), re.IGNORECASE) if len(key) >= SHORTEST_KEY else None
         #: By a number of letters and digits, the parts of that length that are hidden.
         self._parts = _parts(key) if self._literal else {}
@@ -172,15 +175,22 @@ class HiddenKey:
 
 
 class KeyFilter(logging.Filter):
-    """A filter of log records of HTTP libraries, which log what a server sends: the key is hidden in their messages."""
+    """A filter of log records of HTTP libraries, which log what a server sends: keys are hidden in their messages."""
 
-    def __init__(self, key: HiddenKey) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._key = key
+        self._keys: dict[str, HiddenKey] = {}
+
+    def add(self, key: HiddenKey) -> None:
+        """Hide a key from now on, in the records of all clients."""
+        self._keys[key.identity] = key
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Hide the key in a record; every record passes."""
-        record.msg, record.args = self._key.hide(record.getMessage()), ()
+        """Hide the keys in a record; every record passes."""
+        message = record.getMessage()
+        for key in list(self._keys.values()):
+            message = key.hide(message)
+        record.msg, record.args = message, ()
         return True
 
 
