@@ -25,9 +25,9 @@ def _address(process: int) -> str:
     """Return the address of a server in a thread of this process."""
 
     async def answer(writer: asyncio.StreamWriter) -> None:
+        _SENT[0] += 1
         writer.write(_NEXT[0])
         await writer.drain()
-        _SENT[0] += 1
 
     server = serve_raw(answer)
     _SERVERS.append(server)

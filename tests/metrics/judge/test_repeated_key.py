@@ -36,13 +36,9 @@ def test_each_encoding_in_each_place(form):
     size = -(-len(text) // len(tokens))
     for number, token in enumerate(tokens):
         token["token"] = text[number * size : (number + 1) * size]
-    kept = "".join(
-        token["token"]
-        for token in json.loads(hidden.hide_body(json.dumps(body).encode()))["choices"][0]["logprobs"]["content"][0][
-            "top_logprobs"
-        ]
-    )
-    assert not repeating.traces_in(kept)
+    choice = json.loads(hidden.hide_body(json.dumps(body).encode()))["choices"][0]
+    (position,) = choice["logprobs"]["content"]
+    assert not repeating.traces_in("".join(token["token"] for token in position["top_logprobs"]))
 
 
 @pytest.mark.parametrize(
@@ -93,7 +89,7 @@ def test_a_run_and_its_page(tmp_path, monkeypatch, capsys):
 
     pairs = write_pairs(tmp_path / "pairs.csv", 20)
     with serve_raw(answer) as url:
-        result = assay.run(pairs, [judge_at(url, verdict="text"), "f1"], resamples=10, out=tmp_path / "out")
+        result = assay.run(pairs, [judge_at(url, verdict="text"), "f1"], resamples=0, out=tmp_path / "out")
     assert result.scores["score"].notna().sum() > 22
     print(result.to_markdown(), result.failures)
     assert "the server repeated the key in" in result.to_markdown()

@@ -30,7 +30,9 @@ ROUNDS = 3
 #: Letters and digits in a row that are looked up first, at a few positions only.
 PROBE = 6
 
-_ESCAPE = re.compile(r"\\u\{?([0-9A-Fa-f]{1,6})\}?|\\x([0-9A-Fa-f]{2})|=([0-9A-Fa-f]{2})")
+_ESCAPE = re.compile(
+    r"\\u([0-9A-Fa-f]{4})|\\u\{([0-9A-Fa-f]{1,6})\}|\\x([0-9A-Fa-f]{2})|=([0-9A-Fa-f]{2})|(\\[bfnrt\\\"'/])|=\r?\n"
+)
 
 
 class HiddenKey:
@@ -254,7 +256,11 @@ def _undo_escapes(text: str) -> str:
 
 
 def _escaped_character(match: re.Match[str]) -> str:
-    code = int(next(filter(None, match.groups())), 16)
+    """Return the character that an escape stands for; a space for the end of a line or a tab, which end no key."""
+    *codes, short = match.groups()
+    code = int(next(filter(None, codes), "20"), 16)
+    if short:
+        return short[1] if short[1] in "\\\"'/" else " "
     return chr(code) if code <= 0x10FFFF else match.group()
 
 
