@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from assay.errors import InputError, suggestion_for
 from assay.lexicon.texts import flattened_texts, has_number
+from assay.statistics.labels import round_labels
 from assay.tables import exact_number, has_exact_floats
 
 if TYPE_CHECKING:
@@ -201,7 +202,7 @@ def parse_rule(rule: str) -> list[Term]:
                 f"bucket {rule!r}: cannot be read; write f1, f1:0,0.5,1, label<0.5, subset, split, language, length "
                 "or number, joined by + where several should hold"
             )
-        edges = _parse_edges(rule, match["edges"]) if match["edges"] else ()
+        edges = _parse_edges(rule, match["name"], match["edges"]) if match["edges"] else ()
         if match["name"] == "number" and (
             edges or (match["op"] and (match["op"], match["value"]) not in _NUMBER_RULES)
         ):
@@ -212,9 +213,9 @@ def parse_rule(rule: str) -> list[Term]:
     return terms
 
 
-def _parse_edges(rule: str, text: str) -> tuple[float, ...]:
+def _parse_edges(rule: str, name: str, text: str) -> tuple[float, ...]:
     """Return the edges in *text*, a part of *rule*; raise InputError unless there are two or more that rise."""
-    edges = tuple(_parse_number(rule, edge) for edge in text.split(","))
+    edges = tuple(_parse_bound(rule, name, edge) for edge in text.split(","))
     if len(edges) < 2 or any(low >= high for low, high in pairwise(edges)):
         raise InputError(f"bucket {rule!r}: needs two or more rising edges, such as f1:0,0.5,1")
     return edges
@@ -229,6 +230,12 @@ def distinct_numbers(values: Sequence[float]) -> list[str]:
     """Return the texts of distinct numbers: each by :func:`plain_number`, or with all digits if two would be one."""
     texts = list(map(plain_number, values))
     return texts if len(set(map(float, texts))) == len(texts) else list(map(exact_number, values))
+
+
+def _parse_bound(rule: str, name: str, text: str) -> float:
+    """Return the number with which the quantity *name* is compared; one for labels is rounded as labels are."""
+    number = _parse_number(rule, text)
+    return float(round_labels(np.array(number))) if name == "label" else number
 
 
 def _parse_number(rule: str, text: str) -> float:
@@ -260,7 +267,7 @@ def _partition_pairs(pairs: Pairs, term: Term, token_f1: Callable[[], NDArray[np
     if term.op:
         compare, opposite = _COMPARE[term.op]
         if is_numeric:
-            mask = compare(values, _parse_number(term.text, term.value))
+            mask = compare(values, _parse_bound(term.text, term.name, term.value))
             # an empty cell is in neither bucket
             rest = ~mask & ~np.isnan(values)
         else:

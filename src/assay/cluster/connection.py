@@ -11,6 +11,7 @@ import secrets
 import socket
 from collections.abc import Mapping
 from contextlib import suppress
+from importlib import import_module
 from typing import Any
 
 from assay.errors import ClusterError, MissingExtraError, summary_of
@@ -150,11 +151,11 @@ def _reread_environment() -> None:
     # Parts of Ray that other versions may lack; _check_closed_to_others reports where this matters.
     with suppress(ImportError, AttributeError):
         from ray._private import ray_constants
-        from ray._raylet import Config
 
+        core: Any = import_module("ray._raylet")
         is_reachable = ray_constants.env_bool(_REACHABLE_VARIABLE, not ray_constants.IS_WINDOWS_OR_OSX)
         ray_constants.ENABLE_RAY_CLUSTER = is_reachable
-        Config.initialize("")
+        core.Config.initialize("")
 
 
 def _is_loopback(address: str) -> bool:

@@ -24,6 +24,7 @@ from assay.datasets.reading import (
     word_labels_note,
 )
 from assay.errors import InputError
+from assay.statistics.labels import round_labels
 from assay.tables import (
     GRAPH_COLUMNS,
     MAX_EXACT_INTEGER,
@@ -64,7 +65,8 @@ def _label_columns(
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the columns ``label`` and, for several annotators, ``annotations``, and notes about them.
 
-    With several annotators the label is the mean over those who labelled the pair. In ``annotations`` the value of an
+    Numbers are rounded by :func:`~assay.statistics.labels.round_labels`. With several annotators the label is the mean
+    over those who labelled the pair. In ``annotations`` the value of an
     annotator who left the pair out is null; a pair that all left out has no label.
 
     Args:
@@ -92,11 +94,12 @@ def _label_columns(
             f"{source.name}, {location}: {len(missing_rows)} of {len(labels)} rows have {lacking}"
             f" ({source.numbers_text(missing_rows)}); expected {wanted}, or `drop_unlabelled` to leave these rows out"
         )
-    label_sums = np.where(has_label, labels, 0.0).sum(axis=1)
-    means = np.where(label_counts > 0, label_sums / np.maximum(label_counts, 1), np.nan)
+    # in ascending order, so that the same labels have the same sum whoever gave which
+    label_sums = np.sort(np.where(has_label, labels, 0.0), axis=1).sum(axis=1)
+    means = round_labels(np.where(label_counts > 0, label_sums / np.maximum(label_counts, 1), np.nan))
     columns: dict[str, Any] = {"label": pa.array(means, mask=np.isnan(means))}
     if len(names) > 1:
-        flat_labels = pa.array(labels.reshape(-1), mask=~has_label.reshape(-1))
+        flat_labels = pa.array(round_labels(labels).reshape(-1), mask=~has_label.reshape(-1))
         offsets = pa.array(np.arange(0, labels.size + 1, len(names), dtype=np.int32))
         columns["annotations"] = pa.ListArray.from_arrays(offsets, flat_labels)
     return columns, notes

@@ -31,6 +31,7 @@ from assay.datasets.reading import Columns, Labels, Reading
 from assay.datasets.sources import LocatedFile, locate_files
 from assay.errors import AssayError, InputError, OfflineError, UnavailableError, summary_of, unknown_name
 from assay.paths import path_exists, user_path
+from assay.statistics.labels import round_labels
 from assay.transfer import DownloadProgress
 
 #: The name that means every split.
@@ -310,6 +311,8 @@ def _run_reader(reader: Reader, paths: Mapping[str, Path], options: Mapping[str,
 def _with_split_column(table: pa.Table, split_name: str, *, is_only_split: bool) -> pa.Table:
     """Return a split's table with ordered columns, the column ``split``, and pair ids that are unique across splits.
 
+    Labels are rounded by :func:`~assay.statistics.labels.round_labels`.
+
     Args:
         table: the pairs of the split; without ``pair_id`` the pairs are numbered from 1.
         split_name: the name of the split, which prefixes the pair ids.
@@ -324,6 +327,9 @@ def _with_split_column(table: pa.Table, split_name: str, *, is_only_split: bool)
     if not is_only_split:
         pair_ids = [f"{split_name}-{pair_id}" for pair_id in pair_ids]
     columns["pair_id"] = pa.array(pair_ids, pa.string())
+    if "label" in columns and columns["label"].type == pa.float64():
+        labels = round_labels(np.asarray(pc.fill_null(columns["label"], np.nan).to_numpy()))
+        columns["label"] = pa.array(labels, mask=np.isnan(labels))
     columns.setdefault("split", pa.array(np.full(row_count, split_name, dtype=object), pa.string()))
     return order_pair_columns(columns)
 

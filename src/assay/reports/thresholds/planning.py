@@ -29,6 +29,7 @@ from assay.statistics.agreement import MIN_UNITS
 from assay.statistics.coefficients import have_two_values
 from assay.statistics.concordance import Floats
 from assay.statistics.crossvalidation import Rows, join_codes
+from assay.statistics.labels import round_labels
 from assay.statistics.resampling import seed_of
 from assay.statistics.votes import Votes
 from assay.tables import exact_number
@@ -80,12 +81,14 @@ def classify_labels(labels: Floats, rule: str | None, title: str, name: str) -> 
         InputError: the rule cannot be parsed, is missing although the labels do not have two values, or puts all labels
             into one class.
     """
+    # labels in the folder of an older run are not rounded
+    labels = round_labels(labels)
     values = np.unique(labels)
     if rule is None:
         rule = _rule_of_two_values(values, title, name)
     match = _LABEL_RULE.fullmatch(rule)
     try:
-        bound = float(match["value"]) if match else None
+        bound = float(round_labels(np.array(float(match["value"])))) if match else None
     except ValueError:
         # the pattern lets through what is not a number, such as 1e or 1.2.3
         bound = None
