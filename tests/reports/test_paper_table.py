@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import shutil
 import subprocess
 from dataclasses import replace
@@ -186,10 +187,34 @@ def test_intervals_stand_below_in_small_type(runs):
     assert "the highest value of a column; every other one is lower (jackknife" in text
     rows = text.split("\\midrule\n")[1].splitlines()
     assert rows[0] == r"recorded:against & \textbf{.850} \\"
-    assert rows[1] == r"& {\scriptsize [.25, .99]} \\"
+    assert re.fullmatch(r"& \{\\scriptsize \[\.\d\d, \.\d\d\]\} \\\\", rows[1])
     assert rows[2] == r"\addlinespace"
     assert rows[3] == r"recorded:good\_1 & $-$.963 \\"
-    assert r"Brackets: 95\% bootstrap intervals (expanded percentile) from 1,000 resamples" in text
+    assert r"Brackets: 95\% bootstrap intervals (expanded percentile) from 100 resamples" in text
+
+
+@pytest.mark.parametrize("settings", [{}, {"confidence": 0.8, "seed": 3}, {"interval": "influence"}])
+def test_intervals_are_those_of_the_run(tmp_path, settings):
+    path = write_rows(tmp_path / "a.jsonl", SCORES)
+    run = run_of(path, SCORES, buckets=["label<0.5"], **settings)
+    own = run.agreement
+    own = own[own["statistic"] == "spearman"].set_index(["metric", "bucket"])[["low", "high"]]
+    records = assay.table(run, intervals=True, across="buckets").records.set_index(["metric", "bucket"])
+    assert len(records) == len(own)
+    for key, row in records.iterrows():
+        assert row[["low", "high"]].isna().all() == own.loc[key].isna().all()
+        assert row[["low", "high"]].fillna(0).tolist() == own.loc[key].fillna(0).tolist()
+    others = assay.table(run, intervals=True, resamples=200).records.set_index(["metric", "bucket"])
+    if settings.get("interval") != "influence":
+        key = ("recorded:near", "all")
+        assert others.loc[key, "low"] != own.loc[key, "low"]
+
+
+def test_runs_with_different_settings_have_intervals_of_the_defaults(runs, tmp_path):
+    third = assay.run([tmp_path / "second.jsonl"], ["recorded:good_1"], resamples=300)
+    assert "from 1,000 resamples" in assay.table([runs[0], third], intervals=True).to_latex()
+    none = assay.run([tmp_path / "second.jsonl"], ["recorded:good_1", "recorded:against"], resamples=0)
+    assert "from 1,000 resamples" in assay.table(none, intervals=True).to_latex()
 
 
 def test_buckets_across_give_a_table_a_dataset(tmp_path):

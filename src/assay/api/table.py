@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from assay.api.files import Run, open_runs
 from assay.api.values import Report
 from assay.errors import InputError
 from assay.progress import Silent
 from assay.reports.data import with_signatures
+from assay.reports.folder import RunFolder
 from assay.reports.leaderboard.board import Filters, boards, join_runs, missing_metrics, resample_count
 from assay.reports.settings import CorrectedTests, NeededResampling, PairedTests
 from assay.reports.table.document import add_latex, tables, to_document
@@ -18,12 +19,33 @@ from assay.reports.table.settings import ALL, TableSettings
 from assay.settings import Resampling, Seeded, takes_settings
 from assay.statistics.coefficients import calibrated_forms, check_statistics, deciding_statistic
 
+#: The settings that determine the intervals of a run.
+_DRAWING = ("resamples", "confidence", "interval", "seed")
+
 
 @dataclass(frozen=True, kw_only=True)
 class _TableTests(PairedTests):
     """Settings of tests for which 0 resamples are allowed, since no interval is shown."""
 
     NONE_ALLOWED: ClassVar[bool] = True
+
+
+def _drawing_of_runs(runs: Sequence[RunFolder], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings with which the runs drew their intervals, so that the table shows these intervals.
+
+    The result is empty if the user has changed one of these settings, or if the runs have none or different ones.
+
+    Args:
+        runs: the runs of the table.
+        given: the settings of the table.
+    """
+    defaults = vars(_TableTests())
+    if any(given[name] != defaults[name] for name in _DRAWING):
+        return {}
+    requests = [{name: getattr(run.manifest.request, name) for name in _DRAWING} for run in runs]
+    if any(request != requests[0] or not request["resamples"] for request in requests):
+        return {}
+    return requests[0]
 
 
 @takes_settings(TableSettings)
@@ -56,7 +78,9 @@ def table(runs: Run | Sequence[Run], settings: TableSettings) -> Report:
             (by,) = calibrated_forms([by])
         settings = replace(settings, by=by)
         test_settings["statistics"] = (by,)
-        if not settings.intervals:
+        if settings.intervals:
+            test_settings |= _drawing_of_runs(opened, test_settings)
+        else:
             test_settings["resamples"] = 0
         tests = _TableTests(**test_settings)
         progress.begin("comparing metrics", resample_count(joined, tests, buckets))

@@ -49,7 +49,10 @@ class TableSettings(MetricsOfRun, DatasetsOfRun, BucketsOfRun, CorrectedTests, W
         "Add the mean over several datasets, all with the same weight.", True, flags=("--mean/--no-mean",)
     )
     intervals: bool = setting(
-        "Add bootstrap intervals, in small print below each value.", False, flags=("--intervals/--no-intervals",)
+        "Add the run's intervals, in small print below each value; others if resamples, confidence, interval or seed "
+        "is not the default, or if runs differ in them.",
+        False,
+        flags=("--intervals/--no-intervals",),
     )
     siunitx: bool = setting("LaTeX: use columns of siunitx, which align at the decimal point.", False)
     label: str | None = setting(
