@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -19,6 +19,9 @@ from assay.reports.errors.settings import By, Rule
 from assay.reports.layout import label_texts
 from assay.statistics.concordance import Floats
 from assay.tables import exact_number
+
+#: Fewer diverging pairs than this number and this share of the considered pairs are next to nothing.
+FEW_PAIRS, FEW_SHARE = 10, 0.01
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,8 @@ class Divergence:
         too_low: which of these pairs have a score that is too low; the others are too high. Shape (k,).
         considered: which of all n pairs were considered: those in the bucket that have a score, shape (n,).
         decisions: the decisions by a threshold between two classes; None if there is no such threshold.
+        threshold_count: the number of pairs that diverge by threshold, if those are next to nothing and ranks were used
+            instead; else None.
     """
 
     metric: str
@@ -46,6 +51,12 @@ class Divergence:
     too_low: NDArray[np.bool_]
     considered: NDArray[np.bool_]
     decisions: Decisions | None = None
+    threshold_count: int | None = None
+
+    @property
+    def is_next_to_nothing(self) -> bool:
+        """Whether too few pairs diverge to say anything of them: :data:`FEW_PAIRS`, and :data:`FEW_SHARE` of all."""
+        return len(self.rows) < min(FEW_PAIRS, FEW_SHARE * int(self.considered.sum()))
 
     @property
     def mask(self) -> NDArray[np.bool_]:
@@ -75,6 +86,8 @@ def find_divergence(
     By threshold, these are the pairs with the highest label and a score below ``low``, and those with the lowest label
     and a score above ``high``. By rank, these are the pairs whose ranks of score and label (ties share their mean rank)
     differ by ``residual`` * n or more. With a ``threshold`` in the rule, these are the pairs that it decides wrongly.
+    Ranks are used in place of thresholds that nobody has chosen and that find next to nothing, if ranks find more: few
+    labels are at the very end of a scale such as 1 to 5, whose labels are means.
 
     Args:
         data: n pairs.
@@ -125,7 +138,12 @@ def find_divergence(
         condition = f"ranks of score and label differ by {rule.residual:g} of n or more"
     rows = np.flatnonzero(too_low | too_high)
     rows = rows[np.argsort(-distance[rows], kind="stable")]
-    return Divergence(metric, by, condition, rows, distance[rows], too_low[rows], considered, decisions)
+    divergence = Divergence(metric, by, condition, rows, distance[rows], too_low[rows], considered, decisions)
+    if divergence.is_next_to_nothing and by == "threshold" and rule == Rule():
+        by_rank = find_divergence(data, metric, replace(rule, by="rank"), inside, seed)
+        if not by_rank.is_next_to_nothing:
+            return replace(by_rank, threshold_count=len(rows))
+    return divergence
 
 
 def _rank_residuals(

@@ -78,6 +78,11 @@ def _frequency_sheet(report: ErrorReport, metric: str) -> Sheet:
             f"{too_low_count:,} scored too low, {diverging_count - too_low_count:,} too high"
         )
     ]
+    if divergence.threshold_count is not None:
+        facts.append(
+            f"by rank, since only {divergence.threshold_count:,} diverge by threshold: few labels are at an end of the "
+            "scale; --by threshold shows those"
+        )
     if divergence.decisions is not None and divergence.decisions.origin:
         facts.append(divergence.decisions.origin)
     if report.data.facts.kind == "probe":
@@ -94,7 +99,7 @@ def _frequency_sheet(report: ErrorReport, metric: str) -> Sheet:
         columns,
         rows,
         facts=facts,
-        notes=[*_hint_for_ranks(report, divergence), *_long_answer_warning(report, divergence)],
+        notes=[*_hint_for_other_criterion(report, divergence), *_long_answer_warning(report, divergence)],
         spare_rows=_count_trailing_rows_without_divergence(report.frequencies[metric]),
         spare_words="categories without a diverging pair",
     )
@@ -111,16 +116,22 @@ def _count_trailing_rows_without_divergence(frequencies: Sequence[Frequency]) ->
     return 0
 
 
-def _hint_for_ranks(report: ErrorReport, divergence: Divergence) -> list[str]:
-    """Return a line that suggests thresholds, if no ranks diverge and the scores are in [0, 1]; else an empty list."""
-    if divergence.by != "rank" or len(divergence.rows):
+def _hint_for_other_criterion(report: ErrorReport, divergence: Divergence) -> list[str]:
+    """Return a line that suggests another criterion if this one finds next to nothing; else an empty list.
+
+    Thresholds are suggested only for scores in [0, 1].
+    """
+    if not divergence.is_next_to_nothing or divergence.decisions is not None:
         return []
+    found = f"find {len(divergence.rows)} of {int(divergence.considered.sum()):,} pairs" if len(divergence.rows) else ""
+    if divergence.by == "threshold":
+        return [f"Thresholds {found or 'find nothing'} here: --by rank looks for ranks that differ."]
     scores = report.data.scores[divergence.metric][divergence.considered]
     if not len(scores) or scores.min() < 0 or scores.max() > 1:
         return []
     ends = f"{scores.min():.2g} to {scores.max():.2g}"
-    line = f"Ranks find nothing here. The scores run from {ends}: --by threshold looks for scores at the wrong end, "
-    return [line + "--threshold auto for wrong decisions."]
+    line = f"Ranks {found or 'find nothing'} here. The scores run from {ends}: --by threshold looks for scores at the "
+    return [line + "wrong end, --threshold auto for wrong decisions."]
 
 
 def _long_answer_warning(report: ErrorReport, divergence: Divergence) -> list[str]:

@@ -43,7 +43,8 @@ class Rule(LabelScale):
     """
 
     by: By | None = setting(
-        "Diverging by threshold, or by rank [default: threshold where scores run from 0 to 1].",
+        "Diverging by threshold, or by rank [default: threshold where scores run from 0 to 1, unless it finds next to "
+        "nothing].",
         None,
         choices=get_args(By),
     )
