@@ -44,6 +44,23 @@ def wilson_interval(share: float, n: float, confidence: float) -> tuple[float, f
     return low, high
 
 
+def wilson_lower_bounds(shares: Floats, n: Floats, confidence: float) -> Floats:
+    """Return the one-sided lower bounds of shares, in their shape, which are below the true shares with a confidence.
+
+    Args:
+        shares: observed shares, in [0, 1], or NaN.
+        n: the number of independent pairs of each, above 0 where the share is defined, in the same shape.
+        confidence: the confidence of each bound, in (.5, 1).
+    """
+    from scipy.special import ndtri
+
+    squared = float(ndtri(confidence)) ** 2
+    with np.errstate(invalid="ignore", divide="ignore"):
+        half_widths = np.sqrt(squared * shares * (1 - shares) / n + (squared / (2 * n)) ** 2)
+        bounds: Floats = (shares + squared / (2 * n) - half_widths) / (1 + squared / n)
+    return bounds
+
+
 def share_interval(
     hits: NDArray[np.bool_] | Floats,
     confidence: float,

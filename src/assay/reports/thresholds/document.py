@@ -11,9 +11,9 @@ from assay.reports.sheets import Column, Document, Sheet, number_columns
 from assay.reports.thresholds.calibration import Calibration
 from assay.reports.thresholds.each import ValueAgreement
 from assay.reports.thresholds.intervals import Value
-from assay.reports.thresholds.measures import shown_measure
+from assay.reports.thresholds.measures import NOISE, shown_measure
 from assay.reports.thresholds.planning import DatasetThresholds
-from assay.reports.thresholds.settings import ThresholdSettings
+from assay.reports.thresholds.settings import TARGET_CONFIDENCE, ThresholdSettings
 from assay.reports.thresholds.study import Decision
 
 _NAMES = {
@@ -101,7 +101,12 @@ def _decisions_sheet(subject: DatasetThresholds, settings: ThresholdSettings) ->
             f"{_criterion_text(settings)}; {_interval_method_text(subject, settings)}",
             *([] if settings.at is not None else _deployed_threshold_facts(subject)),
         ],
-        notes=[*subject.notes, *unreached_target_notes(subject, settings), *_constant_decision_notes(subject)],
+        notes=[
+            *subject.notes,
+            *_target_notes(subject, settings),
+            *unreached_target_notes(subject, settings),
+            *_constant_decision_notes(subject),
+        ],
         asides=frozenset({len(rows) - 2, len(rows) - 1}),
     )
 
@@ -201,11 +206,37 @@ def _criterion_text(settings: ThresholdSettings) -> str:
     """Return in words what thresholds are chosen by, or which threshold was given."""
     if settings.at is not None:
         return f"threshold {settings.at:g}, as given"
+    where = " on the labelled pairs"
+    if not settings.plain_target:
+        where = f" on new pairs, with {percent(TARGET_CONFIDENCE)} confidence"
     if settings.precision is not None:
-        return f"thresholds by the highest recall with a precision of at least {settings.precision:g}"
+        return f"thresholds by the highest recall with a precision of at least {settings.precision:g}{where}"
     if settings.recall is not None:
-        return f"thresholds by the highest precision with a recall of at least {settings.recall:g}"
+        return f"thresholds by the highest precision with a recall of at least {settings.recall:g}{where}"
     return f"thresholds by {_NAMES[shown_measure(settings.objective)]}"
+
+
+def _target_notes(subject: DatasetThresholds, settings: ThresholdSettings) -> list[str]:
+    """Return one note per metric on the required precision or recall: what is reached on new pairs, or that none is."""
+    notes = []
+    for name, least in (("precision", settings.precision), ("recall", settings.recall)):
+        for metric, decision in subject.decisions.items() if least is not None else ():
+            target, where = decision.target, _threshold_text(decision, subject.rising[metric])
+            if target is None or least is None:
+                continue
+            low = target.low or 0.0
+            confidence = f"{percent(TARGET_CONFIDENCE)} confidence"
+            if low >= least - NOISE:
+                notes.append(
+                    f"{metric}: {name} {short(target.value or 0.0, 3)} from {where} on all pairs, "
+                    f"at least {short(low, 3)} on new ones with {confidence}"
+                )
+            else:
+                notes.append(
+                    f"{metric}: no threshold has a {name} of {least:g} with {confidence}; the highest bound is "
+                    f"{short(low, 3)}, from {where}; label more pairs, or see --plain-target"
+                )
+    return notes
 
 
 def unreached_target_notes(subject: DatasetThresholds, settings: ThresholdSettings) -> list[str]:
@@ -319,6 +350,8 @@ def _metric_record(subject: DatasetThresholds, metric: str, settings: ThresholdS
         "n": decision.n,
         "yes": decision.positive,
         "deploy": decision.deployed * (1 if rising else -1),
+        "target": None if decision.target is None else decision.target.value,
+        "target-low": None if decision.target is None else decision.target.low,
         "threshold": float(np.median(decision.thresholds)) * (1 if rising else -1),
         "decision": "score >= threshold" if rising else "score <= threshold",
         "tuned": -decision.tuned if settings.cost is not None else decision.tuned,

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.statistics.concordance import Floats
+from assay.statistics.shares import effective_size, wilson_lower_bounds
 
 #: Values of a measure that differ by less than this are ties: rounding alone can tell them apart.
 NOISE = 1e-12
@@ -177,10 +178,71 @@ SHARES: Final[dict[str, ShareMeasure]] = {
 #: The mean of the draws that smooth a count in resamples, as in Jeffreys' prior.
 PSEUDO_COUNT: Final = 0.5
 #: Objectives that are not plain measures: a minimum of precision or recall, and the costs of both kinds of error.
-_TARGET = re.compile(r"(?P<name>precision|recall)>=(?P<least>[0-9.]+)")
+_TARGET = re.compile(
+    r"(?P<name>precision|recall)>=(?P<least>[0-9.]+)(?:@(?P<confidence>0?\.[0-9]+)(?:/(?P<effect>[0-9.e+]+))?)?"
+)
 _COST = re.compile(r"cost:(?P<alarm>[0-9.e+-]+),(?P<miss>[0-9.e+-]+)")
 #: A threshold that the user gave, for scores that rise with similarity.
 _GIVEN_THRESHOLD = re.compile(r"at:(?P<value>.+)")
+
+
+@dataclass(frozen=True)
+class Target:
+    """A minimum of precision or recall.
+
+    Attributes:
+        name: the measure, ``precision`` or ``recall``.
+        least: the minimum, in (0, 1].
+        confidence: the confidence with which the minimum is to be reached on new pairs; None if it is to be reached on
+            the pairs at hand only.
+        effect: the number of pairs that tell as much as one independent pair, at least 1.
+    """
+
+    name: str
+    least: float
+    confidence: float | None
+    effect: float
+
+    @classmethod
+    def of(cls, objective: str) -> Target | None:
+        """Return the target in an objective such as ``precision>=0.9@0.95/1.3``; None for any other objective."""
+        match = _TARGET.fullmatch(objective)
+        if match is None:
+            return None
+        confidence = None if match["confidence"] is None else float(match["confidence"])
+        return cls(match["name"], float(match["least"]), confidence, float(match["effect"] or 1))
+
+    def reached(self, matrix: ConfusionMatrix) -> Floats:
+        """Return the share that has to reach the minimum: the measure, or its lower bound if there is a confidence."""
+        shares = MEASURES[self.name](matrix)
+        if self.confidence is None:
+            return shares
+        others = matrix.false_positives if self.name == "precision" else matrix.false_negatives
+        return wilson_lower_bounds(shares, (matrix.true_positives + others) / self.effect, self.confidence)
+
+
+def with_design_effect(
+    objective: str, scores: Floats, positive: NDArray[np.bool_], groups: NDArray[np.intp] | None
+) -> str:
+    """Return an objective whose lower bounds take account of groups, or the objective itself if it has none.
+
+    The design effect is that of the target at the threshold that reaches it on these pairs.
+
+    Args:
+        objective: what thresholds are chosen by.
+        scores: finite scores, shape (n,), higher where the positive class is likelier.
+        positive: whether each pair is positive, shape (n,).
+        groups: codes of groups of dependent pairs, shape (n,); None for independent pairs.
+    """
+    target = Target.of(objective)
+    if target is None or target.confidence is None or groups is None or not positive.any():
+        return objective
+    threshold, _ = best_threshold(scores, positive, f"{target.name}>={target.least}")
+    hits, among = SHARES[target.name].masks(decide(scores, threshold), positive)
+    size = effective_size(hits, target.confidence, groups=groups, among=among)
+    # the pairs of a single group tell nothing of others
+    effect = float(among.sum()) / size if size else float(len(scores))
+    return f"{objective.partition('/')[0]}/{max(1.0, effect):.4f}"
 
 
 def given_threshold(objective: str) -> float | None:
@@ -209,12 +271,12 @@ def shown_measure(objective: str) -> str:
 
     ``precision>=0.95`` maximises recall; a given threshold maximises nothing and is reported by ``f1-macro``.
     """
-    match = _TARGET.fullmatch(objective)
-    if match is None:
+    target = Target.of(objective)
+    if target is None:
         if given_threshold(objective) is not None:
             return "f1-macro"
         return "cost" if _COST.fullmatch(objective) else objective
-    return "recall" if match["name"] == "precision" else "precision"
+    return "recall" if target.name == "precision" else "precision"
 
 
 def objective_function(objective: str) -> Callable[[ConfusionMatrix], Floats]:
@@ -222,22 +284,24 @@ def objective_function(objective: str) -> Callable[[ConfusionMatrix], Floats]:
 
     Args:
         objective: the name of a measure; or ``precision>=P``: the highest recall among decisions with that precision,
-            and the highest precision if no decision has it; or ``recall>=R``, likewise; or ``cost:A,M``: the lowest
-            cost, with A for a false positive and M for a false negative.
+            and the highest precision if no decision has it; or ``precision>=P@C``: the same of lower bounds with the
+            confidence C; or ``recall>=R``, likewise; or ``cost:A,M``: the lowest cost, with A for a false positive and
+            M for a false negative.
     """
     if objective.startswith("cost:"):
         cost = measure_functions(objective)["cost"]
         return lambda matrix: -cost(matrix)
-    match = _TARGET.fullmatch(objective)
-    if match is None:
+    target = Target.of(objective)
+    if target is None:
         return MEASURES[objective]
-    target, other = MEASURES[match["name"]], MEASURES[shown_measure(objective)]
-    least = float(match["least"])
+    other = MEASURES[shown_measure(objective)]
 
     def target_or_other(matrix: ConfusionMatrix) -> Floats:
         """Return the other measure if the target is reached, else the target measure minus 1, which is below 0."""
-        value = target(matrix)
-        return np.where(value >= least - NOISE, other(matrix), value - 1)
+        value = target.reached(matrix)
+        # of equal bounds that are too low, such as those of decisions that find every yes, the better decision
+        tie_break = 0.0 if target.confidence is None else 1e-9 * np.nan_to_num(other(matrix))
+        return np.where(value >= target.least - NOISE, other(matrix), value - 1 + tie_break)
 
     return target_or_other
 
@@ -321,7 +385,7 @@ def best_threshold(scores: Floats, positive: NDArray[np.bool_], objective: str) 
     """
     given = given_threshold(objective)
     if given is not None:
-        return given, float(f1_macro(_confusion_matrix(decide(scores, given), positive)))
+        return given, float(f1_macro(confusion_matrix(decide(scores, given), positive)))
     levels = Levels.from_scores(scores, positive)
     values = objective_function(objective)(levels.confusion_matrix())
     descending = levels.scores
@@ -341,7 +405,7 @@ def best_threshold(scores: Floats, positive: NDArray[np.bool_], objective: str) 
     return threshold, float(values[level])
 
 
-def _confusion_matrix(decided: NDArray[np.bool_], positive: NDArray[np.bool_]) -> ConfusionMatrix:
+def confusion_matrix(decided: NDArray[np.bool_], positive: NDArray[np.bool_]) -> ConfusionMatrix:
     """Return the counts of n pairs by label and decision, both of shape (n,)."""
     return ConfusionMatrix(
         true_positives=np.asarray(float((decided & positive).sum())),

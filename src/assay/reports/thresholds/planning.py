@@ -22,6 +22,7 @@ from assay.reports.data import (
 )
 from assay.reports.folder import RunFolder
 from assay.reports.thresholds.each import ValueAgreement, agreement_by_value
+from assay.reports.thresholds.measures import with_design_effect
 from assay.reports.thresholds.parts import ThresholdPart, draw_folds, parts_by_value, same_pairs_part
 from assay.reports.thresholds.settings import ThresholdSettings
 from assay.reports.thresholds.study import Decision, tune_and_decide, tune_and_test
@@ -284,7 +285,7 @@ def _decide_by_metric(
     if tune is not test:
         tuned = tune.oriented_scores(metric), positive_labels_of(tune, rule)[1]
         tuned_groups = group_codes(tune, settings.group_by)
-    objective = settings.objective
+    objective = with_design_effect(settings.objective, *tuned, tuned_groups)
     if settings.at is not None:
         # thresholds are compared with scores that rise with similarity, so the sign of the given one may have to turn
         given = settings.at if declared.higher_is_better else -settings.at
@@ -330,7 +331,8 @@ def out_of_fold_thresholds(
     scored = data.take(rows)
     repeats, split_description = _parts_of_repeats(scored, scored, group_codes(scored, settings.group_by), settings)
     pairs = scored.oriented_scores(metric), positive_labels_of(scored, rule)[1]
-    learned = tune_and_decide(f"{data.name}, {metric}", pairs, pairs, repeats[:1], settings.objective)
+    objective = with_design_effect(settings.objective, *pairs, group_codes(scored, settings.group_by))
+    learned = tune_and_decide(f"{data.name}, {metric}", pairs, pairs, repeats[:1], objective)
     thresholds = np.full(len(data), np.nan)
     for part, threshold in zip(repeats[0], learned.thresholds[0], strict=True):
         thresholds[rows[part.test]] = threshold

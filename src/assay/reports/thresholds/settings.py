@@ -28,6 +28,8 @@ def parse_costs(cost: str | Mapping[str, float]) -> tuple[float, float]:
     return costs["fp"], costs["fn"]
 
 
+#: The confidence with which a required precision or recall is reached on new pairs.
+TARGET_CONFIDENCE = 0.95
 #: Measures that a threshold can be chosen by. Precision or recall alone would be best at a trivial threshold.
 OPTIMISED = ("f1-macro", "f1", "accuracy", "youden", "mcc")
 
@@ -45,10 +47,18 @@ class Criterion(Settings):
     )
     measure: str = setting("The measure by which a threshold is chosen.", OPTIMISED[0], choices=OPTIMISED)
     precision: float | None = setting(
-        "Choose the threshold with the highest recall that has this precision.", None, metavar="SHARE"
+        "Choose the threshold with the highest recall that has this precision on new pairs, with 95 % confidence.",
+        None,
+        metavar="SHARE",
     )
     recall: float | None = setting(
-        "Choose the threshold with the highest precision that has this recall.", None, metavar="SHARE"
+        "Choose the threshold with the highest precision that has this recall on new pairs, with 95 % confidence.",
+        None,
+        metavar="SHARE",
+    )
+    plain_target: bool = setting(
+        "Choose a threshold that has the precision or recall on the labelled pairs; on new pairs it often misses it.",
+        False,
     )
     cost: str | Mapping[str, float] | None = setting(
         "Choose the cheapest threshold: fp=5,fn=1 are the costs of a false yes and a false no.",
@@ -58,11 +68,12 @@ class Criterion(Settings):
 
     @property
     def objective(self) -> str:
-        """The objective that thresholds are chosen by, such as ``f1-macro``, ``precision>=0.9`` or ``cost:5,1``."""
+        """The objective that thresholds are chosen by: ``f1-macro``, ``precision>=0.9@0.95``, ``cost:5,1`` …."""
+        confidence = "" if self.plain_target else f"@{TARGET_CONFIDENCE:g}"
         if self.precision is not None:
-            return f"precision>={self.precision:g}"
+            return f"precision>={self.precision:g}{confidence}"
         if self.recall is not None:
-            return f"recall>={self.recall:g}"
+            return f"recall>={self.recall:g}{confidence}"
         if self.cost is not None:
             alarm, miss = parse_costs(self.cost)
             return f"cost:{alarm:g},{miss:g}"
@@ -76,6 +87,8 @@ class Criterion(Settings):
         if len(given) > 1 or (given and self.measure != OPTIMISED[0]):
             conflicting = given if len(given) > 1 else [*given, "`measure`"]
             raise InputError(f"{' and '.join(conflicting)}: give one of them, a threshold is chosen by one criterion")
+        if self.plain_target and self.precision is None and self.recall is None:
+            raise InputError("`plain_target`: is about `precision` or `recall`, and neither is given")
         for name in ("precision", "recall"):
             value = criteria[name]
             if isinstance(value, int | float) and not 0 < value <= 1:

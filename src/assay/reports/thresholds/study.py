@@ -18,9 +18,12 @@ from assay.reports.thresholds.intervals import (
     values_with_intervals,
 )
 from assay.reports.thresholds.measures import (
+    MEASURES,
     Levels,
+    Target,
     average_precision,
     best_threshold,
+    confusion_matrix,
     decide,
     measure_functions,
     precision_recall,
@@ -57,6 +60,8 @@ class Decision:
         n: the number of tested pairs.
         positive: the number of positive pairs among the tested ones.
         decided: which tested pairs are decided positive, shape (n, repeats).
+        target: the required precision or recall of the threshold to deploy on all pairs to tune on, with its lower
+            bound on new pairs; None if none is required, or without a confidence.
     """
 
     thresholds: Floats
@@ -76,6 +81,7 @@ class Decision:
     n: int
     positive: int
     decided: NDArray[np.bool_]
+    target: Value | None = None
 
 
 def tune_and_test(
@@ -125,9 +131,10 @@ def tune_and_test(
     as_probability = None
     if are_probabilities:
         as_probability = _calibration_of_scores(isotonic, tune[1], positive, drawing.seed, groups)
+    deployed = best_threshold(*tune, objective)[0]
     return Decision(
         thresholds=tuned.thresholds,
-        deployed=best_threshold(*tune, objective)[0],
+        deployed=deployed,
         tuned=float(np.mean(tuned.values)),
         tested=values_with_intervals(tuned.decided, test, refitted_repeats, objective, resampler, drawing.confidence),
         averaged={key: none_if_nan(row.mean()) for key, row in zip(names, tuned.means, strict=True)},
@@ -146,7 +153,23 @@ def tune_and_test(
         n=len(scores),
         positive=int(positive.sum()),
         decided=tuned.decided,
+        target=_target_value(deployed, tune, objective),
     )
+
+
+def _target_value(threshold: float, tune: tuple[Floats, NDArray[np.bool_]], objective: str) -> Value | None:
+    """Return the required precision or recall by a threshold, with its lower bound; None without such a bound.
+
+    Args:
+        threshold: the threshold to deploy.
+        tune: the scores of the pairs that it was tuned on, and which pairs are positive, shape (m,) each.
+        objective: what the threshold was chosen by.
+    """
+    target = Target.of(objective)
+    if target is None or target.confidence is None:
+        return None
+    matrix = confusion_matrix(decide(tune[0], threshold), tune[1])
+    return Value(none_if_nan(float(MEASURES[target.name](matrix))), none_if_nan(float(target.reached(matrix))))
 
 
 @dataclass(frozen=True)
