@@ -86,8 +86,10 @@ def test_an_engine_of_several_metrics_and_datasets_is_counted_once():
         ),
         (
             {"calls": 3, "price": 0.5, "unknown": 2, "price_unknown": 0.25, "key_repeats": 1},
-            ("m: 3 calls; spent 0.50; of it 0.25 for 2 tries of unknown cost, the most possible; "
-            "the server repeated the key in 1 answer, where *** replaces it"),
+            (
+                "m: 3 calls; spent 0.50; of it 0.25 for 2 tries of unknown cost, the most possible; "
+                "the server repeated the key in 1 answer, where *** replaces it"
+            ),
         ),
         # a folder of a stranger
         ({"calls": 3, "price": "1", "tokens_in": [2], "retries": -1}, "m: 3 calls; price unknown"),
