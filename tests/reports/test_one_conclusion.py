@@ -7,6 +7,8 @@ import re
 import shutil
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import assay
@@ -193,3 +195,29 @@ def test_a_folder_that_cannot_be_written_has_the_same_evidence(tmp_path, monkeyp
         name: item.highest.metric for name, item in expected.items()
     }
     assert not (tmp_path / "copy" / FILE_NAME).exists()
+
+
+def test_a_combination_is_not_learned_from_a_metric_that_is_set_apart(tmp_path):
+    rng = np.random.default_rng(5)
+    words = [f"word{i}" for i in range(40)]
+    rows = []
+    for _ in range(120):
+        reference = rng.choice(words, 6, replace=False)
+        kept = int(rng.integers(0, 7))
+        candidate = [*reference[:kept], *rng.choice(words, 6 - kept)]
+        rows.append({"reference": " ".join(reference), "candidate": " ".join(candidate), "label": kept})
+    file = tmp_path / "own.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+    metrics = ["f1", "levenshtein", "rouge-l"]
+    run = tmp_path / "run"
+    assay.run([file], metrics, out=run, resamples=100, page=False)
+    scores = pq.read_table(run / "scores.parquet")
+    values = scores.column("score").to_numpy().copy()
+    values[(np.array(scores.column("metric").to_pylist()) == "rouge-l") & (np.arange(len(values)) % 2 == 0)] = np.nan
+    index = scores.column_names.index("score")
+    changed = scores.set_column(index, scores.schema.field(index), pa.array(values, scores.schema.field(index).type))
+    pq.write_table(changed, run / "scores.parquet")
+    report = assay.combine(run, learners=["mean"], resamples=100)
+    text = report.to_markdown()
+    assert "rouge-l: lacks many scores, or those of certain labels, and is not learned from" in text

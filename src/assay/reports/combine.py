@@ -21,7 +21,7 @@ from assay.reports.settings import CORRECTIONS, BucketsOfRun, CorrectedTests, Me
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 from assay.reports.thresholds.calibration import Calibration, calibrate
 from assay.settings import WithProgress, setting
-from assay.statistics.agreement import Coefficients, measure_all
+from assay.statistics.agreement import Coefficients, RareValues, measure_all
 from assay.statistics.coefficients import (
     check_statistics,
     deciding_statistic,
@@ -36,6 +36,7 @@ from assay.statistics.concordance import Floats
 from assay.statistics.crossvalidation import join_codes
 from assay.statistics.draws import draw_all
 from assay.statistics.learners import NAMES, Name
+from assay.statistics.missing import share_pairs
 from assay.statistics.significance import adjust_p_values
 from assay.statistics.tree_text import import_lightgbm
 
@@ -182,10 +183,19 @@ class BucketComparison:
     def ranked_metrics(self) -> list[str]:
         """The names of the metrics without the combination, best first in the coefficient that decides.
 
-        Metrics with an undefined value are the last.
+        Metrics with an undefined value, or of which too few pairs differ in score, are the last, as for a
+        recommendation.
         """
-        names = [name for name in self.coefficients if name != COMBINED]
-        return sorted(names, key=lambda name: -np.nan_to_num(self.value(name), nan=-np.inf))
+
+        def key(name: str) -> tuple[bool, float]:
+            has_rare_scores = any(rare.kind == "score" for rare in self.narrow_of(name))
+            return has_rare_scores, -float(np.nan_to_num(self.value(name), nan=-np.inf))
+
+        return sorted((name for name in self.coefficients if name != COMBINED), key=key)
+
+    def narrow_of(self, metric: str) -> list[RareValues]:
+        """Return the rare labels and scores that make the deciding interval of a metric too narrow."""
+        return self.coefficients[metric].narrowing(self.statistic_index)
 
     def is_better(self, metric: str) -> bool:
         """Return whether the combination is significantly better than a metric."""
@@ -350,6 +360,11 @@ def _learnable_metrics(data: ScoredDataset, settings: CombineSettings) -> tuple[
             names.append(name)
         else:
             notes.append(f"{name}: its scores do not vary, and it is not learned from")
+    # the others lose no pairs to a metric that a leaderboard would not rank either
+    apart = share_pairs({name: data.scores[name] for name in names}, data.labels).apart
+    for name in apart:
+        notes.append(f"{name}: lacks many scores, or those of certain labels, and is not learned from")
+    names = [name for name in names if name not in apart]
     if not names:
         raise InputError(f"{data.run.title}: {data.name} has no metric to learn from ({'; '.join(notes) or 'none'})")
     return names, notes

@@ -344,12 +344,12 @@ class Coefficients:
         rare_labels = None if self.labels is None else self.labels.rare
         return [rare for rare in (rare_labels, self.rare_scores) if rare is not None]
 
-    def has_narrow_interval(self, index: int) -> bool:
-        """Tell whether rare labels or scores make the interval of the statistic at *index* too narrow to conclude from.
+    def narrowing(self, index: int) -> list[RareValues]:
+        """Return the rare labels and scores that make the interval of the statistic at *index* too narrow.
 
-        A statistic's own kind of interval keeps its level, or is wider than needed.
+        None do where a statistic has its own kind of interval, which keeps its level or is wider than needed.
         """
-        return bool(self.rare_values) and not self.has_own_interval(index)
+        return [] if self.has_own_interval(index) else self.rare_values
 
     def reservation(self, index: int) -> str:
         """Return a warning about rare labels or scores for the interval of the statistic at *index*; empty for enough.
@@ -359,7 +359,7 @@ class Coefficients:
         """
         if not self.has_intervals:
             return ""
-        if self.has_narrow_interval(index):
+        if self.narrowing(index):
             return "; ".join(rare.reservation for rare in self.rare_values)
         return "; ".join(rare.rarity for rare in self.rare_values)
 

@@ -492,7 +492,7 @@ def _board_of_bucket(measurement: _BucketMeasurement, settings: PairedTests, by:
     lines = []
     for name, coefficients in measurement.coefficients.items():
         line = _unranked_line(name, [measurement], coefficients, settings)
-        narrow = coefficients.rare_values if coefficients.has_narrow_interval(statistic_index) else []
+        narrow = coefficients.narrowing(statistic_index)
         apart = None if joined.unranked else measurement.sharing.apart.get(name)
         lines.append(replace(line, filled=measurement.filled.get(name), apart=apart, narrow=tuple(narrow)))
     if joined.unranked:
