@@ -29,7 +29,7 @@ from tests.metrics.judge.counting import PRICE_IN, PRICE_OUT, TOKENIZERS, Counte
 from tests.promises import REPOSITORY
 
 SCENES = ("one", "killed", "two", "two, one killed")
-TIMEOUT, SLOW, CONCURRENCY = 0.7, 0.9, 8
+TIMEOUT, SLOW, CONCURRENCY = 1.5, 1.8, 8
 #: Seconds before a kill in which an answer that was sent may not have been read and stored, on a busy machine.
 IN_FLIGHT = 1.0
 ALPHABETS = ("a", "word ", "ﷺ", "😀", "é", "字", "ﬃ", "½ ", "\u0301", "가")

@@ -214,6 +214,9 @@ class EndpointSession:
                         requests, probed = list(judge_requests(judge, batch, self._server)), set()
                         replies = self._stored_replies(requests)
                     self._keep(requests[index], reply)
+                    if self._is_confirmed:
+                        # after the reply, since other processes look for it as soon as they know what is served
+                        self._store.put_server(self._engine.url, self._engine.model, cast("Server", self._server))
                 finally:
                     self._store.release(claimed)
                 replies[index] = reply
@@ -294,7 +297,7 @@ class EndpointSession:
         return future.result()
 
     async def _probe(self, request: Request) -> Reply:
-        """Return the reply to the first request of a session, and record what the server supports.
+        """Return the reply to the first request of a session, and learn what the server supports.
 
         The request is sent again with simpler demands until the server accepts it and reports an accepted model name:
         the requested one, the one known from earlier sessions, or one that it reported before. A refusal of the text of
@@ -343,7 +346,6 @@ class EndpointSession:
             self._server = replace(
                 assumed, served=completion.model, fingerprint=reply.fingerprint, tokens_per_byte=tokens_per_byte
             )
-            self._store.put_server(url, self._engine.model, self._server)
             self._is_confirmed = True
             return reply
 
