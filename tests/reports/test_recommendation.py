@@ -204,6 +204,13 @@ def test_a_cheaper_metric_is_recommended_though_it_is_slower():
     assert "0.42 per 1,000 pairs), 3 times as fast, and lower by" in record["why"]
 
 
+def test_a_price_is_no_reason_to_give_up_agreement_that_the_tests_see():
+    apart = {("judge", "local"), ("cheap", "local")}
+    assert advise(board(JUDGE, CHEAP, LOCAL, apart=apart), within(0.3), "spearman").recommended == CHEAP
+    apart |= {("judge", "cheap")}
+    assert advise(board(JUDGE, CHEAP, LOCAL, apart=apart), within(0.3), "spearman").recommended == JUDGE
+
+
 def test_a_price_is_no_reason_to_give_up_more_agreement_than_the_margin():
     assert advise(board(JUDGE, CHEAP, LOCAL), within(0.15), "spearman").recommended == CHEAP
     assert advise(board(JUDGE, CHEAP, LOCAL), NO_LIMITS, "spearman").recommended == JUDGE

@@ -57,7 +57,7 @@ def findings_by_bucket(unit: Unit) -> Iterator[tuple[str, str]]:
 
         if not takes_long(unit.data, buckets):
             evidence = evidence_of(unit.data, buckets)
-            advice, by = evidence.advice(), evidence.by
+            advice, by = evidence.advice(with_plan=False), evidence.by
     for block in blocks:
         item = advice.get(block.bucket)
         sentence = _range_sentence(unit, block) if item is None else _advice_sentence(item, unit.names, by)

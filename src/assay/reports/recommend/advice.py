@@ -6,7 +6,8 @@ Every command that names a metric as the one to use reads the result of :func:`a
 2. Those outside of the limits are left out, and those of which too few pairs differ in score.
 3. The highest of the rest is the candidate. It must be known to agree with people: its interval, corrected for having
    been chosen as the highest, lies above chance, and its labels are not too rare for an interval.
-4. A metric that costs much less replaces it if tests exclude that it loses more than a margin.
+4. A metric that costs much less replaces it if it could be the best, too, and tests exclude that it loses more than a
+   margin: not told apart is not equal.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ class Advice:
         limits: the limits on cost and loss.
         highest: the metric with the highest agreement within the limits, apart from those of rare scores; None if there
             is none.
-        recommended: the recommended metric: the highest, or one that costs much less and loses at most the margin. It
-            is known to agree with people better than chance; None if that is not known of the highest.
+        recommended: the recommended metric: the highest, or a contender that costs much less and loses at most the
+            margin. It is known to agree with people better than chance; None if that is not known of the highest.
         loss: the difference of the highest and the recommended metric; None if they are the same.
         contenders: the other metrics within the limits that could be the best, the fastest first.
         risky: those of the contenders that cost much less than the highest, but may lose more than the margin.
@@ -117,15 +118,20 @@ def advise(board: Board, limits: Limits, by: str, confidence: float = 0.95, *, c
         new_sample={best.metric: bounds},
     )
     if _is_known_to_agree(best, bounds, by):
-        level = 1 - confidence
-        advice = _with_recommended(advice, candidates, by, level, corrected=corrected)
+        advice = _with_recommended(advice, by, 1 - confidence, corrected=corrected)
     return replace(advice, warning=_selection_warning(advice, candidates, by))
 
 
 def advise_on(
-    dataset: JoinedDataset, boards: Sequence[Board], limits: Limits, by: str, tests: PairedTests
+    dataset: JoinedDataset,
+    boards: Sequence[Board],
+    limits: Limits,
+    by: str,
+    tests: PairedTests,
+    *,
+    with_plan: bool = True,
 ) -> list[Advice]:
-    """Return the recommendation for each bucket of one dataset, with the number of pairs that would settle it.
+    """Return the recommendation for each bucket of one dataset.
 
     Args:
         dataset: the pairs and scores.
@@ -133,11 +139,12 @@ def advise_on(
         limits: the limits on cost and loss.
         by: the coefficient that decides.
         tests: the settings of the tests with which the boards were ranked.
+        with_plan: whether to compute the number of pairs that would settle each choice.
     """
     advice = []
     for board in boards:
         chosen = advise(board, limits, by, tests.confidence, corrected=tests.correction != "none")
-        advice.append(_with_settling_size(chosen, dataset, by, tests))
+        advice.append(_with_settling_size(chosen, dataset, by, tests) if with_plan else chosen)
     return advice
 
 
@@ -163,12 +170,11 @@ def _by_relation(
     return contenders, tuple(lower), tuple(untested)
 
 
-def _with_recommended(advice: Advice, candidates: Sequence[Line], by: str, level: float, *, corrected: bool) -> Advice:
+def _with_recommended(advice: Advice, by: str, level: float, *, corrected: bool) -> Advice:
     """Return the advice with the recommended metric: the highest, or one that costs much less and loses little.
 
     Args:
         advice: the advice, whose highest metric is known to agree with people.
-        candidates: the metrics to choose from, in descending order of agreement.
         by: the coefficient that decides.
         level: the error rate of the tests that exclude a loss above the margin.
         corrected: whether to divide it by the number of these tests.
@@ -176,7 +182,7 @@ def _with_recommended(advice: Advice, candidates: Sequence[Line], by: str, level
     board, highest = advice.board, advice.highest
     assert highest is not None  # noqa: S101 - the caller has one
     cheaper = []
-    for line in candidates[1:]:
+    for line in sorted(advice.contenders, key=lambda line: _coefficient_or_lowest(line, by), reverse=True):
         costs_less = _costs_much_less(line, highest, has_prices=board.has_prices)
         if costs_less and _is_known_to_agree(line, line.values[by], by):
             cheaper.append(line)
@@ -193,9 +199,7 @@ def _with_recommended(advice: Advice, candidates: Sequence[Line], by: str, level
         # chosen for its cost and not its value, so its value needs no correction for selection
         new_sample[chosen.metric] = chosen.values[by]
     loss = None if chosen is highest else board.difference(highest.metric, chosen.metric)
-    contender_names = {line.metric for line in advice.contenders}
-    mentioned = tuple(line for line in risky if line.metric in contender_names)
-    return replace(advice, recommended=chosen, loss=loss, risky=mentioned, new_sample=new_sample)
+    return replace(advice, recommended=chosen, loss=loss, risky=tuple(risky), new_sample=new_sample)
 
 
 def _with_settling_size(advice: Advice, dataset: JoinedDataset, by: str, tests: PairedTests) -> Advice:

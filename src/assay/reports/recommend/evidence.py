@@ -60,9 +60,15 @@ class RunEvidence:
     limits: Limits
     boards: Mapping[str, Board]
 
-    def advice(self, limits: Limits | None = None) -> dict[str, Advice]:
-        """Return the recommendation by bucket, within other limits than those of the run if any are given."""
-        advised = advise_on(self.joined, list(self.boards.values()), limits or self.limits, self.by, self.tests)
+    def advice(self, limits: Limits | None = None, *, with_plan: bool = True) -> dict[str, Advice]:
+        """Return the recommendation by bucket.
+
+        Args:
+            limits: the limits on cost and loss, if they are not those that the run keeps.
+            with_plan: whether to compute the number of pairs that would settle each choice.
+        """
+        boards_of_run = list(self.boards.values())
+        advised = advise_on(self.joined, boards_of_run, limits or self.limits, self.by, self.tests, with_plan=with_plan)
         return dict(zip(self.boards, advised, strict=True))
 
 
@@ -106,7 +112,7 @@ def recommended_metric(data: ScoredDataset) -> str | None:
     """
     if data.facts.kind in NOT_BY_PEOPLE or not data.scores or takes_long(data, [ALL]):
         return None
-    recommended = evidence_of(data, [ALL]).advice()[ALL].recommended
+    recommended = evidence_of(data, [ALL]).advice(with_plan=False)[ALL].recommended
     return None if recommended is None else recommended.metric
 
 
