@@ -21,6 +21,7 @@ from assay.statistics.concordance import Floats
 from assay.statistics.jackknife import JackknifeVariance, LeaveOneOut
 from assay.statistics.prepared import PreparedScore, chance_levels
 from assay.statistics.resampling import Resampler
+from assay.statistics.shares import wilson_interval
 from assay.statistics.tie_calibration import FOLDS, Thresholds
 
 #: Bytes for the sorted orders of the scores that are resampled together.
@@ -32,6 +33,9 @@ MIN_UNITS = 10
 MIN_RARE_UNITS = 10
 #: A value nearer than this to the end of its range counts as at the end; a smaller half-width counts as none.
 NOISE = 1e-12
+#: Where the mean of the resamples is farther from the value than so many of their standard errors, percentiles are not
+#: used: repeated pairs are ties, which lowers rank correlations near 1 by more than they vary.
+LARGEST_BIAS = 0.4
 
 
 @dataclass(frozen=True)
@@ -314,7 +318,9 @@ class Coefficients:
 
         A statistic with its own kind of interval has that one. Otherwise the interval comes from the percentiles of the
         resamples or, without resamples, from the jackknife's standard error: on Fisher's scale for a statistic,
-        symmetric for a mean over datasets, which has no range of its own.
+        symmetric for a mean over datasets, which has no range of its own. Where the resamples are biased by more than
+        :data:`LARGEST_BIAS`, their standard error takes the place of the jackknife's. A perfect value has the interval
+        of :func:`perfect_interval`.
 
         The result is None if no intervals were requested, if the value is undefined, if there are fewer than
         :data:`MIN_UNITS` units, or if the interval would come from an undefined variance or from resamples of which
@@ -330,13 +336,27 @@ class Coefficients:
             observed = ObservedValue(value, labels.pairs, labels.units, variance, units, labels.grouped)
             return statistic.interval(observed, confidence)
         if self.resampled is not None:
-            return percentile_interval(self.resampled[index], units, confidence)
-        if self.variance is None or np.isnan(self.variance.variances[index]):
+            bounds = percentile_interval(self.resampled[index], units, confidence)
+        elif self.variance is None or np.isnan(self.variance.variances[index]):
             return None
-        half_width = self.variance.half_width(index, confidence)
-        if statistic is None:
-            return value - half_width, value + half_width
-        return fisher_interval(value, half_width, statistic.lowest)
+        else:
+            half_width = self.variance.half_width(index, confidence)
+            if statistic is None:
+                return value - half_width, value + half_width
+            bounds = fisher_interval(value, half_width, statistic.lowest)
+        if bounds is None or statistic is None:
+            return bounds
+        if self.labels is not None and min(abs(1 - value), abs(value - statistic.lowest)) < NOISE:
+            chance = statistic.lowest if np.isnan(self.chance[index]) else float(self.chance[index])
+            return perfect_interval(value, units, confidence, statistic.lowest, self.labels, chance)
+        if self.resampled is not None:
+            resampled = self.resampled[index][~np.isnan(self.resampled[index])]
+            error = float(resampled.std(ddof=1))
+            # values that were divided by a reliability may exceed 1, where Fisher's scale ends
+            has_range = statistic.lowest - NOISE <= resampled.min() and resampled.max() <= 1 + NOISE
+            if has_range and abs(float(resampled.mean()) - value) > LARGEST_BIAS * error:
+                return fisher_interval(value, student_quantile(units, confidence) * error, statistic.lowest)
+        return bounds
 
     @property
     def rare_values(self) -> list[RareValues]:
@@ -655,6 +675,40 @@ def percentile_interval(resampled: Floats, units: int, confidence: float) -> tup
     tail = expanded_tail(units, confidence)
     low, high = np.quantile(defined, [tail, 1 - tail])
     return float(low), float(high)
+
+
+def student_quantile(units: int, confidence: float) -> float:
+    """Return the quantile of Student's distribution for an interval from so many units, at a level in (0, 1)."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(units - 1, (1 + confidence) / 2))
+
+
+def perfect_interval(
+    value: float, units: int, confidence: float, lowest: float, labels: LabelUnits, chance: float
+) -> tuple[float, float]:
+    """Return the bounds of a statistic whose value is the highest or the lowest possible.
+
+    All resamples of a perfect order are perfect, and no pair changes it. If a share s of the pairs had scores that
+    ignore the labels, the statistic would be about 1 - s (1 - chance), and such a pair would stand out where another
+    pair would have another label. None of so many units stands out; the share that does is therefore at most Wilson's
+    upper bound for a share of 0, and s at most that bound over the chance that the labels of two pairs differ.
+
+    Args:
+        value: 1 or *lowest*, up to rounding.
+        units: the number of pairs or groups that the statistic rests on.
+        confidence: the level of the interval, in (0, 1).
+        lowest: the lowest possible value, -1 or 0.
+        labels: the number of pairs with each label.
+        chance: the value of a score that ignores the labels.
+    """
+    counts = np.array(labels.pairs, dtype=np.float64)
+    differing = 1 - float(((counts / counts.sum()) ** 2).sum())
+    _, standing_out = wilson_interval(0.0, units, confidence)
+    ignoring = min(1.0, standing_out / differing) if differing > 0 else 1.0
+    if 1 - value < NOISE:
+        return 1 - ignoring * (1 - chance), 1.0
+    return lowest, lowest + ignoring * (chance - lowest)
 
 
 def small_sample_factor(units: int, confidence: float) -> float:
