@@ -24,6 +24,8 @@ class Setting:
         fewest, most: annotators of a pair, equally frequent numbers between them.
         generosity: standard deviation of the annotators' means.
         cuts: between the labels 0, 1, 2, …; none for labels that are any number.
+        noise: standard deviation of each annotator's noise; none for 1 of all.
+        camps: standard deviation of what the first half of the annotators adds to each label and the others subtract.
     """
 
     name: str
@@ -31,6 +33,8 @@ class Setting:
     most: int
     generosity: float = 0.0
     cuts: tuple[float, ...] = ()
+    noise: tuple[float, ...] = ()
+    camps: float = 0.0
 
 
 SETTINGS = (
@@ -43,13 +47,20 @@ SETTINGS = (
     Setting("3 annotators, labels 0, 1, 2", 3, 3, cuts=(-0.5, 1.0)),
     Setting("3 annotators, labels 0, 1, 80 % of them 0", 3, 3, cuts=(1.2,)),
     Setting("1 to 5 annotators, labels 0, 1, 2", 1, 5, cuts=(-0.5, 1.0)),
+    Setting("3 annotators, noise 1, 1, 3", 3, 3, noise=(1.0, 1.0, 3.0)),
+    Setting("3 annotators, noise .3, .3, 3", 3, 3, noise=(0.3, 0.3, 3.0)),
+    Setting("2 annotators, noise .5, 3", 2, 2, noise=(0.5, 3.0)),
+    Setting("4 annotators in two camps", 4, 4, camps=1.0),
 )
 
 
 def simulate(setting: Setting, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Return annotations, shape (pairs, annotators) with NaN for none, and the expected label, shape (pairs,)."""
     truth = rng.normal(size=PAIRS)
-    annotations = truth[:, None] + rng.normal(size=(PAIRS, setting.most))
+    annotations = truth[:, None] + np.array(setting.noise or 1.0) * rng.normal(size=(PAIRS, setting.most))
+    if setting.camps:
+        side = np.repeat([1.0, -1.0], [setting.most // 2, setting.most - setting.most // 2])
+        annotations += setting.camps * rng.normal(size=(PAIRS, 1)) * side
     annotations += setting.generosity * rng.normal(size=setting.most)
     expected = truth
     if setting.cuts:
