@@ -338,7 +338,8 @@ def step_up(correlation: float, first: float, second: float, whole: float) -> fl
 # Disattenuated agreement: correlations corrected for the annotators' noise in the labels.
 
 
-#: The statistics to which the correction applies: to Pearson exactly, to Spearman approximately.
+#: The statistics to which the correction applies: to Pearson exactly if annotators are equally noisy, to Spearman
+#: approximately.
 CORRECTED = ("pearson", "spearman")
 #: The number of random halvings of the labels whose correlation is computed on every resample.
 RESAMPLED_SPLITS = 10
