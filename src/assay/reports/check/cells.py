@@ -341,16 +341,17 @@ def _unpaired_changes(
 ) -> Iterator[PairedChange]:
     """Yield the coefficients on pairs that differ from the baseline's, with intervals for two independent samples."""
     pairs = pairing.data.pairs_in_bucket(selection.bucket, settings.seed)
-    current = {pairing.metric: pairs.take(pairing.current_scores)}
+    rarities = rarity_notes({pairing.metric: pairs.take(pairing.current_scores)}, pairs.labels, pairs.groups)
     for estimate in _current_agreement(pairing, settings, selection, selection.resamples):
         # value, low, high in the baseline; empty if it lacks the coefficient
         before = pairing.old.agreement.get(selection.bucket, {}).get(estimate.statistic, [])
         after = estimate.value, estimate.low, estimate.high
         low, high = _independent_interval(before, after, pairing.old_confidence, selection.confidence)
-        note = "; ".join(filter(None, (estimate.note, "other pairs, hence not paired")))
+        note = "; ".join(filter(None, (estimate.note, *rarities, "other pairs, hence not paired")))
         value_before = before[0] if before else None
-        rare = bool(rarity_notes(current, pairs.labels, pairs.groups))
-        yield PairedChange(estimate.statistic, value_before, estimate.value, low, high, estimate.n, note, rare)
+        yield PairedChange(
+            estimate.statistic, value_before, estimate.value, low, high, estimate.n, note, bool(rarities)
+        )
 
 
 def _paired_changes(pairing: Pairing, settings: CheckSettings, selection: _BucketStatistics) -> Iterator[PairedChange]:
