@@ -354,7 +354,7 @@ def _error_shares_by_part(
     parts = []
     for name, mask in masks.items():
         low, high = intervals.get(name, (None, None))
-        share = Share.from_masks(yes_no.wrong, mask & tested, tests.confidence)
+        share = Share.from_masks(yes_no.wrong, mask & tested, tests.confidence, data.groups)
         if share.of:
             parts.append(Part(name, found_by, share, low, high))
     return parts
