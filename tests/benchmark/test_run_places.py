@@ -138,7 +138,7 @@ def test_runs_that_write_one_folder_at_once_all_end_well(written, monkeypatch, s
     with ThreadPoolExecutor(4) as pool:
         assert set(pool.map(save, range(8))) == {outcome.request.digest()}
     # assay stress adds its own
-    assert {path.name for path in folder.iterdir()} == set(FILES) - {"stress.json"}
+    assert {path.name for path in folder.iterdir()} == set(FILES) - {"stress.json", "evidence.json"}
     assert [path.name for path in folder.parent.iterdir() if path.name.startswith(".")] == []
 
 

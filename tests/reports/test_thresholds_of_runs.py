@@ -312,7 +312,7 @@ def test_labels_that_no_short_decimal_holds(tmp_path):
     rows = [{"reference": f"r {i}", "candidate": "c", "label": (1 + i % 2) / 3, "mine": i % 2} for i in range(40)]
     assay.run([rows], ["recorded:mine"], buckets=["none"], resamples=0, out=tmp_path / "run")
     (subject,) = find_thresholds(read_run(tmp_path / "run"), ThresholdSettings(resamples=0))
-    assert subject.rule == "label>=0.6666666666666666"
+    assert subject.rule == "label>=0.6666666666667"
     assert subject.decisions["recorded:mine"].positive == 20
 
 
