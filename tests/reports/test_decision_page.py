@@ -332,7 +332,7 @@ def test_prices_are_said_where_pairs_are_paid_for(run, page, tmp_path):
     limited = page_of(paid, tmp_path / "limited.html", max_price=0.35)
     assert "Higher, but more expensive than the limit of 0.35 per 1,000 pairs: f1" in limited
     assert ">Use chrf" in limited and "chrf agrees with people better than" not in limited
-    cheap = page_of(priced(0.421), tmp_path / "cheap.html", margin=0.5)
+    cheap = page_of(priced(0.421), tmp_path / "cheap.html", max_loss=0.5)
     assert re.search(
         r"f1 has the higher value on these pairs \([^)]*\), but a loss of more than 0.5 can be excluded, and chrf is "
         r"free, where 1,000 pairs cost 0.42 with f1. If money does not matter, use f1.",

@@ -125,8 +125,8 @@ def test_no_metric_is_recommended_that_is_not_known_to_be_better_than_chance():
     assert headline(line("one", 0.2, 9.0)).sheets[0].title == "own, all: use one"
 
 
-def within(margin):
-    return Limits(margin=margin)
+def within(max_loss):
+    return Limits(max_loss=max_loss)
 
 
 def advised(advice):
@@ -141,13 +141,13 @@ def test_a_much_faster_metric_is_recommended_if_a_larger_loss_than_the_margin_ca
     facts, record = advised(advice)
     assert facts[0] == (
         "Spearman ρ .700 [.10, .90] on a new sample, 500 pairs/s: 50 times as fast as slow, and lower by .100; a loss "
-        "of more than 0.15 can be excluded (--margin)"
+        "of more than 0.15 can be excluded (--max-loss)"
     )
     assert facts[1].startswith("highest: slow, Spearman ρ .800 [.10, .90] on 50 pairs, 10 pairs/s")
     assert (record["use"], record["use_value"], record["use_pairs_per_second"]) == ("good", 0.7, 500.0)
     assert (record["highest"], record["spearman"], record["pairs_per_second"]) == ("slow", 0.8, 10.0)
     assert record["why"].startswith("50 times as fast as slow")
-    assert (record["margin"], record["loss"]) == (0.15, pytest.approx(0.1))
+    assert (record["max_loss"], record["loss"]) == (0.15, pytest.approx(0.1))
     quick = advise(board(replace(SLOW, pairs_per_second=0.41), FAST), within(0.3), "spearman")
     facts, _ = advised(quick)
     assert "5,000 pairs/s: 12,000 times as fast as slow" in facts[0] and "on 50 pairs, 0.41 pairs/s" in facts[1]
@@ -159,7 +159,7 @@ def test_not_told_apart_is_not_equal_and_the_cheaper_metric_is_mentioned():
     advice = advise(board(SLOW, GOOD, FAST, error=0.15), NO_LIMITS, "spearman")
     assert (advice.recommended, advice.risky) == (SLOW, (GOOD, FAST))
     facts, _ = advised(advice)
-    assert "cost much less, but may lose more than 0.05 (--margin): good, fast" in facts
+    assert "cost much less, but may lose more than 0.05 (--max-loss): good, fast" in facts
     # .03 lower: as the test's error falls, a loss of .05 is excluded
     near = line("near", 0.77, 5000.0)
     for error, expected in ((0.02, SLOW), (0.005, near)):
@@ -195,7 +195,7 @@ def test_a_cheaper_metric_is_recommended_though_it_is_slower():
     assert record["use"] == "local"
     assert facts[0] == (
         "Spearman ρ .700 [.10, .90] on a new sample, 12 pairs/s, free: cheaper than judge (free against 0.42 per 1,000 "
-        "pairs), and lower by .200; a loss of more than 0.3 can be excluded (--margin)"
+        "pairs), and lower by .200; a loss of more than 0.3 can be excluded (--max-loss)"
     )
     assert facts[1] == "highest: judge, Spearman ρ .900 [.10, .90] on 50 pairs, 30 pairs/s, 0.42 per 1,000 pairs"
     assert (record["use_price_per_1000"], record["price_per_1000"]) == (0.0, 0.42)
@@ -229,10 +229,10 @@ def test_a_faster_metric_that_costs_more_or_nobody_knows_what_replaces_none():
     assert advise(board(with_price(GOOD, 0.0), quick), within(0.5), "spearman").recommended == quick
 
 
-@pytest.mark.parametrize("margin", [-0.1, float("inf"), "much"])
-def test_what_is_no_margin(margin):
-    with pytest.raises(InputError, match=r"`margin=.*must be a finite number of at least 0, such as 0\.05"):
-        RecommendSettings("data.csv", margin=margin)
+@pytest.mark.parametrize("max_loss", [-0.1, float("inf"), "much"])
+def test_what_is_no_largest_loss(max_loss):
+    with pytest.raises(InputError, match=r"`max_loss=.*must be a finite number of at least 0, such as 0\.05"):
+        RecommendSettings("data.csv", max_loss=max_loss)
 
 
 def test_scores_of_which_few_differ_are_never_recommended():

@@ -46,7 +46,7 @@ def chosen(boards: list[Board], margin: float) -> tuple[float, float, float]:
     """Return how often the worst metric and one worse by more than the margin are recommended, and the mean loss."""
     losses = []
     for board in boards:
-        recommended = advise(board, Limits(margin=margin), "pearson").recommended
+        recommended = advise(board, Limits(max_loss=margin), "pearson").recommended
         if recommended is not None:
             losses.append(CORRELATIONS[0] - float(recommended.metric.removeprefix("r ")))
     loss = np.array(losses)

@@ -58,7 +58,7 @@ def recommend(settings: RecommendSettings) -> Report:
         metrics: the candidates; by default the metrics of the suite quickstart, ``contains`` and ``token-recall``.
         budget: the speed that the metric must reach on this machine, such as ``"1000/s"``; None for no limit.
         max_price: the highest price of 1,000 pairs; None for no limit.
-        margin: the largest loss of agreement with which a metric that costs much less is recommended in place of the
+        max_loss: the largest loss of agreement with which a metric that costs much less is recommended in place of the
             highest; None for the default.
         buckets: the bucket rules, as for :func:`assay.run`; there is one recommendation per bucket.
         statistics: the coefficients of the evidence, besides the one that decides.
@@ -72,7 +72,7 @@ def recommend(settings: RecommendSettings) -> Report:
         UnavailableError: none of the metrics is available.
     """
     progress = settings.progress or Silent()
-    limits = Limits.parse(settings.budget, settings.max_price, settings.margin)
+    limits = Limits.parse(settings.budget, settings.max_price, settings.max_loss)
     scoring = settings.values_of(OwnData, Graphs, AgreementSettings, Limited, Scoring, Prices)
     scoring["statistics"] = _requested_statistics(settings)
     if settings.out is None:

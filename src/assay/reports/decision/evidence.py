@@ -188,11 +188,11 @@ def gather_evidence(run: RunFolder, settings: PageSettings) -> Evidence:
 
 def _limits_of_page(settings: PageSettings, kept: Limits) -> Limits:
     """Return the limits that the page was asked for, each one that it was not asked for as the run keeps it."""
-    asked = Limits.parse(settings.budget, settings.max_price, settings.margin)
+    asked = Limits.parse(settings.budget, settings.max_price, settings.max_loss)
     return Limits(
         kept.speed if settings.budget is None else asked.speed,
         kept.price if settings.max_price is None else asked.price,
-        kept.margin if settings.margin is None else asked.margin,
+        kept.max_loss if settings.max_loss is None else asked.max_loss,
     )
 
 

@@ -64,7 +64,7 @@ def _comparison_sentences(evidence: Evidence, names: Mapping[str, str]) -> Itera
             yield f"These pairs cannot tell {names[highest.metric]} from {_listed(others, names)}."
         if advice.risky:
             yield (
-                f"Much cheaper or faster, but perhaps lower by more than {advice.limits.margin:g}: "
+                f"Much cheaper or faster, but perhaps lower by more than {advice.limits.max_loss:g}: "
                 f"{_listed(advice.risky, names)}."
             )
         if recommended is highest and advice.lower:
@@ -97,7 +97,7 @@ def _loss_sentence(advice: Advice, names: Mapping[str, str], statistic: str) -> 
     values = f"{statistic} {short(loss.first or 0.0, 3)} against {short(loss.second or 0.0, 3)}"
     return (
         f"{highest_name} has the higher value on these pairs ({values}), but a loss of more than "
-        f"{advice.limits.margin:g} can be excluded, and "
+        f"{advice.limits.max_loss:g} can be excluded, and "
         f"{_advantage_over_highest(name, recommended, highest_name, highest)}, use {highest_name}."
     )
 

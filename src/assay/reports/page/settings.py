@@ -35,7 +35,7 @@ class PageSettings(DatasetsOfRun, Criterion):
     max_price: float | None = setting(
         "For a decision, the highest price of 1,000 pairs, in the currency of your prices.", None, metavar="PRICE"
     )
-    margin: float | None = setting(
+    max_loss: float | None = setting(
         "For a decision, the largest loss of agreement with which a metric that costs much less is recommended.",
         None,
         metavar="LOSS",
@@ -54,7 +54,7 @@ class PageSettings(DatasetsOfRun, Criterion):
         and ``categories`` must have their defaults.
         """
         super().check()
-        check_limits(self.budget, self.max_price, self.margin)
+        check_limits(self.budget, self.max_price, self.max_loss)
         if self.audience == "decision":
             if not self.leaderboard:
                 raise InputError("`leaderboard`: the page for a decision rests on the ranks; leave them in")

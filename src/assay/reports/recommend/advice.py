@@ -190,7 +190,7 @@ def _with_recommended(advice: Advice, by: str, level: float, *, corrected: bool)
     chosen, risky = highest, []
     for line in cheaper:
         difference = board.difference(highest.metric, line.metric)
-        if difference is None or not difference.excludes_loss(advice.limits.margin, level_of_each):
+        if difference is None or not difference.excludes_loss(advice.limits.max_loss, level_of_each):
             risky.append(line)
         elif _costs_much_less(line, chosen, has_prices=board.has_prices):
             chosen = line

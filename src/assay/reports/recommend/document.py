@@ -88,7 +88,7 @@ def _advice_record(advice: Advice, by: str) -> dict[str, Any]:
         "not_tested": "; ".join(line.metric for line in advice.untested),
         "rare_scores": "; ".join(line.metric for line in advice.rare),
         "set_apart": "; ".join(line.metric for line in advice.apart),
-        "margin": advice.limits.margin,
+        "max_loss": advice.limits.max_loss,
         "loss": advice.loss.value if advice.loss else None,
         "too_slow": "; ".join(line.metric for line in advice.too_slow),
         "too_expensive": "; ".join(line.metric for line in advice.too_expensive),
@@ -130,13 +130,13 @@ def why_not_highest(advice: Advice) -> str:
     speed_ratio = rate(float(f"{ratio:.2g}"))
     price, highest_price = recommended.price_per_1000, highest.price_per_1000
     loss = (
-        f"lower by {short(advice.loss.value or 0.0, 3)}; a loss of more than {advice.limits.margin:g} can be excluded"
+        f"lower by {short(advice.loss.value or 0.0, 3)}; a loss of more than {advice.limits.max_loss:g} can be excluded"
     )
     if price is None or highest_price is None or price >= highest_price:
-        return f"{speed_ratio} times as fast as {highest.metric}, and {loss} (--margin)"
+        return f"{speed_ratio} times as fast as {highest.metric}, and {loss} (--max-loss)"
     faster = f", {speed_ratio} times as fast" if ratio >= MUCH_FASTER else ""
     prices = f"{money(price)} against {money(highest_price)} per 1,000 pairs"
-    return f"cheaper than {highest.metric} ({prices}){faster}, and {loss} (--margin)"
+    return f"cheaper than {highest.metric} ({prices}){faster}, and {loss} (--max-loss)"
 
 
 def _advice_headline(advice: Advice) -> str:
@@ -200,10 +200,10 @@ def _advice_lines(advice: Advice, by: str) -> list[str]:
         lines.append(f"{name}{title_of(by)} {agreement}, {cost_text(highest)}{limits_text}")
         if is_corrected:
             lines.append(f"on the {pair_count_text} that chose it: {value_text(highest)}, which the choice flatters")
-    margin = f"{advice.limits.margin:g}"
+    max_loss = f"{advice.limits.max_loss:g}"
     metrics_by_relation = {
         "could be the best, too": texts_with_cost(advice.contenders),
-        f"cost much less, but may lose more than {margin} (--margin)": [line.metric for line in advice.risky],
+        f"cost much less, but may lose more than {max_loss} (--max-loss)": [line.metric for line in advice.risky],
         "not the best": texts_with_cost(advice.lower),
         "not tested": texts_with_cost(advice.untested),
         "too few pairs differ in score": [f"{line.metric} ({rare_words(line)})" for line in advice.rare],

@@ -20,7 +20,7 @@ _BUDGET_PATTERN = re.compile(r"(?P<pairs>\d+(?:\.\d+)?(?:e\d+)?)\s*(?:/\s*(?P<un
 _SECONDS_BY_UNIT = {"s": 1.0, "min": 60.0, "h": 3600.0}
 
 #: The largest loss of agreement that a much cheaper or faster metric may have, if nothing else is said.
-MARGIN = 0.05
+MAX_LOSS = 0.05
 
 
 def parse_budget(text: str) -> float:
@@ -35,14 +35,14 @@ def parse_budget(text: str) -> float:
     return float(match["pairs"]) / _SECONDS_BY_UNIT[match["unit"] or "s"]
 
 
-def check_limits(budget: str | None, max_price: float | None, margin: float | None = None) -> None:
+def check_limits(budget: str | None, max_price: float | None, max_loss: float | None = None) -> None:
     """Check that the limits on cost and loss are valid; None means no limit.
 
     Raises:
-        InputError: the budget is not a speed, or the price or margin is not a finite number of at least 0.
+        InputError: the budget is not a speed, or the price or loss is not a finite number of at least 0.
     """
-    if margin is not None and not (isinstance(margin, Real) and 0 <= margin < math.inf):
-        raise InputError(f"`margin={margin}`: must be a finite number of at least 0, such as {MARGIN:g}")
+    if max_loss is not None and not (isinstance(max_loss, Real) and 0 <= max_loss < math.inf):
+        raise InputError(f"`max_loss={max_loss}`: must be a finite number of at least 0, such as {MAX_LOSS:g}")
     if budget is not None:
         parse_budget(budget)
     if max_price is not None and not (isinstance(max_price, Real) and 0 <= max_price < math.inf):
@@ -56,23 +56,23 @@ class Limits:
     Attributes:
         speed: the pairs per second that a metric must reach; None without a limit.
         price: the most that 1,000 pairs may cost; None without a limit.
-        margin: the largest loss in the coefficient that decides with which a metric that costs much less may replace
+        max_loss: the largest loss in the coefficient that decides with which a metric that costs much less may replace
             the one with the highest agreement.
     """
 
     speed: float | None = None
     price: float | None = None
-    margin: float = MARGIN
+    max_loss: float = MAX_LOSS
 
     @classmethod
-    def parse(cls, budget: str | None, max_price: float | None, margin: float | None = None) -> Limits:
+    def parse(cls, budget: str | None, max_price: float | None, max_loss: float | None = None) -> Limits:
         """Return the limits that a user set, parsed.
 
         Raises:
             InputError: the budget is not a speed.
         """
         speed = None if budget is None else parse_budget(budget)
-        return cls(speed, max_price, MARGIN if margin is None else margin)
+        return cls(speed, max_price, MAX_LOSS if max_loss is None else max_loss)
 
     def has_unknown_cost(self, line: Line) -> bool:
         """Tell whether a limited cost of a metric is unknown."""
@@ -132,9 +132,9 @@ class RecommendSettings(RunFolderOutput, OwnData, Graphs, PairedTests, Agreement
         None,
         metavar="PRICE",
     )
-    margin: float | None = setting(
+    max_loss: float | None = setting(
         "The largest loss of agreement with which a metric that is twice as fast, or half as expensive, is recommended "
-        f"in place of the highest [default: {MARGIN:g}].",
+        f"in place of the highest [default: {MAX_LOSS:g}].",
         None,
         metavar="LOSS",
     )
@@ -146,6 +146,6 @@ class RecommendSettings(RunFolderOutput, OwnData, Graphs, PairedTests, Agreement
     store: str | Path | None = setting("File of the score store; the shared one by default.", None, python_only=True)
 
     def check(self) -> None:
-        """Check the budget, the highest price and the margin; raise InputError if one is invalid."""
+        """Check the budget, the highest price and the largest loss; raise InputError if one is invalid."""
         super().check()
-        check_limits(self.budget, self.max_price, self.margin)
+        check_limits(self.budget, self.max_price, self.max_loss)
