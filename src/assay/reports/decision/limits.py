@@ -198,7 +198,7 @@ def sentences_on_weaknesses(evidence: Evidence, choice: Choice, names: Mapping[s
         yield f"{count:,} of {data.facts.n:,} pairs: {flag}."
     unscored = choice.line.unscored
     if unscored:
-        yield f"{unscored:,} pairs have no score and are not counted."
+        yield "1 pair has no score." if unscored == 1 else f"{unscored:,} pairs have no score and are not counted."
     yield (
         "All of this holds for pairs like these. For other questions, other systems or another language, label some "
         "pairs and look again."
