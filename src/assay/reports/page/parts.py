@@ -114,7 +114,8 @@ def _advice_sentence(advice: Advice, names: Mapping[str, str], by: str) -> str:
         all_others = "the other metric is" if others_count == 1 else f"all {others_count} others are"
         some_others = f"{len(advice.lower)} of the other {others_count} are"
         sentence += f"; {all_others if len(advice.lower) == others_count else some_others} known to be lower"
-    left_out = len(advice.apart) + len(advice.rare) + len(advice.untested)
+    undefined = [line for line in advice.board.lines if line.values[by][0] is None]
+    left_out = len(advice.apart) + len(advice.rare) + len(advice.untested) + len(undefined)
     if left_out:
         sentence += f"; {left_out} could not be compared"
     return f"{sentence}."
@@ -134,7 +135,12 @@ def _range_sentence(unit: Unit, block: Block) -> str:
         return f"{title_of(statistic)} {cells[0][1]}; the run has one metric."
     label_kind = _LABEL_KIND_WORDS.get(unit.data.facts.kind)
     why = f"metrics are not ranked by {label_kind}" if label_kind else "assay recommend compares the metrics"
-    return f"{title_of(statistic)} from {min(cells)[1]} to {max(cells)[1]}; {why}."
+    sentence = f"{title_of(statistic)} from {min(cells)[1]} to {max(cells)[1]}; {why}."
+    undefined_count = len(block.rows) - len(cells)
+    if undefined_count:
+        verb = "is" if undefined_count == 1 else "are"
+        sentence += f" {undefined_count} of {len(block.rows)} metrics {verb} undefined here."
+    return sentence
 
 
 # The data of the templates on a run and on a dataset
