@@ -141,6 +141,8 @@ def server_in_memory(memory_addresses):
 def test_neither_the_terminal_nor_the_folder_has_the_secret(server_in_memory, tmp_path, monkeypatch):
     (tmp_path / ".git").mkdir()
     monkeypatch.chdir(tmp_path)
+    # --traceback sets it for the process; it is put back when the test ends
+    monkeypatch.setenv("ASSAY_TRACEBACK", "")
     commands = [
         ["run", "-d", f"mine={server_in_memory}", "-m", "f1", "--bucket", "none", "--out", "a"],
         ["run", "-m", "f1", "--bucket", "none", "--out", "b"],
