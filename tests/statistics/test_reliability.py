@@ -8,7 +8,6 @@ import pytest
 from assay.statistics.reliability import Halves, split_half_reliability, step_up, upper_bound
 from tests.simulations.reliability import SETTINGS, measure
 
-
 #: Annotators who are equally noisy, and agree on what they measure: the bound is exact.
 EQUAL = [setting for setting in SETTINGS if not setting.noise and not setting.camps]
 #: The others: docs/statistics.md says that the bound does not hold for them.
