@@ -243,6 +243,11 @@ def test_scores_of_which_few_differ_are_never_recommended():
     facts, record = advised(advice)
     assert "too few pairs differ in score: em (2 pairs with the rarer score)" in facts
     assert record["rare_scores"] == "em"
+    # a constant score has an AUC of .5, which is certain
+    flat = replace(line("flat", 0.5, 10.0, low=0.5), ties=1.0)
+    advice = advise(board(flat, line("f1", 0.45, 10.0, low=0.41)), NO_LIMITS, "spearman")
+    assert (advice.highest.metric, advice.rare) == ("f1", (flat,))
+    assert "too few pairs differ in score: flat (constant score)" in advised(advice)[0]
     alone = advise(board(em), NO_LIMITS, "spearman")
     assert alone.recommended is None and "too few pairs differ in score" in alone.warning
     # rare labels are the same for all metrics

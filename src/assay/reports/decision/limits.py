@@ -74,7 +74,7 @@ def _comparison_sentences(evidence: Evidence, names: Mapping[str, str]) -> Itera
     if advice.untested:
         yield f"Not tested, since these pairs are too few or too much alike for it: {_listed(advice.untested, names)}."
     for line in advice.rare:
-        yield f"{names[line.metric]} was left out: {rare_words(line)}, too few to conclude from."
+        yield f"{names[line.metric]} was left out, since too few pairs differ in its score: {rare_words(line)}."
     if advice.apart:
         listed = join_names([f"{names[line.metric]} ({line.unscored:,})" for line in advice.apart])
         yield f"Not compared, because many of their scores are missing, or those of certain labels: {listed}."

@@ -258,8 +258,13 @@ class Line:
 
     @property
     def has_rare_scores(self) -> bool:
-        """Whether so few pairs differ in score that nothing can be concluded from the ranking coefficient."""
-        return any(rare.kind == "score" for rare in self.narrow)
+        """Whether so few pairs differ in score, or none, that nothing can be concluded from the ranking coefficient."""
+        return self.is_constant or any(rare.kind == "score" for rare in self.narrow)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether all pairs have the same score, for which an AUC is .5 and certain, and says nothing of the metric."""
+        return self.ties == 1
 
 
 @dataclass(frozen=True)

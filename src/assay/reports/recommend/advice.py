@@ -307,7 +307,9 @@ def _rare_scores_reason(rare: Sequence[Line]) -> str:
 
 
 def rare_words(line: Line) -> str:
-    """Return what is rare on a line: ``2 pairs with the rarer score``; empty if nothing is."""
+    """Return what is rare on a line: ``2 pairs with the rarer score``, ``constant score``; empty if nothing is."""
+    if line.is_constant:
+        return "constant score"
     return ", ".join(rare.rarity for rare in line.narrow)
 
 
