@@ -164,3 +164,18 @@ def test_grades_are_decided_as_before(tmp_path):
     stored = read_run(tmp_path / "run")
     assert stored.manifest.request.statistics == ["pearson", "spearman", "kendall"]
     assert not any("against" in row.bucket for row in stored.agreement)
+
+
+def test_the_page_for_a_decision_says_what_people_said(tmp_path):
+    folder = tmp_path / "page" / "own"
+    run(write(folder.with_suffix(".csv"), 2, wrong=0.2), 2)
+    page = assay.report(folder, tmp_path / "a.html", audience="decision").read_text(encoding="utf-8")
+    assert ">Use recorded:good" in page and "AUC (votes)" in page
+    assert "People are divided on" in page and "--positive &#39;label&gt;=1&#39; these count as no" in page
+    with_rule = assay.report(folder, tmp_path / "b.html", audience="decision", positive="label>=1")
+    text = with_rule.read_text(encoding="utf-8")
+    assert "count a score of at least" in text
+    # a pair on which people are divided is never shown as their yes or no
+    assert "one of two said yes (label 0.5)" in text
+    assert ">yes (label 0.5)" not in text and ">no (label 0.5)" not in text
+    assert "The data does not show how well people agree" not in text

@@ -284,7 +284,17 @@ def _decisions_by_threshold(
     Raises:
         InputError: the rule for the positive class cannot be parsed, or it leaves only one class.
     """
-    if settings.positive is None and not have_two_values(data.labels):
+    if settings.positive is None and data.votes is not None and data.votes.is_split.any():
+        split_count = int(data.votes.is_split.sum())
+        as_no, as_yes = (
+            f"--positive 'label>={exact_number(data.votes.lowest_yes(with_split=with_split))}'"
+            for with_split in (False, True)
+        )
+        return None, (
+            f"People are divided on {split_count:,} of the pairs, where as many said yes as no. With {as_no} these "
+            f"count as no, with {as_yes} as yes, and this page names a threshold and the errors to expect."
+        )
+    if settings.positive is None and data.votes is None:
         label_count = len(np.unique(data.labels))
         if label_count < 2:
             return None, "All pairs have the same label, so there is nothing to tell apart."

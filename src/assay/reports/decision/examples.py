@@ -102,13 +102,16 @@ def _judgement(data: ScoredDataset, choice: Choice, row: int) -> Judgement:
     label, score = float(data.labels[row]), float(data.scores[metric][row])
     people = label_text(label, data.labels)
     verdict = f"score {score:.3g}"
+    said = "" if data.votes is None else data.votes.text(row)
     if yes_no is None:
-        people = f"label {people}"
+        people = f"{said} (label {people})" if said else f"label {people}"
     else:
         positive = bool(positive_labels_of(data, yes_no.settings.positive)[1][row])
         decided = bool(data.oriented_scores(metric)[row] >= yes_no.decision.deployed)
         words = {True: "yes", False: "no"}
-        people = f"{words[positive]} (label {people})"
+        # of votes that differ, the rule says yes or no, and people said something else
+        is_divided = data.votes is not None and not data.votes.is_unanimous(row)
+        people = f"{said if is_divided else words[positive]} (label {people})"
         verdict = f"{words[decided]} ({verdict})"
     return Judgement(
         one_line_excerpt(texts["question"], _QUESTION),

@@ -192,6 +192,11 @@ def sentences_on_weaknesses(evidence: Evidence, choice: Choice, names: Mapping[s
             f"People do not always agree among themselves either (Krippendorff's α {short(alpha, 2)}, where 1 is full "
             "agreement): some of what counts as an error may be one of the labels."
         )
+    elif data.has_annotators:
+        yield (
+            "Several people labelled some of these pairs, but these are too few, or too much alike, to say how well "
+            "they agree with each other: some errors may be errors of the labels."
+        )
     else:
         yield "The data does not show how well people agree with each other: some errors may be errors of the labels."
     for flag, count in choice.record.flags.items():
