@@ -118,7 +118,7 @@ def advise(board: Board, limits: Limits, by: str, confidence: float = 0.95, *, c
         new_sample={best.metric: bounds},
     )
     if _is_known_to_agree(best, bounds, by):
-        advice = _with_recommended(advice, by, 1 - confidence, corrected=corrected)
+        advice = _with_recommended(advice, best, by, 1 - confidence, corrected=corrected)
     return replace(advice, warning=_selection_warning(advice, candidates, by))
 
 
@@ -170,17 +170,17 @@ def _by_relation(
     return contenders, tuple(lower), tuple(untested)
 
 
-def _with_recommended(advice: Advice, by: str, level: float, *, corrected: bool) -> Advice:
+def _with_recommended(advice: Advice, highest: Line, by: str, level: float, *, corrected: bool) -> Advice:
     """Return the advice with the recommended metric: the highest, or one that costs much less and loses little.
 
     Args:
-        advice: the advice, whose highest metric is known to agree with people.
+        advice: the advice, with the contenders.
+        highest: its highest metric, which is known to agree with people.
         by: the coefficient that decides.
         level: the error rate of the tests that exclude a loss above the margin.
         corrected: whether to divide it by the number of these tests.
     """
-    board, highest = advice.board, advice.highest
-    assert highest is not None  # noqa: S101 - the caller has one
+    board = advice.board
     cheaper = []
     for line in sorted(advice.contenders, key=lambda line: _coefficient_or_lowest(line, by), reverse=True):
         costs_less = _costs_much_less(line, highest, has_prices=board.has_prices)
@@ -210,11 +210,10 @@ def _with_settling_size(advice: Advice, dataset: JoinedDataset, by: str, tests: 
     highest = advice.highest
     if highest is None or not advice.contenders:
         return advice
-    compared_line = advice.recommended
-    if compared_line not in advice.contenders:
-        # the highest of the contenders, which are sorted by speed
-        compared_line = max(advice.contenders, key=lambda line: _coefficient_or_lowest(line, by))
-    assert compared_line is not None  # noqa: S101 - None is not among the contenders
+    # the highest of the contenders, which are sorted by speed
+    compared_line = max(advice.contenders, key=lambda line: _coefficient_or_lowest(line, by))
+    if advice.recommended is not None and advice.recommended is not highest:
+        compared_line = advice.recommended
     names = (highest.metric, compared_line.metric)
     contest = Contest(dataset.data, names, {name: dataset.scores[name] for name in names}, (names,))
     settings = PowerSettings(
