@@ -18,7 +18,7 @@ from pathlib import Path
 import pandas as pd
 
 import assay
-from assay.reports.folder import read_run
+from assay.analysis.folder import read_run
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 DOCUMENT = REPOSITORY / "docs" / "leaderboard.md"

@@ -8,9 +8,9 @@ import pytest
 from pydantic import ValidationError
 
 import assay
+from assay.analysis.folder import read_run
 from assay.manifest import AgreementRow, Cost, Manifest, MetricRecord
 from assay.metrics.work import release_sessions
-from assay.reports.folder import read_run
 from tests.paid import Paid
 
 ROWS = [("a b", "a c", 1.0), ("d e", "d e", 2.0), ("f", "g", 0.0), ("h i", "h", 1.0)]

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from assay.analysis.check.baseline import continue_chain, read_baseline, take_baseline, to_text
 from assay.pytest_plugin import assert_agreement
-from assay.reports.check.baseline import continue_chain, read_baseline, take_baseline, to_text
 from assay.reports.layout import Cell
 from assay.statistics.paired_change import paired_changes
 
@@ -297,7 +297,7 @@ def other_speed_every_time(monkeypatch):
             datasets[name] = replace(dataset, metrics=metrics)
         return replace(baseline, datasets=datasets)
 
-    monkeypatch.setattr("assay.reports.check.baseline.take_baseline", take_with_other_speeds)
+    monkeypatch.setattr("assay.analysis.check.baseline.take_baseline", take_with_other_speeds)
 
 
 @pytest.mark.slow

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from assay.analysis.check.baseline import Baseline
+    from assay.analysis.check.settings import CheckSettings
+    from assay.analysis.folder import RunFolder
     from assay.datasets import Pairs
     from assay.metrics import Metric, MetricName
-    from assay.reports.check.baseline import Baseline
-    from assay.reports.check.settings import CheckSettings
-    from assay.reports.folder import RunFolder
 
 #: Makes pytest show the failing line of the test instead of lines in this module.
 __tracebackhide__ = True
@@ -65,9 +65,9 @@ def _write_once(written: dict[Path, tuple[str, str]], test: str, path: Path, tex
         InputError: another assertion of this session wrote a different baseline there (apart from speeds), so that one
             of the tests would be compared with the scores of the other.
     """
+    from assay.analysis.check.baseline import values_without_speeds
     from assay.errors import InputError
-    from assay.reports.check.baseline import values_without_speeds
-    from assay.reports.check.document import write_file
+    from assay.reports.check import write_file
 
     resolved = path.resolve()
     if resolved not in written:
@@ -136,14 +136,14 @@ def assert_agreement(
         AgreementWarning: the interval contains the bar, so that there is too little data to tell.
     """
     import assay
+    from assay.analysis.check.baseline import take_baseline, to_text
+    from assay.analysis.check.settings import CheckSettings
+    from assay.analysis.data import read_datasets
+    from assay.analysis.folder import read_run
     from assay.datasets import load_dataset
     from assay.errors import InputError
     from assay.output import check_replaceable
-    from assay.reports.check.baseline import take_baseline, to_text
-    from assay.reports.check.document import BASELINE, write_file
-    from assay.reports.check.settings import CheckSettings
-    from assay.reports.data import read_datasets
-    from assay.reports.folder import read_run
+    from assay.reports.check import BASELINE, write_file
 
     if at_least is None and against is None:
         raise TypeError("assert_agreement needs at_least=, against=, or both")
@@ -206,8 +206,8 @@ def assert_agreement(
 
 def _follow_chain(new_baseline: Baseline, path: Path) -> Baseline:
     """Return a new baseline, with the first baseline of the chain added if the one at *path* belongs to a chain."""
+    from assay.analysis.check.baseline import continue_chain, read_baseline
     from assay.errors import InputError
-    from assay.reports.check.baseline import continue_chain, read_baseline
 
     try:
         old_baseline = read_baseline(path)
@@ -318,10 +318,10 @@ def _check_baseline(run: RunFolder, path: Path, settings: CheckSettings) -> None
     Warns:
         AgreementWarning: there is too little data to tell.
     """
-    from assay.reports.check.baseline import read_baseline
-    from assay.reports.check.cells import Verdict
-    from assay.reports.check.checking import check_run
-    from assay.reports.check.document import headline, missed_loss_line, to_document
+    from assay.analysis.check.baseline import read_baseline
+    from assay.analysis.check.cells import Verdict
+    from assay.analysis.check.checking import check_run
+    from assay.reports.check import headline, missed_loss_line, to_document
     from assay.reports.formats import format_document
 
     if not path.exists():
@@ -343,8 +343,8 @@ def _check_rival(run: RunFolder, settings: CheckSettings) -> None:
     Warns:
         AgreementWarning: the interval is too wide to decide.
     """
-    from assay.reports.check.cells import Verdict, judge
-    from assay.reports.data import read_datasets
+    from assay.analysis.check.cells import Verdict, judge
+    from assay.analysis.data import read_datasets
     from assay.reports.layout import Cell
     from assay.statistics.coefficients import title_of
     from assay.statistics.paired_change import paired_changes

@@ -13,7 +13,7 @@ from assay import load_dataset, run, verify
 from assay.benchmark.buckets import MAX_VALUES, check_rules, first_rule_of_texts, split_into_buckets
 from assay.datasets.reading import Reading
 from assay.errors import InputError
-from assay.reports.layout import label_text, label_texts
+from assay.numbers import label_text, label_texts
 from assay.tables import exact_number
 from tests.cli.calling import call
 

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import assay
+from assay.analysis.data import read_datasets
+from assay.analysis.folder import read_run
 from assay.benchmark.executor import InProcess, UnitLostError, score_unit
 from assay.errors import UnavailableError
 from assay.metrics.base import Declaration, Metric, option
 from assay.metrics.work import Scores, open_session, release_sessions
-from assay.reports.data import read_datasets
-from assay.reports.folder import read_run
 from assay.reports.page.render import page_html
 from assay.reports.units import read_units
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assay.reports.folder import read_run
+from assay.analysis.folder import read_run
 from assay.reports.run import document
 from tests.cli.calling import COLUMNS, agreement, process
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.reports.folder import read_run
+from assay.analysis.folder import read_run
 from tests.cli.calling import agreement
 
 #: Two couples of foil (0) and paraphrase (1): F1 ties on the first and orders the second.

@@ -166,7 +166,7 @@ def test_a_spoilt_baseline(assay, runs, spoil, said):
 
 @pytest.mark.slow
 def test_one_score_changed_by_hand(assay, runs):
-    from assay.reports.check.baseline import pack_scores, unpack_scores
+    from assay.analysis.check.baseline import pack_scores, unpack_scores
 
     held = json.loads(Path("baseline.json").read_text())
     metric = held["datasets"]["pairs"]["metrics"]["recorded:mine"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from assay.reports.folder import read_run
+from assay.analysis.folder import read_run
 from tests.cli.calling import COLUMNS, agreement, process
 
 FILES = {

@@ -94,11 +94,11 @@ def test_intervals_are_of_groups(pairs):
 
 @pytest.mark.slow
 def test_thresholds_are_those_that_were_learned_without_the_pair(pairs, tmp_path):
-    from assay.reports.data import pair_codes, read_datasets
-    from assay.reports.folder import read_run
-    from assay.reports.stress.effects import learned_thresholds
-    from assay.reports.thresholds.planning import out_of_fold_thresholds
-    from assay.reports.thresholds.settings import ThresholdSettings
+    from assay.analysis.data import pair_codes, read_datasets
+    from assay.analysis.folder import read_run
+    from assay.analysis.stress.effects import learned_thresholds
+    from assay.analysis.thresholds.planning import out_of_fold_thresholds
+    from assay.analysis.thresholds.settings import ThresholdSettings
 
     package.run("pairs.csv", ["rouge-1"], resamples=0, out=tmp_path / "run", page=False)
     (data,) = read_datasets(read_run(tmp_path / "run"))

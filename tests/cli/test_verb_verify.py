@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import assay as library
-from assay.reports.folder import read_run
+from assay.analysis.folder import read_run
 
 #: Words in common decide the lexical scores; no two rows are alike.
 ROWS = [

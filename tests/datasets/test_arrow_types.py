@@ -9,11 +9,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import assay
+from assay.analysis.data import read_datasets
+from assay.analysis.folder import read_run
 from assay.api.files import agree_file
 from assay.datasets import load_dataset
 from assay.errors import InputError
-from assay.reports.data import read_datasets
-from assay.reports.folder import read_run
 
 N = 12
 BIG = 2**60

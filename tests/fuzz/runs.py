@@ -85,8 +85,8 @@ def make_run_file(random: Random) -> bytes:
 
 def read_run_folder(content: bytes, folder: Path) -> None:
     """Put a file into a run folder and read it as reports do."""
-    from assay.reports.data import cells_of, group_codes, pair_keys, read_datasets
-    from assay.reports.folder import check_tables_match_manifest, read_run
+    from assay.analysis.data import cells_of, group_codes, pair_keys, read_datasets
+    from assay.analysis.folder import check_tables_match_manifest, read_run
 
     name, _, data = content.partition(b"\0")
     copy = folder / "run"
@@ -172,15 +172,15 @@ def _no_number(name: str) -> None:
 @functools.cache
 def baseline() -> dict[str, Any]:
     """Return the baseline of the run."""
-    from assay.reports.check.baseline import take_baseline, to_text
-    from assay.reports.folder import read_run
+    from assay.analysis.check.baseline import take_baseline, to_text
+    from assay.analysis.folder import read_run
 
     return json.loads(to_text(take_baseline(read_run(run_folder()))))
 
 
 def read_baseline(path: Path) -> None:
-    from assay.reports.check.baseline import read_baseline as read
-    from assay.reports.check.baseline import to_text
+    from assay.analysis.check.baseline import read_baseline as read
+    from assay.analysis.check.baseline import to_text
 
     json.loads(to_text(read(path)))
 
@@ -195,8 +195,8 @@ THRESHOLDS = [
 
 def read_thresholds(path: Path) -> None:
     """Decide the pairs of the run by a file of thresholds."""
-    from assay.reports.errors.divergence import decide_pairs
-    from assay.reports.errors.settings import Rule
+    from assay.analysis.errors.divergence import decide_pairs
+    from assay.analysis.errors.settings import Rule
 
     data = scored()
     decisions = decide_pairs(data, "f1", Rule(threshold=path), seed=0)
@@ -205,8 +205,8 @@ def read_thresholds(path: Path) -> None:
 
 @functools.cache
 def scored() -> Any:
-    from assay.reports.data import read_datasets
-    from assay.reports.folder import read_run
+    from assay.analysis.data import read_datasets
+    from assay.analysis.folder import read_run
 
     return read_datasets(read_run(run_folder()))[0]
 
@@ -228,9 +228,9 @@ def stress_result() -> dict[str, Any]:
 
 def read_stress(path: Path) -> None:
     """Read the result of a stress test and lay it out."""
+    from assay.analysis.stress.study import read_study
     from assay.api.values import Report
-    from assay.reports.stress.document import to_document
-    from assay.reports.stress.study import read_study
+    from assay.reports.stress import to_document
 
     study = read_study(path.parent)
     assert study is not None
@@ -241,7 +241,7 @@ RESULTS = "system,dataset,statistic,seed,value\nbase,sts,pearson,0,.81\nnode,sts
 
 
 def read_results(path: Path) -> None:
-    from assay.reports.significance.reading import read_results as read
+    from assay.analysis.significance.reading import read_results as read
 
     rows, _ = read([path])
     assert all(math.isfinite(row.value) for row in rows)

@@ -81,7 +81,7 @@ def make_question(random: Random) -> bytes:
 
 def tag(content: bytes, folder: Path) -> None:
     """Say why two answers differ."""
-    from assay.reports.categories import CATEGORIES
+    from assay.analysis.categories import CATEGORIES
 
     language, *answers = json.loads(content)
     for found in _tagger(language).tag(*answers, label=0, scale=(0, 1), score=0.5):
@@ -90,7 +90,7 @@ def tag(content: bytes, folder: Path) -> None:
 
 @functools.cache
 def _tagger(language: str) -> Any:
-    from assay.reports.categories import Tagger
+    from assay.analysis.categories import Tagger
 
     return Tagger(language)
 

@@ -25,7 +25,7 @@ WRITE = (
 import sys, time
 start = time.perf_counter()
 from pathlib import Path
-from assay.reports.folder import read_run
+from assay.analysis.folder import read_run
 from assay.reports.page.render import write_page
 write_page([read_run(Path(sys.argv[1]))], Path(sys.argv[2]))
 print(peak_mb(), time.perf_counter() - start)

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import assay
-from assay.reports.data import ScoredDataset, read_datasets
-from assay.reports.folder import RunFolder, read_run
+from assay.analysis.data import ScoredDataset, read_datasets
+from assay.analysis.folder import RunFolder, read_run
 
 #: Texts that a careless page would run, break off at, or show wrongly.
 ODD = {

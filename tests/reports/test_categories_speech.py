@@ -13,11 +13,11 @@ import pytest
 
 import assay
 from assay import evaluate_categories
+from assay.analysis.categories import PartsOfSpeech, Tagger, from_people
+from assay.analysis.categories import tagger as speech
 from assay.cli import app
 from assay.errors import InputError, MissingExtraError, install_command
 from assay.lexicon.wordnet import find_wordnet
-from assay.reports.categories import PartsOfSpeech, Tagger, from_people
-from assay.reports.categories import tagger as speech
 from assay.reports.errors.evaluation import evaluate_tags
 
 needs_wordnet = pytest.mark.skipif(find_wordnet() is None, reason="WordNet is not on this machine")
@@ -202,7 +202,7 @@ def test_without_spacy_the_install_line_is_told(monkeypatch):
 
 
 def test_spacy_is_loaded_only_where_a_pipeline_is_named():
-    code = "import sys, assay.cli.errors, assay.reports.categories.tagger; print('spacy' in sys.modules)"
+    code = "import sys, assay.cli.errors, assay.analysis.categories.tagger; print('spacy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() == "False"
 

@@ -8,8 +8,8 @@ import pytest
 from scipy.stats import binomtest
 
 import assay
-from assay.reports.thresholds.intervals import values_with_intervals
-from assay.reports.thresholds.measures import LOWEST, MEASURES, ConfusionMatrix
+from assay.analysis.thresholds.intervals import values_with_intervals
+from assay.analysis.thresholds.measures import LOWEST, MEASURES, ConfusionMatrix
 from assay.statistics.resampling import Resampler
 
 

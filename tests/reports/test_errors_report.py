@@ -12,10 +12,8 @@ import pytest
 from scipy.stats import kendalltau, rankdata
 
 import assay
-from assay.errors import InputError
-from assay.lexicon.texts import has_number
-from assay.reports.data import choose_datasets, read_datasets
-from assay.reports.errors.categories import (
+from assay.analysis.data import choose_datasets, read_datasets
+from assay.analysis.errors.categories import (
     Category,
     Share,
     TaggedPairs,
@@ -23,11 +21,13 @@ from assay.reports.errors.categories import (
     categorise_pairs,
     frequencies_of,
 )
-from assay.reports.errors.divergence import Divergence, find_divergence, label_scale
+from assay.analysis.errors.divergence import Divergence, find_divergence, label_scale
+from assay.analysis.errors.report import agreement_by_number, analyse_dataset, compare_labels, error_reports, records
+from assay.analysis.errors.settings import Rule
+from assay.analysis.folder import read_run
+from assay.errors import InputError
+from assay.lexicon.texts import has_number
 from assay.reports.errors.document import error_document
-from assay.reports.errors.report import agreement_by_number, analyse_dataset, compare_labels, error_reports, records
-from assay.reports.errors.settings import Rule
-from assay.reports.folder import read_run
 from assay.reports.formats import format_document
 from assay.settings import Resampling
 
@@ -152,7 +152,7 @@ def test_a_number_that_no_metric_is_looked_at_by_is_refused(run_of):
 def test_that_number_is_refused_before_anything_is_drawn(run_of, monkeypatch):
     data = run_of({"label": [2, 0, 1, 0], "s": [1, 2, 3, 4]}, ["recorded:s"])
     monkeypatch.setattr(
-        "assay.reports.errors.report.analyse_dataset", lambda *given, **settings: pytest.fail("it was analysed")
+        "assay.analysis.errors.report.analyse_dataset", lambda *given, **settings: pytest.fail("it was analysed")
     )
     with pytest.raises(InputError, match=r"^`low=0\.1`: counts by threshold, and here pairs diverge by rank"):
         error_reports(data.run, rule=Rule(low=0.1))

@@ -10,13 +10,13 @@ import pandas as pd
 import pytest
 
 import assay
+from assay.analysis.data import read_datasets
+from assay.analysis.errors.divergence import find_divergence
+from assay.analysis.errors.settings import Rule
+from assay.analysis.folder import read_run
+from assay.analysis.thresholds.measures import best_threshold
 from assay.errors import InputError
-from assay.reports.data import read_datasets
-from assay.reports.errors.divergence import find_divergence
-from assay.reports.errors.settings import Rule
-from assay.reports.folder import read_run
 from assay.reports.page.pairs import tag_pairs
-from assay.reports.thresholds.measures import best_threshold
 
 GOOD, TURNED = "recorded:good", "recorded:turned,lower_is_better=true"
 
@@ -151,7 +151,7 @@ def test_thresholds_that_cannot_decide(run, data):
 @pytest.fixture
 def tables_of(monkeypatch):
     """Return the tables of the errors in some pairs, as text, with rules that find nothing."""
-    monkeypatch.setattr("assay.reports.errors.categories.tag_by_rules", lambda data, *_: ([()] * len(data), []))
+    monkeypatch.setattr("assay.analysis.errors.categories.tag_by_rules", lambda data, *_: ([()] * len(data), []))
 
     def make(columns, metric, **settings):
         run = assay.run([pd.DataFrame(columns)], [metric], resamples=0, buckets=["none"])

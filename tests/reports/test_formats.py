@@ -10,8 +10,8 @@ from rich.console import Console
 
 from assay.cli.options import ReportFormat
 from assay.errors import InputError
+from assay.numbers import short, signed
 from assay.reports.formats import FORMATS, escape_latex, escape_markdown, format_document
-from assay.reports.layout import short, signed
 from assay.reports.sheets import Column, Document, Provenance, Sheet
 from assay.reports.terminal import TerminalReport
 

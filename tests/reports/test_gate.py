@@ -13,8 +13,7 @@ from rich.console import Console
 from scipy.stats import spearmanr
 
 import assay
-from assay.errors import InputError
-from assay.reports.check.baseline import (
+from assay.analysis.check.baseline import (
     pack_scores,
     read_baseline,
     round_to_single,
@@ -22,12 +21,13 @@ from assay.reports.check.baseline import (
     to_text,
     unpack_scores,
 )
-from assay.reports.check.cells import Cell, Pairing, Verdict, judge, judge_pairing, unpaired_interval
-from assay.reports.check.checking import check_run
-from assay.reports.check.document import difference_text, headline, to_document, to_junit
-from assay.reports.check.settings import CheckSettings
-from assay.reports.data import read_datasets
-from assay.reports.folder import read_run
+from assay.analysis.check.cells import Cell, Pairing, Verdict, judge, judge_pairing, unpaired_interval
+from assay.analysis.check.checking import check_run
+from assay.analysis.check.settings import CheckSettings
+from assay.analysis.data import read_datasets
+from assay.analysis.folder import read_run
+from assay.errors import InputError
+from assay.reports.check import difference_text, headline, to_document, to_junit
 from assay.reports.formats import format_document
 from assay.reports.terminal import TerminalReport
 from tests.reports.page_run import edit

@@ -11,7 +11,7 @@ import pytest
 
 from assay.errors import InputError
 from assay.output import check_replaceable
-from assay.reports.check.document import BASELINE, JUNIT, SUMMARY, write_file, write_summary
+from assay.reports.check import BASELINE, JUNIT, SUMMARY, write_file, write_summary
 
 # the parser recurses deeply
 pytestmark = pytest.mark.usefixtures("nothing_is_finalised")

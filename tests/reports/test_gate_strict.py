@@ -10,12 +10,12 @@ import pytest
 from scipy.stats import norm
 
 import assay
+from assay.analysis.check.baseline import continue_chain, read_baseline, take_baseline, to_text
+from assay.analysis.check.cells import Verdict, detectable_loss, pairs_needed
+from assay.analysis.check.checking import check_run
+from assay.analysis.check.settings import CheckSettings
 from assay.errors import InputError
-from assay.reports.check.baseline import continue_chain, read_baseline, take_baseline, to_text
-from assay.reports.check.cells import Verdict, detectable_loss, pairs_needed
-from assay.reports.check.checking import check_run
-from assay.reports.check.document import headline, missed_loss_line, to_document, to_junit
-from assay.reports.check.settings import CheckSettings
+from assay.reports.check import headline, missed_loss_line, to_document, to_junit
 from assay.reports.formats import format_document
 from tests.reports.test_gate import run_of  # noqa: F401 a fixture
 from tests.simulations import gate

@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from assay import compare, leaderboard
+from assay.analysis.data import read_datasets
+from assay.analysis.folder import read_run
 from assay.errors import InputError
-from assay.reports.data import read_datasets
-from assay.reports.folder import read_run
 
 KEPT = sorted(path.parent for path in Path(__file__).with_name("examples").glob("*/scores.parquet"))
 

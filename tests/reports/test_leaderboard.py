@@ -11,10 +11,8 @@ import pytest
 
 import assay
 from assay import leaderboard
-from assay.errors import InputError
-from assay.reports.folder import read_run
-from assay.reports.formats import format_document
-from assay.reports.leaderboard.board import (
+from assay.analysis.folder import read_run
+from assay.analysis.leaderboard.board import (
     Board,
     Filters,
     Line,
@@ -24,10 +22,12 @@ from assay.reports.leaderboard.board import (
     join_runs,
     resample_count,
 )
-from assay.reports.leaderboard.document import to_document
-from assay.reports.recommend.advice import advise
-from assay.reports.recommend.settings import Limits
-from assay.reports.settings import PairedTests
+from assay.analysis.recommend.advice import advise
+from assay.analysis.recommend.settings import Limits
+from assay.analysis.settings import PairedTests
+from assay.errors import InputError
+from assay.reports.formats import format_document
+from assay.reports.leaderboard import to_document
 from assay.statistics.comparison import Difference, summarise
 from assay.statistics.draws import draw_all
 from assay.statistics.ranks import pareto_front, rank

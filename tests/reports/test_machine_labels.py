@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 import assay
-from assay.reports.folder import read_run
-from assay.reports.leaderboard.board import Filters, boards, join_runs
+from assay.analysis.folder import read_run
+from assay.analysis.leaderboard.board import Filters, boards, join_runs
+from assay.analysis.settings import PairedTests
 from assay.reports.page.parts import findings_by_bucket
-from assay.reports.settings import PairedTests
 from assay.reports.units import read_units
 
 TOLD = "machine-made labels: agreement with them is not agreement with people; never rank metrics by it"

@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import assay
-from assay.reports.data import read_datasets
-from assay.reports.folder import read_run
-from assay.reports.recommend.evidence import FILE_NAME, evidence_of, recommended_metric
+from assay.analysis.data import read_datasets
+from assay.analysis.folder import read_run
+from assay.analysis.recommend.evidence import FILE_NAME, evidence_of, recommended_metric
 from assay.reports.units import read_units
 
 
@@ -190,7 +190,7 @@ def test_a_folder_that_cannot_be_written_has_the_same_evidence(tmp_path, monkeyp
     (data,) = read_datasets(read_run(run))
     expected = evidence_of(data).advice()
     (copied,) = read_datasets(read_run(tmp_path / "copy"))
-    monkeypatch.setattr("assay.reports.recommend.evidence.atomic_write", refuse)
+    monkeypatch.setattr("assay.analysis.recommend.evidence.atomic_write", refuse)
     assert {name: item.highest.metric for name, item in evidence_of(copied).advice().items()} == {
         name: item.highest.metric for name, item in expected.items()
     }

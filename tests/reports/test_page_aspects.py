@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata
 
+from assay.analysis.folder import read_run
 from assay.cli import app
 from assay.errors import InputError
-from assay.reports.folder import read_run
 from assay.reports.page.aspects import RESIDUAL, aspect_models, draw_aspects, draw_profile
 from assay.reports.page.pairs import tag_pairs
 from assay.reports.page.render import page_html

@@ -8,7 +8,7 @@ import shutil
 
 import pytest
 
-from assay.reports.folder import read_run
+from assay.analysis.folder import read_run
 from assay.reports.page.render import write_page
 from tests.reports.page_run import ODD, dataset, make_run
 

@@ -9,8 +9,8 @@ from html.parser import HTMLParser
 import pytest
 
 import assay
+from assay.analysis.folder import read_run
 from assay.errors import InputError
-from assay.reports.folder import read_run
 from assay.reports.page.render import page_html, write_page
 from tests.reports.page_run import edit, make_run
 

@@ -14,7 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assay.reports.folder import read_run
+from assay.analysis.folder import read_run
+from assay.analysis.recommend.evidence import evidence_of
 from assay.reports.layout import elide_middle
 from assay.reports.page.agreement import draw_layers
 from assay.reports.page.cost import draw_cost, draw_price
@@ -22,7 +23,6 @@ from assay.reports.page.pairs import pack_pairs, tag_pairs
 from assay.reports.page.parts import findings_by_bucket, rank_metrics
 from assay.reports.page.scores import spread_by_label
 from assay.reports.plots import Scale, element, log_range, log_ticks, ticks
-from assay.reports.recommend.evidence import evidence_of
 from assay.reports.sweep import layered_models
 from assay.reports.units import classify_labels, read_units
 from assay.tables import short_names
@@ -143,7 +143,7 @@ def test_findings_name_the_metric_that_the_evidence_of_the_run_names(folder):
 def test_a_page_without_evidence_that_takes_long_gives_the_range(folder, monkeypatch, tmp_path):
     copy = tmp_path / "copy"
     shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("evidence.json"))
-    monkeypatch.setattr("assay.reports.recommend.evidence.MAX_WORK", 0)
+    monkeypatch.setattr("assay.analysis.recommend.evidence.MAX_WORK", 0)
     (unit,) = read_units([read_run(copy)])
     (_, sentence), *_ = findings_by_bucket(unit)
     assert sentence.startswith("Spearman ρ from ") and sentence.endswith("; assay recommend compares the metrics.")

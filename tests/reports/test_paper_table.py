@@ -16,9 +16,9 @@ import pytest
 from scipy.stats import spearmanr
 
 import assay
+from assay.analysis.leaderboard.board import Board, Line
 from assay.errors import InputError
-from assay.reports.leaderboard.board import Board, Line
-from assay.reports.table.document import standings_by_metric
+from assay.reports.table import standings_by_metric
 from assay.statistics.comparison import Difference
 from assay.statistics.ranks import Rank
 

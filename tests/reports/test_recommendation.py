@@ -8,12 +8,12 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from assay.analysis.leaderboard.board import Board, Line, Rank
+from assay.analysis.recommend.advice import advise
+from assay.analysis.recommend.settings import NO_LIMITS, Limits, RecommendSettings, parse_budget
 from assay.errors import InputError
-from assay.reports.layout import money
-from assay.reports.leaderboard.board import Board, Line, Rank
-from assay.reports.recommend.advice import advise
-from assay.reports.recommend.document import with_advice
-from assay.reports.recommend.settings import NO_LIMITS, Limits, RecommendSettings, parse_budget
+from assay.numbers import money
+from assay.reports.recommend import with_advice
 from assay.reports.sheets import Document
 from assay.statistics.agreement import RareValues, measure_all
 from assay.statistics.comparison import Difference

@@ -11,9 +11,9 @@ import pytest
 
 import assay
 from assay import batches
+from assay.analysis.data import pair_codes, pair_keys, read_datasets
+from assay.analysis.folder import read_run
 from assay.errors import InputError
-from assay.reports.data import pair_codes, pair_keys, read_datasets
-from assay.reports.folder import read_run
 from assay.statistics.agreement import agreement
 from assay.statistics.crossvalidation import codes_of
 
@@ -58,7 +58,7 @@ def test_what_stands_in_a_run(folder):
 def test_a_large_run_is_mapped_and_reads_the_same(folder, monkeypatch):
     (in_memory,) = read_datasets(read_run(folder))
     monkeypatch.setattr(batches, "LARGE", 100)
-    monkeypatch.setattr("assay.reports.data.ROWS", 7)
+    monkeypatch.setattr("assay.analysis.data.ROWS", 7)
     (mapped,) = read_datasets(read_run(folder))
     assert mapped.table.column("reference").num_chunks == 4
     assert mapped.table.equals(in_memory.table)

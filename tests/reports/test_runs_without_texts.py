@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import assay
+from assay.analysis.data import pair_codes, read_datasets
+from assay.analysis.folder import read_run
 from assay.errors import InputError
-from assay.reports.data import pair_codes, read_datasets
-from assay.reports.folder import read_run
 
 
 @pytest.fixture

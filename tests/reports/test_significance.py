@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import assay
+from assay.analysis.significance.reading import read_results
+from assay.analysis.significance.settings import SignificanceSettings
+from assay.analysis.significance.testing import compare_samples, group_results, system_pairs
 from assay.errors import InputError
-from assay.reports.significance.reading import read_results
-from assay.reports.significance.settings import SignificanceSettings
-from assay.reports.significance.testing import compare_samples, group_results, system_pairs
 from assay.statistics.significance import adjust_p_values
 
 DATASETS = ("sick", "sts-b", "ukp")

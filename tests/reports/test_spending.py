@@ -7,12 +7,12 @@ from functools import partial
 import pytest
 
 import assay
+from assay.analysis.folder import read_run
 from assay.errors import InputError
 from assay.manifest import Cost, MetricRecord
 from assay.metrics import load_metric
 from assay.metrics.work import release_sessions
-from assay.reports.folder import read_run
-from assay.reports.layout import money
+from assay.numbers import money
 from assay.reports.page.render import page_html
 from assay.reports.spending import spending_lines
 from tests.judge_server import serve

@@ -8,9 +8,9 @@ import pytest
 from scipy import stats
 
 import assay
+from assay.analysis.thresholds.measures import Target, best_threshold, decide, with_design_effect
+from assay.analysis.thresholds.settings import ThresholdSettings
 from assay.errors import InputError
-from assay.reports.thresholds.measures import Target, best_threshold, decide, with_design_effect
-from assay.reports.thresholds.settings import ThresholdSettings
 
 
 def draw(n, distance, yes, case, groups=None):

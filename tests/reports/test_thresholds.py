@@ -7,10 +7,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from assay.errors import InputError
-from assay.reports.thresholds.calibration import IsotonicModel, calibrate, calibrate_fitted, fit_isotonic
-from assay.reports.thresholds.intervals import values_with_intervals
-from assay.reports.thresholds.measures import (
+from assay.analysis.thresholds.calibration import IsotonicModel, calibrate, calibrate_fitted, fit_isotonic
+from assay.analysis.thresholds.intervals import values_with_intervals
+from assay.analysis.thresholds.measures import (
     MEASURES,
     ConfusionMatrix,
     Levels,
@@ -22,9 +21,10 @@ from assay.reports.thresholds.measures import (
     resampled_thresholds,
     roc,
 )
-from assay.reports.thresholds.parts import ThresholdPart, draw_folds, same_pairs_part
-from assay.reports.thresholds.settings import OPTIMISED
-from assay.reports.thresholds.study import tune_and_test
+from assay.analysis.thresholds.parts import ThresholdPart, draw_folds, same_pairs_part
+from assay.analysis.thresholds.settings import OPTIMISED
+from assay.analysis.thresholds.study import tune_and_test
+from assay.errors import InputError
 from assay.settings import Resampling
 from assay.statistics.resampling import Resampler
 
@@ -274,7 +274,7 @@ def test_isotonic_models_give_each_pair_the_fit_of_the_other_folds(drawn):
 @pytest.mark.slow
 def test_isotonic_regression_of_a_correct_model_stays_below_its_limit(monkeypatch):
     """The score orders pairs as their probabilities do: the limit of given probabilities is exceeded by two of five."""
-    monkeypatch.setattr("assay.reports.thresholds.calibration.DRAW_COUNT", 100)
+    monkeypatch.setattr("assay.analysis.thresholds.calibration.DRAW_COUNT", 100)
     exceeded = as_given = 0
     for case in range(60):
         rng = np.random.default_rng([case, 1])

@@ -10,14 +10,14 @@ import pandas as pd
 import pytest
 
 import assay
+from assay.analysis.data import group_codes, read_datasets
+from assay.analysis.folder import read_run
+from assay.analysis.thresholds.parts import parts_by_value
+from assay.analysis.thresholds.planning import find_thresholds
+from assay.analysis.thresholds.settings import ThresholdSettings
 from assay.errors import InputError
-from assay.reports.data import group_codes, read_datasets
-from assay.reports.folder import read_run
 from assay.reports.formats import format_document
-from assay.reports.thresholds.document import to_document
-from assay.reports.thresholds.parts import parts_by_value
-from assay.reports.thresholds.planning import find_thresholds
-from assay.reports.thresholds.settings import ThresholdSettings
+from assay.reports.thresholds import to_document
 
 
 @pytest.fixture

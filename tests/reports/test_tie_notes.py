@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import assay
-from assay.reports.leaderboard.ties import has_influential_ties
+from assay.analysis.leaderboard.ties import has_influential_ties
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import assay
-from assay.reports.folder import read_run
+from assay.analysis.folder import read_run
 from assay.reports.formats import format_document
 from assay.reports.layout import lay_out
 from assay.reports.page.parts import findings_by_bucket

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import assay
+from assay.analysis.data import read_datasets
+from assay.analysis.folder import read_run
+from assay.analysis.thresholds.planning import positive_labels_of
 from assay.errors import InputError
-from assay.reports.data import read_datasets
-from assay.reports.folder import read_run
-from assay.reports.thresholds.planning import positive_labels_of
 
 WORDS = {
     "right": ("wrong", "right"),

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import expit
 
-from assay.reports.thresholds.calibration import IsotonicModel, calibrate, calibrate_fitted
-from assay.reports.thresholds.parts import draw_folds
+from assay.analysis.thresholds.calibration import IsotonicModel, calibrate, calibrate_fitted
+from assay.analysis.thresholds.parts import draw_folds
 
 CASES = 200
 #: How steeply the probability of yes rises with the score.

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.reports.leaderboard.board import Board, Line, Rank
-from assay.reports.recommend.advice import advise
-from assay.reports.recommend.settings import Limits
+from assay.analysis.leaderboard.board import Board, Line, Rank
+from assay.analysis.recommend.advice import advise
+from assay.analysis.recommend.settings import Limits
 from assay.statistics.agreement import agreement, measure_all
 from assay.statistics.comparison import summarise
 from assay.statistics.draws import draw_all

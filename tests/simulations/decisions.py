@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.reports.thresholds.intervals import decision_measures, values_with_intervals
-from assay.reports.thresholds.measures import MEASURES, ConfusionMatrix
+from assay.analysis.thresholds.intervals import decision_measures, values_with_intervals
+from assay.analysis.thresholds.measures import MEASURES, ConfusionMatrix
 from assay.statistics.agreement import percentile_interval
 from assay.statistics.resampling import Resampler
 

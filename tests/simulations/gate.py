@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.stats import norm
 
-from assay.reports.check.cells import Verdict, detectable_loss, judge
-from assay.reports.check.settings import CheckSettings
+from assay.analysis.check.cells import Verdict, detectable_loss, judge
+from assay.analysis.check.settings import CheckSettings
 from assay.statistics.comparison import compare
 from assay.statistics.paired_change import PairedChange, paired_changes
 

@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from assay.reports.categories.vocabulary import LAST_RESORTS
-from assay.reports.data import ScoredDataset, read_datasets
-from assay.reports.errors.categories import tag_by_rules
-from assay.reports.folder import read_run
+from assay.analysis.categories.vocabulary import LAST_RESORTS
+from assay.analysis.data import ScoredDataset, read_datasets
+from assay.analysis.errors.categories import tag_by_rules
+from assay.analysis.folder import read_run
 
 #: Words of the shortest and the longest answer of each row.
 LENGTHS = ((1, 5), (6, 10), (11, 20), (21, 30), (31, 50), (51, None))

@@ -9,8 +9,8 @@ from itertools import combinations
 
 import numpy as np
 
-from assay.reports.leaderboard.board import comparison_outcomes
-from assay.reports.settings import PairedTests
+from assay.analysis.leaderboard.board import comparison_outcomes
+from assay.analysis.settings import PairedTests
 from assay.statistics.comparison import summarise
 from assay.statistics.draws import draw_all
 from assay.statistics.ranks import rank

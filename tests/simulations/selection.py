@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from assay.reports.leaderboard.board import Board, Line, Rank
-from assay.reports.recommend.advice import advise
-from assay.reports.recommend.settings import NO_LIMITS
+from assay.analysis.leaderboard.board import Board, Line, Rank
+from assay.analysis.recommend.advice import advise
+from assay.analysis.recommend.settings import NO_LIMITS
 from assay.statistics.agreement import Coefficients, measure_all
 from assay.statistics.comparison import Difference
 from assay.statistics.draws import MetricPair

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from assay.reports.thresholds.measures import best_threshold
+from assay.analysis.thresholds.measures import best_threshold
 
 CASES = 1000
 #: The target; pairs; how far the scores of yes are above those of no, in standard deviations; the share of yes.

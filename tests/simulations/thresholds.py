@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from assay.reports.thresholds.intervals import Value, values_with_intervals
-from assay.reports.thresholds.measures import MEASURES, ConfusionMatrix, best_threshold
-from assay.reports.thresholds.parts import draw_folds
+from assay.analysis.thresholds.intervals import Value, values_with_intervals
+from assay.analysis.thresholds.measures import MEASURES, ConfusionMatrix, best_threshold
+from assay.analysis.thresholds.parts import draw_folds
 from assay.statistics.resampling import Resampler
 
 CASES = 400

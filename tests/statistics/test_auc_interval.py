@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import assay
-from assay.reports.folder import read_run
+from assay.analysis.folder import read_run
 from assay.reports.formats import format_document
 from assay.statistics.agreement import agreement, measure_all
 from assay.statistics.auc_interval import newcombe_interval

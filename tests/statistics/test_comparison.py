@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from assay.reports.settings import PairedTests
+from assay.analysis.settings import PairedTests
 from assay.statistics import coefficients as registry
 from assay.statistics.agreement import Coefficients, agreement, measure_all
 from assay.statistics.cells import Labels

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import assay
+from assay.analysis.thresholds.planning import classify_labels
 from assay.benchmark.buckets import split_into_buckets
-from assay.reports.thresholds.planning import classify_labels
 from assay.statistics.labels import round_labels
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from assay.reports.check.cells import Verdict, judge
+from assay.analysis.check.cells import Verdict, judge
 from assay.statistics.comparison import compare
 from assay.statistics.paired_change import paired_changes
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import assay
+from assay.analysis.folder import read_run
 from assay.reports.figure.plots import choose_datasets, draw_agreement
 from assay.reports.figure.style import figure_style
-from assay.reports.folder import read_run
 from assay.statistics.agreement import agreement, measure_all
 from assay.statistics.cells import Labels
 from assay.statistics.coefficients import STATISTICS, LabelKind, Statistic, register

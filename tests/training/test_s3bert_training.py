@@ -12,11 +12,11 @@ from safetensors.numpy import load_file
 from transformers.trainer_callback import DefaultFlowCallback
 
 from assay.amr import ASPECTS
+from assay.analysis.significance.reading import read_results
 from assay.errors import InputError, UnavailableError
 from assay.metrics import Batch, load_metric
 from assay.metrics.aspects.layout import read_layout
 from assay.metrics.aspects.reference import read_reference
-from assay.reports.significance.reading import read_results
 from assay.training.s3bert.trainer import AspectTrainer
 from tests.training.killed import assert_resumed, kill_in_training
 from tests.training.training_run import LetterScorer, train

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from assay.analysis.check.baseline import continue_chain, has_other_pairs, read_baseline, take_baseline, to_text
+from assay.analysis.check.checking import GateReport, check_run
+from assay.analysis.check.settings import CheckSettings
 from assay.api.files import Run, open_runs
 from assay.api.values import Report
 from assay.errors import InputError
 from assay.output import check_replaceable
 from assay.paths import user_path
 from assay.progress import Silent
-from assay.reports.check.baseline import continue_chain, has_other_pairs, read_baseline, take_baseline, to_text
-from assay.reports.check.checking import GateReport, check_run
-from assay.reports.check.document import BASELINE, headline, to_document, to_junit, write_file
-from assay.reports.check.settings import CheckSettings
+from assay.reports.check import BASELINE, headline, to_document, to_junit, write_file
 from assay.settings import takes_settings
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from assay.analysis.compare.contests import Contest, check_buckets, compare_metrics, contests, used_buckets
+from assay.analysis.compare.settings import CompareSettings
+from assay.analysis.data import ScoredDataset
+from assay.analysis.folder import RunFolder
 from assay.api.files import Run, open_runs
 from assay.api.values import Report
 from assay.progress import Silent
-from assay.reports.compare.contests import Contest, check_buckets, compare_metrics, contests, used_buckets
-from assay.reports.compare.document import to_document
-from assay.reports.compare.settings import CompareSettings
-from assay.reports.data import ScoredDataset, with_signatures
-from assay.reports.folder import RunFolder
+from assay.reports.compare import to_document
+from assay.reports.sheets import with_signatures
 from assay.settings import takes_settings
 from assay.statistics.coefficients import (
     DEFAULT_STATISTICS,

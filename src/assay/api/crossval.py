@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from assay.analysis.data import ScoredDataset, group_codes, read_datasets
+from assay.analysis.folder import RunFolder, read_run, run_titles
 from assay.api.files import open_runs
 from assay.api.run import dataset_list, run
 from assay.api.values import Report
@@ -24,8 +26,7 @@ from assay.reports.crossval import (
     to_document,
     unused_pair_notes,
 )
-from assay.reports.data import ScoredDataset, group_codes, read_datasets, with_signatures
-from assay.reports.folder import RunFolder, read_run, run_titles
+from assay.reports.sheets import with_signatures
 from assay.settings import takes_settings
 from assay.statistics.crossvalidation import ScoresOf
 from assay.training.data import Examples, Source

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from assay.analysis.categories import PartsOfSpeech
+from assay.analysis.data import choose_datasets, draws_signature
+from assay.analysis.errors.report import error_reports
+from assay.analysis.errors.settings import ErrorSettings, EvaluationSettings
 from assay.api.files import Run, open_runs
 from assay.api.values import Report
-from assay.reports.categories import PartsOfSpeech
-from assay.reports.data import choose_datasets, draws_signature, with_signatures
 from assay.reports.errors.document import error_document
 from assay.reports.errors.evaluation import evaluation_document
-from assay.reports.errors.report import error_reports
-from assay.reports.errors.settings import ErrorSettings, EvaluationSettings
+from assay.reports.sheets import with_signatures
 from assay.settings import takes_settings
 
 

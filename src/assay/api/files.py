@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from assay.analysis.folder import RunFolder, read_run
 from assay.api.result import Result
 from assay.api.run import executor_for, load_metrics, purse_from_settings
 from assay.api.writing import check_existing_output, check_output_path, write_scored_lines, write_table
@@ -30,7 +31,6 @@ from assay.metrics.judge.spending import use_purse
 from assay.metrics.recorded import Recorded
 from assay.paths import user_path
 from assay.progress import Silent
-from assay.reports.folder import RunFolder, read_run
 from assay.settings import (
     AdjustedAgreement,
     GoldAnswers,

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from assay.analysis.leaderboard.board import Filters, boards, join_runs, missing_metrics, resample_count
+from assay.analysis.leaderboard.settings import LeaderboardSettings
 from assay.api.files import Run, open_runs
 from assay.api.values import Report
 from assay.errors import InputError
 from assay.progress import Silent
-from assay.reports.data import with_signatures
-from assay.reports.leaderboard.board import Filters, boards, join_runs, missing_metrics, resample_count
-from assay.reports.leaderboard.document import to_document
-from assay.reports.leaderboard.settings import LeaderboardSettings
+from assay.reports.leaderboard import to_document
+from assay.reports.sheets import with_signatures
 from assay.settings import takes_settings
 from assay.statistics.coefficients import (
     OF_TWO_LABELS,

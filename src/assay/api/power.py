@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from assay.analysis.compare.contests import check_buckets, contests
+from assay.analysis.power import PowerSettings, plan_comparisons
 from assay.api.compare import compared_datasets, computed_statistics
 from assay.api.files import open_runs
 from assay.api.values import Report
-from assay.reports.compare.contests import check_buckets, contests
-from assay.reports.data import with_signatures
-from assay.reports.power import PowerSettings, document, plan_comparisons
+from assay.reports.power import document
+from assay.reports.sheets import with_signatures
 from assay.settings import takes_settings
 from assay.statistics.coefficients import check_statistics
 

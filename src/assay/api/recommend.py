@@ -7,17 +7,9 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from assay.api.run import run
-from assay.api.values import Report
-from assay.benchmark.suite import load_suite
-from assay.errors import UnavailableError
-from assay.paths import user_path
-from assay.progress import Silent
-from assay.reports.combine import COMBINATION, SmallCombination, small_combination
-from assay.reports.data import ALL, with_signatures
-from assay.reports.folder import read_run
-from assay.reports.layout import p_value, short
-from assay.reports.leaderboard.board import (
+from assay.analysis.data import ALL
+from assay.analysis.folder import read_run
+from assay.analysis.leaderboard.board import (
     Filters,
     JoinedDataset,
     Line,
@@ -26,11 +18,20 @@ from assay.reports.leaderboard.board import (
     missing_metrics,
     resample_count,
 )
-from assay.reports.leaderboard.document import to_document
-from assay.reports.recommend.document import with_advice
-from assay.reports.recommend.evidence import RunEvidence, keep_evidence
-from assay.reports.recommend.settings import Limits, RecommendSettings
-from assay.reports.settings import PairedTests
+from assay.analysis.recommend.evidence import RunEvidence, keep_evidence
+from assay.analysis.recommend.settings import Limits, RecommendSettings
+from assay.analysis.settings import PairedTests
+from assay.api.run import run
+from assay.api.values import Report
+from assay.benchmark.suite import load_suite
+from assay.errors import UnavailableError
+from assay.numbers import p_value, short
+from assay.paths import user_path
+from assay.progress import Silent
+from assay.reports.combine import COMBINATION, SmallCombination, small_combination
+from assay.reports.leaderboard import to_document
+from assay.reports.recommend import with_advice
+from assay.reports.sheets import with_signatures
 from assay.settings import AgreementSettings, Graphs, Limited, OwnData, Prices, Scoring, takes_settings
 from assay.statistics.coefficients import (
     DEFAULT_STATISTICS,

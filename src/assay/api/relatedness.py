@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from assay.analysis.data import ScoredDataset, draws_signature, read_datasets
+from assay.analysis.folder import read_run
 from assay.api.run import dataset_list, run
 from assay.api.values import Report
 from assay.errors import InputError, MissingExtraError
@@ -16,9 +18,8 @@ from assay.metrics.words.features import OBJECTS, SUBJECTS, Reader, SpacyReader,
 from assay.metrics.words.vectors import open_vectors
 from assay.paths import user_path
 from assay.progress import Progress, Silent
-from assay.reports.data import ScoredDataset, draws_signature, read_datasets, with_signatures
-from assay.reports.folder import read_run
 from assay.reports.relatedness import Feature, RelatednessSettings, to_document
+from assay.reports.sheets import with_signatures
 from assay.settings import Limited, Offline, OwnData, ScoreStore, takes_settings
 
 

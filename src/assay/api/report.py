@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from assay.analysis.decision.settings import PageSettings
 from assay.api.files import Run, open_runs
 from assay.errors import InputError
 from assay.paths import user_path
 from assay.reports.page.render import write_page
-from assay.reports.page.settings import PageSettings
 from assay.settings import takes_settings
 
 

@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assay.analysis.folder import RunFolder, read_run
 from assay.api.values import Tables
 from assay.benchmark.folder import PAGE, manifest_of_run, write_run
 from assay.benchmark.records import Outcome
@@ -14,7 +15,6 @@ from assay.errors import InputError
 from assay.manifest import AGREEMENT_COLUMNS
 from assay.output import exclusive_lock
 from assay.paths import user_path
-from assay.reports.folder import RunFolder, read_run
 from assay.reports.run import document
 from assay.reports.sheets import Document
 from assay.tables import SCORE_COLUMNS

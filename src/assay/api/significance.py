@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from assay.analysis.significance.reading import read_results
+from assay.analysis.significance.settings import SignificanceSettings
+from assay.analysis.significance.testing import compare_samples, group_results, system_pairs
 from assay.api.values import Report
 from assay.progress import Silent
-from assay.reports.significance.document import to_document
-from assay.reports.significance.reading import read_results
-from assay.reports.significance.settings import SignificanceSettings
-from assay.reports.significance.testing import compare_samples, group_results, system_pairs
+from assay.reports.significance import to_document
 from assay.settings import takes_settings
 
 

@@ -10,6 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from assay.analysis.data import choose_datasets, draws_signature
+from assay.analysis.folder import RunFolder, read_run
+from assay.analysis.stress.settings import StressSettings
+from assay.analysis.stress.study import StressStudy, save_study
+from assay.analysis.thresholds.planning import classify_labels
 from assay.api.run import dataset_list, executor_for, load_metrics, purse_from_settings
 from assay.api.stress_effects import Source, stress_subject
 from assay.api.values import Report
@@ -27,18 +32,13 @@ from assay.metrics import ColumnMetric, Metric
 from assay.metrics.judge.spending import use_purse
 from assay.metrics.neural.runtime import Runtime, use_runtime
 from assay.metrics.registry import UntrustedMetricError, load_untrusted_metric
+from assay.numbers import percent
 from assay.output import exclusive_lock
 from assay.paths import user_path
 from assay.perturbations import list_perturbations, load_perturbation
 from assay.progress import Silent
-from assay.reports.data import choose_datasets, draws_signature
 from assay.reports.estimate import document as estimate_document
-from assay.reports.folder import RunFolder, read_run
-from assay.reports.layout import percent
-from assay.reports.stress.document import to_document
-from assay.reports.stress.settings import StressSettings
-from assay.reports.stress.study import StressStudy, save_study
-from assay.reports.thresholds.planning import classify_labels
+from assay.reports.stress import to_document
 from assay.settings import ChosenRows, GoldAnswers, Limited, Offline, OwnData, message_with_flags, takes_settings
 from assay.statistics.crossvalidation import Rows, codes_of_groups
 

@@ -7,12 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.benchmark.perturbed import ChangedScores, PerturbedScores
-from assay.datasets import Pairs
-from assay.errors import InputError
-from assay.metrics import Metric
-from assay.reports.data import ALL, keys_of_texts
-from assay.reports.stress.effects import (
+from assay.analysis.data import ALL, keys_of_texts
+from assay.analysis.stress.effects import (
     FOLDS,
     Effect,
     Example,
@@ -20,8 +16,12 @@ from assay.reports.stress.effects import (
     learned_thresholds,
     mean_estimates,
 )
-from assay.reports.stress.settings import StressSettings
-from assay.reports.stress.study import Subject
+from assay.analysis.stress.settings import StressSettings
+from assay.analysis.stress.study import Subject
+from assay.benchmark.perturbed import ChangedScores, PerturbedScores
+from assay.datasets import Pairs
+from assay.errors import InputError
+from assay.metrics import Metric
 from assay.settings import message_with_flags
 from assay.statistics.concordance import Floats
 from assay.statistics.crossvalidation import Rows, codes_of

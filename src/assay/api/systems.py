@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from assay.analysis.data import draws_signature, read_datasets
+from assay.analysis.systems.settings import SystemSettings
+from assay.analysis.systems.study import study_systems
 from assay.api.files import Run, open_runs
 from assay.api.values import Report
-from assay.reports.data import draws_signature, read_datasets, with_signatures
-from assay.reports.systems.document import document
-from assay.reports.systems.settings import SystemSettings
-from assay.reports.systems.study import study_systems
+from assay.reports.sheets import with_signatures
+from assay.reports.systems import document
 from assay.settings import takes_settings
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from assay.analysis.data import draws_signature, read_datasets
+from assay.analysis.thresholds.planning import find_thresholds
+from assay.analysis.thresholds.settings import ThresholdSettings
 from assay.api.files import Run, open_runs
 from assay.api.values import Report
-from assay.reports.data import draws_signature, read_datasets, with_signatures
-from assay.reports.thresholds.document import to_document
-from assay.reports.thresholds.planning import find_thresholds
-from assay.reports.thresholds.settings import ThresholdSettings
+from assay.reports.sheets import with_signatures
+from assay.reports.thresholds import to_document
 from assay.settings import takes_settings
 
 

@@ -6,6 +6,8 @@ import platform
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from assay.analysis.data import ScoredDataset, read_datasets
+from assay.analysis.folder import RunFolder, check_tables_match_manifest, read_run
 from assay.api.values import Report
 from assay.api.verify_recompute import (
     Excerpt,
@@ -24,8 +26,6 @@ from assay.metrics.neural.runtime import Runtime, devices_of, use_runtime
 from assay.metrics.provenance import version_of
 from assay.paths import user_path
 from assay.progress import Silent
-from assay.reports.data import ScoredDataset, read_datasets
-from assay.reports.folder import RunFolder, check_tables_match_manifest, read_run
 from assay.reports.verify import (
     Change,
     Recomputation,

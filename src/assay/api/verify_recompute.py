@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.addresses import is_address
+from assay.analysis.data import ScoredDataset
 from assay.api.files import load_scored_pairs
 from assay.benchmark.adjusted import make_controls
 from assay.benchmark.buckets import QUANTITIES, Bucket, usable_rules
@@ -37,7 +38,6 @@ from assay.metrics.recorded import Recorded
 from assay.metrics.registry import UntrustedMetricError, load_untrusted_metric
 from assay.paths import path_exists
 from assay.progress import Progress
-from assay.reports.data import ScoredDataset
 from assay.reports.verify import Recomputation, ReloadedData, compare_scores, missing_recomputation
 from assay.tables import PAIR_COLUMNS
 

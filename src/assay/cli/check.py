@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
+from assay.analysis.check.settings import CheckSettings
 from assay.cli.command import command
 from assay.cli.guard import print_report, print_to_stderr, progress_on_stderr
 from assay.cli.options import ExplainOption, QuietOption, ReportFormat, ReportFormatOption
-from assay.reports.check.settings import CheckSettings
 
 #: Exit code when the run is worse than the baseline.
 EXIT_CODE_OF_FAILURE = 3
@@ -36,7 +36,7 @@ def check(
     import assay
     from assay.errors import InputError
     from assay.output import check_replaceable
-    from assay.reports.check.document import JUNIT, SUMMARY, write_file, write_summary
+    from assay.reports.check import JUNIT, SUMMARY, write_file, write_summary
 
     for path, kind in ((junit, JUNIT), (summary, SUMMARY)):
         if path is not None:

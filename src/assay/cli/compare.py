@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
+from assay.analysis.compare.settings import CompareSettings
 from assay.cli.command import command
 from assay.cli.guard import print_report, progress_on_stderr
 from assay.cli.options import ExplainOption, QuietOption, ReportFormat, ReportFormatOption
-from assay.reports.compare.settings import CompareSettings
 
 
 @command(CompareSettings)

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
+from assay.analysis.errors.settings import ErrorSettings
 from assay.cli.command import command
 from assay.cli.guard import print_report
 from assay.cli.options import ExplainOption, ReportFormat, ReportFormatOption, check_scale_text
 from assay.errors import InputError
-from assay.reports.errors.settings import ErrorSettings
 from assay.settings import parse_scale
 
 #: Options that have an effect together with ``--evaluate``.

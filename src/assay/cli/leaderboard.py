@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
+from assay.analysis.leaderboard.settings import LeaderboardSettings
 from assay.cli.command import command
 from assay.cli.guard import print_report, progress_on_stderr
 from assay.cli.options import ExplainOption, QuietOption, ReportFormat, ReportFormatOption
-from assay.reports.leaderboard.settings import LeaderboardSettings
 
 
 @command(LeaderboardSettings)

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
+from assay.analysis.decision.settings import PageSettings
 from assay.cli.command import command
 from assay.cli.guard import print_to_stderr
 from assay.cli.options import QuietOption
-from assay.reports.page.settings import PageSettings
 
 
 @command(PageSettings)

@@ -113,9 +113,9 @@ def _metric_option(result: Result, folder: Path) -> str:
 
     It is empty if none can be named, or if another one is named on another dataset.
     """
-    from assay.reports.data import read_datasets
-    from assay.reports.folder import read_run
-    from assay.reports.recommend.evidence import recommended_metric
+    from assay.analysis.data import read_datasets
+    from assay.analysis.folder import read_run
+    from assay.analysis.recommend.evidence import recommended_metric
 
     human_labelled = [d.pairs.name for d in result.outcome.datasets if d.pairs.kind not in NOT_BY_PEOPLE]
     named = {recommended_metric(data) for data in read_datasets(read_run(folder)) if data.name in human_labelled}

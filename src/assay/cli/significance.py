@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
+from assay.analysis.significance.settings import SignificanceSettings
 from assay.cli.command import command
 from assay.cli.guard import print_report, progress_on_stderr
 from assay.cli.options import ExplainOption, QuietOption, ReportFormat, ReportFormatOption
-from assay.reports.significance.settings import SignificanceSettings
 
 
 @command(SignificanceSettings)

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
+from assay.analysis.thresholds.settings import ThresholdSettings
 from assay.cli.command import command
 from assay.cli.guard import print_report
 from assay.cli.options import ExplainOption, ReportFormat, ReportFormatOption
-from assay.reports.thresholds.settings import ThresholdSettings
 
 
 @command(ThresholdSettings)

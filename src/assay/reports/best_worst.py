@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.reports.layout import short
+from assay.numbers import short
 from assay.reports.sheets import Column, Document, Sheet
 from assay.statistics.best_worst import ChoiceCounts, Codes, SplitHalf
 

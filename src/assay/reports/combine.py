@@ -10,16 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.analysis.data import ALL, ScoredDataset, choose_datasets, group_codes, pair_codes
+from assay.analysis.folder import RunFolder
+from assay.analysis.recommend.settings import Limits, check_limits
+from assay.analysis.settings import CORRECTIONS, BucketsOfRun, CorrectedTests, MetricsOfRun
+from assay.analysis.thresholds.calibration import Calibration, calibrate
 from assay.errors import InputError, MissingExtraError, unknown_name
 from assay.lexicon.properties import OF_QUESTION, PROPERTIES, properties_of, text_pairs
 from assay.manifest import Cost, MetricRecord, RecordedDeclaration
-from assay.reports.data import ALL, ScoredDataset, choose_datasets, group_codes, pair_codes
-from assay.reports.folder import RunFolder
-from assay.reports.layout import Cell, intervals_in_words, money, p_value, rate, short
-from assay.reports.recommend.settings import Limits, check_limits
-from assay.reports.settings import CORRECTIONS, BucketsOfRun, CorrectedTests, MetricsOfRun
+from assay.numbers import money, p_value, rate, short
+from assay.reports.layout import Cell, intervals_in_words
 from assay.reports.sheets import Column, Document, Sheet, number_columns
-from assay.reports.thresholds.calibration import Calibration, calibrate
 from assay.settings import WithProgress, setting
 from assay.statistics.agreement import Coefficients, RareValues, measure_all
 from assay.statistics.coefficients import (

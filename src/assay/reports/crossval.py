@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from assay.analysis.data import ScoredDataset, cells_of, group_codes, pair_codes
 from assay.errors import InputError
-from assay.reports.data import ScoredDataset, cells_of, group_codes, pair_codes
-from assay.reports.layout import short
+from assay.numbers import short
 from assay.reports.sheets import Column, Document, Sheet
 from assay.settings import Graphs, Limited, OwnData, ScoreStore, Scoring, check_seed, parse_scale, setting
 from assay.statistics.agreement import Estimate

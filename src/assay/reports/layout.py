@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from assay.analysis.data import ALL
+from assay.analysis.folder import RunFolder
 from assay.manifest import AgreementRow, AnnotatorReliability, BucketRecord, DatasetRecord, MetricRecord
-from assay.reports.data import ALL
-from assay.reports.folder import RunFolder
+from assay.numbers import is_exact_integer, label_texts, percent, short
 from assay.statistics.coefficients import (
     MIN_INFLUENCE_PAIRS,
     OF_TWO_LABELS,
@@ -23,11 +23,10 @@ from assay.statistics.coefficients import (
     title_of,
 )
 from assay.statistics.partial import NO_PARTIAL
-from assay.tables import NOT_BY_PEOPLE, exact_number
+from assay.tables import NOT_BY_PEOPLE
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    pass
 
 # Names short enough for a figure; the list of signatures has the full names.
 
@@ -116,86 +115,6 @@ class Cell:
         if self.value is None or self.low is None or self.high is None:
             return short(self.value, 3)
         return f"{short(self.value, 3)} [{short(self.low, 2)}, {short(self.high, 2)}]"
-
-
-def short(value: float | None, decimals: int) -> str:
-    """Return a number between -1 and 1 without the zero before the point, such as ``-.25``; a dash for None."""
-    if value is None:
-        return "–"
-    text = f"{value:.{decimals}f}"
-    if not float(text):
-        # a number that rounds to 0 is shown without a sign
-        text = text.removeprefix("-")
-    return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
-
-
-def label_texts(labels: Sequence[float]) -> list[str]:
-    """Return labels with four significant digits, or with more if two of them would look the same."""
-    for significant_digits in (4, 6, 15):
-        texts = [_label_text(label, significant_digits) for label in labels]
-        # as numbers, since 1e+15 and 1000000000000000 are one
-        if len(set(map(float, texts))) == len(set(labels)):
-            return texts
-    return [exact_number(label) for label in labels]
-
-
-def label_text(label: float, labels: NDArray[np.float64]) -> str:
-    """Return one of the labels of a dataset with as many digits as tell it from the nearest others."""
-    lower, higher = labels[labels < label], labels[labels > label]
-    nearest = [float(lower.max())] if len(lower) else []
-    if len(higher):
-        nearest.append(float(higher.min()))
-    return label_texts([label, *nearest])[0]
-
-
-def _label_text(label: float, significant_digits: int) -> str:
-    """Return a label with all digits if it is an integer, else with some significant digits and no exponent."""
-    if _is_integer(label):
-        return f"{label:.0f}"
-    rounded = float(f"{label:.{significant_digits}g}")
-    return f"{rounded:.15g}"
-
-
-def _is_integer(value: float) -> bool:
-    """Return whether a number is an integer below 2^53; larger floats do not represent all digits exactly."""
-    return abs(value) < 2**53 and value == int(value)
-
-
-def p_value(value: float | None) -> str:
-    """Return a p-value with three decimals; a dash for None or NaN."""
-    if value is None or math.isnan(value):
-        return "–"
-    return "< .001" if value < 0.001 else short(value, 3)
-
-
-def percent(level: float) -> str:
-    """Return a confidence level in percent with all its digits: ``95%``, ``99.9%``."""
-    # rounded, since 100 * .07 is slightly more than 7 in floating point
-    return f"{round(100 * level, 10):.12g}%"
-
-
-def rate(number: float) -> str:
-    """Return a speed or a ratio with at least two significant digits: ``1,250``, ``12``, ``2.5``, ``0.41``."""
-    # 9.95 is the smallest number that rounds to 10 with two significant digits
-    return f"{number:,.0f}" if number >= 9.95 else f"{number:.2g}"
-
-
-def money(amount: float | None) -> str:
-    """Return a price without its currency: ``1,250.00``, ``0.42``, ``0.0031``; ``free`` for 0; a dash for None."""
-    if amount is None:
-        return "–"
-    if not amount:
-        return "free"
-    if amount >= 0.0995:
-        # with two decimals, the amount has at least two significant digits: 0.0995 rounds to 0.10
-        return f"{amount:,.2f}"
-    return f"{amount:.{1 - math.floor(math.log10(amount))}f}".rstrip("0")
-
-
-def signed(value: float, decimals: int = 3) -> str:
-    """Return a difference with its sign and *decimals* decimals, in the format of :func:`short`."""
-    # the sign of a bound shows on which side of 0 it is, even if the number rounds to 0
-    return f"{'-' if value < 0 else '+'}{short(abs(value), decimals)}"
 
 
 @dataclass(frozen=True)
@@ -384,7 +303,7 @@ def _agreement_cell(row: AgreementRow | None) -> Cell:
 
 
 def _count_text(value: float) -> str:
-    return f"{value:,.0f}" if _is_integer(value) else f"{value:.4g}"
+    return f"{value:,.0f}" if is_exact_integer(value) else f"{value:.4g}"
 
 
 def _reliability_text(value: float | None) -> str:

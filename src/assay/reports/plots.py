@@ -14,7 +14,8 @@ import numpy as np
 from markupsafe import Markup, escape
 from numpy.typing import NDArray
 
-from assay.reports.layout import Block, Cell, short
+from assay.numbers import short
+from assay.reports.layout import Block, Cell
 from assay.reports.sheets import Sheet
 from assay.reports.sweep import LayeredModel, best_layer
 from assay.reports.units import Unit

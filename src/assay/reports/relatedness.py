@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.reports.data import ALL, BucketPairs, ScoredDataset
+from assay.analysis.data import ALL, BucketPairs, ScoredDataset
 from assay.reports.layout import Cell, intervals_in_words
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 from assay.settings import AgreementIntervals, Limited, Offline, OwnData, ScoreStore, WithProgress, setting

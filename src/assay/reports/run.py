@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from assay.analysis.folder import RunFolder
 from assay.manifest import AGREEMENT_COLUMNS
-from assay.reports.folder import RunFolder
 from assay.reports.layout import Section, lay_out, run_intervals_in_words
 from assay.reports.sheets import Column, Document, Provenance, Sheet, number_columns
 from assay.reports.spending import spending_lines

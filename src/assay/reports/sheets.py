@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from assay.analysis.data import ScoredDataset
 from assay.tables import short_names
 
 
@@ -191,3 +192,43 @@ class Document:
     hints: Sequence[str] = ()
     warnings: Sequence[str] = ()
     metrics: Sequence[str] = ()
+
+
+def with_signatures(
+    document: Document,
+    datasets: Sequence[ScoredDataset],
+    metrics: Iterable[str],
+    draws: str,
+    *,
+    group_by: str | None = None,
+) -> Document:
+    """Return a document with hints on its data, such as missing groups, and with its signatures as last notes.
+
+    Args:
+        document: the report.
+        datasets: the datasets of the report.
+        metrics: the metrics of the report; a dataset may lack some of them.
+        draws: the signature of intervals and tests.
+        group_by: the column whose values the report itself keeps together; None if it uses the groups of the run.
+    """
+    names = list(metrics)
+    hints = [f"{data.title}: {hint}" for data in datasets for hint in data.facts.hints]
+    if group_by is None:
+        hints += [f"{data.title}: {data.facts.grouping}" for data in datasets if data.facts.grouping]
+    signatures = [
+        f"{data.title}: n:{len(data)}|digest:{data.facts.digest[:16]}|{data.run.manifest.signature}"
+        for data in datasets
+    ]
+    metric_signatures = []
+    for name in names:
+        for data in datasets:
+            if name in data.metrics:
+                metric_signatures.append(f"{name}: {data.metrics[name].short_signature}")
+    signatures += dict.fromkeys(metric_signatures)
+    return replace(
+        document,
+        # the two runs of a comparison have the same data and hence the same hints
+        hints=list(dict.fromkeys(hints)),
+        notes=[*document.notes, *signatures, f"draws: {draws}"],
+        metrics=list(dict.fromkeys([*document.metrics, *names])),
+    )

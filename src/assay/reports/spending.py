@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from assay.manifest import Cost, MetricRecord
-from assay.reports.layout import money
+from assay.numbers import money
 
 
 def spending_lines(records: Sequence[MetricRecord]) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from assay.reports.folder import RunFolder
+from assay.analysis.folder import RunFolder
 from assay.reports.layout import Cell, lay_out
 from assay.reports.sheets import Document, Sheet, number_columns
 from assay.reports.units import Unit

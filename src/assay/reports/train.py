@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from assay.reports.layout import p_value
+from assay.numbers import p_value
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 from assay.tables import NOT_BY_PEOPLE
 

@@ -10,9 +10,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.reports.data import ALL, ScoredDataset, read_datasets
-from assay.reports.folder import RunFolder, run_titles
-from assay.reports.layout import Block, Cell, Section, label_texts, lay_out
+from assay.analysis.data import ALL, ScoredDataset, read_datasets
+from assay.analysis.folder import RunFolder, run_titles
+from assay.numbers import label_texts
+from assay.reports.layout import Block, Cell, Section, lay_out
 from assay.statistics.coefficients import main_statistic
 from assay.tables import NOT_BY_PEOPLE, short_names
 

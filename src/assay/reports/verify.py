@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from assay.analysis.settings import DatasetsOfRun, MetricsOfRun
 from assay.manifest import AgreementRow
-from assay.reports.settings import DatasetsOfRun, MetricsOfRun
 from assay.reports.sheets import Column, Document, Sheet
 from assay.settings import Hardware, Offline, Seeded, WithProgress, setting
 from assay.statistics.concordance import Floats

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.reports.data import ALL, ScoredDataset
-from assay.reports.decision.evidence import Choice
-from assay.reports.errors.divergence import find_divergence
-from assay.reports.errors.settings import Rule
-from assay.reports.layout import label_text
-from assay.reports.thresholds.measures import decide
-from assay.reports.thresholds.planning import positive_labels_of
+from assay.analysis.data import ALL, ScoredDataset
+from assay.analysis.decision.evidence import Choice
+from assay.analysis.errors.divergence import find_divergence
+from assay.analysis.errors.settings import Rule
+from assay.analysis.thresholds.measures import decide
+from assay.analysis.thresholds.planning import positive_labels_of
+from assay.numbers import label_text
 from assay.statistics.resampling import seed_of
 
 #: The number of examples of each kind.

@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from assay.reports.decision.evidence import Choice, Evidence, Part
+from assay.analysis.decision.evidence import Choice, Evidence, Part
+from assay.analysis.decision.settings import PageSettings
+from assay.analysis.leaderboard.board import Line
+from assay.analysis.power import PlannedComparison
+from assay.analysis.recommend.advice import Advice, rare_words
+from assay.analysis.recommend.evidence import NO_COMMON_WORD
+from assay.numbers import money, short
 from assay.reports.decision.phrases import join_names, percent_text, shorten_metric_names, two_digit_text
-from assay.reports.layout import Cell, money, short
-from assay.reports.leaderboard.board import Line
+from assay.reports.layout import Cell
 from assay.reports.page.parts import typographic_condition
-from assay.reports.page.settings import PageSettings
-from assay.reports.power import PlannedComparison
-from assay.reports.recommend.advice import Advice, rare_words
-from assay.reports.recommend.document import MAX_REALISTIC_PAIRS
-from assay.reports.recommend.evidence import NO_COMMON_WORD
+from assay.reports.recommend import MAX_REALISTIC_PAIRS
 from assay.statistics.coefficients import title_of
 
 #: The number of labels of the rarer class below which the page warns, and the interval width above which it does.

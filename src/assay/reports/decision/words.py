@@ -6,9 +6,14 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from assay.analysis.data import draws_signature
+from assay.analysis.decision.evidence import Choice, Evidence, YesNoDecisions
+from assay.analysis.decision.settings import PageSettings
+from assay.analysis.leaderboard.board import Line
+from assay.analysis.thresholds.intervals import Value
+from assay.analysis.thresholds.settings import parse_costs
 from assay.manifest import MetricRecord
-from assay.reports.data import draws_signature
-from assay.reports.decision.evidence import Choice, Evidence, YesNoDecisions
+from assay.numbers import money, percent
 from assay.reports.decision.examples import Judgement, judgements
 from assay.reports.decision.limits import sentences_on_certainty, sentences_on_weaknesses
 from assay.reports.decision.phrases import (
@@ -19,12 +24,8 @@ from assay.reports.decision.phrases import (
     shorten_metric_names,
     two_digit_text,
 )
-from assay.reports.layout import Cell, money, percent
-from assay.reports.leaderboard.board import Line
-from assay.reports.page.settings import PageSettings
-from assay.reports.thresholds.document import unreached_target_notes
-from assay.reports.thresholds.intervals import Value
-from assay.reports.thresholds.settings import parse_costs
+from assay.reports.layout import Cell
+from assay.reports.thresholds import unreached_target_notes
 from assay.statistics.coefficients import OF_TWO_LABELS, title_of
 from assay.tables import short_names
 

@@ -8,11 +8,12 @@ from pathlib import Path
 
 from markupsafe import Markup
 
+from assay.analysis.decision.evidence import gather_evidence
+from assay.analysis.decision.settings import PageSettings
+from assay.analysis.folder import RunFolder
 from assay.errors import InputError
 from assay.output import FileKind, check_replaceable
-from assay.reports.decision.evidence import gather_evidence
 from assay.reports.decision.words import DecisionPage, decision_page
-from assay.reports.folder import RunFolder
 from assay.reports.formats import format_document
 from assay.reports.page.render import (
     GENERATOR,
@@ -22,7 +23,6 @@ from assay.reports.page.render import (
     put_page,
     template_environment,
 )
-from assay.reports.page.settings import PageSettings
 from assay.reports.plots import drawing, element
 from assay.reports.sheets import Column, Document, Sheet
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from assay.reports.categories.vocabulary import LAST_RESORTS, label_of_rules
-from assay.reports.errors.categories import MIN_DIVERGING_PAIRS, Frequency, Share, long_answer_warning
-from assay.reports.errors.divergence import Divergence
-from assay.reports.errors.report import Cleaning, ErrorReport, SubsetAgreement, records
-from assay.reports.layout import Cell, cut, label_texts
+from assay.analysis.categories.vocabulary import LAST_RESORTS, label_of_rules
+from assay.analysis.errors.categories import MIN_DIVERGING_PAIRS, Frequency, Share, long_answer_warning
+from assay.analysis.errors.divergence import Divergence
+from assay.analysis.errors.report import Cleaning, ErrorReport, SubsetAgreement, records
+from assay.numbers import label_texts
+from assay.reports.layout import Cell, cut
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 from assay.statistics.agreement import MIN_UNITS as FEWEST_UNITS
 from assay.statistics.coefficients import title_of

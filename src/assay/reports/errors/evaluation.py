@@ -6,12 +6,12 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
+from assay.analysis.categories import PartsOfSpeech
+from assay.analysis.categories.vocabulary import CATEGORIES, GROUPS
+from assay.analysis.data import ScoredDataset
+from assay.analysis.errors.categories import categories_of_people, tag_by_rules
 from assay.errors import InputError
-from assay.reports.categories import PartsOfSpeech
-from assay.reports.categories.vocabulary import CATEGORIES, GROUPS
-from assay.reports.data import ScoredDataset
-from assay.reports.errors.categories import categories_of_people, tag_by_rules
-from assay.reports.layout import short
+from assay.numbers import short
 from assay.reports.sheets import Column, Document, Sheet
 
 
@@ -124,7 +124,7 @@ def evaluate_rules(
     Args:
         data: the pairs of a dataset.
         scale: the lowest and the highest label; that of the data if None, see
-            :func:`~assay.reports.errors.divergence.label_scale`.
+            :func:`~assay.analysis.errors.divergence.label_scale`.
         speech: the tagger of parts of speech; None for none.
 
     Raises:

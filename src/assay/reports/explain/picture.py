@@ -10,8 +10,8 @@ from typing import Any
 from markupsafe import Markup
 
 from assay.errors import InputError
+from assay.numbers import short, signed
 from assay.reports.explain.document import ExplanationValues, unusual_aspects_line
-from assay.reports.layout import short, signed
 from assay.reports.plots import Scale, element, text, ticks
 
 # The picture: panels below each other.

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from assay.analysis.folder import RunFolder
 from assay.errors import InputError, unknown_name
+from assay.numbers import percent
 from assay.reports.figure.style import (
     CHARACTER_WIDTH,
     LINE_HEIGHT,
@@ -20,8 +22,7 @@ from assay.reports.figure.style import (
     metric_labels,
     visible_line,
 )
-from assay.reports.folder import RunFolder
-from assay.reports.layout import Block, Cell, percent
+from assay.reports.layout import Block, Cell
 from assay.reports.plots import (
     MAX_PANELS_PER_ROW,
     NOT_COMPUTED,

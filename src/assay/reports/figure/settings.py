@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from assay.analysis.settings import DatasetsOfRun
 from assay.errors import InputError
-from assay.reports.settings import DatasetsOfRun
 from assay.settings import Settings, setting
 
 KINDS = ("agreement", "layers", "scores")

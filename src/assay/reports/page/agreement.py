@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from assay.reports.layout import Cell, elide_middle, short
+from assay.numbers import short
+from assay.reports.layout import Cell, elide_middle
 from assay.reports.plots import (
     CHARACTER_WIDTH,
     MAX_PANELS_PER_ROW,

@@ -10,9 +10,10 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from assay.reports.data import ALL
-from assay.reports.errors.settings import Rule
-from assay.reports.layout import Cell, elide_middle, short
+from assay.analysis.data import ALL
+from assay.analysis.errors.settings import Rule
+from assay.numbers import short
+from assay.reports.layout import Cell, elide_middle
 from assay.reports.page.agreement import draw_forest
 from assay.reports.page.pairs import TagColumns
 from assay.reports.plots import (
@@ -31,7 +32,7 @@ from assay.reports.units import Unit
 from assay.statistics.coefficients import title_of
 
 if TYPE_CHECKING:
-    from assay.reports.errors.divergence import Divergence
+    from assay.analysis.errors.divergence import Divergence
 
 # Aspects of meaning against human labels, if metrics of a run are the aspects of one model.
 #
@@ -210,7 +211,7 @@ def draw_profile(unit: Unit, model: AspectModel, tagged: TagColumns) -> Profile 
         tagged: the categories of the pairs of the dataset.
     """
     # few runs score aspects
-    from assay.reports.errors.divergence import find_divergence
+    from assay.analysis.errors.divergence import find_divergence
 
     aspects = {name: metric for name, metric in model.aspects.items() if metric in unit.data.scores}
     if not aspects:

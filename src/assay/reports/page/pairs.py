@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.reports.data import ALL, ScoredDataset
-from assay.reports.errors.categories import (
+from assay.analysis.data import ALL, ScoredDataset
+from assay.analysis.errors.categories import (
     Category,
     TaggedPairs,
     categories_of_people,
@@ -22,8 +22,8 @@ from assay.reports.errors.categories import (
     long_answer_mask,
     long_answer_warning,
 )
-from assay.reports.errors.divergence import find_divergence, label_scale
-from assay.reports.errors.settings import Rule
+from assay.analysis.errors.divergence import find_divergence, label_scale
+from assay.analysis.errors.settings import Rule
 from assay.reports.units import Unit
 
 # Categories of the pairs on the page, in columns for the browser

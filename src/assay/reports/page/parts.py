@@ -9,11 +9,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assay.analysis.data import ALL
+from assay.analysis.folder import RunFolder
+from assay.analysis.settings import PairedTests
 from assay.configuration import Configuration
 from assay.manifest import MetricRecord
-from assay.reports.data import ALL
 from assay.reports.decision.phrases import shorten_metric_names
-from assay.reports.folder import RunFolder
 from assay.reports.layout import Block, Cell, run_intervals_in_words
 from assay.reports.page.agreement import AgreementTable, agreement_table, draw_agreement_forest, draw_layers
 from assay.reports.page.aspects import AspectModel, Profile, draw_aspects, draw_profile
@@ -21,7 +22,6 @@ from assay.reports.page.cost import CostFigure, draw_cost, draw_price
 from assay.reports.page.pairs import pack_pairs, tag_pairs
 from assay.reports.page.scores import Spread, spread_by_label
 from assay.reports.plots import Figure
-from assay.reports.settings import PairedTests
 from assay.reports.sheets import Document, ShortNames
 from assay.reports.spending import spending_lines
 from assay.reports.sweep import layered_models
@@ -29,8 +29,8 @@ from assay.reports.units import Unit
 from assay.statistics.coefficients import title_of
 
 if TYPE_CHECKING:
-    from assay.reports.leaderboard.board import JoinedDataset, Line
-    from assay.reports.recommend.advice import Advice
+    from assay.analysis.leaderboard.board import JoinedDataset, Line
+    from assay.analysis.recommend.advice import Advice
 
 # The page in a few sentences, computed from the numbers
 
@@ -53,7 +53,7 @@ def findings_by_bucket(unit: Unit) -> Iterator[tuple[str, str]]:
     by = unit.main_statistic
     if unit.is_by_people and len(unit.data.scores) > 1:
         # a page on one metric needs no tests
-        from assay.reports.recommend.evidence import evidence_of, takes_long
+        from assay.analysis.recommend.evidence import evidence_of, takes_long
 
         if not takes_long(unit.data, buckets):
             evidence = evidence_of(unit.data, buckets)
@@ -328,8 +328,8 @@ def rank_metrics(runs: Sequence[RunFolder], statistic: str) -> Document | str:
     The tables have the short names of the metrics.
     """
     # the page of one run has no leaderboard and does not need its tests
-    from assay.reports.leaderboard.board import Filters, boards, join_runs
-    from assay.reports.leaderboard.document import to_document
+    from assay.analysis.leaderboard.board import Filters, boards, join_runs
+    from assay.reports.leaderboard import to_document
 
     has_scores = any(run.manifest.has_scores for run in runs)
     joined = join_runs(runs, Filters()) if has_scores else []

@@ -12,16 +12,16 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from assay.analysis.folder import RunFolder, run_titles
+from assay.analysis.stress import FILE_NAME as STRESS_FILE_NAME
 from assay.errors import InputError
 from assay.output import atomic_write, is_unfinished
-from assay.reports.folder import RunFolder, run_titles
 from assay.reports.formats import format_document
 from assay.reports.page.aspects import aspect_models
 from assay.reports.page.pairs import MAX_TAGGED_PAIRS
 from assay.reports.page.parts import AspectPart, RunPart, UnitPart, rank_metrics
 from assay.reports.page.scores import spread_by_dataset
 from assay.reports.sheets import Document, Sheet
-from assay.reports.stress import FILE_NAME as STRESS_FILE_NAME
 from assay.reports.units import read_units
 from assay.statistics.coefficients import main_statistic, title_of
 from assay.visible import visible_text
@@ -97,8 +97,8 @@ def _stress_documents(runs: Sequence[RunFolder]) -> list[tuple[str, Document]]:
         if run.path is None or not (run.path / STRESS_FILE_NAME).is_file():
             continue
         # only now: most runs have no such result
-        from assay.reports.stress.document import to_document
-        from assay.reports.stress.study import read_study
+        from assay.analysis.stress.study import read_study
+        from assay.reports.stress import to_document
 
         study = read_study(run.path)
         if study is not None:

@@ -1,0 +1,1 @@
+"""What assay concludes: records that each verb computes from run folders; :mod:`assay.reports` lays them out."""

@@ -1,0 +1,423 @@
+"""Baseline files: agreement that a reviewer can read, and packed scores for paired tests; writing and reading them."""
+
+from __future__ import annotations
+
+import base64
+import bz2
+import hashlib
+import json
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from assay.analysis.data import ScoredDataset, read_datasets
+from assay.analysis.folder import RunFolder
+from assay.errors import InputError
+from assay.paths import check_regular_file
+from assay.statistics.concordance import Floats
+
+
+def round_to_single(scores: Floats) -> Floats:
+    """Return scores of shape (n,) rounded to single precision, as a baseline stores them; NaN means no score."""
+    return scores.astype(np.float32).astype(np.float64)
+
+
+def pack_scores(scores: Floats) -> str:
+    """Return scores of shape (n,) in single precision, compressed by bzip2 and encoded as base64.
+
+    bzip2 has one implementation, so that equal scores yield the same text on every machine; zlib has several.
+    """
+    return base64.b64encode(bz2.compress(_score_bytes(scores))).decode("ascii")
+
+
+def unpack_scores(text: str, n: int) -> Floats:
+    """Return the scores that :func:`pack_scores` packed, shape (n,).
+
+    Raises:
+        ValueError: the text does not encode n scores.
+    """
+    try:
+        # at most one byte too many is unpacked: a manipulated text could expand to any size
+        raw = bz2.BZ2Decompressor().decompress(base64.b64decode(text, validate=True), max_length=4 * n + 1)
+    except (OSError, EOFError) as error:
+        raise ValueError(str(error)) from error
+    if len(raw) != 4 * n:
+        raise ValueError(f"they are not {n}")
+    return np.frombuffer(raw, dtype="<f4").astype(np.float64)
+
+
+def metric_digest(facts: dict[str, Any], scores: Floats) -> str:
+    """Return 16 hexadecimal digits of a SHA-256 of the facts that a baseline has on a metric, and of its scores."""
+    text = json.dumps(facts, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    # names may have lone surrogates, which strict UTF-8 refuses
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass") + b"\0" + _score_bytes(scores)).hexdigest()[:16]
+
+
+def _score_bytes(scores: Floats) -> bytes:
+    # equal scores must have equal bytes: one bit pattern for NaN, and no negative zero
+    return np.where(np.isnan(scores), np.nan, scores + 0.0).astype("<f4").tobytes()
+
+
+# The file of a baseline is JSON, laid out so that a changed number changes one line:
+#
+#   schema      version of this layout
+#   assay       version that wrote it
+#   run         signature of the run: how it resampled, what it left out
+#   confidence  level of the intervals below
+#   origin      the first baseline of a chain, without an origin of its own, reduced to the metrics whose scores differ
+#               from those in this file; absent if no scores differ, and in the first baseline of a chain
+#   datasets    by name: version, split, n, digest of pairs and labels, and metrics by name; for each metric:
+#               signature, pairs_per_second (one digit), agreement (by bucket and statistic: value, low, high), scores
+#               (single precision), and the digest of all of these
+
+#: Version of the layout; increased when a reader of the old layout would misread the new one.
+BASELINE_SCHEMA = 1
+#: Number of decimals of the agreement in a baseline.
+DECIMALS = 4
+#: Longest line of a baseline in characters, except for lines with scores.
+WIDTH = 120
+
+
+@dataclass(frozen=True)
+class BaselineMetric:
+    """One metric on one dataset.
+
+    Attributes:
+        signature: the full signature of the metric by part.
+        pairs_per_second: the speed, rounded to one digit; None if it was not measured.
+        agreement: ``[value, low, high]`` or ``[value]`` by bucket and statistic, without undefined coefficients.
+        scores: the scores, shape (n,), turned so that higher means more similar, rounded to single precision; NaN for
+            pairs without a score.
+    """
+
+    signature: dict[str, str]
+    pairs_per_second: float | None
+    agreement: dict[str, dict[str, list[float]]]
+    scores: Floats
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Everything that a baseline file stores of the metric, except for its scores."""
+        speed = {} if self.pairs_per_second is None else {"pairs_per_second": self.pairs_per_second}
+        return {"signature": self.signature, **speed, "agreement": self.agreement}
+
+
+@dataclass(frozen=True)
+class BaselineDataset:
+    """One dataset: version, split and digest of its n pairs, and its metrics by name."""
+
+    version: str
+    split: str
+    n: int
+    digest: str
+    metrics: dict[str, BaselineMetric]
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """The content of a baseline file; the comment at its layout describes each entry.
+
+    Attributes:
+        assay: the version of assay that made the run.
+        run: the signature of the run.
+        confidence: the level of the intervals.
+        datasets: the datasets by name.
+        origin: the metrics of the first baseline of the chain whose scores differ; None if there are none.
+    """
+
+    assay: str
+    run: str
+    confidence: float
+    datasets: dict[str, BaselineDataset]
+    origin: Baseline | None = None
+
+
+def take_baseline(run: RunFolder) -> Baseline:
+    """Return the baseline of a run.
+
+    Raises:
+        InputError: a file of the run is missing or broken.
+    """
+    return Baseline(
+        assay=run.manifest.environment.packages.get("assay", ""),
+        run=run.manifest.signature,
+        confidence=run.manifest.request.confidence,
+        datasets={data.name: _baseline_dataset(data) for data in read_datasets(run)},
+    )
+
+
+def continue_chain(baseline: Baseline, old: Baseline) -> Baseline:
+    """Return a baseline that replaces an old one and keeps the first baseline of their chain as its origin.
+
+    Small losses, each within the margin of a check, would add up unnoticed if each baseline were only compared with the
+    one before it. Datasets with other pairs and new metrics cannot be compared and begin a chain of their own.
+
+    Args:
+        baseline: the new baseline.
+        old: the baseline before it, which may itself have an origin.
+    """
+    origins = {}
+    for name, dataset in baseline.datasets.items():
+        before = old.datasets.get(name)
+        if before is None or has_other_pairs(dataset, before):
+            continue
+        firsts = dict(before.metrics)
+        if old.origin is not None and name in old.origin.datasets:
+            firsts.update(old.origin.datasets[name].metrics)
+        changed = {}
+        for metric, first in firsts.items():
+            new_metric = dataset.metrics.get(metric)
+            if new_metric is not None and not np.array_equal(new_metric.scores, first.scores, equal_nan=True):
+                changed[metric] = first
+        if changed:
+            origins[name] = replace(before, metrics=changed)
+    if not origins:
+        return replace(baseline, origin=None)
+    source = old if old.origin is None else old.origin
+    return replace(baseline, origin=replace(source, datasets=origins, origin=None))
+
+
+def has_other_pairs(dataset: BaselineDataset, before: BaselineDataset) -> bool:
+    """Return whether a dataset has other pairs than in an earlier baseline."""
+    return (dataset.n, dataset.digest) != (before.n, before.digest)
+
+
+def _baseline_dataset(data: ScoredDataset) -> BaselineDataset:
+    """Return the entry of one dataset of a run in its baseline, with all metrics that have scores."""
+    metrics = {}
+    for name, record in data.metrics.items():
+        speed = record.cost.pairs_per_second
+        metrics[name] = BaselineMetric(
+            signature=record.signature,
+            # a speed of 0 means that the time was too short or too long to be measured
+            pairs_per_second=float(f"{speed:.0e}") if speed else None,
+            agreement=_estimates_by_bucket(data, name),
+            scores=round_to_single(data.oriented_scores(name)),
+        )
+    facts = data.facts
+    return BaselineDataset(version=facts.version, split=facts.split, n=len(data), digest=facts.digest, metrics=metrics)
+
+
+def _estimates_by_bucket(data: ScoredDataset, metric: str) -> dict[str, dict[str, list[float]]]:
+    """Return ``[value, low, high]``, or ``[value]`` without an interval, of a metric by bucket and statistic.
+
+    The numbers are rounded to :data:`DECIMALS` decimals; undefined coefficients are left out.
+    """
+    by_bucket: dict[str, dict[str, list[float]]] = {}
+    for row in data.run.agreement:
+        if (row.dataset, row.split, row.metric) == (data.name, data.facts.split, metric) and row.value is not None:
+            numbers = [number for number in (row.value, row.low, row.high) if number is not None]
+            # adding 0 turns a negative zero into a positive one
+            by_bucket.setdefault(row.bucket, {})[row.statistic] = [round(number, DECIMALS) + 0.0 for number in numbers]
+    return by_bucket
+
+
+def to_text(baseline: Baseline) -> str:
+    """Return the content of a baseline file.
+
+    It depends only on the run: it holds no time, and of the machine only speeds, which are rounded to one digit.
+    """
+    value: dict[str, Any] = {"schema": BASELINE_SCHEMA, **_plain_values(baseline)}
+    if baseline.origin is not None:
+        value["origin"] = _plain_values(baseline.origin)
+    return _json_in_lines(value, 0) + "\n"
+
+
+def _plain_values(baseline: Baseline) -> dict[str, Any]:
+    """Return a baseline without its origin as values for JSON; datasets and metrics are sorted by name."""
+    datasets = {}
+    for name, dataset in sorted(baseline.datasets.items()):
+        metrics = {}
+        for metric_name, metric in sorted(dataset.metrics.items()):
+            digest = metric_digest(metric.facts, metric.scores)
+            metrics[metric_name] = {**metric.facts, "scores": pack_scores(metric.scores), "digest": digest}
+        datasets[name] = {
+            "version": dataset.version,
+            "split": dataset.split,
+            "n": dataset.n,
+            "digest": dataset.digest,
+            "metrics": metrics,
+        }
+    return {
+        "assay": baseline.assay,
+        "run": baseline.run,
+        "confidence": baseline.confidence,
+        "datasets": datasets,
+    }
+
+
+def values_without_speeds(text: str) -> dict[str, Any]:
+    """Return the values in the text of a baseline without speeds, which differ between runs with the same scores.
+
+    The digest of each metric is left out too, since it depends on the speed.
+    """
+    value: dict[str, Any] = json.loads(text)
+    for baseline in (value, value.get("origin", {"datasets": {}})):
+        for dataset in baseline["datasets"].values():
+            for metric in dataset["metrics"].values():
+                metric.pop("pairs_per_second", None)
+                del metric["digest"]
+    return value
+
+
+def _json_in_lines(value: Any, depth: int) -> str:
+    """Return a value as JSON in which each object that fits a line and holds no other object is one line.
+
+    Other objects have one entry per line, indented by one space; a value that is not an object is always one line.
+
+    Args:
+        value: the value.
+        depth: the number of spaces by which the value is indented.
+    """
+    line = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    if not isinstance(value, dict) or (len(line) + depth <= WIDTH and not _holds_objects(value)):
+        return line
+    parts = [f"{json.dumps(key, ensure_ascii=False)}: {_json_in_lines(item, depth + 1)}" for key, item in value.items()]
+    line_break = "\n" + " " * (depth + 1)
+    return "{" + line_break + f",{line_break}".join(parts) + "\n" + " " * depth + "}"
+
+
+def _holds_objects(value: dict[str, Any]) -> bool:
+    return any(isinstance(item, dict) for item in value.values())
+
+
+# Reading a baseline, with messages for files that are broken or were edited
+
+_REMEDY = "write it again with: assay baseline RUN --out FILE"
+
+
+def read_baseline(path: Path) -> Baseline:
+    """Return the baseline in a file.
+
+    Raises:
+        InputError: the file does not exist, is not a baseline, was edited by hand, or was written by a newer assay.
+    """
+    try:
+        check_regular_file(path)
+        value = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such baseline; {_REMEDY}") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror or error})") from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: is not valid JSON ({error}); {_REMEDY}") from error
+    schema = value.get("schema") if isinstance(value, dict) else None
+    if not isinstance(schema, int) or isinstance(schema, bool):
+        raise InputError(f"{path}: has no schema version; is this a baseline of assay? {_REMEDY}")
+    if schema > BASELINE_SCHEMA:
+        raise InputError(
+            f"{path}: was written by a newer assay (schema {schema}, this one reads up to {BASELINE_SCHEMA}); "
+            "update assay"
+        )
+    return _BaselineReader(path).parse_baseline(value)
+
+
+class _BaselineReader:
+    """Reads a baseline from the parsed JSON of a file; errors name the location of a missing or wrong value."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def failure(self, location: str, problem: str) -> InputError:
+        """Return the error for a problem at a location, such as ``spearman on all``; empty for the whole file."""
+        subject = f"{location} " if location else ""
+        return InputError(f"{self.path}: {subject}{problem}; {_REMEDY}")
+
+    def required_value(self, record: dict[str, Any], key: str, kind: type | tuple[type, ...], location: str) -> Any:
+        """Return the value of a key; raise InputError if it is missing or not of the type *kind*."""
+        if key not in record:
+            raise self.failure(location, f"has no {key!r}")
+        # a bool is an int for isinstance, but no number for a baseline
+        if not isinstance(record[key], kind) or (isinstance(record[key], bool) and kind is not bool):
+            raise self.failure(location, f"has another kind of {key!r} than a baseline")
+        return record[key]
+
+    def parse_baseline(self, value: dict[str, Any], location: str = "") -> Baseline:
+        """Return a baseline, or the origin of one if *location* says so; raise InputError if it is invalid."""
+        datasets = self.required_value(value, "datasets", dict, location)
+        confidence = self.required_value(value, "confidence", (int, float), location)
+        if not 0 < confidence < 1:
+            raise self.failure(location, f"has the confidence {confidence}, which is not between 0 and 1")
+        origin = None
+        if "origin" in value and not location:
+            origin = self.parse_baseline(self.required_value(value, "origin", dict, ""), "origin")
+        prefix = f"{location}: " if location else ""
+        parsed = {}
+        for name in datasets:
+            record = self.required_value(datasets, name, dict, prefix + name)
+            parsed[name] = self.parse_dataset(record, prefix + name)
+        return Baseline(
+            assay=self.required_value(value, "assay", str, location),
+            run=self.required_value(value, "run", str, location),
+            confidence=float(confidence),
+            datasets=parsed,
+            origin=origin,
+        )
+
+    def parse_dataset(self, record: dict[str, Any], location: str) -> BaselineDataset:
+        """Return the dataset of a parsed record with its metrics; raise InputError if the record is invalid.
+
+        Args:
+            record: the parsed JSON object of the dataset.
+            location: the name of the dataset for messages, with the prefix ``origin:`` if it is in the origin.
+        """
+        metrics = self.required_value(record, "metrics", dict, location)
+        n = self.required_value(record, "n", int, location)
+        # an arbitrary limit, so that the size of the unpacked scores stays a number that the decompressor accepts
+        if not 0 <= n < 1 << 40:
+            raise self.failure(location, f"has {n} pairs")
+        return BaselineDataset(
+            version=self.required_value(record, "version", str, location),
+            split=self.required_value(record, "split", str, location),
+            n=n,
+            digest=self.required_value(record, "digest", str, location),
+            metrics={
+                name: self.parse_metric(self.required_value(metrics, name, dict, location), n, f"{name} on {location}")
+                for name in metrics
+            },
+        )
+
+    def parse_metric(self, record: dict[str, Any], n: int, location: str) -> BaselineMetric:
+        """Return the metric of a parsed record; raise InputError if it is invalid or does not match its digest.
+
+        Args:
+            record: the parsed JSON object of the metric.
+            n: the number of pairs of the dataset.
+            location: the names of metric and dataset, for messages.
+        """
+        speed = None
+        if "pairs_per_second" in record:
+            speed = self.required_value(record, "pairs_per_second", (int, float), location)
+        signature = self.required_value(record, "signature", dict, location)
+        agreement = self.required_value(record, "agreement", dict, location)
+        if not all(isinstance(part, str) for part in signature.values()):
+            raise self.failure(location, "has a signature that is not a list of texts")
+        if not all(isinstance(entry, dict) and all(map(_is_estimate, entry.values())) for entry in agreement.values()):
+            raise self.failure(location, "has an agreement that is no [value] or [value, low, high]")
+        if speed is not None and not 0 < speed <= sys.float_info.max:
+            raise self.failure(location, f"has the speed {speed}")
+        try:
+            scores = unpack_scores(self.required_value(record, "scores", str, location), n)
+        except ValueError as error:
+            raise self.failure(location, f"has scores that cannot be read ({error})") from error
+        metric = BaselineMetric(signature, speed, agreement, scores)
+        if metric_digest(metric.facts, scores) != self.required_value(record, "digest", str, location):
+            raise self.failure(location, "does not fit its digest: it was changed by hand")
+        return metric
+
+
+def _refuse_constant(constant: str) -> float:
+    """Raise ValueError for NaN and infinities, which Python parses although they are no JSON."""
+    raise ValueError(f"{constant} is not a number")
+
+
+def _is_estimate(value: Any) -> bool:
+    """Return whether a parsed value is a list of one or three finite numbers."""
+    return (
+        isinstance(value, list)
+        and len(value) in (1, 3)
+        and all(isinstance(entry, int | float) and abs(entry) <= sys.float_info.max for entry in value)
+    )

@@ -1,0 +1,380 @@
+"""A run compared with a baseline: the coefficients that are judged, and what else differs."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from assay.analysis.check.baseline import Baseline, BaselineDataset, BaselineMetric
+from assay.analysis.check.cells import Cell, Pairing, Verdict, judge_pairing
+from assay.analysis.check.settings import CheckSettings
+from assay.analysis.data import ScoredDataset, read_datasets
+from assay.analysis.folder import RunFolder
+from assay.errors import InputError, unknown_name
+from assay.manifest import identity_of
+
+#: A metric below this share of its old speed is reported. The share is low because machines differ, and because speeds
+#: in a baseline are rounded to one digit, which changes them by up to a half.
+SLOWER = 0.5
+
+
+@dataclass(frozen=True)
+class CheckFinding:
+    """One difference between run and baseline other than a coefficient.
+
+    Attributes:
+        kind: the kind of difference.
+        dataset: the name of the dataset; empty for the whole run.
+        metric: the name of the metric; empty for a whole dataset or run.
+        text: the difference in one line.
+        fails: whether the difference fails the gate.
+    """
+
+    kind: Literal[
+        "changed settings",
+        "changed version",
+        "changed data",
+        "changed signature",
+        "missing",
+        "missing scores",
+        "new",
+        "other name",
+        "slower",
+    ]
+    dataset: str
+    metric: str
+    text: str
+    fails: bool = False
+
+
+def _changed_settings_findings(signature: str, baseline: Baseline) -> Iterator[CheckFinding]:
+    """Yield a finding if the settings of a run differ from those of the baseline; yield nothing if they are the same.
+
+    The version of assay is not compared here, but in the signature of each metric.
+
+    Args:
+        signature: the signature of the run.
+        baseline: the baseline.
+    """
+    parts = _changed_signature_parts(_settings_in_signature(baseline.run), _settings_in_signature(signature))
+    if parts:
+        yield CheckFinding("changed settings", "", "", parts)
+
+
+def _settings_in_signature(signature: str) -> dict[str, str]:
+    """Return the settings in the signature of a run, by name.
+
+    The version of assay is left out, and so are the settings of resampling, since the gate draws its own resamples.
+    """
+    settings = {}
+    for part in signature.split("|"):
+        name, _, value = part.partition(":")
+        if name not in ("assay", "bootstrap", "resamples", "confidence", "seed"):
+            settings[name] = value
+    return settings
+
+
+def _describe_changed_pairs(data: ScoredDataset, old: BaselineDataset) -> str:
+    """Return in words how the pairs of a dataset differ from those of a baseline; empty if they are the same.
+
+    Only the number of pairs and their digest are compared, so the datasets may have different names.
+    """
+    if old.n != len(data):
+        return f"{old.n:,} -> {len(data):,} pairs"
+    new_digest = data.facts.digest
+    if old.digest != new_digest:
+        return f"texts, labels or groups of the {old.n:,} pairs (digest {old.digest[:8]} -> {new_digest[:8]})"
+    return ""
+
+
+def _describe_changed_names(data: ScoredDataset, old: BaselineDataset) -> str:
+    """Return how the version or the split of a dataset differs, in words; empty if neither does."""
+    names = ("version", old.version, data.facts.version), ("split", old.split, data.facts.split)
+    return "; ".join(f"{name} {before!r} -> {after!r}" for name, before, after in names if before != after)
+
+
+def _baseline_signatures(old: BaselineDataset) -> dict[str, dict[str, str]]:
+    """Return the signature of each metric in a baseline, by name."""
+    return {name: dict(metric.signature) for name, metric in old.metrics.items()}
+
+
+def _reason_for_absence(data: ScoredDataset, old: BaselineMetric) -> str:
+    """Return in words why the run lacks a metric of the baseline.
+
+    If the run has a metric that differs from it in its weights only, the text names that metric.
+    """
+    identity = identity_of(old.signature, weights=False)
+    for name, record in data.metrics.items():
+        if identity_of(record.signature, weights=False) == identity:
+            parts = _changed_signature_parts(old.signature, record.signature)
+            return (
+                f"the run has {name}, the same but for its weights: {parts}; to judge new weights, give both runs one "
+                "name for them: --metric NAME=METRIC"
+            )
+    return "the run was not asked for it"
+
+
+def _missing_metric_finding(data: ScoredDataset, metric: str, old: BaselineMetric) -> CheckFinding:
+    """Return the finding that a metric of the baseline has no scores in the run, with the reason."""
+    records = {record.metric: record for record in data.run.manifest.metrics if record.dataset == data.name}
+    missing = metric in records and not records[metric].is_done
+    reason = records[metric].missing_reason if missing else _reason_for_absence(data, old)
+    return CheckFinding("missing", data.name, metric, f"in the baseline, not in the run ({reason})", fails=True)
+
+
+def _metric_findings(
+    data: ScoredDataset, metric: str, old: BaselineMetric, *, has_same_pairs: bool
+) -> Iterator[CheckFinding]:
+    """Yield findings on a metric that both have: a changed signature, missing scores, and lost speed.
+
+    Args:
+        data: the dataset of the run.
+        metric: the name of the metric.
+        old: the metric in the baseline.
+        has_same_pairs: whether the pairs are the same; only then scores are compared pair by pair.
+    """
+    record = data.metrics[metric]
+    parts = _changed_signature_parts(old.signature, record.signature)
+    if parts:
+        yield CheckFinding("changed signature", data.name, metric, parts)
+    lost = 0
+    if has_same_pairs:
+        lost = int((np.isfinite(old.scores) & ~np.isfinite(data.scores[metric])).sum())
+    if lost:
+        text = f"{lost:,} of {len(data):,} pairs had a score and have none now"
+        yield CheckFinding("missing scores", data.name, metric, text, fails=True)
+    speed = record.cost.pairs_per_second
+    if old.pairs_per_second and speed:
+        ratio = speed / old.pairs_per_second
+        if ratio < SLOWER:
+            yield CheckFinding(
+                "slower",
+                data.name,
+                metric,
+                f"{1 / ratio:.1f} times slower: {speed:,.0f} pairs per second, "
+                f"{old.pairs_per_second:,.0f} in the baseline (a warning: machines differ)",
+            )
+
+
+def _changed_signature_parts(old: Mapping[str, str], new: Mapping[str, str]) -> str:
+    """Return the parts in which two signatures differ, such as ``seed 0 -> 1``; empty if they are equal."""
+    # of two signatures with one identity, a changed subject is another path to the same thing
+    is_same_metric = identity_of(old) == identity_of(new)
+    parts = []
+    for key in dict.fromkeys([*old, *new]):
+        is_other_path = key == "subject" and is_same_metric
+        if old.get(key) != new.get(key) and not is_other_path:
+            parts.append(f"{key} {old.get(key, 'absent')} -> {new.get(key, 'absent')}")
+    return "; ".join(parts)
+
+
+@dataclass(frozen=True)
+class GateReport:
+    """The result of a check.
+
+    Attributes:
+        cells: the coefficients, judged or only shown, in the order of the run.
+        findings: what else differs.
+        settings: the settings of the check.
+        family: the number of judged cells whose scores changed, which the level of the intervals is corrected for.
+        titles: the name of each dataset in tables.
+    """
+
+    cells: tuple[Cell, ...]
+    findings: tuple[CheckFinding, ...]
+    settings: CheckSettings
+    family: int
+    titles: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def judged(self) -> list[Cell]:
+        """The cells that count for the gate."""
+        return [cell for cell in self.cells if cell.judged]
+
+    @property
+    def passed(self) -> bool:
+        """Whether no cell and no finding fails."""
+        return not (any(cell.fails for cell in self.cells) or any(finding.fails for finding in self.findings))
+
+
+def check_run(
+    run: RunFolder, baseline: Baseline, settings: CheckSettings, advance: Callable[[int], None] | None = None
+) -> GateReport:
+    """Return the comparison of a run with a baseline.
+
+    Coefficients of unchanged scores are unchanged without a test; the level of the intervals is corrected for all other
+    judged coefficients.
+
+    Args:
+        run: the run to judge.
+        baseline: the baseline to compare it with.
+        settings: the coefficients to judge, and how strictly.
+        advance: a progress callback that is called with 1 after each metric on each dataset; None for no progress.
+
+    Raises:
+        InputError: the run folder is broken, neither run nor baseline has a name in the settings, the pairs differ and
+            the settings do not allow it, or no judged coefficient is defined in either.
+    """
+    datasets = {data.name: data for data in read_datasets(run)}
+    _check_names(datasets.values(), baseline, settings)
+    pairings, findings = _pair_datasets(run, datasets, baseline, settings)
+    family = 0
+    for pairing in pairings:
+        if not pairing.has_same_scores:
+            judged = [bucket for bucket in settings.buckets if bucket in pairing.data.buckets]
+            family += len(judged) * len(pairing.statistics)
+    cells: list[Cell] = []
+    for pairing in pairings:
+        cells += judge_pairing(pairing, settings, family)
+        if advance:
+            advance(1)
+    titles = {name: data.title for name, data in datasets.items()}
+    report = GateReport(tuple(cells), tuple(findings), settings, family, titles)
+    # a missing dataset or metric fails the gate, which is result enough
+    if report.passed and all(cell.verdict is Verdict.undefined for cell in report.judged):
+        raise InputError(f"{run.title}: {_reasons_for_no_judgement(report)}, so that there is nothing to pass or fail")
+    return report
+
+
+def _check_names(datasets: Collection[ScoredDataset], baseline: Baseline, settings: CheckSettings) -> None:
+    """Raise InputError if the settings name a metric, bucket or dataset that neither run nor baseline has."""
+    metrics = [metric for old in baseline.datasets.values() for metric in old.metrics]
+    metrics += [metric for data in datasets for metric in data.scores]
+    _check_known("metrics", settings.metrics, metrics)
+    _check_known("buckets", settings.buckets, [bucket for data in datasets for bucket in data.buckets])
+    _check_known("datasets", settings.datasets, [*(data.name for data in datasets), *baseline.datasets])
+
+
+def _check_known(setting: str, wanted: Sequence[str], known: Iterable[str]) -> None:
+    """Raise InputError for the first name of a setting that is not known."""
+    names = dict.fromkeys(known)
+    for name in wanted:
+        if name not in names:
+            raise InputError(unknown_name(f"`{setting}`: neither run nor baseline has", name, names))
+
+
+def _pair_datasets(
+    run: RunFolder, datasets: Mapping[str, ScoredDataset], baseline: Baseline, settings: CheckSettings
+) -> tuple[list[Pairing], list[CheckFinding]]:
+    """Return the metrics that run and baseline share, and the findings, both dataset by dataset.
+
+    Raises:
+        InputError: the pairs of a dataset differ, and the settings do not allow it.
+    """
+    pairings: list[Pairing] = []
+    findings = list(_changed_settings_findings(run.manifest.signature, baseline))
+    for name in settings.datasets or dict.fromkeys([*datasets, *baseline.datasets]):
+        if name not in datasets:
+            reason = run.manifest.request.unavailable.get(name) or _hint_to_rename(name, datasets, baseline)
+            findings.append(
+                CheckFinding("missing", name, "", f"in the baseline, not in the run ({reason})", fails=True)
+            )
+        elif name not in baseline.datasets:
+            findings.append(CheckFinding("new", name, "", "not in the baseline"))
+        else:
+            paired, differing = _pair_dataset(datasets[name], baseline, settings)
+            pairings += paired
+            findings += differing
+    return pairings, findings
+
+
+def _hint_to_rename(name: str, datasets: Mapping[str, ScoredDataset], baseline: Baseline) -> str:
+    """Return in words why a dataset of the baseline is not in the run, with the option that gives it the expected name.
+
+    If a dataset of the run has the same pairs under another name, the text says so.
+    """
+    for data in datasets.values():
+        if data.name not in baseline.datasets and not _describe_changed_pairs(data, baseline.datasets[name]):
+            file = shlex.quote(f"{name}={data.facts.source}")
+            return f"{data.name} has the same pairs: give the run --dataset {file}"
+    return "the run was not asked for it; a file of another name is run as --dataset " + shlex.quote(f"{name}=FILE")
+
+
+def _reasons_for_no_judgement(report: GateReport) -> str:
+    """Return in words why no judged coefficient is defined, as the start of a message."""
+    settings, judged = report.settings, report.judged
+    if judged:
+        reasons = dict.fromkeys(cell.note for cell in judged if cell.note)
+        reason = f" ({'; '.join(reasons)})" if reasons else ""
+        statistics = dict.fromkeys(cell.statistic for cell in judged)
+        return f"{', '.join(statistics)} in {', '.join(settings.buckets)} is defined for no metric{reason}"
+    parts = [f"run and baseline share no number in {', '.join(settings.buckets)}"]
+    for finding in report.findings:
+        if finding.kind == "new":
+            parts.append(f"{finding.metric or finding.dataset} is {finding.text}")
+    return "; ".join(parts)
+
+
+def _pair_dataset(
+    data: ScoredDataset, baseline: Baseline, settings: CheckSettings
+) -> tuple[list[Pairing], list[CheckFinding]]:
+    """Return the metrics that run and baseline share on one dataset, and the findings on it.
+
+    Raises:
+        InputError: the pairs differ, and the settings do not allow it.
+    """
+    old = baseline.datasets[data.name]
+    changed, names = _describe_changed_pairs(data, old), _describe_changed_names(data, old)
+    if changed and not settings.allow_changed_data:
+        differences = "; ".join(filter(None, (names, changed)))
+        raise InputError(
+            f"{data.run.title}: {data.name} has other pairs than the baseline ({differences}), so that no paired test "
+            "is possible; write a new baseline with: assay baseline RUN --out FILE, or give `allow_changed_data`"
+        )
+    statistics = tuple(settings.statistics) or _default_statistics(data, old)
+    pairings, findings = [], []
+    run_names = list(data.scores)
+    data = data.with_metric_names_from(_baseline_signatures(old))
+    for name, before_name in zip(run_names, data.scores, strict=True):
+        if name != before_name:
+            text = f"called {name} in the run: the same signature"
+            findings.append(CheckFinding("other name", data.name, before_name, text))
+    if names:
+        text = names if changed else f"{names}; the pairs are the same"
+        findings.append(CheckFinding("changed version", data.name, "", text))
+    if changed:
+        text = f"{changed}; compared by independent intervals"
+        findings.append(CheckFinding("changed data", data.name, "", text))
+    for metric in dict.fromkeys([*data.scores, *old.metrics]):
+        if settings.metrics and metric not in settings.metrics:
+            continue
+        if metric not in data.scores:
+            findings.append(_missing_metric_finding(data, metric, old.metrics[metric]))
+        elif metric not in old.metrics:
+            findings.append(CheckFinding("new", data.name, metric, "not in the baseline"))
+        else:
+            before = old.metrics[metric]
+            findings += _metric_findings(data, metric, before, has_same_pairs=not changed)
+            pairings.append(Pairing(data, metric, before, changed, baseline.confidence, statistics))
+            first = _first_of_chain(data, metric, baseline)
+            if first is not None:
+                pairings.append(Pairing(data, metric, first, "", baseline.confidence, statistics, first=True))
+    return pairings, findings
+
+
+def _default_statistics(data: ScoredDataset, old: BaselineDataset) -> tuple[str, ...]:
+    """Return the coefficient to judge by default: an AUC if the labels are yes and no, else Spearman's.
+
+    Baselines of older versions lack the AUC; with them it is Spearman's as well.
+    """
+    baseline_statistics: set[str] = set()
+    for metric in old.metrics.values():
+        for by_statistic in metric.agreement.values():
+            baseline_statistics.update(by_statistic)
+    statistic = data.vote_statistic
+    return (statistic,) if statistic is not None and statistic in baseline_statistics else ("spearman",)
+
+
+def _first_of_chain(data: ScoredDataset, metric: str, baseline: Baseline) -> BaselineMetric | None:
+    """Return a metric in the first baseline of the chain.
+
+    It is None if there is no chain, if the pairs differ, or if the scores of the metric have not changed since then.
+    """
+    if baseline.origin is None or data.name not in baseline.origin.datasets:
+        return None
+    origin = baseline.origin.datasets[data.name]
+    return None if _describe_changed_pairs(data, origin) else origin.metrics.get(metric)

@@ -1,0 +1,562 @@
+"""The pairs and scores of a run folder as arrays, their groups, and the signatures of a report."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.analysis.folder import RunFolder
+from assay.batches import (
+    DIGEST,
+    ROWS,
+    SLICE,
+    codes_of_names,
+    digest_of_texts,
+    distinct_rows,
+    table_of_batches,
+    take_table_rows,
+)
+from assay.errors import InputError, unknown_name
+from assay.lexicon.texts import pair_key, text_key
+from assay.manifest import DatasetRecord, MetricRecord, identity_of
+from assay.statistics.concordance import Floats
+from assay.statistics.crossvalidation import Rows, codes_of_groups
+from assay.statistics.resampling import seed_of
+from assay.statistics.votes import Votes, votes_of
+from assay.tables import GRAPH_COLUMNS, annotations_of, damage_message, with_known_types
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# The pairs and scores of a run folder, as arrays.
+
+#: The name of the bucket that holds every pair.
+ALL = "all"
+_PAIR_COLUMNS = {
+    "dataset": "text",
+    "pair_id": "text",
+    "reference": "lists of text",
+    "candidate": "text",
+    "label": "numbers",
+}
+#: Columns that a run may lack, with the kind of their values.
+_OPTIONAL_COLUMNS = {
+    **dict.fromkeys(("question", "subset", "split", "language", "group", *GRAPH_COLUMNS), "text"),
+    "annotations": "lists of numbers",
+    "buckets": "lists of text",
+}
+_SCORE_COLUMNS = {"dataset": "text", "pair_id": "text", "metric": "text", "score": "numbers"}
+
+
+@dataclass(frozen=True, eq=False)
+class BucketPairs:
+    """The k pairs of a bucket, out of the n pairs of its dataset, and how they are resampled.
+
+    Attributes:
+        mask: the mask of the bucket's pairs, shape (n,).
+        labels: the labels of the bucket's pairs, shape (k,).
+        groups: the group code of each pair, from 0 on, shape (k,); groups are resampled as a whole. None if single
+            pairs are resampled.
+        seed: the seed of the resamples.
+    """
+
+    mask: NDArray[np.bool_]
+    labels: Floats
+    groups: NDArray[np.intp] | None
+    seed: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def take(self, values: Floats) -> Floats:
+        """Return the values of the bucket's pairs, shape (k,), out of *values* of all pairs, shape (n,)."""
+        bucket_values: Floats = values[self.mask]
+        return bucket_values
+
+
+@dataclass(frozen=True)
+class ScoredDataset:
+    """One dataset of a run: n pairs with their labels, buckets, and scores of each metric.
+
+    Attributes:
+        run: the run that the dataset belongs to.
+        facts: the dataset's entry in the manifest.
+        table: n rows with the columns ``pair_id, reference`` (a list of gold answers), ``candidate, label`` and, if the
+            data has them, ``question, subset, split, language, group`` and further columns of the source.
+        scores: the scores by metric in the order of the run, each of shape (n,), not oriented; NaN for a missing score.
+        metrics: the manifest entries of these metrics, by name.
+    """
+
+    run: RunFolder
+    facts: DatasetRecord
+    table: pa.Table
+    scores: dict[str, Floats]
+    metrics: dict[str, MetricRecord]
+    _masks: dict[str, NDArray[np.bool_]] = field(repr=False, default_factory=dict)
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    @property
+    def name(self) -> str:
+        """The dataset's name in the run."""
+        return self.facts.name
+
+    @property
+    def title(self) -> str:
+        """The dataset's name with version and split, as tables show it."""
+        return self.facts.title
+
+    @cached_property
+    def labels(self) -> Floats:
+        """The labels of the pairs, shape (n,), finite."""
+        return np.asarray(self.table.column("label").to_numpy(), dtype=np.float64)
+
+    @cached_property
+    def votes(self) -> Votes | None:
+        """The votes of yes and no behind the labels, of one annotator or several; None for labels that are grades."""
+        return votes_of(self.labels, annotations_of(self.table)[0])
+
+    @property
+    def vote_statistic(self) -> str | None:
+        """The coefficient that decides for labels that are votes of yes and no, an AUC; None for grades."""
+        return None if self.votes is None else self.votes.statistic
+
+    @property
+    def has_annotators(self) -> bool:
+        """Whether some pair has the labels of several annotators, whether or not their agreement could be estimated."""
+        annotations = annotations_of(self.table)[0]
+        return annotations is not None and bool((np.isfinite(annotations).sum(axis=1) > 1).any())
+
+    @cached_property
+    def groups(self) -> NDArray[np.intp] | None:
+        """The group code of each pair, shape (n,); None if single pairs were resampled.
+
+        Groups are resampled as a whole. A pair without a group name is a group of its own.
+
+        Raises:
+            InputError: the run has groups, but its folder was written by an older assay that did not store them.
+        """
+        if not self.facts.group:
+            return None
+        column = self.group_column
+        if column is None:
+            raise InputError(
+                f"{self.run.title}: {self.name} was resampled by {self.facts.group!r}, which this older folder did not "
+                "keep; run the same command again"
+            )
+        return codes_of_names(self.table.column(column))
+
+    @property
+    def group_column(self) -> str | None:
+        """The column with the groups of the run; None if it has no groups, or if an older assay did not keep them."""
+        if not self.facts.group:
+            return None
+        # the groups are in "group", or in a folder of an earlier assay in the column that they were taken from
+        return next((name for name in ("group", self.facts.group) if name in self.table.column_names), None)
+
+    @property
+    def buckets(self) -> dict[str, NDArray[np.bool_]]:
+        """The mask of the pairs in each bucket, shape (n,), by name in the order of the run, ``all`` first."""
+        return self._masks
+
+    def pairs_in_bucket(self, bucket: str, seed: int, mask: NDArray[np.bool_] | None = None) -> BucketPairs:
+        """Return the pairs of a bucket; with the seed of the run, their resamples are those of the run as well.
+
+        Args:
+            bucket: the bucket's name.
+            seed: the ``seed`` setting, from which the bucket's own seed is derived.
+            mask: the mask of the pairs, shape (n,), if they are not those of a bucket of this run.
+        """
+        if mask is None:
+            mask = self.buckets[bucket]
+        groups = None if self.groups is None else np.unique(self.groups[mask], return_inverse=True)[1]
+        return BucketPairs(mask, self.labels[mask], groups, seed_of(seed, self.name, self.facts.split, bucket))
+
+    def oriented_scores(self, metric: str) -> Floats:
+        """Return the scores of a metric, shape (n,), oriented so that higher means more similar."""
+        return self.scores[metric] if self.metrics[metric].declared.higher_is_better else -self.scores[metric]
+
+    def find_metrics(self, wanted: list[str]) -> list[str]:
+        """Return the wanted metrics without duplicates, or all of them if *wanted* is empty.
+
+        Raises:
+            InputError: the run has no scores of a wanted metric.
+        """
+        for name in wanted:
+            if name not in self.scores:
+                raise InputError(unknown_name(f"{self.run.title}: {self.name} has no scores of", name, self.scores))
+        return list(dict.fromkeys(wanted)) or list(self.scores)
+
+    def with_metric_names_from(self, signatures: Mapping[str, Mapping[str, str]]) -> ScoredDataset:
+        """Return the dataset with its metrics renamed to the names that another run has for them.
+
+        Two metrics are the same if their names are equal. Otherwise they are the same if their signatures are equal up
+        to versions and paths, as for a model that was moved to another folder.
+
+        Args:
+            signatures: the signatures of the other run's metrics, by name.
+        """
+        name_by_identity: dict[object, str] = {}
+        for name, signature in signatures.items():
+            if name not in self.scores and signature:
+                name_by_identity[identity_of(signature)] = name
+        new_names: dict[str, str] = {}
+        for name, record in self.metrics.items():
+            new_names[name] = name
+            if name not in signatures:
+                # taken out, so that no two metrics get the same name
+                new_names[name] = name_by_identity.pop(identity_of(record.signature), name)
+        return replace(
+            self,
+            scores={new_names[name]: scores for name, scores in self.scores.items()},
+            metrics={new_names[name]: record for name, record in self.metrics.items()},
+        )
+
+    def take(self, rows: NDArray[np.intp]) -> ScoredDataset:
+        """Return a dataset of the pairs at the indices *rows*, in that order, with their scores and buckets."""
+        return replace(
+            self,
+            facts=self.facts.model_copy(update={"n": len(rows)}),
+            table=self.table.take(rows),
+            scores={metric: scores[rows] for metric, scores in self.scores.items()},
+            _masks={bucket: mask[rows] for bucket, mask in self._masks.items()},
+        )
+
+    def texts(self, row: int) -> dict[str, str]:
+        """Return the question, the reference (gold answers joined by `` | ``) and the candidate of the pair at *row*.
+
+        The question is empty if the data has none.
+        """
+        names = [name for name in ("question", "reference", "candidate") if name in self.table.column_names]
+        cells = {name: self.table.column(name)[row].as_py() for name in names}
+        return {
+            "question": cells.get("question") or "",
+            "reference": " | ".join(cells["reference"] or [""]),
+            "candidate": cells["candidate"] or "",
+        }
+
+
+def read_datasets(run: RunFolder) -> list[ScoredDataset]:
+    """Read the pairs and scores of a run; return one dataset per entry of the manifest, in its order.
+
+    Raises:
+        InputError: a table is missing or damaged, or does not fit the manifest.
+    """
+    pairs = _read_run_table(run, "pairs.parquet", _PAIR_COLUMNS)
+    scores = _read_run_table(run, "scores.parquet", _SCORE_COLUMNS)
+    return [_build_dataset(run, record, pairs, scores) for record in run.manifest.datasets]
+
+
+def choose_datasets(run: RunFolder, wanted: Sequence[str]) -> list[ScoredDataset]:
+    """Read and return the wanted datasets of a run in the order of *wanted*, without duplicates, or all if it is empty.
+
+    Raises:
+        InputError: the run lacks one of them, has no dataset at all, or cannot be read by :func:`read_datasets`.
+    """
+    by_name = {data.name: data for data in read_datasets(run)}
+    for name in wanted:
+        if name not in by_name:
+            raise InputError(unknown_name(f"`datasets`: {run.title} has no dataset", name, by_name))
+    if not by_name:
+        raise InputError(f"{run.title}: has no dataset; nothing was scored")
+    return [by_name[name] for name in dict.fromkeys(wanted)] or list(by_name.values())
+
+
+def _read_run_table(run: RunFolder, file_name: str, columns: dict[str, str]) -> pa.Table:
+    """Return a Parquet table of a run folder, its declared columns first and further ones of the source after them.
+
+    Args:
+        run: the run folder.
+        file_name: the file name.
+        columns: the required columns, each with the kind of its values (see :func:`_is_type_of_kind`).
+
+    Raises:
+        InputError: the file is missing or unreadable, or a column is missing or of another kind.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if run.path is None:
+        raise InputError("this run was not written; save it first")
+    path = run.path / file_name
+    if not path.is_file():
+        raise InputError(f"{run.path}: {file_name} is missing; run the same command again to restore it")
+    try:
+        file = pq.ParquetFile(path)
+        table = table_of_batches(file.schema_arrow, file.iter_batches(ROWS))
+        table.validate(full=True)
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        remedy = "run the same command again to restore it"
+        raise InputError(f"{path}: cannot be read ({damage_message(error)}); {remedy}") from error
+    # a run without pairs has a table without columns
+    for column in columns if run.manifest.datasets else ():
+        if column not in table.column_names:
+            raise InputError(f"{path}: has no column {column!r}; is this a file of assay?")
+    kinds_by_column = {
+        column: kind for column, kind in (_OPTIONAL_COLUMNS | columns).items() if column in table.column_names
+    }
+    for column, kind in kinds_by_column.items():
+        if not _is_type_of_kind(table.schema.field(column).type, kind):
+            raise InputError(f"{path}: column {column!r} should hold {kind}; run the same command again to restore it")
+    source_columns, _ = with_known_types(table.drop_columns(list(kinds_by_column)), str(path))
+    table = table.select(list(kinds_by_column))
+    for column in source_columns.column_names:
+        table = table.append_column(column, source_columns.column(column))
+    return table
+
+
+def _is_type_of_kind(type_: pa.DataType, kind: str) -> bool:
+    """Return whether an Arrow type is of a kind: ``numbers``, ``text``, ``lists of numbers``, or ``lists of text``."""
+    import pyarrow as pa
+
+    if kind.startswith("lists of "):
+        return bool(pa.types.is_list(type_)) and _is_type_of_kind(type_.value_type, kind.removeprefix("lists of "))
+    if kind == "numbers":
+        return bool(pa.types.is_floating(type_))
+    element_type = type_.value_type if pa.types.is_dictionary(type_) else type_
+    return bool(pa.types.is_string(element_type) or pa.types.is_large_string(element_type))
+
+
+def _build_dataset(run: RunFolder, record: DatasetRecord, pairs: pa.Table, scores: pa.Table) -> ScoredDataset:
+    """Return one dataset of a run.
+
+    Args:
+        run: the run folder.
+        record: the dataset's entry in the manifest.
+        pairs, scores: the tables of all datasets of the run.
+
+    Raises:
+        InputError: the tables do not fit the manifest or each other.
+    """
+    name = record.name
+    dataset_pairs = _rows_with_value(pairs, "dataset", name).drop_columns(["dataset"])
+    _check_pairs(run, record, dataset_pairs)
+    metrics = {metric.metric: metric for metric in run.manifest.metrics if metric.dataset == name and metric.is_done}
+    dataset_scores = _rows_with_value(scores, "dataset", name)
+    return ScoredDataset(
+        run=run,
+        facts=record,
+        table=dataset_pairs.drop_columns(["buckets"]) if "buckets" in dataset_pairs.column_names else dataset_pairs,
+        scores={metric: _metric_scores(run, name, metric, dataset_pairs, dataset_scores) for metric in metrics},
+        metrics=metrics,
+        _masks=dict(_bucket_masks(run, name, dataset_pairs)),
+    )
+
+
+def _rows_with_value(table: pa.Table, column: str, value: str) -> pa.Table:
+    """Return the rows with *value* in a column, in their order; an empty table if there are none.
+
+    Consecutive rows, as assay writes them, are not copied.
+    """
+    import pyarrow.compute as pc
+
+    chunk_masks = [np.asarray(pc.fill_null(pc.equal(chunk, value), False)) for chunk in table.column(column).chunks]
+    is_match = np.concatenate([np.zeros(0, dtype=bool), *chunk_masks])
+    start = int(is_match.argmax()) if len(is_match) else 0
+    count = int(is_match.sum())
+    if is_match[start : start + count].all():
+        return table.slice(start, count)
+    return take_table_rows(table, np.flatnonzero(is_match))
+
+
+def _check_pairs(run: RunFolder, record: DatasetRecord, table: pa.Table) -> None:
+    """Check the pairs of a dataset against its entry in the manifest.
+
+    Raises:
+        InputError: the number of pairs differs, or a pair has no gold answer, a null among them, no candidate, or no
+            finite label.
+    """
+    import pyarrow.compute as pc
+
+    name = record.name
+    if table.num_rows != record.n:
+        raise InputError(
+            f"{run.title}: pairs.parquet has {table.num_rows:,} pairs of {name}, run.json says {record.n:,}; "
+            "files of two runs were mixed, run the same command again"
+        )
+    for column in ("reference", "candidate", "label"):
+        cells = table.column(column)
+        null_answer_count = 0
+        if column == "label":
+            is_known = pc.is_finite(cells)
+        elif column == "reference":
+            # known if the list of gold answers is not empty and holds no null
+            is_known = pc.greater(pc.list_value_length(cells), 0)
+            null_answer_count = pc.list_flatten(cells).null_count
+        else:
+            is_known = pc.is_valid(cells)
+        # Arrow returns null, not 0, as the sum of no cells
+        known_count = int(pc.sum(pc.fill_null(is_known, False)).as_py() or 0)
+        missing_count = len(table) - known_count + null_answer_count
+        if missing_count:
+            raise InputError(
+                f"{run.title}: pairs.parquet has no {column} for {missing_count:,} pairs of {name}; "
+                "the file was changed, run the same command again to restore it"
+            )
+
+
+def _metric_scores(run: RunFolder, dataset: str, metric: str, pairs: pa.Table, scores: pa.Table) -> Floats:
+    """Return the scores of a metric in the order of the pairs, shape (n,).
+
+    Args:
+        run: the run folder, for messages.
+        dataset: the name of the dataset.
+        metric: the name of the metric.
+        pairs: the pairs of the dataset.
+        scores: the scores of all metrics on the dataset.
+
+    Raises:
+        InputError: the scores belong to other pairs, or are in another order.
+    """
+    metric_rows = _rows_with_value(scores, "metric", metric)
+    # assay writes scores in the order of the pairs, so comparing the ids is enough and cheaper than a join
+    if not metric_rows.column("pair_id").equals(pairs.column("pair_id")):
+        raise InputError(
+            f"{run.title}: scores.parquet does not have the pairs of {dataset} for {metric}; "
+            "files of two runs were mixed, run the same command again"
+        )
+    return np.asarray(metric_rows.column("score").to_numpy(), dtype=np.float64)
+
+
+def _bucket_masks(run: RunFolder, dataset: str, table: pa.Table) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+    """Yield the name and the mask, shape (n,), of each bucket: first ``all``, then those of the manifest in its order.
+
+    A folder that was written by an assay without buckets has ``all`` alone. A bucket is left out if the manifest counts
+    pairs in it but no row of the table names it, which happens if the table was changed.
+
+    Args:
+        run: the run folder.
+        dataset: the name of the dataset.
+        table: the n pairs of the dataset.
+    """
+    pair_count = table.num_rows
+    yield ALL, np.ones(pair_count, dtype=bool)
+    if "buckets" not in table.column_names:
+        return
+    masks_by_bucket: dict[str, NDArray[np.bool_]] = {}
+    start = 0
+    for chunk in table.column("buckets").chunks:
+        for row, bucket_names in enumerate(chunk.to_pylist(), start):
+            for bucket in bucket_names or ():
+                if bucket not in masks_by_bucket:
+                    masks_by_bucket[bucket] = np.zeros(pair_count, dtype=bool)
+                masks_by_bucket[bucket][row] = True
+        start += len(chunk)
+    for summary in run.manifest.buckets:
+        if summary.dataset == dataset and (summary.bucket in masks_by_bucket or not summary.n):
+            yield summary.bucket, masks_by_bucket.get(summary.bucket, np.zeros(pair_count, dtype=bool))
+
+
+# Codes of the pairs that must stay together in a split: those of one group, with equal texts, or one column value.
+
+
+def cells_of(data: ScoredDataset, column: str) -> list[object]:
+    """Return the n cells of a column, one per pair; a null is None.
+
+    Raises:
+        InputError: there is no such column in the run, or it holds lists.
+    """
+    names = data.table.column_names
+    if column not in names:
+        raise InputError(unknown_name(f"{data.run.title}: {data.name} has no column", column, names))
+    cells: list[object] = data.table.column(column).to_pylist()
+    if any(isinstance(cell, list) for cell in cells):
+        raise InputError(f"{data.run.title}: the column {column!r} of {data.name} holds lists, which name no groups")
+    return cells
+
+
+def group_codes(data: ScoredDataset, column: str | None) -> Rows | None:
+    """Return the group code of each pair, shape (n,), for splits that keep groups together.
+
+    Groups are the values of *column*, in which an empty cell is a group of its own. Without a column they are the
+    groups of the run, or None if it has no groups.
+
+    Raises:
+        InputError: the run has no such column, the column holds lists, or an older folder lacks the run's groups.
+    """
+    if column is None:
+        return data.groups
+    return codes_of_groups(cells_of(data, column))
+
+
+def group_names(data: ScoredDataset, column: str | None) -> set[str]:
+    """Return the distinct names of the groups of :func:`group_codes`, as text; empty without groups.
+
+    Raises:
+        InputError: there is no such column in the run, or it holds lists.
+    """
+    if column is None:
+        column = data.group_column
+    if column is None:
+        return set()
+    return {str(cell) for cell in cells_of(data, column) if cell not in (None, "")}
+
+
+def pair_keys(data: ScoredDataset) -> list[Hashable]:
+    """Return one key per pair; pairs with equal keys have the same texts to a model, see :func:`keys_of_texts`."""
+    references, candidates = (data.table.column(name).to_pylist() for name in ("reference", "candidate"))
+    return keys_of_texts(references, candidates)
+
+
+def keys_of_texts(references: Sequence[Sequence[str]], candidates: Sequence[str]) -> list[Hashable]:
+    """Return one key per pair; equal keys mean that a model cannot tell the pairs apart (:mod:`assay.lexicon.texts`).
+
+    The order of several gold answers does not matter, but they are never exchanged with the candidate. If all
+    references or all candidates are blank, as in a run on scores alone, the texts are unknown, and every pair has a
+    unique key.
+
+    Args:
+        references: the gold answers of each pair.
+        candidates: the candidate of each pair.
+    """
+    if not any(text.strip() for golds in references for text in golds) or not any(map(str.strip, candidates)):
+        return [object() for _ in candidates]
+    return list(_text_keys(references, candidates))
+
+
+def _text_keys(
+    references: Sequence[Sequence[str]], candidates: Sequence[str]
+) -> Iterator[tuple[str | tuple[str, ...], str]]:
+    """Yield the keys of the reference and of the candidate of each pair; several gold answers have a sorted tuple."""
+    for golds, candidate in zip(references, candidates, strict=True):
+        if len(golds) == 1:
+            yield pair_key(golds[0], candidate)
+        else:
+            yield tuple(sorted(map(text_key, golds))), text_key(candidate)
+
+
+def pair_codes(data: ScoredDataset) -> Rows:
+    """Return one code per pair, shape (n,); pairs with the same texts to a model have equal codes (:func:`pair_keys`).
+
+    Splits by these codes keep duplicate pairs on one side. The table is read in slices, and keys are hashed, so that
+    memory stays small.
+    """
+    digests = np.empty(len(data), dtype=DIGEST)
+    has_reference = has_candidate = False
+    for start in range(0, len(data), SLICE):
+        rows = data.table.slice(start, SLICE)
+        references, candidates = (rows.column(name).to_pylist() for name in ("reference", "candidate"))
+        has_reference |= any(text.strip() for golds in references for text in golds)
+        has_candidate |= any(map(str.strip, candidates))
+        for row, (golds, candidate) in enumerate(_text_keys(references, candidates), start):
+            # a leading empty string marks the keys of pairs with several gold answers
+            texts = [golds, candidate] if isinstance(golds, str) else ["", *golds, candidate]
+            digests[row] = np.void(digest_of_texts(texts))
+    if not has_reference or not has_candidate:
+        # the texts are unknown, as in a run on scores alone
+        return np.arange(len(data))
+    return distinct_rows(digests.view("S16"))[1]
+
+
+# Signatures, with which another person can reproduce the numbers: of each dataset, each metric, and the draws.
+
+
+def draws_signature(*, resamples: int, confidence: float, seed: int) -> str:
+    """Return the signature of bootstrap intervals; ``resamples:none`` if there are none."""
+    return f"resamples:{resamples}|confidence:{confidence}|seed:{seed}" if resamples else "resamples:none"

@@ -1,0 +1,369 @@
+"""The evidence for a decision: the recommended metric, its threshold, and its errors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.analysis.categories.vocabulary import LAST_RESORTS
+from assay.analysis.data import ALL, ScoredDataset, choose_datasets
+from assay.analysis.decision.settings import PageSettings
+from assay.analysis.errors.categories import Share, categorise_pairs, ratio_intervals
+from assay.analysis.errors.divergence import Divergence
+from assay.analysis.folder import RunFolder
+from assay.analysis.leaderboard.board import Line, missing_metrics
+from assay.analysis.recommend.advice import Advice
+from assay.analysis.recommend.evidence import NO_COMMON_WORD, evidence_of
+from assay.analysis.recommend.settings import Limits
+from assay.analysis.settings import PairedTests
+from assay.analysis.thresholds.intervals import Value, error_share
+from assay.analysis.thresholds.planning import DatasetThresholds, find_thresholds, positive_labels_of
+from assay.analysis.thresholds.settings import Criterion, ThresholdSettings
+from assay.analysis.thresholds.study import Decision
+from assay.errors import InputError
+from assay.manifest import BucketRecord, MetricRecord
+from assay.statistics.agreement import agreement
+from assay.statistics.coefficients import have_two_values
+from assay.statistics.resampling import seed_of
+from assay.tables import exact_number
+
+#: The most parts with more errors that the page names.
+MAX_PARTS = 3
+#: The fewest pairs of such a part.
+MIN_PART_PAIRS = 20
+#: The most pairs for which error categories are assigned.
+MAX_TAGGED_PAIRS = 10_000
+
+
+@dataclass(frozen=True)
+class YesNoDecisions:
+    """The decisions of the recommended metric by the threshold that ``assay thresholds`` learns.
+
+    Attributes:
+        settings: the settings with which the threshold was learned.
+        subject: the rule for the positive class (yes), the division of the pairs, and notes.
+        decision: the thresholds and measures.
+        rows: the row indices of the tested pairs, shape (m,).
+        wrong: the mask of the pairs that were decided differently from people, by thresholds learned on other pairs,
+            shape (n,).
+    """
+
+    settings: ThresholdSettings
+    subject: DatasetThresholds
+    decision: Decision
+    rows: NDArray[np.intp]
+    wrong: NDArray[np.bool_]
+
+    @property
+    def is_rising(self) -> bool:
+        """Whether a higher score means yes, the positive class."""
+        (metric,) = self.subject.decisions
+        return self.subject.rising[metric]
+
+    @property
+    def share_wrong(self) -> Value:
+        """The share of wrong decisions on held-out pairs, with its interval."""
+        return error_share(self.decision.tested["accuracy"])
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The numbers of tested pairs by kind of decision.
+
+        They are the true positives (``hits``), false negatives (``misses``), false positives (``alarms``) and true
+        negatives (``rests``).
+        """
+        called_yes = self.decision.decided[:, 0]
+        wrong = self.wrong[self.rows]
+        return {
+            "hits": int((called_yes & ~wrong).sum()),
+            "misses": int((~called_yes & wrong).sum()),
+            "alarms": int((called_yes & wrong).sum()),
+            "rests": int((~called_yes & ~wrong).sum()),
+        }
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the pairs, and the share of wrong decisions on it.
+
+    Attributes:
+        name: the name of the bucket, or the displayed name of the category.
+        found_by: who assigned pairs to the category, people or simple rules; empty for a bucket of the run.
+        wrong: the share of wrong decisions on the part.
+        low, high: the interval of the ratio of that share to the share on all pairs; None without one.
+    """
+
+    name: str
+    found_by: str
+    wrong: Share
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The recommended metric, and what to expect of it.
+
+    Attributes:
+        line: the metric's line on the board of all pairs.
+        record: the metric's entry in the manifest.
+        order: the share of comparisons of a higher with a lower label that the score orders as people do.
+        yes_no: the decisions by a threshold; None without one.
+        why_no_threshold: a sentence on why there is no threshold; empty if there is one.
+        parts: the parts of the pairs with more errors than others, the worst first.
+        without_common_word: the part without a common word; None without such pairs or without decisions.
+    """
+
+    line: Line
+    record: MetricRecord
+    order: Value
+    yes_no: YesNoDecisions | None
+    why_no_threshold: str
+    parts: Sequence[Part]
+    without_common_word: Part | None
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The contents of the page for a decision.
+
+    Attributes:
+        run: the run.
+        data: the dataset.
+        by: the coefficient that decides.
+        tests: the settings of the comparison of metrics.
+        advice: the recommendation of ``assay recommend`` from all pairs.
+        advice_without_common_word: the recommendation from pairs whose texts share no word; None without such pairs.
+        compared: the number of metrics that have scores on the dataset.
+        choice: the recommended metric; None if none can be recommended.
+        missing: one line per metric without scores.
+    """
+
+    run: RunFolder
+    data: ScoredDataset
+    by: str
+    tests: PairedTests
+    advice: Advice
+    advice_without_common_word: Advice | None
+    compared: int
+    choice: Choice | None
+    missing: Sequence[str]
+
+    @property
+    def all_pairs_bucket(self) -> BucketRecord | None:
+        """The manifest entry of the bucket of all pairs; None if there is none."""
+        for bucket in self.run.manifest.buckets:
+            if (bucket.dataset, bucket.bucket) == (self.data.name, ALL):
+                return bucket
+        return None
+
+
+def gather_evidence(run: RunFolder, settings: PageSettings) -> Evidence:
+    """Return the evidence for a decision on one dataset of a run.
+
+    Raises:
+        InputError: the run has no scores, or has several datasets and none is chosen; or a rule or criterion does not
+            fit the labels.
+    """
+    data = _only_dataset(run, settings)
+    kept = evidence_of(data, [ALL, NO_COMMON_WORD])
+    advice = kept.advice(_limits_of_page(settings, kept.limits))
+    recommended = advice[ALL].recommended
+    return Evidence(
+        run=run,
+        data=data,
+        by=kept.by,
+        tests=kept.tests,
+        advice=advice[ALL],
+        advice_without_common_word=advice.get(NO_COMMON_WORD),
+        compared=len(data.scores),
+        choice=None if recommended is None else _choice_of_metric(run, data, recommended, settings, kept.tests),
+        missing=missing_metrics([run]),
+    )
+
+
+def _limits_of_page(settings: PageSettings, kept: Limits) -> Limits:
+    """Return the limits that the page was asked for, each one that it was not asked for as the run keeps it."""
+    asked = Limits.parse(settings.budget, settings.max_price, settings.max_loss)
+    return Limits(
+        kept.speed if settings.budget is None else asked.speed,
+        kept.price if settings.max_price is None else asked.price,
+        kept.max_loss if settings.max_loss is None else asked.max_loss,
+    )
+
+
+def _choice_of_metric(
+    run: RunFolder, data: ScoredDataset, line: Line, settings: PageSettings, tests: PairedTests
+) -> Choice:
+    """Return the recommended metric with its order, decisions and errors.
+
+    Args:
+        run: the run.
+        data: the dataset.
+        line: the line of the recommended metric on the board of all pairs.
+        settings: the settings of the page.
+        tests: the settings of intervals.
+    """
+    yes_no, why_no_threshold = _decisions_by_threshold(run, data, line.metric, settings)
+    parts: list[Part] = []
+    if yes_no is not None:
+        masks = {name: mask for name, mask in data.buckets.items() if name != ALL and mask.any()}
+        parts = _error_shares_by_part(data, yes_no, masks, tests)
+        if settings.categories and len(data) <= MAX_TAGGED_PAIRS:
+            parts += _error_shares_by_category(data, yes_no, tests)
+    without_common_word = next((part for part in parts if part.name == NO_COMMON_WORD), None)
+    worse = []
+    for part in parts:
+        if (
+            part is not without_common_word
+            and part.wrong.of >= MIN_PART_PAIRS
+            and part.low is not None
+            and part.low > 1
+        ):
+            worse.append(part)
+    return Choice(
+        line=line,
+        record=data.metrics[line.metric],
+        order=_share_in_order(data, line.metric, tests),
+        yes_no=yes_no,
+        why_no_threshold=why_no_threshold,
+        parts=sorted(worse, key=lambda part: -(part.wrong.value or 0.0))[:MAX_PARTS],
+        without_common_word=without_common_word,
+    )
+
+
+def _only_dataset(run: RunFolder, settings: PageSettings) -> ScoredDataset:
+    """Return the only dataset that the settings choose; raise InputError if there are several, or no scores."""
+    if not run.manifest.has_scores:
+        raise InputError(f"{run.title}: no metric gave scores: {'; '.join(missing_metrics([run]))}")
+    datasets = [data for data in choose_datasets(run, settings.datasets) if data.scores]
+    if len(datasets) > 1:
+        names = [data.name for data in datasets]
+        raise InputError(
+            f"{run.title}: has the datasets {', '.join(names)}; a page for a decision is about one of them, such as "
+            f"`datasets={names[0]}`"
+        )
+    if not datasets:
+        raise InputError(f"{run.title}: no metric gave scores on {', '.join(settings.datasets)}")
+    return datasets[0]
+
+
+def _share_in_order(data: ScoredDataset, metric: str, tests: PairedTests) -> Value:
+    """Return the share of comparisons of two pairs with different labels in which a score orders them as people do.
+
+    Two equal scores count as half. The share is (1 + D) / 2 with Somers' D, which is the AUC if labels have two values.
+    It and its bounds are None if undefined.
+    """
+    pairs = data.pairs_in_bucket(ALL, tests.seed)
+    has_two_values = have_two_values(pairs.labels)
+    (estimate,) = agreement(
+        {metric: data.oriented_scores(metric)},
+        pairs.labels,
+        statistics=("auc" if has_two_values else "somers-d",),
+        resamples=tests.resamples,
+        confidence=tests.confidence,
+        seed=pairs.seed,
+        groups=pairs.groups,
+        interval=tests.interval,
+    )
+    numbers = (estimate.value, estimate.low, estimate.high)
+    if has_two_values:
+        return Value(*numbers)
+    return Value(*(None if number is None else (1 + number) / 2 for number in numbers))
+
+
+def _decisions_by_threshold(
+    run: RunFolder, data: ScoredDataset, metric: str, settings: PageSettings
+) -> tuple[YesNoDecisions | None, str]:
+    """Return the decisions of a metric and an empty string; or None and a sentence on why there are none.
+
+    Raises:
+        InputError: the rule for the positive class cannot be parsed, or it leaves only one class.
+    """
+    if settings.positive is None and data.votes is not None and data.votes.is_split.any():
+        split_count = int(data.votes.is_split.sum())
+        as_no, as_yes = (
+            f"--positive 'label>={exact_number(data.votes.lowest_yes(with_split=with_split))}'"
+            for with_split in (False, True)
+        )
+        return None, (
+            f"People are divided on {split_count:,} of the pairs, where as many said yes as no. With {as_no} these "
+            f"count as no, with {as_yes} as yes, and this page names a threshold and the errors to expect."
+        )
+    if settings.positive is None and data.votes is None:
+        label_count = len(np.unique(data.labels))
+        if label_count < 2:
+            return None, "All pairs have the same label, so there is nothing to tell apart."
+        lowest, highest = exact_number(data.labels.min()), exact_number(data.labels.max())
+        return None, (
+            f"The labels have {label_count} values from {lowest} to {highest}, and nobody has said from which one "
+            f"on a pair counts as yes. With --positive 'label>={highest}', or another label, this page names a "
+            "threshold and the errors to expect."
+        )
+    criterion = settings.values_of(Criterion)
+    threshold_settings = ThresholdSettings(metrics=(metric,), datasets=(data.name,), **criterion)
+    _, positive = positive_labels_of(data, settings.positive)
+    try:
+        (subject,) = find_thresholds(run, threshold_settings)
+    except InputError as error:
+        return None, f"No threshold could be learned from these pairs: {error}."
+    decision = subject.decisions[metric]
+    rows = np.flatnonzero(np.isfinite(data.scores[metric]))
+    wrong = np.zeros(len(data), dtype=bool)
+    wrong[rows] = decision.decided[:, 0] != positive[rows]
+    return YesNoDecisions(threshold_settings, subject, decision, rows, wrong), ""
+
+
+def _error_shares_by_category(data: ScoredDataset, yes_no: YesNoDecisions, tests: PairedTests) -> list[Part]:
+    """Return the share of wrong decisions in each error category with tested pairs.
+
+    The categories of last resort are left out: the rules read them from the label, which also makes a decision wrong.
+    """
+    tagged = categorise_pairs(data)
+    masks = {tagged.labels[name]: mask for name, mask in tagged.masks.items() if name not in LAST_RESORTS}
+    sources = {category.source for categories in tagged.categories for category in categories}
+    found_by = "people" if "people" in sources else "simple rules"
+    return _error_shares_by_part(data, yes_no, masks, tests, found_by)
+
+
+def _error_shares_by_part(
+    data: ScoredDataset,
+    yes_no: YesNoDecisions,
+    masks: Mapping[str, NDArray[np.bool_]],
+    tests: PairedTests,
+    found_by: str = "",
+) -> list[Part]:
+    """Return the share of wrong decisions on each part with tested pairs, in the order of *masks*.
+
+    Args:
+        data: the dataset.
+        yes_no: the decisions.
+        masks: the mask of each part by name, shape (n,).
+        tests: the settings of intervals.
+        found_by: who assigned the pairs to the parts, see :class:`Part`.
+    """
+    tested = np.zeros(len(data), dtype=bool)
+    tested[yes_no.rows] = True
+    rows = np.flatnonzero(yes_no.wrong)
+    # of the divergence, the intervals use the wrong rows and the tested pairs alone
+    wrong = Divergence(
+        metric="",
+        by="threshold",
+        condition="",
+        rows=rows,
+        distances=np.zeros(len(rows)),
+        too_low=np.zeros(len(rows), dtype=bool),
+        considered=tested,
+    )
+    seed = seed_of(tests.seed, data.name, data.facts.split, ALL)
+    intervals = ratio_intervals(masks, wrong, data.groups, tests, seed)
+    parts = []
+    for name, mask in masks.items():
+        low, high = intervals.get(name, (None, None))
+        share = Share.from_masks(yes_no.wrong, mask & tested, tests.confidence, data.groups)
+        if share.of:
+            parts.append(Part(name, found_by, share, low, high))
+    return parts

@@ -1,0 +1,1 @@
+"""Where a metric fails: pairs on which it departs from people, and what they have in common."""

@@ -1,0 +1,342 @@
+"""The pairs on which a metric and people diverge, by scores, by ranks, or by decisions with a threshold."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+
+from assay.analysis.data import ScoredDataset
+from assay.analysis.errors.settings import By, Rule
+from assay.errors import InputError
+from assay.manifest import MetricRecord, identity_of
+from assay.numbers import label_texts
+from assay.paths import read_settings_file
+from assay.statistics.concordance import Floats
+from assay.tables import exact_number
+
+#: Fewer diverging pairs than this number and this share of the considered pairs are next to nothing.
+FEW_PAIRS, FEW_SHARE = 10, 0.01
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """The pairs of a dataset on which one metric and people diverge.
+
+    Attributes:
+        metric: the name of the metric.
+        by: the criterion, ``threshold`` or ``rank``.
+        condition: the criterion in words, with its numbers.
+        rows: the row indices of the k diverging pairs, worst first, shape (k,).
+        distances: how far each of these pairs is off, shape (k,). By threshold, the distance of the score from the end
+            of its scale that the label is at; by rank, the difference of ranks as a share of the pairs; both in
+            [0, 1]. If a threshold decides between two classes, the distance of the score from the threshold.
+        too_low: which of these pairs have a score that is too low; the others are too high. Shape (k,).
+        considered: which of all n pairs were considered: those in the bucket that have a score, shape (n,).
+        decisions: the decisions by a threshold between two classes; None if there is no such threshold.
+        threshold_count: the number of pairs that diverge by threshold, if those are next to nothing and ranks were used
+            instead; else None.
+    """
+
+    metric: str
+    by: By
+    condition: str
+    rows: NDArray[np.intp]
+    distances: NDArray[np.float64]
+    too_low: NDArray[np.bool_]
+    considered: NDArray[np.bool_]
+    decisions: Decisions | None = None
+    threshold_count: int | None = None
+
+    @property
+    def is_next_to_nothing(self) -> bool:
+        """Whether too few pairs diverge to say anything of them: :data:`FEW_PAIRS`, and :data:`FEW_SHARE` of all."""
+        return len(self.rows) < min(FEW_PAIRS, FEW_SHARE * int(self.considered.sum()))
+
+    @property
+    def mask(self) -> NDArray[np.bool_]:
+        """Which of all n pairs diverge, shape (n,)."""
+        mask = np.zeros(len(self.considered), dtype=bool)
+        mask[self.rows] = True
+        return mask
+
+
+def label_scale(data: ScoredDataset) -> tuple[float, float]:
+    """Return the lowest and highest label of the declared scale, else of the data; (0, 0) for no pairs."""
+    scale = data.facts.scale
+    if scale:
+        return float(scale[0]), float(scale[1])
+    return (float(data.labels.min()), float(data.labels.max())) if len(data) else (0.0, 0.0)
+
+
+def find_divergence(
+    data: ScoredDataset,
+    metric: str,
+    rule: Rule | None = None,
+    inside: NDArray[np.bool_] | None = None,
+    seed: int = 0,
+) -> Divergence:
+    """Return the pairs on which a metric and people diverge.
+
+    By threshold, these are the pairs with the highest label and a score below ``low``, and those with the lowest label
+    and a score above ``high``. By rank, these are the pairs whose ranks of score and label (ties share their mean rank)
+    differ by ``residual`` * n or more. With a ``threshold`` in the rule, these are the pairs that it decides wrongly.
+    Ranks are used in place of thresholds that nobody has chosen and that find next to nothing, if ranks find more: few
+    labels are at the very end of a scale such as 1 to 5, whose labels are means.
+
+    Args:
+        data: n pairs.
+        metric: a metric that has scores in the data.
+        rule: the criterion, see :class:`~assay.analysis.errors.settings.Rule`; the paper's by default.
+        inside: which pairs to consider, shape (n,); all by default.
+        seed: the seed of the folds, if a threshold is learned.
+
+    Raises:
+        InputError: a threshold is outside the bounds of the metric, or cannot be learned or read; or all labels are
+            equal and no scale is given.
+    """
+    rule = rule or Rule()
+    record = data.metrics[metric]
+    by = rule.criterion_for(record)
+    scores = data.scores[metric]
+    considered = np.isfinite(scores) if inside is None else np.isfinite(scores) & inside
+    decisions = None
+    if rule.threshold is not None:
+        from assay.analysis.thresholds.measures import decide
+
+        decisions = decide_pairs(data, metric, rule, seed)
+        similarity = data.oriented_scores(metric)
+        decided_positive = decide(similarity, decisions.thresholds)
+        too_low = considered & ~decided_positive & decisions.positive
+        too_high = considered & decided_positive & ~decisions.positive
+        distance = np.abs(similarity - decisions.thresholds)
+        condition = decisions.condition(record.declared.higher_is_better)
+    elif by == "threshold":
+        rule.check_bounds(record)
+        # 1 - score is in [0, 1] too, as low and high are, which a score with its sign turned would not be
+        similarity = scores if record.declared.higher_is_better else 1 - scores
+        low, high = rule.scale or label_scale(data)
+        if low == high and len(data):
+            raise InputError(
+                f"{data.run.title}: all labels of {data.name} are {exact_number(low)}; give the scale: `scale=LOW,HIGH`"
+            )
+        too_low = considered & (similarity < rule.low) & (data.labels >= high)
+        too_high = considered & (similarity > rule.high) & (data.labels <= low)
+        distance = np.where(too_low, 1 - similarity, similarity)
+        term = "score" if record.declared.higher_is_better else "1 − score"
+        lowest, highest = label_texts([low, high])
+        condition = f"{term} < {rule.low:g} and label = {highest}, or {term} > {rule.high:g} and label = {lowest}"
+    else:
+        residuals = _rank_residuals(data.oriented_scores(metric), data.labels, considered)
+        too_low, too_high = residuals <= -rule.residual, residuals >= rule.residual
+        distance = np.abs(residuals)
+        condition = f"ranks of score and label differ by {rule.residual:g} of n or more"
+    rows = np.flatnonzero(too_low | too_high)
+    rows = rows[np.argsort(-distance[rows], kind="stable")]
+    divergence = Divergence(metric, by, condition, rows, distance[rows], too_low[rows], considered, decisions)
+    if divergence.is_next_to_nothing and by == "threshold" and rule == Rule():
+        by_rank = find_divergence(data, metric, replace(rule, by="rank"), inside, seed)
+        if not by_rank.is_next_to_nothing:
+            return replace(by_rank, threshold_count=len(rows))
+    return divergence
+
+
+def _rank_residuals(
+    scores: NDArray[np.float64], labels: NDArray[np.float64], considered: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Return the rank of each score minus the rank of its label, as a share of the considered pairs, shape (n,).
+
+    Pairs that are not considered have 0.
+    """
+    from scipy.stats import rankdata
+
+    residuals = np.zeros(len(scores))
+    if considered.any():
+        rank_differences = rankdata(scores[considered]) - rankdata(labels[considered])
+        residuals[considered] = rank_differences / int(considered.sum())
+    return residuals
+
+
+# Thresholds that decide pairs: learned on other pairs, given as a number, or read from a file.
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """Binary decisions on the n pairs of a dataset by the scores of one metric.
+
+    Attributes:
+        rule: the rule for the labels of the positive class, such as ``label>=2``.
+        positive: which pairs are in the positive class by their labels, shape (n,).
+        thresholds: the threshold of each pair, for scores that rise with similarity, shape (n,); NaN without a score.
+        origin: a line on the origin of the thresholds; empty for a number that the user gave.
+    """
+
+    rule: str
+    positive: NDArray[np.bool_]
+    thresholds: Floats
+    origin: str
+
+    def condition(self, higher_is_better: bool) -> str:
+        """Return the condition under which a pair is decided wrongly, for a metric of that direction.
+
+        It has the number of the threshold if all pairs have the same one, else the word.
+        """
+        values = np.unique(self.thresholds[np.isfinite(self.thresholds)])
+        limit = "threshold"
+        if len(values) == 1:
+            limit = f"{values[0] if higher_is_better else -values[0]:.3g}"
+        negative_sign, positive_sign = ("<", "≥") if higher_is_better else (">", "≤")
+        # >= is replaced first, since > occurs in it
+        negative_rule = self.rule.replace(">=", "<").replace(">", "<=")
+        return f"score {negative_sign} {limit} and {self.rule}, or score {positive_sign} {limit} and {negative_rule}"
+
+
+def decide_pairs(data: ScoredDataset, metric: str, rule: Rule, seed: int) -> Decisions:
+    """Return the decisions on the pairs of a dataset by the threshold of a rule.
+
+    Args:
+        data: n pairs.
+        metric: a metric that has scores in the data.
+        rule: a rule with a threshold: ``auto``, a number, or a file.
+        seed: the seed of the folds, if thresholds are learned.
+
+    Raises:
+        InputError: all pairs are of one class, the number is outside the bounds of the metric, or the file has no
+            threshold for the metric, the dataset or the rule for the positive class.
+    """
+    # the page and most rules need no thresholds
+    from assay.analysis.thresholds.planning import positive_labels_of
+
+    if rule.threshold == "auto":
+        return _decide_by_learned_threshold(data, metric, rule, seed)
+    threshold = rule.threshold_number
+    positive, origin = rule.positive, ""
+    if threshold is None:
+        path = Path(str(rule.threshold))
+        saved = _saved_threshold(path, data, metric)
+        if positive is not None and positive.replace(" ", "") != saved.positive:
+            raise InputError(
+                f"`positive={positive}`: {path} has thresholds for {saved.positive}; leave `positive` out, or learn "
+                "them anew by assay thresholds"
+            )
+        threshold = saved.threshold if saved.deploy is None else saved.deploy
+        positive, origin = saved.positive, f"threshold from {path.name}"
+    record = data.metrics[metric]
+    _check_range(record, threshold)
+    positive_rule, is_positive = positive_labels_of(data, positive)
+    oriented_threshold = threshold if record.declared.higher_is_better else -threshold
+    thresholds = np.where(np.isfinite(data.scores[metric]), oriented_threshold, np.nan)
+    return Decisions(positive_rule, is_positive, thresholds, origin)
+
+
+def _decide_by_learned_threshold(data: ScoredDataset, metric: str, rule: Rule, seed: int) -> Decisions:
+    """Return the decisions by thresholds that are learned on other pairs than those that they decide.
+
+    Raises:
+        InputError: no threshold can be learned, such as for pairs of one class.
+    """
+    from assay.analysis.thresholds.planning import out_of_fold_thresholds, positive_labels_of
+    from assay.analysis.thresholds.settings import ThresholdSettings
+
+    positive_rule, is_positive = positive_labels_of(data, rule.positive)
+    settings = ThresholdSettings(positive=rule.positive, seed=seed)
+    try:
+        thresholds, split = out_of_fold_thresholds(data, metric, positive_rule, settings)
+    except InputError as error:
+        raise InputError(f"`threshold=auto`: none can be learned ({error}); give a number") from error
+    on_metric_scale = thresholds if data.metrics[metric].declared.higher_is_better else -thresholds
+    # a dict as an ordered set: one number if the ends look the same
+    ends = dict.fromkeys(f"{value:.3g}" for value in (np.nanmin(on_metric_scale), np.nanmax(on_metric_scale)))
+    origin = f"threshold {' to '.join(ends)}: by {settings.measure}, learned without the pairs that it decides; {split}"
+    return Decisions(positive_rule, is_positive, thresholds, origin)
+
+
+def _check_range(record: MetricRecord, threshold: float) -> None:
+    """Raise InputError for a threshold outside the declared range of the scores of a metric."""
+    lowest = -math.inf if record.declared.low is None else record.declared.low
+    highest = math.inf if record.declared.high is None else record.declared.high
+    if not lowest <= threshold <= highest:
+        raise InputError(f"`threshold={threshold:g}`: {record.metric} gives scores from {lowest:g} to {highest:g}")
+
+
+# Files of thresholds
+
+
+class _SavedThreshold(BaseModel):
+    """The threshold of one metric in the output of ``assay thresholds --format json``; other fields are ignored."""
+
+    metric: str
+    positive: str
+    threshold: Annotated[float, Field(allow_inf_nan=False)]
+    # files of older versions have only the median over the folds, and no signature
+    deploy: Annotated[float | None, Field(allow_inf_nan=False)] = None
+    signature: dict[str, str] = {}
+
+
+class _SavedDataset(BaseModel):
+    """The thresholds of all metrics for one dataset in that output."""
+
+    dataset: str
+    metrics: list[_SavedThreshold]
+
+
+_THRESHOLDS_FILE = TypeAdapter(list[_SavedDataset])
+
+
+def _saved_threshold(path: Path, data: ScoredDataset, metric: str) -> _SavedThreshold:
+    """Return the threshold for a metric on a dataset in a file.
+
+    Raises:
+        InputError: the file cannot be read, is not a file of thresholds, or has none for the metric or the dataset.
+    """
+    try:
+        datasets = _THRESHOLDS_FILE.validate_json(read_settings_file(path))
+    except OSError as error:
+        raise InputError(
+            f"`threshold={path}`: must be auto, a number, or a file; the file cannot be read ({error.strerror})"
+        ) from error
+    except ValidationError as error:
+        raise InputError(
+            f"`threshold={path}`: is not a file of thresholds; assay thresholds RUN --format json > FILE writes one"
+        ) from error
+    saved_dataset = next((saved for saved in datasets if saved.dataset == data.name), None)
+    if saved_dataset is None:
+        saved_names = ", ".join(saved.dataset for saved in datasets) or "nothing"
+        raise InputError(
+            f"`threshold={path}`: has thresholds learned on {saved_names}, none for {data.name}; give the number if it "
+            "is meant for other data"
+        )
+    return _threshold_of_metric(path, saved_dataset, data.metrics[metric])
+
+
+def _threshold_of_metric(path: Path, saved: _SavedDataset, record: MetricRecord) -> _SavedThreshold:
+    """Return the threshold of a metric: by name if the signature matches too, else by signature.
+
+    Raises:
+        InputError: the dataset has no threshold of the metric, or one of another metric with the same name.
+    """
+    same_name = next((entry for entry in saved.metrics if entry.metric == record.metric), None)
+    if same_name is not None and not same_name.signature:
+        # a file of an older version, in which the name alone tells the metric
+        return same_name
+    identity = identity_of(record.signature)
+    by_identity = {identity_of(entry.signature): entry for entry in saved.metrics if entry.signature}
+    if same_name is not None and identity_of(same_name.signature) == identity:
+        return same_name
+    if identity in by_identity:
+        return by_identity[identity]
+    if same_name is not None:
+        raise InputError(
+            f"`threshold={path}`: {record.metric} there is another metric, of other options or weights; learn the "
+            "threshold anew by assay thresholds"
+        )
+    names = ", ".join(entry.metric for entry in saved.metrics) or "nothing"
+    raise InputError(
+        f"`threshold={path}`: has no threshold of {record.metric} for {saved.dataset}, only of {names}; choose by "
+        "`metrics`"
+    )

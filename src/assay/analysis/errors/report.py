@@ -1,0 +1,405 @@
+"""The errors of a run: diverging pairs, agreement on subsets, and the cleaning experiment, for each dataset."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.analysis.categories import PartsOfSpeech
+from assay.analysis.data import ALL, ScoredDataset, choose_datasets, read_datasets
+from assay.analysis.errors.categories import Frequency, TaggedPairs, categorise_pairs, frequencies_of, long_answer_mask
+from assay.analysis.errors.divergence import Divergence, find_divergence
+from assay.analysis.errors.settings import Rule
+from assay.analysis.folder import RunFolder
+from assay.errors import InputError, unknown_name
+from assay.lexicon.texts import has_number
+from assay.settings import Resampling
+from assay.statistics.agreement import Estimate, agreement
+from assay.statistics.coefficients import check_statistics
+
+# Agreement on subsets of the pairs: inside a category, without it, and without numbers
+
+
+@dataclass(frozen=True)
+class SubsetAgreement:
+    """Agreement on a subset of the pairs.
+
+    Attributes:
+        name: the name of the subset.
+        n: the number of pairs.
+        estimates: one estimate per metric and statistic.
+    """
+
+    name: str
+    n: int
+    estimates: list[Estimate]
+
+    def estimate_of(self, metric: str, statistic: str) -> Estimate:
+        """Return the estimate of one metric and statistic; raise KeyError if there is none."""
+        for estimate in self.estimates:
+            if (estimate.metric, estimate.statistic) == (metric, statistic):
+                return estimate
+        raise KeyError((metric, statistic))
+
+
+def agreement_on(
+    data: ScoredDataset,
+    name: str,
+    inside: NDArray[np.bool_],
+    metrics: Sequence[str],
+    statistics: Sequence[str],
+    drawing: Resampling,
+    *,
+    bucket: str = ALL,
+    labels: NDArray[np.float64] | None = None,
+) -> SubsetAgreement:
+    """Return the agreement of some metrics on a subset of the pairs.
+
+    Args:
+        data: n pairs.
+        name: the name of the subset.
+        inside: which pairs are in the subset, shape (n,).
+        metrics, statistics: the names of the metrics and of the coefficients.
+        drawing: how intervals are drawn.
+        bucket: the name in the run of the bucket that is or contains the subset; its resamples are used.
+        labels: labels to use instead of those of the data, shape (n,).
+    """
+    pairs = data.pairs_in_bucket(bucket, drawing.seed, inside)
+    estimates = agreement(
+        {metric: pairs.take(data.oriented_scores(metric)) for metric in metrics},
+        pairs.labels if labels is None else pairs.take(labels),
+        statistics=statistics,
+        resamples=drawing.resamples,
+        confidence=drawing.confidence,
+        seed=pairs.seed,
+        groups=pairs.groups,
+    )
+    return SubsetAgreement(name, len(pairs), estimates)
+
+
+def agreement_by_category(
+    data: ScoredDataset,
+    masks: Mapping[str, NDArray[np.bool_]],
+    bucket: str,
+    metrics: Sequence[str],
+    statistics: Sequence[str],
+    drawing: Resampling,
+) -> list[tuple[SubsetAgreement, SubsetAgreement]]:
+    """Return the agreement on the pairs of a bucket with each category, and on the other pairs of the bucket.
+
+    A category without a pair in the bucket is left out.
+
+    Args:
+        data: n pairs.
+        masks: by category, which pairs have it, shape (n,).
+        bucket: the name of the bucket.
+        metrics, statistics: the names of the metrics and of the coefficients.
+        drawing: how intervals are drawn.
+    """
+    inside = data.buckets[bucket]
+    agreement = []
+    for name, mask in masks.items():
+        if not (mask & inside).any():
+            continue
+        having = agreement_on(data, name, mask & inside, metrics, statistics, drawing, bucket=bucket)
+        others = agreement_on(data, f"without {name}", ~mask & inside, metrics, statistics, drawing, bucket=bucket)
+        agreement.append((having, others))
+    return agreement
+
+
+def agreement_by_number(
+    data: ScoredDataset, buckets: Sequence[str], metrics: Sequence[str], statistics: Sequence[str], drawing: Resampling
+) -> list[tuple[str, SubsetAgreement, SubsetAgreement, SubsetAgreement]]:
+    """Return, for each bucket, its name and the agreement on all pairs, on pairs without and on pairs with a number.
+
+    A pair has a number if a gold answer has a digit. Source: tables 7 and 8 of Mustafazade & Ebbinghaus (2022), where
+    ``w_num`` are all pairs, and ``wo_num`` the pairs without a number.
+    """
+    with_number = has_number(data.table.column("reference"))
+    parts = []
+    for bucket in buckets:
+        mask = data.buckets[bucket]
+        # the name of the subset as a bucket of a run, which selects its resamples: number=no, or f1=0+number=no
+        prefix = "" if bucket == ALL else f"{bucket}+"
+        bucket_without, bucket_with = f"{prefix}number=no", f"{prefix}number=yes"
+        all_pairs = agreement_on(data, "all pairs", mask, metrics, statistics, drawing, bucket=bucket)
+        without = agreement_on(
+            data, "without", mask & ~with_number, metrics, statistics, drawing, bucket=bucket_without
+        )
+        rest = agreement_on(data, "with", mask & with_number, metrics, statistics, drawing, bucket=bucket_with)
+        parts.append((bucket, all_pairs, without, rest))
+    return parts
+
+
+# The cleaning experiment: the same pairs with corrected labels
+
+
+@dataclass(frozen=True)
+class Cleaning:
+    """Agreement before and after labels were corrected, on the pairs that both runs have.
+
+    Attributes:
+        title: the title of the dataset with the corrected labels.
+        joined: the number of pairs in both runs.
+        only_first, only_second: the numbers of pairs in one run only.
+        changed: the number of joined pairs whose labels differ.
+        first: the agreement with the first labels.
+        corrected: the agreement with the corrected labels.
+        unchanged: the agreement on the joined pairs whose label did not change.
+    """
+
+    title: str
+    joined: int
+    only_first: int
+    only_second: int
+    changed: int
+    first: SubsetAgreement
+    corrected: SubsetAgreement
+    unchanged: SubsetAgreement
+
+
+def dataset_of_same_name(data: ScoredDataset, others: Sequence[ScoredDataset]) -> ScoredDataset | None:
+    """Return the dataset with the same name among those of another run, whatever its version; None if there is none."""
+    return next((other for other in others if other.name == data.name), None)
+
+
+def compare_labels(
+    data: ScoredDataset,
+    other: ScoredDataset,
+    metrics: Sequence[str],
+    statistics: Sequence[str],
+    drawing: Resampling,
+) -> Cleaning:
+    """Return the agreement of the scores of a run with its own labels, and with the labels of another run.
+
+    Pairs are joined by their gold answers and candidate; repeated pairs are joined in order of occurrence.
+
+    Args:
+        data: the pairs with their scores and first labels.
+        other: the same pairs with other labels; the scores are not read.
+        metrics, statistics: the names of the metrics and of the coefficients.
+        drawing: how intervals are drawn.
+
+    Raises:
+        InputError: the two datasets have no pair in common.
+    """
+    row_by_key = {key: row for row, key in enumerate(_occurrence_keys(other))}
+    # the row of the same pair in the other run, -1 if it lacks the pair
+    rows = np.array([row_by_key.get(key, -1) for key in _occurrence_keys(data)], dtype=np.intp)
+    is_joined = rows >= 0
+    if not is_joined.any():
+        raise InputError(
+            f"{other.run.title}: {other.title} has no pair of {data.run.title}; the texts must be the same"
+        )
+    labels = np.where(is_joined, other.labels[rows], data.labels)
+    is_unchanged = is_joined & (labels == data.labels)
+
+    def agreement_of(name: str, inside: np.ndarray, corrected: bool = False) -> SubsetAgreement:
+        return agreement_on(data, name, inside, metrics, statistics, drawing, labels=labels if corrected else None)
+
+    return Cleaning(
+        title=other.title,
+        joined=int(is_joined.sum()),
+        only_first=int((~is_joined).sum()),
+        only_second=len(other) - int(is_joined.sum()),
+        changed=int((is_joined & ~is_unchanged).sum()),
+        first=agreement_of("first labels", is_joined),
+        corrected=agreement_of("corrected labels", is_joined, corrected=True),
+        unchanged=agreement_of("without the pairs whose label changed", is_unchanged),
+    )
+
+
+def _occurrence_keys(data: ScoredDataset) -> Iterator[tuple[object, ...]]:
+    """Yield one key per pair: its gold answers, its candidate, and how often both have occurred so far, from 1."""
+    occurrences: Counter[tuple[object, ...]] = Counter()
+    references = data.table.column("reference").to_pylist()
+    candidates = data.table.column("candidate").to_pylist()
+    for golds, candidate in zip(references, candidates, strict=True):
+        texts = (tuple(golds or ()), candidate)
+        occurrences[texts] += 1
+        yield *texts, occurrences[texts]
+
+
+@dataclass(frozen=True)
+class ErrorReport:
+    """The errors of some metrics on one dataset.
+
+    Attributes:
+        data: the n pairs with labels and scores.
+        bucket: the name of the bucket of pairs that were considered.
+        statistics: the names of the coefficients of agreement.
+        tagged: the categories of all pairs.
+        too_long: which pairs have an answer that is too long for the rules, shape (n,).
+        divergences: the diverging pairs by metric.
+        frequencies: by metric, one entry per category.
+        everywhere: the agreement on all pairs of the bucket.
+        categories: for each category, the agreement on the pairs with it, and on the pairs without it.
+        numbers: for each bucket, its name and the agreement on all pairs, on pairs without and with a number.
+        cleaning: the agreement with corrected labels; None if there are none.
+    """
+
+    data: ScoredDataset
+    bucket: str
+    statistics: list[str]
+    tagged: TaggedPairs
+    too_long: NDArray[np.bool_]
+    divergences: dict[str, Divergence]
+    frequencies: dict[str, list[Frequency]]
+    everywhere: SubsetAgreement
+    categories: list[tuple[SubsetAgreement, SubsetAgreement]]
+    numbers: list[tuple[str, SubsetAgreement, SubsetAgreement, SubsetAgreement]]
+    cleaning: Cleaning | None
+
+
+def analyse_dataset(
+    data: ScoredDataset,
+    metrics: Sequence[str],
+    *,
+    rule: Rule,
+    statistics: Sequence[str],
+    drawing: Resampling,
+    bucket: str = ALL,
+    corrected: Sequence[ScoredDataset] = (),
+    speech: PartsOfSpeech | None = None,
+) -> ErrorReport:
+    """Return where metrics and people diverge on a dataset, and how this relates to the categories of the pairs.
+
+    Args:
+        data: the dataset.
+        metrics: the names of metrics with scores; empty for all.
+        rule: the criterion of divergence.
+        statistics: the names of the coefficients of agreement.
+        drawing: how intervals are drawn.
+        bucket: the name of the bucket of pairs to consider.
+        corrected: the datasets of a run of the same pairs with other labels.
+        speech: the tagger of parts of speech for the categories; None for none.
+
+    Raises:
+        InputError: the dataset lacks a metric or the bucket.
+    """
+    names = data.find_metrics(list(metrics))
+    if bucket not in data.buckets:
+        raise InputError(unknown_name(f"{data.run.title}: {data.name} has no bucket", bucket, data.buckets))
+    inside = data.buckets[bucket]
+    seed = data.pairs_in_bucket(bucket, drawing.seed).seed
+    tagged = categorise_pairs(data, rule.scale, speech)
+    divergences = {name: find_divergence(data, name, rule, inside, drawing.seed) for name in names}
+    other = dataset_of_same_name(data, corrected)
+    buckets_for_numbers = [bucket]
+    if bucket == ALL:
+        buckets_for_numbers += [name for name in ("f1=0", "f1>0") if name in data.buckets]
+    return ErrorReport(
+        data=data,
+        bucket=bucket,
+        statistics=list(statistics),
+        tagged=tagged,
+        too_long=long_answer_mask(data),
+        divergences=divergences,
+        frequencies={
+            name: frequencies_of(tagged, divergence, data.groups, drawing, seed)
+            for name, divergence in divergences.items()
+        },
+        everywhere=agreement_on(data, "all pairs", inside, names, statistics, drawing, bucket=bucket),
+        categories=agreement_by_category(data, tagged.masks, bucket, names, statistics, drawing),
+        numbers=agreement_by_number(data, buckets_for_numbers, names, statistics, drawing),
+        cleaning=compare_labels(data, other, names, statistics, drawing) if other is not None else None,
+    )
+
+
+def records(report: ErrorReport, limit: int | None = None) -> Iterator[dict[str, Any]]:
+    """Yield one JSON object per metric and diverging pair: metric by metric, and the worst pairs of each first.
+
+    Args:
+        report: the errors of a dataset.
+        limit: the largest number of pairs per metric; all by default.
+    """
+    data = report.data
+    ids = data.table.column("pair_id")
+    for metric, divergence in report.divergences.items():
+        for rank, row in enumerate(divergence.rows.tolist()[:limit]):
+            texts = data.texts(row)
+            yield {
+                "dataset": data.name,
+                "pair_id": ids[row].as_py(),
+                "question": texts["question"],
+                "reference": texts["reference"],
+                "candidate": texts["candidate"],
+                "label": float(data.labels[row]),
+                "metric": metric,
+                "score": float(data.scores[metric][row]),
+                "side": "too-low" if divergence.too_low[rank] else "too-high",
+                "distance": round(float(divergence.distances[rank]), 6),
+                **_threshold_field(data, divergence, row),
+                "categories": [
+                    {"category": category.name, "reason": category.reason, "source": category.source}
+                    for category in report.tagged.categories[row]
+                ],
+            }
+
+
+def _threshold_field(data: ScoredDataset, divergence: Divergence, row: int) -> dict[str, float]:
+    """Return the field with the threshold that decided a pair, on the scale of the metric; empty if there is none."""
+    if divergence.decisions is None:
+        return {}
+    oriented_threshold = float(divergence.decisions.thresholds[row])
+    higher_is_better = data.metrics[divergence.metric].declared.higher_is_better
+    return {"threshold": oriented_threshold if higher_is_better else -oriented_threshold}
+
+
+def error_reports(
+    run: RunFolder,
+    metrics: Sequence[str] = (),
+    *,
+    datasets: Sequence[str] = (),
+    rule: Rule | None = None,
+    statistics: Sequence[str] = ("kendall",),
+    drawing: Resampling | None = None,
+    bucket: str = ALL,
+    corrected: RunFolder | None = None,
+    speech: PartsOfSpeech | None = None,
+) -> list[ErrorReport]:
+    """Return where metrics and people diverge in a run, one report per dataset.
+
+    Args:
+        run: the run.
+        metrics: the names of the metrics; all by default.
+        datasets: the names of the datasets; all by default.
+        rule: the criterion of divergence; the paper's by default.
+        statistics: the names of the coefficients of agreement.
+        drawing: how intervals are drawn; the default settings if None.
+        bucket: the name of the bucket of pairs to consider.
+        corrected: a run of the same pairs with other labels; None for no cleaning experiment.
+        speech: the tagger of parts of speech for the categories; None for none.
+
+    Raises:
+        InputError: the run lacks a named metric, dataset or bucket, has no dataset in common with the corrected run, or
+            the rule sets a number that has no effect.
+    """
+    chosen = choose_datasets(run, datasets)
+    corrected_datasets = read_datasets(corrected) if corrected is not None else []
+    corrected_names = [other.name for other in corrected_datasets]
+    if corrected is not None and {data.name for data in chosen}.isdisjoint(corrected_names):
+        raise InputError(
+            f"{corrected.title}: has none of the datasets of {run.title} ({', '.join(data.name for data in chosen)})"
+        )
+    rule = rule or Rule()
+    metric_records = [data.metrics[name] for data in chosen for name in data.find_metrics(list(metrics))]
+    rule.check_used({rule.criterion_for(record) for record in metric_records})
+    return [
+        analyse_dataset(
+            data,
+            metrics,
+            rule=rule,
+            statistics=check_statistics(tuple(statistics)),
+            drawing=drawing or Resampling(),
+            bucket=bucket,
+            corrected=corrected_datasets,
+            speech=speech,
+        )
+        for data in chosen
+    ]

@@ -1,0 +1,308 @@
+"""The evidence for the choice of a metric: the ranked metrics of each bucket, as a run folder keeps them.
+
+It is computed once and kept as ``evidence.json`` in the run folder, so that every command and page that names a metric
+reads the same numbers: the same metrics and pairs, the same tests, and the same limits. A folder that cannot be written
+has it computed anew, with the same result.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import TypeAdapter, ValidationError
+
+from assay.analysis.compare.contests import used_buckets
+from assay.analysis.data import ALL, ScoredDataset
+from assay.analysis.leaderboard.board import Board, JoinedDataset, Line, boards
+from assay.analysis.leaderboard.ties import CalibratedValue
+from assay.analysis.recommend.advice import Advice, advise_on
+from assay.analysis.recommend.settings import NO_LIMITS, Limits
+from assay.analysis.settings import PairedTests
+from assay.output import atomic_write
+from assay.statistics.coefficients import deciding_statistic
+from assay.statistics.comparison import Difference
+from assay.statistics.draws import MetricPair
+from assay.tables import NOT_BY_PEOPLE
+
+#: The name of the file in a run folder.
+FILE_NAME = "evidence.json"
+#: The version of the file's form; files of another version are computed anew.
+VERSION = 1
+#: The bucket of pairs whose texts have no common word, for which a metric is named as well.
+NO_COMMON_WORD = "f1=0"
+#: The largest number of buckets for which evidence is computed unless others are asked for.
+MAX_BUCKETS = 3
+#: The largest product of metrics, pairs and resamples that a page computes unasked; more would take over a minute.
+MAX_WORK = 1_500_000_000
+
+
+@dataclass(frozen=True)
+class RunEvidence:
+    """The evidence on one dataset of a run.
+
+    Attributes:
+        joined: the dataset with its scores.
+        by: the coefficient that decides.
+        tests: the settings of the tests; their only statistic is *by*.
+        limits: the limits on cost and loss.
+        boards: the ranked metrics by bucket.
+    """
+
+    joined: JoinedDataset
+    by: str
+    tests: PairedTests
+    limits: Limits
+    boards: Mapping[str, Board]
+
+    def advice(self, limits: Limits | None = None, *, with_plan: bool = True) -> dict[str, Advice]:
+        """Return the recommendation by bucket.
+
+        Args:
+            limits: the limits on cost and loss, if they are not those that the run keeps.
+            with_plan: whether to compute the number of pairs that would settle each choice.
+        """
+        boards_of_run = list(self.boards.values())
+        advised = advise_on(self.joined, boards_of_run, limits or self.limits, self.by, self.tests, with_plan=with_plan)
+        return dict(zip(self.boards, advised, strict=True))
+
+
+def evidence_of(
+    data: ScoredDataset, buckets: Sequence[str] = (), *, advance: Callable[[int], None] | None = None
+) -> RunEvidence:
+    """Return the evidence on a dataset of a run: what its folder keeps, and otherwise computed and kept there.
+
+    Args:
+        data: the dataset.
+        buckets: the buckets that are needed; by default the first :data:`MAX_BUCKETS` of the run.
+        advance: a progress callback that receives the number of resamples drawn since its last call.
+    """
+    joined = _join(data)
+    present = used_buckets(data)
+    wanted = [name for name in buckets or present[:MAX_BUCKETS] if name in present]
+    kept = _read(data, joined)
+    if kept is None:
+        by = deciding_statistic([data.vote_statistic])
+        kept = RunEvidence(joined, by, PairedTests(statistics=(by,)), NO_LIMITS, {})
+    absent = [name for name in wanted if name not in kept.boards]
+    if absent:
+        computed = boards([joined], kept.tests, by=kept.by, buckets=absent, advance=advance)
+        kept = replace(kept, boards={**kept.boards, **{board.bucket: board for board in computed}})
+        keep_evidence(kept)
+    return replace(kept, boards={name: kept.boards[name] for name in wanted})
+
+
+def takes_long(data: ScoredDataset, buckets: Sequence[str]) -> bool:
+    """Return whether the evidence on some buckets would take long, and is not kept with the run."""
+    kept = _read(data, _join(data))
+    # the page also has blocks that are no buckets of pairs, such as those with controls
+    known = [name for name in buckets if name in data.buckets]
+    absent = [name for name in known if kept is None or name not in kept.boards]
+    pair_count = sum(int(data.buckets[name].sum()) for name in absent)
+    return pair_count * len(data.scores) * PairedTests().resamples > MAX_WORK
+
+
+def recommended_metric(data: ScoredDataset) -> str | None:
+    """Return the metric to use on all pairs of a dataset by the rule of ``assay recommend``.
+
+    It is None if none can be named, and where the tests would take long and are not kept.
+    """
+    if data.facts.kind in NOT_BY_PEOPLE or not data.scores or takes_long(data, [ALL]):
+        return None
+    recommended = evidence_of(data, [ALL]).advice(with_plan=False)[ALL].recommended
+    return None if recommended is None else recommended.metric
+
+
+def _join(data: ScoredDataset) -> JoinedDataset:
+    """Return a dataset of one run in the form that is ranked."""
+    scores = {name: data.oriented_scores(name) for name in data.scores}
+    return JoinedDataset(data.title, data, scores, dict(data.metrics))
+
+
+def keep_evidence(evidence: RunEvidence) -> None:
+    """Write the evidence on a dataset into the folder of its run, beside that on other datasets.
+
+    Nothing is written if the run has no folder, or one that cannot be written.
+    """
+    folder = evidence.joined.data.run.path
+    if folder is None:
+        return
+    kept = _read_file(folder)
+    kept[evidence.joined.data.name] = _to_plain(evidence)
+    text = json.dumps({"version": VERSION, "digest": _digest(folder), "datasets": kept}, allow_nan=False)
+    try:
+        with atomic_write(folder / FILE_NAME) as file:
+            file.write_text(text, encoding="utf-8")
+    except OSError:
+        # a folder of somebody else, or a full disk: the next reader computes the same evidence again
+        return
+
+
+def _digest(folder: Path) -> str:
+    """Return the SHA-256 of the scores, pairs and manifest of a run, which the evidence was computed from."""
+    digest = hashlib.sha256()
+    for name in ("run.json", "scores.parquet", "pairs.parquet"):
+        digest.update((folder / name).read_bytes())
+    return digest.hexdigest()
+
+
+def _read_file(folder: Path) -> dict[str, Any]:
+    """Return the kept evidence by dataset, as plain values; empty without any, or for other scores or versions."""
+    try:
+        contents = json.loads((folder / FILE_NAME).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    if (
+        not isinstance(contents, dict)
+        or contents.get("version") != VERSION
+        or contents.get("digest") != _digest(folder)
+    ):
+        return {}
+    kept = contents.get("datasets")
+    return kept if isinstance(kept, dict) else {}
+
+
+# The evidence as plain values. Pairs of metrics are lists of records, since JSON has no keys of two names.
+
+
+@dataclass(frozen=True)
+class _PlainDifference:
+    """The difference of two metrics on a board."""
+
+    first: str
+    second: str
+    difference: Difference
+    outcome: int | None
+
+
+@dataclass(frozen=True)
+class _PlainBoard:
+    """A board whose pairs of metrics are lists."""
+
+    title: str
+    bucket: str
+    n: int
+    lines: list[Line]
+    unranked: str
+    calibrated: dict[str, CalibratedValue]
+    covariances: list[tuple[str, str, float]]
+    units: int
+    sizes: tuple[int, ...]
+    differences: list[_PlainDifference]
+    apart: dict[str, Difference]
+    best: tuple[str, ...]
+    shared: int
+
+
+@dataclass(frozen=True)
+class _PlainEvidence:
+    """The evidence on one dataset."""
+
+    by: str
+    tests: dict[str, Any]
+    limits: Limits
+    boards: list[_PlainBoard]
+
+
+_ADAPTER = TypeAdapter(_PlainEvidence)
+
+
+def _to_plain(evidence: RunEvidence) -> Any:
+    """Return the evidence on a dataset as values that JSON can hold; undefined numbers are None."""
+    plain = _PlainEvidence(
+        evidence.by,
+        {field.name: getattr(evidence.tests, field.name) for field in fields(evidence.tests)},
+        evidence.limits,
+        [_plain_board(board) for board in evidence.boards.values()],
+    )
+    return _without_nan(_ADAPTER.dump_python(plain, mode="json"))
+
+
+def _plain_board(board: Board) -> _PlainBoard:
+    """Return a board with lists in place of mappings from pairs of metrics."""
+    differences = []
+    for (first, second), difference in board.differences.items():
+        differences.append(_PlainDifference(first, second, difference, board.compared.get((first, second))))
+    covariances = [(first, second, value) for (first, second), value in board.fisher_covariances.items()]
+    return _PlainBoard(
+        board.title,
+        board.bucket,
+        board.n,
+        list(board.lines),
+        board.unranked,
+        dict(board.calibrated),
+        covariances,
+        board.units,
+        board.sizes,
+        differences,
+        dict(board.apart),
+        board.best,
+        board.shared,
+    )
+
+
+def _board(plain: _PlainBoard) -> Board:
+    """Return the board of which *plain* is the plain form."""
+    differences: dict[MetricPair, Difference] = {}
+    compared: dict[MetricPair, int] = {}
+    for item in plain.differences:
+        differences[item.first, item.second] = item.difference
+        if item.outcome is not None:
+            compared[item.first, item.second] = item.outcome
+    return Board(
+        plain.title,
+        plain.bucket,
+        plain.n,
+        tuple(plain.lines),
+        compared,
+        plain.unranked,
+        plain.calibrated,
+        {(first, second): value for first, second, value in plain.covariances},
+        plain.units,
+        plain.sizes,
+        differences,
+        plain.apart,
+        plain.best,
+        plain.shared,
+    )
+
+
+def _read(data: ScoredDataset, joined: JoinedDataset) -> RunEvidence | None:
+    """Return the kept evidence on a dataset; None without any, or if it is damaged or of other metrics."""
+    folder = data.run.path
+    values = None if folder is None else _read_file(folder).get(data.name)
+    if values is None:
+        return None
+    try:
+        plain = _ADAPTER.validate_python(_with_nan(values))
+        tests = PairedTests(**plain.tests)
+    except (ValidationError, TypeError):
+        return None
+    kept = {board.bucket: _board(board) for board in plain.boards}
+    for board in kept.values():
+        if {line.metric for line in board.lines} != set(data.scores) or board.bucket not in data.buckets:
+            return None
+    return RunEvidence(joined, plain.by, tests, plain.limits, kept)
+
+
+def _without_nan(value: Any) -> Any:
+    """Return a JSON value with None in place of NaN and infinity."""
+    if isinstance(value, dict):
+        return {key: _without_nan(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_without_nan(item) for item in value]
+    return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def _with_nan(values: Any) -> Any:
+    """Return the values of a dataset with NaN for the shares of ties that are unknown, which JSON cannot hold."""
+    for board in values.get("boards", ()):
+        for line in board.get("lines", ()):
+            if line.get("ties") is None:
+                line["ties"] = float("nan")
+    return values

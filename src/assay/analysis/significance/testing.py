@@ -1,0 +1,300 @@
+"""Systems trained with several seeds compared by every test, corrected for multiple comparisons."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from assay.analysis.significance.reading import Row
+from assay.analysis.significance.settings import SignificanceSettings
+from assay.errors import InputError, unknown_name
+from assay.statistics.concordance import Floats
+from assay.statistics.significance import (
+    OneSidedPValues,
+    StochasticOrder,
+    adjust_p_values,
+    almost_stochastic_order,
+    bootstrap_test,
+    brown_forsythe,
+    draw_resamples,
+    mann_whitney,
+    welch,
+)
+
+#: The fewest seeds per system: with fewer, no test has any power.
+MIN_SEEDS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """One statistic on one dataset.
+
+    Attributes:
+        dataset, statistic: the names of dataset and statistic.
+        values: the results by system, shape (seeds,) in the order of the file; systems without results are absent.
+        notes: lines on systems and seeds that are missing.
+    """
+
+    dataset: str
+    statistic: str
+    values: dict[str, Floats]
+    notes: tuple[str, ...]
+
+
+def group_results(rows: Sequence[Row]) -> list[Samples]:
+    """Return one group of samples per statistic and dataset, by statistic, each in the order of first occurrence.
+
+    Raises:
+        InputError: there are fewer than two systems, or a system has fewer than :data:`MIN_SEEDS` seeds on a dataset.
+    """
+    systems = list(dict.fromkeys(row.system for row in rows))
+    if not systems:
+        raise InputError("no results: the folders of all seeds lack them; train the systems first")
+    if len(systems) == 1:
+        raise InputError(f"{rows[0].where}: {systems[0]!r} is the only system; give the results of another one, too")
+    by_statistic: dict[str, dict[str, dict[str, list[Row]]]] = {}
+    for row in rows:
+        by_dataset = by_statistic.setdefault(row.statistic, {})
+        by_dataset.setdefault(row.dataset, {}).setdefault(row.system, []).append(row)
+    samples = []
+    for by_dataset in by_statistic.values():
+        samples += [_samples_on_dataset(by_system, systems) for by_system in by_dataset.values()]
+    return samples
+
+
+def _samples_on_dataset(by_system: dict[str, list[Row]], systems: Sequence[str]) -> Samples:
+    """Return the results of every system on one dataset, with notes on missing systems and seeds.
+
+    Args:
+        by_system: the rows of one statistic on the dataset, by system.
+        systems: the systems of all datasets, in order.
+
+    Raises:
+        InputError: a system has fewer than :data:`MIN_SEEDS` seeds.
+    """
+    # all rows are of the same statistic and dataset, so any row names them
+    any_row = next(iter(by_system.values()))[0]
+    for system, rows in by_system.items():
+        if len(rows) < MIN_SEEDS:
+            raise InputError(
+                f"{rows[-1].where}: {system!r} has {len(rows)} of the {MIN_SEEDS} seeds that a test needs at least "
+                f"({any_row.statistic} on {any_row.dataset!r}); train it with more seeds, or leave it out"
+            )
+    seeds = dict.fromkeys(row.seed for rows in by_system.values() for row in rows)
+    max_seed_count = max(len(rows) for rows in by_system.values())
+    ordered = {system: by_system[system] for system in systems if system in by_system}
+    notes = [f"{system}: no results here" for system in systems if system not in ordered]
+    for system, rows in ordered.items():
+        if len(rows) < max_seed_count:
+            present = {row.seed for row in rows}
+            missing = [seed for seed in seeds if seed not in present]
+            notes.append(
+                f"{system}: {len(rows)} seeds where others have {max_seed_count}, without {', '.join(missing)}"
+            )
+    values = {}
+    for system, rows in ordered.items():
+        values[system] = np.array([row.value for row in rows], dtype=np.float64)
+    return Samples(any_row.dataset, any_row.statistic, values, tuple(notes))
+
+
+def system_pairs(samples: Sequence[Samples], baseline: str | None, all_pairs: bool) -> list[tuple[str, str]]:
+    """Return the pairs of systems to compare; the tests ask whether the first is better than the second.
+
+    Args:
+        samples: the results by dataset and statistic.
+        baseline: the system that the others are compared with; the first system by default.
+        all_pairs: whether to compare every pair of systems instead.
+
+    Raises:
+        InputError: the baseline is unknown.
+    """
+    systems = list(dict.fromkeys(system for group in samples for system in group.values))
+    if all_pairs:
+        return list(combinations(systems, 2))
+    against = systems[0] if baseline is None else baseline
+    if against not in systems:
+        raise InputError(unknown_name("`baseline`: the results have no system", against, systems))
+    return [(system, against) for system in systems if system != against]
+
+
+#: The tests that a system can win or lose, under their names in tables.
+TESTS = ("ASO", "U", "bootstrap", "t")
+
+
+@dataclass(frozen=True)
+class ComparedSystems:
+    """Two systems on one dataset by one statistic.
+
+    Attributes:
+        dataset, statistic: the names of dataset and statistic.
+        first, second: the names of the systems.
+        order: the almost stochastic order, at the corrected level.
+        raw: the uncorrected p-values of each test other than almost stochastic order.
+        adjusted: the corrected p-values of these tests.
+        spread, adjusted_spread: the p-value of the Brown-Forsythe test before and after correction; NaN if undefined.
+        better: the tests of :data:`TESTS` by which the first system is better.
+        worse: the tests by which the first system is worse.
+    """
+
+    dataset: str
+    statistic: str
+    first: str
+    second: str
+    order: StochasticOrder
+    raw: dict[str, OneSidedPValues]
+    adjusted: dict[str, OneSidedPValues]
+    spread: float
+    adjusted_spread: float
+    better: tuple[str, ...]
+    worse: tuple[str, ...]
+
+
+def compare_samples(
+    samples: Sequence[Samples],
+    pairs: Sequence[tuple[str, str]],
+    settings: SignificanceSettings,
+    *,
+    advance: Callable[[int], None] | None = None,
+) -> list[ComparedSystems]:
+    """Compare pairs of systems on every dataset that has both; return the comparisons by statistic and dataset.
+
+    The comparisons of one statistic on all datasets are corrected as one family, since wins are counted over datasets.
+    Each direction of a test, and the test of spread, is a family of its own.
+
+    Args:
+        samples: results by dataset and statistic.
+        pairs: the systems to compare; the tests ask whether the first is better.
+        settings: the settings of the tests.
+        advance: a progress callback that receives the number of comparisons made since its last call; None for none.
+
+    Raises:
+        InputError: no dataset has results of both systems of any pair.
+    """
+    compared: list[ComparedSystems] = []
+    for statistic in dict.fromkeys(group.statistic for group in samples):
+        family = [group for group in samples if group.statistic == statistic]
+        compared += _compare_family(family, pairs, settings, advance)
+    if not compared:
+        names = ", ".join(f"{first} and {second}" for first, second in pairs)
+        raise InputError(f"no dataset has results of both {names}; evaluate the systems on the same data")
+    return compared
+
+
+def _compare_family(
+    samples: Sequence[Samples],
+    pairs: Sequence[tuple[str, str]],
+    settings: SignificanceSettings,
+    advance: Callable[[int], None] | None,
+) -> Iterator[ComparedSystems]:
+    """Yield every comparison of systems by one statistic, corrected for the number of comparisons.
+
+    Each system's results are resampled once, for all of its comparisons. *advance*, if not None, is called with 1 after
+    each comparison.
+    """
+    comparisons = []
+    for group in samples:
+        comparisons += [(group, first, second) for first, second in pairs if {first, second} <= set(group.values)]
+    resamples = settings.needed_resamples(len(comparisons))
+    resampled_systems = _resample_systems(comparisons, resamples, settings.seed)
+    positions = {key: position for position, key in enumerate(resampled_systems)}
+    orders = almost_stochastic_order(
+        [system.values for system in resampled_systems.values()],
+        [system.drawn for system in resampled_systems.values()],
+        [(positions[group.dataset, first], positions[group.dataset, second]) for group, first, second in comparisons],
+        confidence=settings.confidence,
+        comparisons=max(1, settings.comparisons_to_correct(len(comparisons))),
+    )
+    raw, spread = [], []
+    for group, first_name, second_name in comparisons:
+        first, second = resampled_systems[group.dataset, first_name], resampled_systems[group.dataset, second_name]
+        raw.append(
+            {
+                "U": mann_whitney(first.values, second.values),
+                "bootstrap": bootstrap_test(first.values, second.values, first.drawn, second.drawn),
+                "t": welch(first.values, second.values),
+            }
+        )
+        spread.append(brown_forsythe(first.values, second.values))
+        if advance:
+            advance(1)
+    adjusted = {}
+    for test in TESTS[1:]:
+        raw_p_values = [by_test[test] for by_test in raw]
+        adjusted[test] = _correct_p_values(raw_p_values, settings)
+    adjusted_spread = adjust_p_values(np.array(spread), settings.correction)
+    for index, (group, first_name, second_name) in enumerate(comparisons):
+        corrected = {name: p_values[index] for name, p_values in adjusted.items()}
+        better, worse = _deciding_tests(orders[index], corrected, settings)
+        yield ComparedSystems(
+            dataset=group.dataset,
+            statistic=group.statistic,
+            first=first_name,
+            second=second_name,
+            order=orders[index],
+            raw=raw[index],
+            adjusted=corrected,
+            spread=spread[index],
+            adjusted_spread=float(adjusted_spread[index]),
+            better=better,
+            worse=worse,
+        )
+
+
+class _ResampledSystem(NamedTuple):
+    """The results of one system on one dataset, shape (seeds,), and their resamples, shape (resamples, seeds)."""
+
+    values: Floats
+    drawn: Floats
+
+
+def _resample_systems(
+    comparisons: Sequence[tuple[Samples, str, str]], resamples: int, seed: int
+) -> dict[tuple[str, str], _ResampledSystem]:
+    """Return the results and resamples of every compared system, by the names of its dataset and of the system.
+
+    The comparisons, each a group with the names of two systems, are all by one statistic.
+    """
+    resampled_systems: dict[tuple[str, str], _ResampledSystem] = {}
+    for group, *systems in comparisons:
+        for system in systems:
+            if (group.dataset, system) not in resampled_systems:
+                values = group.values[system]
+                drawn = draw_resamples(values, resamples, _resampling_seed(seed, group, system))
+                resampled_systems[group.dataset, system] = _ResampledSystem(values, drawn)
+    return resampled_systems
+
+
+def _deciding_tests(
+    order: StochasticOrder, corrected: dict[str, OneSidedPValues], settings: SignificanceSettings
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the tests of :data:`TESTS` by which the first system is better, and those by which it is worse."""
+    better = ["ASO"] if order.better < settings.tau else []
+    worse = ["ASO"] if order.worse < settings.tau else []
+    for name, p_values in corrected.items():
+        if p_values.better <= settings.alpha:
+            better.append(name)
+        if p_values.worse <= settings.alpha:
+            worse.append(name)
+    return tuple(better), tuple(worse)
+
+
+def _correct_p_values(raw: Sequence[OneSidedPValues], settings: SignificanceSettings) -> list[OneSidedPValues]:
+    """Return the p-values of one test corrected for multiple comparisons, each direction as a family of its own."""
+    better = adjust_p_values(np.array([sided.better for sided in raw]), settings.correction)
+    worse = adjust_p_values(np.array([sided.worse for sided in raw]), settings.correction)
+    return [OneSidedPValues(*pair) for pair in zip(better.tolist(), worse.tolist(), strict=True)]
+
+
+def _resampling_seed(seed: int, samples: Samples, system: str) -> tuple[int, int]:
+    """Return the seed for the resamples of one system, as two integers.
+
+    It follows from *seed* and the names of dataset, statistic and system, and does not depend on other results.
+    """
+    name = "|".join((samples.dataset, samples.statistic, system))
+    # names may have lone surrogates, which strict UTF-8 refuses
+    return seed, zlib.crc32(name.encode("utf-8", "surrogatepass"))

@@ -1,0 +1,357 @@
+"""Systems that answered the same items, compared by human labels and by each metric."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.analysis.data import ScoredDataset, read_datasets
+from assay.analysis.folder import RunFolder, run_titles
+from assay.analysis.systems.settings import SystemSettings
+from assay.errors import InputError, unknown_name
+from assay.statistics.concordance import Floats
+from assay.statistics.resampling import Resampler, seed_of
+from assay.statistics.system_gaps import ScoreGaps, gaps_of_scores
+from assay.statistics.system_means import MeanDifference, compare_means, mean_intervals
+from assay.statistics.systems import SystemAgreement, system_agreement
+
+#: The columns tried by default for the system and for the item.
+SYSTEM_COLUMNS = ("system", "subset")
+ITEM_COLUMNS = ("item", "question", "group", "reference")
+
+
+@dataclass(frozen=True)
+class MeasuredMeans:
+    """The means of k systems by the human labels, or by the scores of a metric.
+
+    Attributes:
+        items: the number of items.
+        means: the mean of each system, shape (k,).
+        bounds: the interval of each system's mean; None if undefined.
+        differences: the differences of the means of every two systems, in the order of
+            :func:`~assay.statistics.system_means.system_pairs`.
+    """
+
+    items: int
+    means: Floats
+    bounds: list[tuple[float, float] | None]
+    differences: list[MeanDifference]
+
+
+@dataclass(frozen=True)
+class MetricStudy:
+    """A metric on the items of which it has a score of every system.
+
+    Attributes:
+        gaps: the scores that it lacks; None if it has them all.
+        means: the systems' means; None for a metric that is set apart, since its items would mislead.
+        agreement: how well it orders the systems, compared with people on the same items; None for the same reason.
+    """
+
+    gaps: ScoreGaps | None
+    means: MeasuredMeans | None
+    agreement: SystemAgreement | None
+
+
+@dataclass(frozen=True)
+class SystemStudy:
+    """The systems of one dataset.
+
+    Attributes:
+        title: the title of the dataset.
+        systems: the names of the k systems, the highest mean label first.
+        items: the number of items that all systems answered.
+        left_out: the number of items that some system did not answer.
+        groups: the number of groups that items are resampled in; None if single items are.
+        people: the means of the human labels over all these items, whatever metrics lack.
+        metrics: the study of each metric, by name.
+        absent: the metrics that some of the runs have no scores of.
+    """
+
+    title: str
+    systems: tuple[str, ...]
+    items: int
+    left_out: int
+    groups: int | None
+    people: MeasuredMeans
+    metrics: dict[str, MetricStudy]
+    absent: tuple[str, ...] = ()
+
+
+def study_systems(runs: Sequence[RunFolder], settings: SystemSettings) -> list[SystemStudy]:
+    """Return one study per dataset of a single run, or one study of several runs, each of which is a system.
+
+    Raises:
+        InputError: a column, dataset or system is missing; there are fewer than two systems; a system answered an item
+            twice; or fewer than two items were answered by all systems.
+    """
+    if len(runs) == 1:
+        datasets = read_datasets(runs[0])
+        known_names = [data.name for data in datasets]
+        for name in settings.datasets:
+            if name not in known_names:
+                raise InputError(unknown_name(f"{runs[0].title}: has no dataset", name, known_names))
+        chosen = [data for data in datasets if not settings.datasets or data.name in settings.datasets]
+        return [_study_answers([_system_answers(data, settings)], data.title, settings) for data in chosen]
+    parts = []
+    for run, title in zip(runs, run_titles(runs), strict=True):
+        for data in read_datasets(run):
+            items = _cells_of_column(data, settings.item, ITEM_COLUMNS, "item")
+            parts.append(_SystemAnswers(data, [title] * len(data), items))
+    return [_study_answers(parts, f"{len(runs)} runs", settings)]
+
+
+@dataclass(frozen=True)
+class _SystemAnswers:
+    """The pairs of a dataset, with the name of the system and the item of each pair."""
+
+    data: ScoredDataset
+    systems: list[Any]
+    items: list[Any]
+
+
+def _system_answers(data: ScoredDataset, settings: SystemSettings) -> _SystemAnswers:
+    systems = _cells_of_column(data, settings.system, SYSTEM_COLUMNS, "system")
+    items = _cells_of_column(data, settings.item, ITEM_COLUMNS, "item")
+    return _SystemAnswers(data, systems, items)
+
+
+def _cells_of_column(data: ScoredDataset, wanted: str | None, defaults: Sequence[str], setting_name: str) -> list[Any]:
+    """Return the cells of the column that names the system or the item; lists become tuples, which can be hashed.
+
+    Args:
+        data: the dataset.
+        wanted: the name of the column; by default the first of *defaults* that the data has.
+        defaults: the names of columns to try.
+        setting_name: the setting for the column, for messages.
+
+    Raises:
+        InputError: there is no such column.
+    """
+    names = data.table.column_names
+    if wanted is not None and wanted not in names:
+        raise InputError(unknown_name(f"`{setting_name}`: {data.name} has no column", wanted, names))
+    column = wanted or next((name for name in defaults if name in names), None)
+    if column is None:
+        raise InputError(
+            f"{data.run.title}: {data.name} has no column {' or '.join(defaults)}; say which one names the "
+            f"{setting_name}: `{setting_name}=COLUMN` (there are {', '.join(names)})"
+        )
+    cells = data.table.column(column).to_pylist()
+    return [tuple(cell) if isinstance(cell, list) else cell for cell in cells]
+
+
+#: The answers of systems by (system, item): the row of each among the pairs of all parts, laid end to end.
+_AnswerIndex = dict[tuple[Any, Any], int]
+
+
+def _study_answers(parts: Sequence[_SystemAnswers], title: str, settings: SystemSettings) -> SystemStudy:
+    """Return the study of the systems in some datasets, on the items that all of them answered.
+
+    Args:
+        parts: the pairs of one dataset, or of one dataset per run.
+        title: the title of the study.
+        settings: the settings of the command.
+
+    Raises:
+        InputError: a wanted system is missing, there are fewer than two systems, a system answered an item twice, or
+            fewer than two items were answered by all systems.
+    """
+    answers = _index_answers(parts, settings)
+    system_names = tuple(dict.fromkeys(str(system) for system, _ in answers))
+    for name in settings.only:
+        if name not in system_names:
+            raise InputError(unknown_name(f"`only`: {title} has no system", name, _known_systems(parts)))
+    if len(system_names) < 2:
+        raise InputError(
+            f"{title}: there is one system ({', '.join(system_names) or 'none'}); two are compared at least"
+        )
+    # the cells of the column of systems, which need not be text
+    systems = list(dict.fromkeys(system for system, _ in answers))
+    all_items = dict.fromkeys(item for _, item in answers)
+    # systems are compared on the same items only, so that a difference of means is not a difference of items
+    shared_items = [item for item in all_items if all((system, item) in answers for system in systems)]
+    if len(shared_items) < 2:
+        count = f"{len(shared_items)} {'item' if shared_items else 'items'}"
+        problem = f"{title}: the systems {', '.join(system_names)} have {count} in common; two are needed"
+        raise InputError(problem + _odd_system_hint(answers, systems))
+    # in an order of their own, so that draws and results do not depend on the order of the rows
+    items = sorted(shared_items, key=lambda item: (type(item).__name__, repr(item)))
+    rows = np.array([[answers[system, item] for item in items] for system in systems])
+    all_labels = np.concatenate([part.data.labels for part in parts])
+    # rounded, because the mean of equal labels depends on the order of summation in the last bits
+    means = np.round(all_labels[rows].mean(axis=1), 12)
+    order = sorted(range(len(systems)), key=lambda index: (-means[index], str(systems[index])))
+    rows = rows[order]
+    groups = _groups_of_items(parts, rows)
+    labels = all_labels[rows]
+    metrics = {}
+    for name in _metrics_to_compare(parts, settings):
+        all_scores = np.concatenate([part.data.oriented_scores(name) for part in parts])
+        metrics[name] = _study_metric(labels, all_scores[rows], groups, parts[0].data, settings)
+    absent_metrics: tuple[str, ...] = ()
+    if not settings.metrics:
+        all_metrics = dict.fromkeys(name for part in parts for name in part.data.scores)
+        absent_metrics = tuple(name for name in all_metrics if name not in metrics)
+    return SystemStudy(
+        title=title,
+        systems=tuple(str(systems[index]) for index in order),
+        items=len(items),
+        left_out=len(all_items) - len(items),
+        groups=None if groups is None else int(groups.max()) + 1,
+        people=_means_of(labels, _resampler_of(groups, len(items), parts[0].data, settings), settings),
+        metrics=metrics,
+        absent=absent_metrics,
+    )
+
+
+def _study_metric(
+    labels: Floats, scores: Floats, groups: NDArray[np.intp] | None, data: ScoredDataset, settings: SystemSettings
+) -> MetricStudy:
+    """Return the study of one metric.
+
+    A metric is set apart if it has every system's score of fewer than two items; or if what it lacks depends on the
+    system, and could change the order in which it puts two systems.
+
+    Args:
+        labels: the human labels, shape (k, n).
+        scores: the scores of the metric, shape (k, n); NaN for a missing score.
+        groups: the codes of the groups of items, shape (n,), or None.
+        data: a dataset of the study, for the seed of the resamples.
+        settings: the settings of the command.
+    """
+    gaps = gaps_of_scores(labels, scores, settings.seed)
+    if gaps is not None:
+        misleads = gaps.open_orders > 0 and gaps.depend_on_system(1 - settings.confidence)
+        if gaps.items < 2 or misleads:
+            return MetricStudy(gaps, None, None)
+        complete = ~np.isnan(scores).any(axis=0)
+        labels, scores = labels[:, complete], scores[:, complete]
+        groups = None if groups is None else np.unique(groups[complete], return_inverse=True)[1]
+    resampler = _resampler_of(groups, labels.shape[1], data, settings)
+    agreement = system_agreement(
+        labels,
+        scores,
+        resampler,
+        confidence=settings.confidence,
+        permutations=settings.permutations,
+        seed=settings.seed,
+        resampled=settings.draw,
+    )
+    return MetricStudy(gaps, _means_of(scores, resampler, settings), agreement)
+
+
+def _means_of(values: Floats, resampler: Resampler, settings: SystemSettings) -> MeasuredMeans:
+    """Return the means of systems by labels or scores of shape (k, n), and their differences."""
+    return MeasuredMeans(
+        items=values.shape[1],
+        means=values.mean(axis=1),
+        bounds=mean_intervals(values, resampler, settings.confidence),
+        differences=compare_means(values, resampler, settings.confidence),
+    )
+
+
+def _resampler_of(
+    groups: NDArray[np.intp] | None, items: int, data: ScoredDataset, settings: SystemSettings
+) -> Resampler:
+    """Return the resampler of a number of items in groups, seeded by a dataset of the study."""
+    seed = seed_of(settings.seed, data.facts.name, data.facts.split, "systems")
+    return Resampler(items, settings.resamples, seed, groups)
+
+
+def _groups_of_items(parts: Sequence[_SystemAnswers], rows: NDArray[np.intp]) -> NDArray[np.intp] | None:
+    """Return the code of each item's group in the run, shape (n,); None if items are resampled singly.
+
+    Items are, if the run has no groups, or if its groups are no sets of whole items: if two answers to one item are in
+    different groups, or if no group has two items. An answer without a group makes its item a group of its own.
+
+    Args:
+        parts: the pairs of the datasets.
+        rows: the rows of the answers to the n items among those of all parts, shape (k, n).
+    """
+    names: list[Any] = []
+    for part in parts:
+        column = part.data.group_column
+        names += [None] * len(part.data) if column is None else part.data.table.column(column).to_pylist()
+    codes: dict[Any, int] = {}
+    groups = []
+    for item, item_rows in enumerate(rows.T):
+        item_names = {names[row] for row in item_rows}
+        if len(item_names) > 1:
+            return None
+        (name,) = item_names
+        groups.append(codes.setdefault(("item", item) if name in (None, "") else ("group", name), len(codes)))
+    return np.array(groups, dtype=np.intp) if len(codes) < len(groups) else None
+
+
+def _index_answers(parts: Sequence[_SystemAnswers], settings: SystemSettings) -> _AnswerIndex:
+    """Return the answers of the wanted systems; pairs without the name of a system or item are left out.
+
+    Raises:
+        InputError: a system answered an item twice.
+    """
+    answers: _AnswerIndex = {}
+    start = 0
+    for part in parts:
+        for row, key in enumerate(zip(part.systems, part.items, strict=True), start):
+            system, item = key
+            is_wanted = not settings.only or str(system) in settings.only
+            if None in key or "" in key or not is_wanted:
+                continue
+            if key in answers:
+                raise InputError(
+                    f"{part.data.run.title}: the system {system!r} answered the item {_item_text(item)} twice; "
+                    "`item=COLUMN` names a column that tells its items apart"
+                )
+            answers[key] = row
+        start += len(part.data)
+    return answers
+
+
+def _known_systems(parts: Sequence[_SystemAnswers]) -> list[str]:
+    """Return the name of every system that the column of systems has, in order, whether it is wanted or not."""
+    names = []
+    for part in parts:
+        for system in part.systems:
+            if system not in (None, ""):
+                names.append(str(system))
+    return list(dict.fromkeys(names))
+
+
+def _odd_system_hint(answers: _AnswerIndex, systems: Sequence[Any]) -> str:
+    """Return a sentence on a single system without which the others have items in common; else an empty string."""
+    items_by_system = {}
+    for name in systems:
+        items_by_system[name] = {item for system, item in answers if system == name}
+    for name in systems:
+        others = [other for other in systems if other != name]
+        shared_items = set.intersection(*(items_by_system[other] for other in others))
+        if len(others) > 1 and len(shared_items) > 1:
+            return (
+                f". Without {name!r}, which answered other items, they have {len(shared_items):,}: "
+                "`only=SYSTEM` names those to compare"
+            )
+    return ""
+
+
+def _metrics_to_compare(parts: Sequence[_SystemAnswers], settings: SystemSettings) -> list[str]:
+    """Return the metrics that every dataset has scores of, restricted to the wanted ones if there are any.
+
+    Raises:
+        InputError: a dataset has no scores of a wanted metric.
+    """
+    for part in parts:
+        # called for the error about a missing metric
+        part.data.find_metrics(list(settings.metrics))
+    shared = [name for name in parts[0].data.scores if all(name in part.data.scores for part in parts)]
+    return [name for name in shared if not settings.metrics or name in settings.metrics]
+
+
+def _item_text(item: Any) -> str:
+    """Return an item as a message shows it, cut after 60 characters."""
+    text = repr(item)
+    return text if len(text) <= 60 else f"{text[:60]}…"

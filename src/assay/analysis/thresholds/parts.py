@@ -1,0 +1,84 @@
+"""Splits of the pairs: which ones a threshold is tuned on, and which ones it is tested on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.analysis.data import ScoredDataset, cells_of
+from assay.errors import InputError
+from assay.statistics.crossvalidation import Rows, leave_one_value_out, make_folds
+
+
+@dataclass(frozen=True)
+class ThresholdPart:
+    """The rows that one threshold is tuned on, and the rows that it is tested on.
+
+    Attributes:
+        name: the name of the test rows in messages.
+        tune: the row indices to tune on.
+        test: the row indices to test on.
+        remedy: what the user can do if no threshold can be found on *tune*, for messages.
+    """
+
+    name: str
+    tune: Rows
+    test: Rows
+    remedy: str
+
+
+def draw_folds(codes: Rows, k: int, repeats: int, seed: int) -> Iterator[list[ThresholdPart]]:
+    """Yield the k parts of each repeat of a cross-validation, which together test every pair once.
+
+    Codes are shuffled and dealt to folds of equal size. Pairs with the same code are always in the same fold.
+
+    Args:
+        codes: integer codes of pairs that belong together, shape (n,).
+        k: the number of folds.
+        repeats: how often the folds are drawn.
+        seed: the seed of the shuffles.
+
+    Raises:
+        InputError: there are fewer distinct codes than folds.
+    """
+    rng = np.random.default_rng(seed)
+    for _ in range(repeats):
+        folds_of_repeat = make_folds(codes, k, rng)
+        yield [
+            ThresholdPart(fold.name, fold.train, fold.test, "use more folds, or another `seed`")
+            for fold in folds_of_repeat
+        ]
+
+
+def parts_by_value(data: ScoredDataset, column: str, groups: Rows | None, pair_codes: Rows) -> list[ThresholdPart]:
+    """Return one part per value of a column: its pairs are tested with a threshold tuned on all other pairs.
+
+    Duplicates of a tested pair are left out of the pairs to tune on. Empty cells count as one value.
+
+    Args:
+        data: n pairs.
+        column: the column whose values define the parts.
+        groups: codes of groups that must not be split, shape (n,), or None.
+        pair_codes: codes that are equal for duplicates of a pair, shape (n,).
+
+    Raises:
+        InputError: there is no such column, it has only one value, or the pairs of a group have several values.
+    """
+    cells = [str(cell) for cell in cells_of(data, column)]
+    if len(set(cells)) < 2:
+        raise InputError(f"`split_by={column}`: {data.name} has one value there, so that nothing is left to tune on")
+    # a group with several values makes more pairs of group and value than there are groups
+    if groups is not None and len(set(zip(groups, cells, strict=True))) > len(np.unique(groups)):
+        raise InputError(
+            f"`split_by={column}`: {data.name} has groups with several values there, which would be on both sides"
+        )
+    remedy = "use another column, or `folds`"
+    return [ThresholdPart(fold.name, fold.train, fold.test, remedy) for fold in leave_one_value_out(cells, pair_codes)]
+
+
+def same_pairs_part(n: int) -> ThresholdPart:
+    """Return the part that tunes and tests on the same n pairs, which makes a threshold look too good."""
+    rows = np.arange(n)
+    return ThresholdPart("the same pairs", rows, rows, "use other pairs")

@@ -1,0 +1,432 @@
+"""From a run folder to decisions: the labels that mean yes, and the datasets, metrics and splits that are used."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.analysis.data import (
+    ALL,
+    ScoredDataset,
+    choose_datasets,
+    group_codes,
+    group_names,
+    pair_codes,
+    pair_keys,
+    read_datasets,
+)
+from assay.analysis.folder import RunFolder
+from assay.analysis.thresholds.each import ValueAgreement, agreement_by_value
+from assay.analysis.thresholds.measures import with_design_effect
+from assay.analysis.thresholds.parts import ThresholdPart, draw_folds, parts_by_value, same_pairs_part
+from assay.analysis.thresholds.settings import ThresholdSettings
+from assay.analysis.thresholds.study import Decision, tune_and_decide, tune_and_test
+from assay.errors import InputError, unknown_name
+from assay.statistics.agreement import MIN_UNITS
+from assay.statistics.coefficients import have_two_values
+from assay.statistics.concordance import Floats
+from assay.statistics.crossvalidation import Rows, join_codes
+from assay.statistics.labels import round_labels
+from assay.statistics.resampling import seed_of
+from assay.statistics.votes import Votes
+from assay.tables import exact_number
+
+#: Number of folds by default.
+FOLDS = 5
+
+_LABEL_RULE = re.compile(r"\s*label\s*(?P<op>>=|>)\s*(?P<value>[-+0-9.eE]+)\s*")
+
+
+def positive_labels_of(data: ScoredDataset, rule: str | None) -> tuple[str, NDArray[np.bool_]]:
+    """Return the rule for the positive class without spaces, and whether each pair is positive, shape (n,).
+
+    Without a rule, the higher of two labels is positive, or what the majority of votes of yes and no calls yes.
+
+    Raises:
+        InputError: the rule cannot be parsed; puts all labels into one class; or is missing although the labels are
+            grades, or votes without a majority on some pair.
+    """
+    if rule is None and data.votes is not None and not have_two_values(data.labels):
+        rule = _rule_of_majority(data, data.votes)
+    return classify_labels(data.labels, rule, data.run.title, data.name)
+
+
+def _rule_of_majority(data: ScoredDataset, votes: Votes) -> str:
+    """Return the rule by which a pair is positive that a majority calls yes; raise InputError if a pair has none."""
+    rule = f"label>={exact_number(votes.lowest_yes())}"
+    split_count = int(votes.is_split.sum())
+    if split_count:
+        noun = "pair" if split_count == 1 else "pairs"
+        raise InputError(
+            f"{data.run.title}: people are divided on {split_count:,} {noun} of {data.name}, as many said yes as no; "
+            f"`positive='{rule}'` counts {'it' if split_count == 1 else 'them'} as no, "
+            f"`positive='label>={exact_number(votes.lowest_yes(with_split=True))}'` as yes"
+        )
+    return rule
+
+
+def classify_labels(labels: Floats, rule: str | None, title: str, name: str) -> tuple[str, NDArray[np.bool_]]:
+    """Return the rule without spaces, and whether it puts each label into the positive class, shape (n,).
+
+    Args:
+        labels: finite labels, shape (n,).
+        rule: ``label>=2`` or ``label>1``; None if the labels have two values, of which the higher one is positive.
+        title: the origin of the labels, for messages.
+        name: the name of the dataset, for messages.
+
+    Raises:
+        InputError: the rule cannot be parsed, is missing although the labels do not have two values, or puts all labels
+            into one class.
+    """
+    # labels in the folder of an older run are not rounded
+    labels = round_labels(labels)
+    values = np.unique(labels)
+    if rule is None:
+        rule = _rule_of_two_values(values, title, name)
+    match = _LABEL_RULE.fullmatch(rule)
+    try:
+        bound = float(round_labels(np.array(float(match["value"])))) if match else None
+    except ValueError:
+        # the pattern lets through what is not a number, such as 1e or 1.2.3
+        bound = None
+    if match is None or bound is None:
+        raise InputError(f"`positive={rule!r}`: write label>=2 or label>1; yes is what people call similar")
+    positive = labels >= bound if match["op"] == ">=" else labels > bound
+    if not len(values):
+        raise InputError(f"{title}: {name} has no pairs")
+    if positive.all() or not positive.any():
+        only_class = "yes" if positive.any() else "no"
+        hint = "; of two labels the higher is yes without `positive`" if len(values) == 2 else ""
+        raise InputError(
+            f"{title}: {rule} makes all pairs of {name} {only_class} (labels {exact_number(values[0])} to "
+            f"{exact_number(values[-1])}); a threshold needs both classes{hint}"
+        )
+    return rule.replace(" ", ""), positive
+
+
+def _rule_of_two_values(values: Floats, title: str, name: str) -> str:
+    """Return the rule by which the higher of two labels is positive; raise InputError unless there are two labels."""
+    if len(values) != 2:
+        example = f"`positive='label>={exact_number(values[-1])}'`" if len(values) else "`positive`"
+        raise InputError(
+            f"{title}: the label of {name} has {len(values)} values; say which mean yes, such as {example}"
+        )
+    return f"label>={exact_number(values[-1])}"
+
+
+@dataclass(frozen=True)
+class DatasetThresholds:
+    """The thresholds of all metrics on one dataset.
+
+    Attributes:
+        dataset: the name of the tested dataset.
+        title: the name of the dataset in tables.
+        rule: the rule for the positive class, such as ``label>=2``.
+        split_description: how the pairs were split into tuned and tested ones, in a few words.
+        unit: the unit of resampling, ``pairs`` or ``groups``.
+        chosen_apart: whether thresholds were tuned on other pairs of the tested dataset.
+        decisions: the decisions by metric, in the order of the run.
+        rising: by metric, whether a higher score means more similar.
+        signatures: by metric, the settings and versions that determine its scores.
+        notes: lines for the reader: metrics that were left out and why, and pairs without a score.
+        each: by metric, the agreement on the pairs of each value of a column; empty if no column was named.
+    """
+
+    dataset: str
+    title: str
+    rule: str
+    split_description: str
+    unit: str
+    chosen_apart: bool
+    decisions: dict[str, Decision]
+    rising: dict[str, bool]
+    signatures: dict[str, dict[str, str]]
+    notes: list[str]
+    each: dict[str, list[ValueAgreement]] = field(default_factory=dict)
+
+
+def find_thresholds(run: RunFolder, settings: ThresholdSettings) -> list[DatasetThresholds]:
+    """Tune and test thresholds of the metrics of a run, and return one result per tested dataset.
+
+    A metric without a threshold (because all its scores are equal, say) is left out with a note, unless the settings
+    name it.
+
+    Raises:
+        InputError: the run folder is broken, a name is unknown, the pairs cannot be split as the settings say, or a
+            named metric has no threshold.
+    """
+    if settings.tune is None or settings.test is None:
+        return [_thresholds_of_dataset(data, data, settings) for data in choose_datasets(run, settings.datasets)]
+    if settings.tune == settings.test:
+        raise InputError(f"`tune` and `test` are both {settings.test}; use `folds`, or say `same_pairs`")
+    datasets = {data.name: data for data in read_datasets(run)}
+
+    def dataset_named(name: str, setting: str) -> ScoredDataset:
+        """Return a dataset of the run; raise InputError with the name of the setting if there is none."""
+        if name not in datasets:
+            raise InputError(unknown_name(f"`{setting}`: {run.title} has no dataset", name, datasets))
+        return datasets[name]
+
+    tune, test = dataset_named(settings.tune, "tune"), dataset_named(settings.test, "test")
+    return [_thresholds_of_dataset(tune, test, settings)]
+
+
+def _thresholds_of_dataset(tune: ScoredDataset, test: ScoredDataset, settings: ThresholdSettings) -> DatasetThresholds:
+    """Return thresholds that are tuned on one dataset and tested on another, or on other parts of the same one.
+
+    Metrics without a threshold are left out with a note, unless the settings name them.
+
+    Args:
+        tune: the dataset to tune on.
+        test: the dataset to test on; the same object as *tune* to split one dataset.
+        settings: what thresholds are chosen by, and how pairs are split.
+
+    Raises:
+        InputError: no metric has a threshold, or a metric that the settings name has none; or the two datasets share
+            pairs or groups.
+    """
+    rule, _ = positive_labels_of(tune, settings.positive)
+    if test is not tune:
+        positive_labels_of(test, rule)
+        _check_disjoint(tune, test, settings.group_by)
+    notes = _shared_text_notes(test, settings.split_by)
+    decisions: dict[str, Decision] = {}
+    each: dict[str, list[ValueAgreement]] = {}
+    failures: list[InputError] = []
+    split_description = ""
+    for metric in test.find_metrics(list(settings.metrics)):
+        try:
+            if metric not in tune.scores:
+                raise InputError(unknown_name(f"{tune.run.title}: {tune.name} has no scores of", metric, tune.scores))
+            decisions[metric], split_description, unscored, agreements = _decide_by_metric(
+                metric, tune, test, rule, settings
+            )
+        except InputError as error:
+            # a metric that the user named must work; without names, metrics that fail are left out with a note
+            if settings.metrics:
+                raise
+            failures.append(error)
+            notes.append(f"{metric} left out: {error}")
+            continue
+        if agreements:
+            each[metric] = agreements
+        if unscored:
+            notes.append(f"{metric}: {unscored:,} pairs have no score and are left out")
+    if not decisions:
+        raise _no_threshold_error(test, failures, notes)
+    unit_count, unit = _resampled_units(test, settings.group_by)
+    if settings.resamples and unit_count < MIN_UNITS:
+        notes.append(f"no interval below {MIN_UNITS} {unit}; there are {unit_count}")
+    return DatasetThresholds(
+        dataset=test.name,
+        title=test.title,
+        rule=rule,
+        split_description=split_description,
+        unit=unit,
+        chosen_apart=test is tune and not settings.same_pairs,
+        decisions=decisions,
+        rising={metric: test.metrics[metric].declared.higher_is_better for metric in decisions},
+        signatures={metric: test.metrics[metric].signature for metric in decisions},
+        notes=notes,
+        each=each,
+    )
+
+
+def _no_threshold_error(data: ScoredDataset, failures: Sequence[InputError], notes: Sequence[str]) -> InputError:
+    """Return the error for a dataset without thresholds: that of the metrics if all failed alike, else a summary."""
+    if len({str(error) for error in failures}) == 1:
+        return failures[0]
+    reasons = "; ".join(notes) or "none there"
+    return InputError(f"{data.run.title}: no metric of {data.name} has a threshold ({reasons})")
+
+
+def _resampled_units(data: ScoredDataset, group_by: str | None) -> tuple[int, str]:
+    """Return the number of units that the bootstrap draws from, and their kind: ``pairs`` or ``groups``."""
+    groups = group_codes(data, group_by)
+    if groups is None:
+        return len(data), "pairs"
+    return len(np.unique(groups)), "groups"
+
+
+def _decide_by_metric(
+    metric: str, tune: ScoredDataset, test: ScoredDataset, rule: str, settings: ThresholdSettings
+) -> tuple[Decision, str, int, list[ValueAgreement]]:
+    """Tune and test the thresholds of one metric, on the pairs that have a score of it.
+
+    Args:
+        metric: the metric, which has scores in both datasets.
+        tune: the dataset to tune on.
+        test: the dataset to test on; the same object as *tune* to split one dataset.
+        rule: the rule for the positive class, such as ``label>=2``.
+        settings: what thresholds are chosen by, and how pairs are split.
+
+    Returns:
+        The decision; how the pairs were split, in words; the number of pairs without a score; and the agreement on the
+        pairs of each value of the column ``settings.each``, empty if none is set.
+
+    Raises:
+        InputError: the pairs cannot be split as the settings say, or a part to tune on has no threshold.
+    """
+    scored_test = _pairs_with_score(test, metric)
+    scored_tune = scored_test if test is tune else _pairs_with_score(tune, metric)
+    unscored = len(test) - len(scored_test)
+    if test is not tune:
+        unscored += len(tune) - len(scored_tune)
+    tune, test = scored_tune, scored_test
+    groups = group_codes(test, settings.group_by)
+    repeats, split_description = _parts_of_repeats(tune, test, groups, settings)
+    declared = test.metrics[metric].declared
+    tested = test.oriented_scores(metric), positive_labels_of(test, rule)[1]
+    tuned, tuned_groups = tested, groups
+    if tune is not test:
+        tuned = tune.oriented_scores(metric), positive_labels_of(tune, rule)[1]
+        tuned_groups = group_codes(tune, settings.group_by)
+    objective = with_design_effect(settings.objective, *tuned, tuned_groups)
+    if settings.at is not None:
+        # thresholds are compared with scores that rise with similarity, so the sign of the given one may have to turn
+        given = settings.at if declared.higher_is_better else -settings.at
+        objective = f"at:{given!r}"
+    seed = seed_of(settings.seed, test.name, test.facts.split, ALL)
+    tested_groups = None if groups is None else np.unique(groups, return_inverse=True)[1]
+    decision = tune_and_test(
+        f"{test.name}, {metric}",
+        tuned,
+        tested,
+        repeats,
+        objective,
+        settings,
+        seed=seed,
+        groups=tested_groups,
+        tuned_groups=tuned_groups,
+        are_probabilities=declared.higher_is_better and (declared.low, declared.high) == (0.0, 1.0),
+    )
+    each = []
+    if settings.each is not None:
+        each = agreement_by_value(test, settings.each, decision, tested, tested_groups, objective, settings, seed)
+    return decision, split_description, unscored, each
+
+
+def out_of_fold_thresholds(
+    data: ScoredDataset, metric: str, rule: str, settings: ThresholdSettings
+) -> tuple[Floats, str]:
+    """Return for each pair a threshold that was learned without it, and in words how the pairs were split.
+
+    Args:
+        data: n pairs.
+        metric: a metric that has scores in the data.
+        rule: the rule for the positive class, such as ``label>=2``.
+        settings: how pairs are split and what thresholds are chosen by; only the first repeat is used.
+
+    Returns:
+        Thresholds for scores that rise with similarity, shape (n,), NaN for pairs without a score; and the words.
+
+    Raises:
+        InputError: the pairs cannot be split as the settings say, or a part to learn on has no threshold.
+    """
+    rows = np.flatnonzero(np.isfinite(data.scores[metric]))
+    scored = data.take(rows)
+    repeats, split_description = _parts_of_repeats(scored, scored, group_codes(scored, settings.group_by), settings)
+    pairs = scored.oriented_scores(metric), positive_labels_of(scored, rule)[1]
+    objective = with_design_effect(settings.objective, *pairs, group_codes(scored, settings.group_by))
+    learned = tune_and_decide(f"{data.name}, {metric}", pairs, pairs, repeats[:1], objective)
+    thresholds = np.full(len(data), np.nan)
+    for part, threshold in zip(repeats[0], learned.thresholds[0], strict=True):
+        thresholds[rows[part.test]] = threshold
+    return thresholds, split_description
+
+
+def _pairs_with_score(data: ScoredDataset, metric: str) -> ScoredDataset:
+    """Return the data without the pairs that lack a score of a metric."""
+    has_score = np.isfinite(data.scores[metric])
+    return data if has_score.all() else data.take(np.flatnonzero(has_score))
+
+
+def _parts_of_repeats(
+    tune: ScoredDataset, test: ScoredDataset, groups: Rows | None, settings: ThresholdSettings
+) -> tuple[Sequence[Sequence[ThresholdPart]], str]:
+    """Return the parts of each repeat, and in words how the pairs were split.
+
+    The pairs are split by the first of these that applies: another dataset to tune on, the same pairs, the values of a
+    column, folds.
+
+    Args:
+        tune: the pairs to tune on.
+        test: the pairs to test on; the same object as *tune* to split one dataset.
+        groups: codes of groups of the tested pairs that must not be split, shape (n,), or None.
+        settings: how pairs are split.
+
+    Raises:
+        InputError: the pairs cannot be split as the settings say.
+    """
+    n = len(test)
+    if tune is not test:
+        part = ThresholdPart(
+            f"tuned on {tune.name}", np.arange(len(tune)), np.arange(n), "use another dataset to tune on"
+        )
+        return [[part]], f"threshold from {tune.title} ({len(tune):,} pairs)"
+    if settings.same_pairs:
+        return [[same_pairs_part(n)]], "threshold from the same pairs: its values are too good"
+    if settings.split_by is not None:
+        parts = parts_by_value(test, settings.split_by, groups, pair_codes(test))
+        return [parts], f"each of {len(parts)} values of {settings.split_by} tested with the threshold of the others"
+    return _cross_validation_parts(test, groups, settings)
+
+
+def _cross_validation_parts(
+    test: ScoredDataset, groups: Rows | None, settings: ThresholdSettings
+) -> tuple[Sequence[Sequence[ThresholdPart]], str]:
+    """Return the folds of each repeat, and in words what they consist of; duplicates and groups are never split.
+
+    Raises:
+        InputError: there are fewer distinct pairs or groups than folds.
+    """
+    k = FOLDS if settings.folds is None else settings.folds
+    codes = pair_codes(test)
+    unit_text = "pairs"
+    if groups is not None:
+        codes = join_codes(groups, codes)
+        unit_text = f"whole groups ({settings.group_by or test.facts.group})"
+        joined, separate = len(np.unique(codes)), len(np.unique(groups))
+        if joined < separate:
+            unit_text += f", {separate:,} groups joined to {joined:,} where they share texts"
+    repeats_text = f", dealt {settings.repeats} times" if settings.repeats > 1 else ""
+    return list(draw_folds(codes, k, settings.repeats, settings.seed)), f"{k} folds of {unit_text}{repeats_text}"
+
+
+def _shared_text_notes(data: ScoredDataset, column: str | None) -> list[str]:
+    """Return a note on pairs whose texts occur under several values of a column, as a list of one line.
+
+    The list is empty if there are no such pairs, if no column is named, or if the data has no such column.
+    """
+    if column is None or column not in data.table.column_names:
+        return []
+    codes = pair_codes(data)
+    cells = map(str, data.table.column(column).to_pylist())
+    # the code of a pair once for each distinct value that its texts occur under
+    codes_by_value = np.asarray([code for code, _ in set(zip(codes, cells, strict=True))], dtype=np.intp)
+    shared = int((np.bincount(codes_by_value)[codes] > 1).sum())
+    if not shared:
+        return []
+    note = f"the texts of {shared:,} pairs have several values of {column}; where they are tested, no pair with "
+    return [f"{note}them is tuned on"]
+
+
+def _check_disjoint(tune: ScoredDataset, test: ScoredDataset, group_by: str | None) -> None:
+    """Raise InputError if the datasets share a pair (ignoring order, case and punctuation) or a group."""
+    shared_pairs = len(set(pair_keys(tune)) & set(pair_keys(test)))
+    if shared_pairs:
+        raise InputError(
+            f"{tune.run.title}: {shared_pairs:,} pairs of {test.name} are in {tune.name}, too, where the threshold "
+            "would be found; use another dataset to tune on, or `folds`"
+        )
+    shared_groups = sorted(group_names(tune, group_by) & group_names(test, group_by))
+    if shared_groups:
+        raise InputError(
+            f"{tune.run.title}: {len(shared_groups):,} groups of {test.name} are in {tune.name}, too, such as "
+            f"{shared_groups[0]!r}, and would be on both sides; use another dataset to tune on, or rename groups that "
+            "differ"
+        )

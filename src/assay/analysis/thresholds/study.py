@@ -1,0 +1,292 @@
+"""Thresholds of metrics: tuned on one part of the pairs, tested on another, with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.analysis.thresholds.calibration import Calibration, IsotonicModel, calibrate, calibrate_fitted
+from assay.analysis.thresholds.intervals import (
+    Value,
+    decision_measures,
+    none_if_nan,
+    value_with_interval,
+    values_with_intervals,
+)
+from assay.analysis.thresholds.measures import (
+    MEASURES,
+    Levels,
+    Target,
+    average_precision,
+    best_threshold,
+    confusion_matrix,
+    decide,
+    measure_functions,
+    precision_recall,
+    resampled_average_precision,
+    roc,
+)
+from assay.analysis.thresholds.parts import ThresholdPart
+from assay.errors import InputError
+from assay.settings import Resampling
+from assay.statistics.agreement import agreement
+from assay.statistics.concordance import Floats
+from assay.statistics.crossvalidation import Rows
+from assay.statistics.resampling import Resampler
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The thresholds of one metric on one dataset, and the quality of the decisions by them.
+
+    Attributes:
+        thresholds: the threshold of each part in each repeat, shape (repeats, parts), for scores that rise with
+            similarity.
+        deployed: the threshold tuned on all pairs to tune on, for use on new pairs.
+        tuned: the chosen objective on the pairs that each threshold was tuned on, as a mean over the thresholds.
+        tested: every measure on the tested pairs of all parts together, as a mean over the repeats.
+        averaged: every measure as a mean over parts and repeats, as cross-validation is often published; None if a
+            measure is undefined in some part.
+        spread: the standard deviation over the repeats of the means over parts; None for a single repeat.
+        auc: the area under the ROC curve of the tested pairs.
+        average_precision: the area under the precision-recall curve of the tested pairs.
+        roc, precision_recall: the points of the two curves by coordinate.
+        calibrated: the calibration of probabilities by isotonic regression on the tuning parts of the first repeat.
+        as_probability: the calibration of the scores themselves; None if they cannot be read as probabilities.
+        always, never: every measure if all tested pairs were decided positive, and if all were decided negative.
+        n: the number of tested pairs.
+        positive: the number of positive pairs among the tested ones.
+        decided: which tested pairs are decided positive, shape (n, repeats).
+        target: the required precision or recall of the threshold to deploy on all pairs to tune on, with its lower
+            bound on new pairs; None if none is required, or without a confidence.
+    """
+
+    thresholds: Floats
+    deployed: float
+    tuned: float
+    tested: dict[str, Value]
+    averaged: dict[str, float | None]
+    spread: dict[str, float | None]
+    auc: Value
+    average_precision: Value
+    roc: dict[str, Floats]
+    precision_recall: dict[str, Floats]
+    calibrated: Calibration
+    as_probability: Calibration | None
+    always: dict[str, float | None]
+    never: dict[str, float | None]
+    n: int
+    positive: int
+    decided: NDArray[np.bool_]
+    target: Value | None = None
+
+
+def tune_and_test(
+    name: str,
+    tune: tuple[Floats, NDArray[np.bool_]],
+    test: tuple[Floats, NDArray[np.bool_]],
+    repeats: Sequence[Sequence[ThresholdPart]],
+    objective: str,
+    drawing: Resampling,
+    *,
+    seed: Sequence[int],
+    groups: Rows | None,
+    are_probabilities: bool,
+    tuned_groups: Rows | None = None,
+) -> Decision:
+    """Tune thresholds of one metric, test them, and return the decisions with their quality.
+
+    Args:
+        name: the names of dataset and metric, for messages.
+        tune: the pairs to tune on: finite scores that rise with similarity, and which pairs are positive, shape (m,)
+            each.
+        test: the same of the pairs to test, shape (n,) each; the same object as *tune* to split one dataset.
+        repeats: the parts of each repeat; their test rows together contain every pair of *test* once.
+        objective: what thresholds are chosen by: a measure, ``precision>=P``, ``recall>=R``, ``cost:A,M`` or
+            ``at:VALUE`` for a given threshold.
+        drawing: how intervals are drawn.
+        seed: the seed of the resamples, which the run uses for the dataset.
+        groups: codes of tested pairs that are resampled as a whole, shape (n,), or None.
+        are_probabilities: whether the scores are between 0 and 1, so that they may be read as probabilities.
+        tuned_groups: codes of the groups of the pairs to tune on, shape (m,), or None.
+
+    Raises:
+        InputError: a part to tune on has no pairs, one class only, or one score only.
+    """
+    scores, positive = test
+    tuned = tune_and_decide(name, tune, test, repeats, objective)
+    resampler = Resampler(len(scores), drawing.resamples, tuple(seed), groups)
+    levels = Levels.from_scores(scores, positive)
+    names = measure_functions(objective)
+    # column 0 decides every pair positive, column 1 every pair negative
+    constant = np.array([[True, False]]).repeat(len(scores), axis=0)
+    always, never = decision_measures(constant, positive, objective).T
+    rows = [(part.tune, part.test) for part in repeats[0]]
+    isotonic = IsotonicModel.from_rows(tune[0], scores, rows, has_same_pairs=tune is test)
+    # intervals include the choice of the threshold only if thresholds were tuned on parts of the tested pairs
+    refitted_repeats = repeats if tune is test else ()
+    as_probability = None
+    if are_probabilities:
+        as_probability = _calibration_of_scores(isotonic, tune[1], positive, drawing.seed, groups)
+    deployed = best_threshold(*tune, objective)[0]
+    return Decision(
+        thresholds=tuned.thresholds,
+        deployed=deployed,
+        tuned=float(np.mean(tuned.values)),
+        tested=values_with_intervals(tuned.decided, test, refitted_repeats, objective, resampler, drawing.confidence),
+        averaged={key: none_if_nan(row.mean()) for key, row in zip(names, tuned.means, strict=True)},
+        spread={
+            key: none_if_nan(row.std(ddof=1)) if len(repeats) > 1 else None
+            for key, row in zip(names, tuned.means, strict=True)
+        },
+        auc=area_under_roc(scores, positive, drawing, seed, groups),
+        average_precision=_average_precision_value(scores, positive, levels, resampler, drawing.confidence),
+        roc=roc(levels),
+        precision_recall=precision_recall(levels),
+        calibrated=calibrate_fitted(isotonic, tune[1], positive, drawing.seed, tuned_groups, groups),
+        as_probability=as_probability,
+        always={key: none_if_nan(value) for key, value in zip(names, always, strict=True)},
+        never={key: none_if_nan(value) for key, value in zip(names, never, strict=True)},
+        n=len(scores),
+        positive=int(positive.sum()),
+        decided=tuned.decided,
+        target=_target_value(deployed, tune, objective),
+    )
+
+
+def _target_value(threshold: float, tune: tuple[Floats, NDArray[np.bool_]], objective: str) -> Value | None:
+    """Return the required precision or recall by a threshold, with its lower bound; None without such a bound.
+
+    Args:
+        threshold: the threshold to deploy.
+        tune: the scores of the pairs that it was tuned on, and which pairs are positive, shape (m,) each.
+        objective: what the threshold was chosen by.
+    """
+    target = Target.of(objective)
+    if target is None or target.confidence is None:
+        return None
+    matrix = confusion_matrix(decide(tune[0], threshold), tune[1])
+    return Value(none_if_nan(float(MEASURES[target.name](matrix))), none_if_nan(float(target.reached(matrix))))
+
+
+@dataclass(frozen=True)
+class TunedParts:
+    """The thresholds of all parts, and the decisions by them on n tested pairs.
+
+    Attributes:
+        thresholds: the threshold of each part in each repeat, shape (repeats, parts).
+        values: the objective of each threshold on the pairs that it was tuned on, repeats * parts of them.
+        decided: which pairs are decided positive, shape (n, repeats).
+        means: every measure as a mean over the parts, shape (measures, repeats).
+    """
+
+    thresholds: Floats
+    values: list[float]
+    decided: NDArray[np.bool_]
+    means: Floats
+
+
+def tune_and_decide(
+    name: str,
+    tune: tuple[Floats, NDArray[np.bool_]],
+    test: tuple[Floats, NDArray[np.bool_]],
+    repeats: Sequence[Sequence[ThresholdPart]],
+    objective: str,
+) -> TunedParts:
+    """Tune one threshold per part, decide the tested pairs of each part by its threshold, and return both.
+
+    Args:
+        name: the names of dataset and metric, for messages.
+        tune: the pairs to tune on: finite scores that rise with similarity, and which pairs are positive, shape (m,)
+            each.
+        test: the same of the pairs to test, shape (n,) each.
+        repeats: the parts of each repeat; their test rows together contain every pair of *test* once.
+        objective: what thresholds are chosen by: a measure, ``precision>=P``, ``recall>=R``, ``cost:A,M`` or
+            ``at:VALUE`` for a given threshold.
+
+    Raises:
+        InputError: a part to tune on has no pairs, one class only, or one score only.
+    """
+    scores, positive = test
+    thresholds = np.empty((len(repeats), len(repeats[0])))
+    decided = np.empty((len(scores), len(repeats)), dtype=bool)
+    values, means = [], []
+    for repeat, parts in enumerate(repeats):
+        measures_of_parts = []
+        for column, part in enumerate(parts):
+            tuned_scores, tuned_positive = tune[0][part.tune], tune[1][part.tune]
+            _check_tunable(f"{name}, {part.name}", tuned_scores, tuned_positive, part.remedy)
+            threshold, value = best_threshold(tuned_scores, tuned_positive, objective)
+            thresholds[repeat, column] = threshold
+            values.append(value)
+            decided[part.test, repeat] = decide(scores[part.test], threshold)
+            measures_of_parts.append(
+                decision_measures(decided[part.test, repeat : repeat + 1], positive[part.test], objective)
+            )
+        means.append(np.mean(measures_of_parts, axis=0)[:, 0])
+    return TunedParts(thresholds, values, decided, np.stack(means, axis=1))
+
+
+def _check_tunable(where: str, scores: Floats, positive: NDArray[np.bool_], remedy: str) -> None:
+    """Raise InputError if no threshold can be tuned: no pairs, one class only, or one score only."""
+    if not len(positive):
+        raise InputError(f"{where}: no pair is left to tune on; {remedy}")
+    if positive.all() or not positive.any():
+        only_class = "yes" if positive.any() else "no"
+        raise InputError(f"{where}: the pairs to tune on are all {only_class}; {remedy}")
+    if np.ptp(scores) == 0:
+        raise InputError(f"{where}: all pairs to tune on have the score {scores[0]:g}; no threshold tells them apart")
+
+
+def _calibration_of_scores(
+    isotonic: IsotonicModel,
+    tuned_positive: NDArray[np.bool_],
+    positive: NDArray[np.bool_],
+    seed: int,
+    groups: Rows | None,
+) -> Calibration:
+    """Return the calibration of the scores themselves, with the residuals of the labels from an isotonic regression."""
+    residuals = isotonic.residuals(tuned_positive, positive)
+    return calibrate(isotonic.tested_scores, positive, seed, groups, residuals)
+
+
+def area_under_roc(
+    scores: Floats, positive: NDArray[np.bool_], drawing: Resampling, seed: Sequence[int], groups: Rows | None
+) -> Value:
+    """Return the area under the ROC curve with its interval, computed as the agreement statistic ``auc``.
+
+    The area is undefined, None, if the pairs have one class only.
+
+    Args:
+        scores: finite scores that rise with similarity, shape (n,).
+        positive: whether each pair is positive, shape (n,).
+        drawing: how the interval is drawn.
+        seed: the seed of the resamples.
+        groups: codes of pairs that are resampled as a whole, shape (n,), without gaps; None for single pairs.
+    """
+    (estimate,) = agreement(
+        {"score": scores},
+        positive.astype(np.float64),
+        statistics=("auc",),
+        resamples=drawing.resamples,
+        confidence=drawing.confidence,
+        seed=seed,
+        groups=groups,
+    )
+    return Value(estimate.value, estimate.low, estimate.high)
+
+
+def _average_precision_value(
+    scores: Floats, positive: NDArray[np.bool_], levels: Levels, resampler: Resampler, confidence: float
+) -> Value:
+    """Return the area under the precision-recall curve with its interval; *levels* are those of the scores."""
+    resampled = None
+    if resampler.resamples:
+        # other draws than those of the resampler, which has the same seed
+        rng = np.random.default_rng([*resampler.seed, 1])
+        pairs = len(scores) / max(1, resampler.units)
+        resampled = resampled_average_precision(scores, positive, resampler.blocks(), rng, pairs)
+    return value_with_interval(average_precision(levels), resampled, resampler.units, confidence)

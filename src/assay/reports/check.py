@@ -1,0 +1,427 @@
+"""The result of a check as tables and as JUnit XML, and its files."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+from assay.analysis.check.cells import POWER, Cell, Verdict, pairs_needed
+from assay.analysis.check.checking import CheckFinding, GateReport
+from assay.errors import InputError
+from assay.numbers import percent, short, signed
+from assay.output import FileKind, atomic_write
+from assay.reports.sheets import Column, Document, Sheet
+from assay.statistics.coefficients import MIN_INFLUENCE_PAIRS, OF_TWO_LABELS, is_by_influence, title_of
+from assay.visible import visible_text
+
+_COLUMNS = (
+    Column("bucket", key=True),
+    Column("metric", key=True),
+    Column("statistic", key=True),
+    Column("before", number=True),
+    Column("now", number=True),
+    Column("difference", number=True),
+    Column("detectable loss", number=True, spare=2),
+    Column("verdict"),
+)
+
+
+def headline(report: GateReport) -> str:
+    """Return one line: whether the gate passed, and the numbers of judged cells by verdict and of failing findings."""
+    judged = report.judged
+    verdicts = Counter(cell.verdict for cell in judged)
+    kinds = Counter(finding.kind for finding in report.findings if finding.fails)
+    parts = [f"{verdicts[verdict]} {verdict}" for verdict in Verdict if verdicts[verdict]]
+    parts += [f"{count} {kind}" for kind, count in kinds.items()]
+    result = "passed" if report.passed else "FAILED"
+    return f"{result}: {', '.join(parts)}"
+
+
+def to_document(report: GateReport) -> Document:
+    """Return the report as tables below the headline of the gate.
+
+    They are the judged coefficients of each dataset, the other differences between run and baseline, and those
+    coefficients that are not judged but moved. There is one record per coefficient, judged or not.
+    """
+    settings = report.settings
+    sheets = [Sheet(f"Gate {headline(report)}", (), (), facts=_facts_of_check(report))]
+    for dataset in dict.fromkeys(cell.dataset for cell in report.cells):
+        title = report.titles.get(dataset, dataset)
+        for first, head in ((False, title), (True, f"{title}: against the first baseline of the chain")):
+            cells = [cell for cell in report.judged if (cell.dataset, cell.first) == (dataset, first)]
+            if cells:
+                sheets.append(_sheet_of_cells(head, cells, _interval_note(report, dataset, cells)))
+    if report.findings:
+        sheets.append(_sheet_of_findings(report.findings))
+    others = [cell for cell in report.cells if not cell.judged]
+    moved = [cell for cell in others if _has_moved(cell)]
+    for dataset in dict.fromkeys(cell.dataset for cell in moved):
+        cells = [cell for cell in moved if cell.dataset == dataset]
+        note = f"{percent(settings.confidence)} intervals, not corrected: some of many numbers move by chance"
+        sheets.append(_sheet_of_cells(f"{report.titles.get(dataset, dataset)}: not judged, but moved", cells, note))
+    records = [_record_of_cell(cell, settings.margin) for cell in report.cells]
+    metrics = list(dict.fromkeys(cell.metric for cell in report.cells))
+    return Document(sheets, records, value=_json_object(report), warnings=_unmoved_notes(others), metrics=metrics)
+
+
+def _sheet_of_findings(findings: Sequence[CheckFinding]) -> Sheet:
+    """Return the table of what differs apart from coefficients, with the failing rows marked."""
+    return Sheet(
+        "What else differs",
+        [Column("dataset"), Column("metric"), Column("what"), Column("how")],
+        [(finding.dataset or "–", finding.metric or "–", finding.kind, finding.text) for finding in findings],
+        marked=frozenset(row for row, finding in enumerate(findings) if finding.fails),
+    )
+
+
+def _unmoved_notes(cells: Sequence[Cell]) -> list[str]:
+    """Return a note on the numbers of cells that are not judged and have not moved, as a list; empty if none."""
+    identical = sum(cell.verdict is Verdict.unchanged for cell in cells)
+    undefined = sum(cell.verdict is Verdict.undefined for cell in cells)
+    moved = sum(_has_moved(cell) for cell in cells)
+    unmoved = len(cells) - moved - identical - undefined
+    kinds = ((identical, "identical"), (unmoved, "not moved beyond chance"), (undefined, "undefined in both"))
+    counts = [f"{count:,} {kind}" for count, kind in kinds if count]
+    return [f"other numbers: {', '.join(counts)}"] if counts else []
+
+
+def _facts_of_check(report: GateReport) -> list[str]:
+    """Return lines on what is judged, when it is worse, and which loss could be missed; empty if nothing is judged."""
+    settings = report.settings
+    names = dict.fromkeys(cell.statistic for cell in report.judged)
+    if not names:
+        return []
+    statistics = ", ".join(title_of(name) for name in names)
+    reason = ""
+    if OF_TWO_LABELS in names and not settings.statistics:
+        reason = " (the labels have two values)" if len(names) == 1 else " (AUC where the labels have two values)"
+    limit = signed(-settings.margin)
+    facts = [
+        f"judged: {statistics} in {', '.join(settings.buckets)}{reason}; all else is shown only",
+        f"worse: the interval of the difference (now minus before) is below {limit}; no worse: it is above",
+    ]
+    if any(cell.detectable is not None for cell in report.judged):
+        facts.append(missed_loss_line(report))
+    return facts
+
+
+def missed_loss_line(report: GateReport) -> str:
+    """Return one line on the largest detectable loss of a judged cell; this check could have missed a smaller one.
+
+    For a strict check, which misses none, the line has the number of pairs with which it would pass instead.
+    """
+    cell = max(report.judged, key=lambda cell: cell.detectable or 0.0)
+    loss = short(cell.detectable or 0.0, 3)
+    where = f"{cell.metric} on {cell.dataset}, {cell.bucket} (n = {cell.n:,})"
+    if report.settings.strict:
+        needed = pairs_needed(cell.n, cell.detectable, report.settings.margin)
+        line = f"strict: what is not shown to be no worse fails; a loss of {loss} is detectable, {where}"
+        if not needed:
+            return line
+        return f"{line}; a score that lost nothing passes in {POWER:.0%} of cases with about {needed:,} pairs"
+    return (
+        f"not strict: a loss of {loss} would fail in {POWER:.0%} of cases, a smaller one could be missed: {where}; "
+        "--strict fails what is not shown to be no worse"
+    )
+
+
+def _interval_note(report: GateReport, dataset: str, cells: Sequence[Cell]) -> str:
+    """Return in words how the intervals of some cells of a dataset were computed."""
+    settings = report.settings
+    changed = any(finding.kind == "changed data" and finding.dataset == dataset for finding in report.findings)
+    difference = "difference of two samples (other pairs, hence not paired)" if changed else "paired difference"
+    by_t = not changed and settings.interval != "bootstrap"
+    note = f"{percent(settings.confidence)} {'t-' if by_t else ''}intervals of the {difference}"
+    if report.family >= 2:
+        note += f", corrected for the {report.family} numbers whose scores changed (Bonferroni)"
+    if changed and any(is_by_influence(settings.interval, cell.n) for cell in cells):
+        size = f", of {MIN_INFLUENCE_PAIRS:,} pairs and more" if settings.interval == "auto" else ""
+        note += f"; from the influence of each pair or group{size}"
+    return note
+
+
+def _has_moved(cell: Cell) -> bool:
+    """Return whether a coefficient is lost, or the interval of its difference excludes 0."""
+    if cell.verdict is Verdict.lost:
+        return True
+    return cell.low is not None and cell.high is not None and (cell.high < 0 or cell.low > 0)
+
+
+def _sheet_of_cells(title: str, cells: list[Cell], interval_note: str) -> Sheet:
+    """Return a table with one row per cell, the failing ones marked; *interval_note* is the line above the table."""
+    notes = dict.fromkeys(f"{cell.metric}, {cell.bucket}: {cell.note}" for cell in cells if cell.note)
+    rows = [_row_of_cell(cell) for cell in cells]
+    return Sheet(
+        title,
+        _columns_of_rows(rows),
+        rows,
+        facts=(interval_note,),
+        notes=list(notes),
+        marked=frozenset(row for row, cell in enumerate(cells) if cell.fails),
+    )
+
+
+def _columns_of_rows(rows: list[tuple[str, ...]]) -> list[Column]:
+    """Return the columns; a bucket or statistic that all rows share is the first to be dropped on a narrow terminal."""
+    columns = list(_COLUMNS)
+    for index, head in enumerate(_COLUMNS):
+        if head.head in ("bucket", "statistic") and len({row[index] for row in rows}) == 1 < len(rows):
+            columns[index] = replace(head, spare=1)
+    return columns
+
+
+def _number_text(value: float | None, absent: str) -> str:
+    return absent if value is None else short(value, 3)
+
+
+def _row_of_cell(cell: Cell) -> tuple[str, ...]:
+    """Return the texts of a cell in the order of the columns."""
+    before, now = _number_text(cell.before, "–"), _number_text(cell.now, "–")
+    numbers = before, now, difference_text(cell), _number_text(cell.detectable, "–")
+    return cell.bucket, cell.metric, title_of(cell.statistic), *numbers, str(cell.verdict)
+
+
+def difference_text(cell: Cell) -> str:
+    """Return the difference with its interval, such as ``-.020 [-.031, -.011]``.
+
+    It is ``0`` if no score changed, a dash if the difference is undefined, and the difference alone if there is no
+    interval. A difference that three decimals would round to 0 has up to six, or is in scientific notation.
+    """
+    if cell.verdict is Verdict.unchanged:
+        return "0"
+    if cell.difference is None:
+        return "–"
+    values = [cell.difference]
+    if cell.low is not None and cell.high is not None:
+        values += [cell.low, cell.high]
+    # three decimals may round the difference, or the bound that decides the verdict, to 0: show up to six
+    not_zero = [cell.difference]
+    if cell.verdict is Verdict.better and cell.low:
+        not_zero.append(cell.low)
+    digits = _fewest_digits(not_zero)
+    first, *bounds = (_tiny_number(value) if digits is None else signed(value, digits) for value in values)
+    return f"{first} [{', '.join(bounds)}]" if bounds else first
+
+
+def _fewest_digits(values: Sequence[float]) -> int | None:
+    """Return the fewest decimals, of three to six, that round no value to 0; None if six round one to 0."""
+    for digits in range(3, 7):
+        if all(round(value, digits) for value in values):
+            return digits
+    return None
+
+
+def _tiny_number(value: float) -> str:
+    """Return a number, which six decimals would round to 0, in scientific notation; zero itself without a sign."""
+    return f"{value:+.1g}" if value else "0"
+
+
+def _record_of_cell(cell: Cell, margin: float) -> dict[str, Any]:
+    """Return the flat record of a cell for JSON and CSV; undefined values are None.
+
+    Args:
+        cell: the cell.
+        margin: the loss that is tolerated, which the number of needed pairs depends on.
+    """
+    return {
+        "dataset": cell.dataset,
+        "bucket": cell.bucket,
+        "metric": cell.metric,
+        "statistic": cell.statistic,
+        "judged": cell.judged,
+        "verdict": str(cell.verdict),
+        "before": cell.before,
+        "now": cell.now,
+        "difference": cell.difference,
+        "low": cell.low,
+        "high": cell.high,
+        "confidence": cell.confidence,
+        "detectable": cell.detectable,
+        "pairs_needed": pairs_needed(cell.n, cell.detectable, margin),
+        "against": "first" if cell.first else "baseline",
+        "fails": cell.fails,
+        "n": cell.n,
+        "note": cell.note,
+    }
+
+
+def _json_object(report: GateReport) -> dict[str, Any]:
+    """Return the whole report as an object for JSON: the result, the settings, and lists of cells and findings."""
+    settings = report.settings
+    return {
+        "passed": report.passed,
+        "summary": headline(report),
+        "margin": settings.margin,
+        "strict": settings.strict,
+        "confidence": settings.confidence,
+        "family": report.family,
+        "cells": [_record_of_cell(cell, settings.margin) for cell in report.cells],
+        "findings": [vars(finding) for finding in report.findings],
+    }
+
+
+# The report of the gate as JUnit XML: one test case for each judged coefficient and for each failing finding
+
+
+def to_junit(report: GateReport) -> str:
+    """Return the report as JUnit XML for continuous integration services.
+
+    A judged coefficient with too little data, or undefined before and now, is a skipped test unless the check is
+    strict. Warnings are in the ``system-out`` of the suite.
+    """
+    failing = [finding for finding in report.findings if finding.fails]
+    warnings = [finding for finding in report.findings if not finding.fails]
+    failures = sum(cell.fails for cell in report.judged) + len(failing)
+    skipped = sum(cell.is_skipped for cell in report.judged)
+    counts = {
+        "name": "assay check",
+        "tests": str(len(report.judged) + len(failing)),
+        "failures": str(failures),
+        "errors": "0",
+    }
+    root = ET.Element("testsuites", counts)
+    suite = ET.SubElement(root, "testsuite", {**counts, "skipped": str(skipped)})
+    for cell in report.judged:
+        _add_test_case(suite, cell, report.settings.margin)
+    for finding in failing:
+        name = f"{finding.metric or 'dataset'}: {finding.kind}"
+        case = ET.SubElement(suite, "testcase", {"classname": _xml_text(finding.dataset), "name": _xml_text(name)})
+        ET.SubElement(case, "failure", {"message": _xml_text(finding.text), "type": finding.kind})
+    lines = [headline(report)]
+    for finding in warnings:
+        lines.append(f"{finding.dataset} {finding.metric}: {finding.kind}: {finding.text}".strip())
+    ET.SubElement(suite, "system-out").text = _xml_text("\n".join(lines))
+    ET.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+def _add_test_case(suite: ET.Element, cell: Cell, margin: float) -> None:
+    """Add the test case of a judged cell to a JUnit test suite.
+
+    Args:
+        suite: the element of the suite, which is changed.
+        cell: the judged cell.
+        margin: the loss that is tolerated, for the message.
+    """
+    name = f"{cell.metric}: {cell.statistic} in {cell.bucket}"
+    if cell.first:
+        name += ", against the first baseline"
+    case = ET.SubElement(suite, "testcase", {"classname": _xml_text(cell.dataset), "name": _xml_text(name)})
+    before, now = _number_text(cell.before, "undefined"), _number_text(cell.now, "undefined")
+    message = (
+        f"{cell.verdict}: {before} before, {now} now, difference {difference_text(cell)}, margin {margin:g}, n {cell.n}"
+    )
+    if cell.detectable is not None:
+        message += f", detectable loss {_number_text(cell.detectable, '')}"
+    if cell.note:
+        message += f"; {cell.note}"
+    message = _xml_text(message)
+    if cell.fails:
+        ET.SubElement(case, "failure", {"message": message, "type": str(cell.verdict)})
+    elif cell.is_skipped:
+        ET.SubElement(case, "skipped", {"message": message})
+    ET.SubElement(case, "system-out").text = message
+
+
+def _xml_text(text: str) -> str:
+    """Return text with characters made visible that XML 1.0 forbids, or that would act on a terminal."""
+    return visible_text(text, keep="\n")
+
+
+# Writing the files of a check without overwriting files that assay did not write.
+
+
+def _is_baseline(path: Path) -> bool:
+    """Return whether a file is JSON with the keys of a baseline, valid or not."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError):
+        # deeply nested JSON exhausts the recursion of the parser
+        return False
+    # a baseline that was edited by hand counts too: the remedy for it is to write it again
+    keys = {"schema", "assay", "run", "confidence", "datasets"}
+    return isinstance(value, dict) and set(value) - {"origin"} == keys
+
+
+def _is_junit(path: Path) -> bool:
+    """Return whether a file is XML whose root element is that of a JUnit report."""
+    try:
+        # the root element is enough; the file is closed here, since Windows cannot replace an open file
+        with path.open("rb") as file:
+            _, root = next(iter(ET.iterparse(file, events=("start",))))
+    except (ET.ParseError, ValueError, LookupError, StopIteration):
+        return False
+    return root.tag in ("testsuites", "testsuite")
+
+
+def _is_summary(path: Path) -> bool:
+    """Return whether a file begins like a summary of a check, or is one that is only appended to."""
+    if _is_step_summary(path):
+        # write_summary appends to this file, so that nothing is lost
+        return True
+    with path.open("rb") as file:
+        return file.readline().startswith((b"### Gate passed: ", b"### Gate FAILED: "))
+
+
+#: The kinds of files that a check may replace.
+BASELINE = FileKind("a baseline", "`out`", _is_baseline)
+JUNIT = FileKind("JUnit XML", "`junit`", _is_junit)
+SUMMARY = FileKind("a summary of assay check", "`summary`", _is_summary)
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write text to a file as UTF-8, completely or not at all; missing parent folders are created.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    _write_bytes(path, _utf8_bytes(text), append=False)
+
+
+def write_summary(path: Path, text: str) -> None:
+    """Write a summary to a file; append it if *path* is the step summary of GitHub Actions, which commands share.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    _write_bytes(path, _utf8_bytes(text), append=_is_step_summary(path))
+
+
+def _utf8_bytes(text: str) -> bytes:
+    """Return a text as UTF-8; names from the data may have lone surrogates, which strict UTF-8 refuses."""
+    return text.encode("utf-8", errors="surrogatepass")
+
+
+def _is_step_summary(path: Path) -> bool:
+    """Return whether *path* is ``$GITHUB_STEP_SUMMARY``, the file that all commands of a job's step append to."""
+    shared = os.environ.get("GITHUB_STEP_SUMMARY")
+    return bool(shared) and os.path.realpath(path) == os.path.realpath(str(shared))
+
+
+def _write_bytes(path: Path, content: bytes, *, append: bool) -> None:
+    """Write bytes to a file atomically, or append them.
+
+    To a path that is not a regular file, such as a pipe, they are always appended.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if append or (path.exists() and not path.is_file()):
+            with path.open("ab") as file:
+                file.write(content)
+            return
+        # the target of a symbolic link is replaced, and not the link
+        with atomic_write(Path(os.path.realpath(path))) as scratch:
+            scratch.write_bytes(content)
+    except OSError as error:
+        reason = "the disk is full" if error.errno == errno.ENOSPC else error.strerror or str(error)
+        raise InputError(f"{path}: cannot be written ({reason})") from error

@@ -1,0 +1,433 @@
+"""A comparison as tables and records, with the pairs on which two scores differ most."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.analysis.compare.contests import ComparedMetrics, Contest
+from assay.analysis.settings import CORRECTIONS, PermutationTests
+from assay.numbers import label_text, p_value, percent, short
+from assay.reports.layout import cut
+from assay.reports.sheets import Column, Document, Sheet
+from assay.statistics.agreement import RareValues, agreement
+from assay.statistics.cells import score_codes
+from assay.statistics.coefficients import MIN_INFLUENCE_PAIRS, has_permutation_tests, is_by_influence, symbol_of
+from assay.statistics.comparison import POWER
+from assay.statistics.concordance import Floats
+from assay.statistics.draws import MetricPair
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """A pair of texts that two metrics rank differently. Ranks are mid-ranks from 1 (least similar) to n.
+
+    Attributes:
+        row: the index of the pair in the dataset.
+        label: the human label.
+        label_rank: the rank of the label.
+        scores: the scores of the first and the second metric; higher means more similar.
+        ranks: the ranks of these scores.
+        n: the number of pairs that have both scores.
+    """
+
+    row: int
+    label: float
+    label_rank: float
+    scores: tuple[float, float]
+    ranks: tuple[float, float]
+    n: int
+
+
+def disagreements(contest: Contest, names: MetricPair, limit: int, buckets: Sequence[str]) -> list[Disagreement]:
+    """Return the pairs of texts with the largest rank differences between two metrics, in descending order.
+
+    Pairs with the same rank under both are left out, so there may be fewer than *limit*, or none.
+
+    Args:
+        contest: the scores.
+        names: the two metrics.
+        limit: the most pairs to return.
+        buckets: the buckets whose pairs are considered.
+    """
+    from scipy.stats import rankdata
+
+    first, second = (contest.scores[name] for name in names)
+    in_buckets = np.any([contest.data.buckets[bucket] for bucket in buckets], axis=0)
+    rows = np.flatnonzero(in_buckets & np.isfinite(first) & np.isfinite(second))
+    labels = contest.data.labels[rows]
+    first_ranks, second_ranks, label_ranks = rankdata(first[rows]), rankdata(second[rows]), rankdata(labels)
+    distances = np.abs(first_ranks - second_ranks)
+    farthest = []
+    for position in np.argsort(-distances, kind="stable")[:limit]:
+        if distances[position]:
+            row = int(rows[position])
+            scores = float(first[row]), float(second[row])
+            ranks = float(first_ranks[position]), float(second_ranks[position])
+            label, label_rank = float(labels[position]), float(label_ranks[position])
+            farthest.append(Disagreement(row, label, label_rank, scores, ranks, len(rows)))
+    return farthest
+
+
+#: With fewer pairs, or groups of pairs, the tests keep their level but can only show large differences.
+FEW_UNITS = 50
+
+
+def _bucket_notes(
+    contest: Contest,
+    bucket: str,
+    rows: Sequence[ComparedMetrics],
+    letters: Mapping[str, str],
+    settings: PermutationTests,
+) -> list[str]:
+    """Return the notes below the table of a bucket: caveats, undefined coefficients, and limits of small samples.
+
+    Args:
+        contest: the scores that were compared.
+        bucket: the name of the bucket.
+        rows: the comparisons in the bucket.
+        letters: the letter of each score in the table.
+        settings: the settings of the tests.
+    """
+    lines = [line for row in rows for line in _notes_on_difference(contest, row, letters)]
+    units, unit = _unit_count(contest, bucket)
+    n = int(contest.data.buckets[bucket].sum())
+    if settings.permutations and not has_permutation_tests(settings.interval, n):
+        lines.append(
+            f"no p perm. from {MIN_INFLUENCE_PAIRS:,} pairs on, where it takes long; --interval bootstrap draws it"
+        )
+    else:
+        lines += _permutation_limit_notes(units, unit, len(contest.metric_pairs), settings)
+    if units < FEW_UNITS:
+        lines.append(f"{units:,} {unit}, fewer than {FEW_UNITS}: only large differences can be shown, see detectable")
+    has_pearson = any(row.difference.statistic == "pearson" for row in rows)
+    lines += _rare_value_notes(contest, bucket, letters, has_pearson=has_pearson)
+    return list(dict.fromkeys(lines))
+
+
+def _permutation_limit_notes(units: int, unit: str, metric_pairs: int, settings: PermutationTests) -> list[str]:
+    """Return a note on the smallest possible p-value of the permutation test, if the units limit it, not the draws."""
+    draws, smallest = settings.permutation_count(metric_pairs), 2.0 ** (1 - units)
+    if not draws or smallest <= 1 / (1 + draws):
+        return []
+    line = f"{units} {unit} can be exchanged in 2^{units} = {2**units:,} ways, two of which leave the size of a "
+    line += f"difference as it is: no p perm. below {smallest:.2g}"
+    if settings.correction in ("holm", "bonferroni") and metric_pairs > 1:
+        line += f", none below {min(1.0, smallest * metric_pairs):.2g} as the smallest of {metric_pairs:,}"
+    return [f"{line}; p jack. has no such limit"]
+
+
+def _unit_count(contest: Contest, bucket: str) -> tuple[int, str]:
+    """Return the number of resampled units in a bucket, and their plural noun: pairs or groups."""
+    in_bucket = contest.data.buckets[bucket]
+    groups = contest.data.groups
+    if groups is None:
+        return int(in_bucket.sum()), "pairs"
+    return len(np.unique(groups[in_bucket])), "groups"
+
+
+def _rare_value_notes(contest: Contest, bucket: str, letters: Mapping[str, str], *, has_pearson: bool) -> list[str]:
+    """Return notes on labels and scores that few pairs, or groups, of a bucket have; empty if there are enough.
+
+    Args:
+        contest: the scores that were compared.
+        bucket: the name of the bucket.
+        letters: the letter of each score in the table.
+        has_pearson: whether Pearson's r is among the statistics, whose tests suffer most from rare labels.
+    """
+    in_bucket, groups = contest.data.buckets[bucket], contest.data.groups
+    lines = []
+    rare_labels = _rare_values("label", contest.data.labels[in_bucket], None if groups is None else groups[in_bucket])
+    if rare_labels is not None:
+        lines.append(rare_labels.reservation)
+        if has_pearson:
+            lines.append("with so few, p jack. of Pearson's r is too small; that of ρ and τ-b is not")
+    for name, scores in contest.scores.items():
+        scored = in_bucket & np.isfinite(scores)
+        rare_scores = _rare_values("score", scores[scored], None if groups is None else groups[scored])
+        if rare_scores is not None:
+            lines.append(f"{letters[name]}: {rare_scores.reservation}")
+    return lines
+
+
+def _rare_values(kind: str, values: Floats, groups: NDArray[np.intp] | None) -> RareValues | None:
+    """Return the rare values among labels or scores of shape (n,); None if there are enough, or no values."""
+    return RareValues.of(kind, score_codes(values), groups) if len(values) else None
+
+
+def _notes_on_difference(contest: Contest, row: ComparedMetrics, letters: Mapping[str, str]) -> list[str]:
+    """Return the notes on one difference; empty if there is nothing to say.
+
+    They are the reason why each score's coefficient is undefined, or a caveat on the difference, and whether all scores
+    of both are equal. For a difference without pairs, the note is that there are none.
+
+    Args:
+        contest: the scores that were compared.
+        row: the comparison.
+        letters: the letter of each score in the table, by name.
+    """
+    difference, names = row.difference, (row.first, row.second)
+    pair = f"{letters[row.first]}, {letters[row.second]}"
+    # without pairs there is nothing else to say
+    if not difference.n:
+        return [f"{pair}: {difference.note}"]
+    in_bucket, groups = contest.data.buckets[row.bucket], contest.data.groups
+    scores = np.where(in_bucket, [contest.scores[name] for name in names], np.nan)
+    has_both_scores = np.isfinite(scores).all(axis=0)
+    lines = []
+    if difference.value is None:
+        # compute the agreement once more for the notes that say why a coefficient is undefined
+        estimates = agreement(
+            {name: values[has_both_scores] for name, values in zip(names, scores, strict=True)},
+            contest.data.labels[has_both_scores],
+            statistics=(difference.statistic,),
+            resamples=0,
+            confidence=0.95,
+            seed=(0,),
+            groups=None if groups is None else np.unique(groups[has_both_scores], return_inverse=True)[1],
+        )
+        undefined = [estimate for estimate in estimates if estimate.value is None]
+        lines += [f"{letters[estimate.metric]}: undefined, {estimate.note}" for estimate in undefined]
+    elif difference.note:
+        lines.append(f"{pair}: {difference.note}")
+    if np.array_equal(scores[0, has_both_scores], scores[1, has_both_scores]):
+        lines.append(f"{pair}: the same scores on all pairs")
+    return lines
+
+
+_HEADS = (
+    Column("metrics", key=True),
+    Column("", key=True),
+    Column("first", number=True, spare=1),
+    Column("second", number=True, spare=1),
+    Column("difference", number=True),
+    Column("p jack.", number=True),
+    Column("p perm.", number=True, spare=3),
+    Column("p Will.", number=True, spare=4),
+    Column("detectable", number=True, spare=2),
+    Column("better"),
+)
+_PAIR_HEADS = (
+    Column("question", spare=1),
+    Column("reference"),
+    Column("candidate"),
+    Column("label", number=True),
+    Column("rank", number=True),
+    Column("first", number=True),
+    Column("rank", number=True),
+    Column("second", number=True),
+    Column("rank", number=True),
+)
+
+
+def to_document(
+    compared: Sequence[tuple[Contest, Sequence[ComparedMetrics]]], settings: PermutationTests, pairs: int
+) -> Document:
+    """Return comparisons as a document: one sheet per bucket, and one per metric pair with pairs of texts.
+
+    There is one record per comparison; the JSON has these, the records of the pairs of texts, and notes on the data.
+
+    Args:
+        compared: the contests and their comparisons.
+        settings: the settings of intervals and tests.
+        pairs: the number of text pairs to show per metric pair, those with the largest rank differences; 0 for none.
+    """
+    sheets: list[Sheet] = []
+    records: list[dict[str, Any]] = []
+    farthest: list[dict[str, Any]] = []
+    for contest, rows in compared:
+        letters = _letters_of_scores(contest)
+        buckets = list(dict.fromkeys(row.bucket for row in rows))
+        for bucket in buckets:
+            bucket_rows = [row for row in rows if row.bucket == bucket]
+            notes = list(contest.notes) if bucket == buckets[0] else []
+            notes += _bucket_notes(contest, bucket, bucket_rows, letters, settings)
+            sheets.append(_bucket_sheet(contest, bucket, bucket_rows, letters, notes))
+        records += [_record_of_comparison(row) for row in rows]
+        if not pairs:
+            continue
+        for names in contest.metric_pairs:
+            differing_pairs = disagreements(contest, names, pairs, buckets)
+            sheets.append(_pairs_sheet(contest, names, differing_pairs))
+            farthest += [_pair_record(contest, names, disagreement) for disagreement in differing_pairs]
+    metric_pair_count = max((len(contest.metric_pairs) for contest, _ in compared), default=0)
+    notes = [f"{contest.data.title}: {note}" for contest, _ in compared for note in contest.notes]
+    value = {"comparisons": records, "pairs": farthest, "notes": notes}
+    sizes = [row.difference.n for _, rows in compared for row in rows]
+    return Document(sheets, records, _method_notes(settings, metric_pair_count, sizes), value)
+
+
+def _method_notes(settings: PermutationTests, metric_pairs: int, sizes: Sequence[int]) -> list[str]:
+    """Return the notes on method: intervals, tests, detectable differences, and why tests may disagree.
+
+    Args:
+        settings: the settings of intervals and tests.
+        metric_pairs: the largest number of metric pairs of a dataset.
+        sizes: the number of pairs of texts in each comparison.
+    """
+    level = f"{settings.level:.2g}"
+    by_influence = [is_by_influence(settings.interval, n) for n in sizes]
+    interval_methods = []
+    if not all(by_influence) or not sizes:
+        interval_methods.append(f"of the paired bootstrap ({settings.resamples:,} resamples, expanded percentile)")
+    if any(by_influence):
+        size = f", of {MIN_INFLUENCE_PAIRS:,} pairs and more" if settings.interval == "auto" else ""
+        interval_methods.append(f"from the influence of each pair or group (Student's t{size})")
+    interval = (
+        f"difference: first less second, with the {percent(settings.confidence)} interval "
+        f"{', or '.join(interval_methods)}, which is of one metric pair and not corrected"
+    )
+    is_drawn = any(has_permutation_tests(settings.interval, n) for n in sizes) or not sizes
+    draws = settings.permutation_count(metric_pairs) if is_drawn else 0
+    permutation = f"p perm.: permutation of the paired scores (PERM-BOTH, {draws:,} draws); " if draws else ""
+    tests = (
+        "p jack.: t-test of the difference over its jackknife standard error, from the values without each pair or "
+        f"group; {permutation}p Will.: Williams' test, for Pearson of independent pairs; all two-sided, corrected over "
+        f"the metric pairs of a bucket ({CORRECTIONS[settings.correction]})"
+    )
+    power = (
+        f"better: by p jack. at {level}, ? where they cannot be told apart; detectable: the smallest difference that "
+        f"so many pairs would have shown by it with probability {short(POWER, 1)}, as the smallest p-value of the "
+        "bucket, hence at the level that the correction asks of that one"
+    )
+    disagreement = (
+        "p perm. answers another question: it supposes that, without a difference, the standardised scores of the two "
+        "metrics could be exchanged pair by pair. Where many pairs share one score, such as 0, exchanges break these "
+        "ties, and it misses differences of ranks; where the two have scores of another shape, it sees differences of "
+        "Pearson's r that are none"
+    )
+    # without drawn permutations there is no second test to disagree with
+    return [interval, tests, power, disagreement] if draws else [interval, tests, power]
+
+
+def _letters_of_scores(contest: Contest) -> dict[str, str]:
+    """Return a letter for each score by its name, since names are too long for a table of metric pairs.
+
+    The scores after the twenty-sixth are called ``M27`` and so on.
+    """
+    letters = {}
+    for index, name in enumerate(contest.scores):
+        letters[name] = chr(ord("A") + index) if index < 26 else f"M{index + 1}"
+    return letters
+
+
+def _bucket_sheet(
+    contest: Contest, bucket: str, rows: Sequence[ComparedMetrics], letters: dict[str, str], notes: Sequence[str]
+) -> Sheet:
+    """Return the table of the comparisons in a bucket, with the letters of the scores explained above it."""
+    n = max(row.difference.n for row in rows)
+    legend = ", ".join(f"{letter} {name}" for name, letter in letters.items())
+    return Sheet(
+        f"{contest.data.title}, {bucket}",
+        _HEADS,
+        [_cells_of_row(row, letters) for row in rows],
+        facts=(f"n = {n:,}; {legend}; ? cannot be told apart",),
+        notes=tuple(notes),
+    )
+
+
+def _cells_of_row(row: ComparedMetrics, letters: dict[str, str]) -> list[str]:
+    """Return the cells of one comparison in the order of the columns; undefined numbers are dashes."""
+    difference = row.difference
+    value = "–" if difference.value is None else short(difference.value, 3)
+    if difference.low is not None and difference.high is not None:
+        value += f" [{short(difference.low, 3)}, {short(difference.high, 3)}]"
+    first, second = letters[row.first], letters[row.second]
+    return [
+        f"{first} − {second}",
+        symbol_of(difference.statistic),
+        _number_text(difference.first),
+        _number_text(difference.second),
+        value,
+        p_value(row.p_jackknife),
+        p_value(row.p_permutation),
+        p_value(row.p_williams),
+        _number_text(row.detectable),
+        {"first": first, "second": second, "cannot be told apart": "?", "not tested": "–", "undefined": "–"}[
+            row.verdict
+        ],
+    ]
+
+
+def _number_text(value: float | None) -> str:
+    return "–" if value is None else short(value, 3)
+
+
+def _record_of_comparison(row: ComparedMetrics) -> dict[str, Any]:
+    """Return the flat record of one comparison, with the p-values as computed and as corrected; None if undefined."""
+    difference = row.difference
+    return {
+        "dataset": row.dataset,
+        "split": row.split,
+        "bucket": row.bucket,
+        "first": row.first,
+        "second": row.second,
+        "statistic": difference.statistic,
+        "first_value": difference.first,
+        "second_value": difference.second,
+        "difference": difference.value,
+        "low": difference.low,
+        "high": difference.high,
+        "standard_error": difference.error,
+        "p_jackknife": difference.p_jackknife,
+        "p_permutation": difference.p_permutation,
+        "p_williams": difference.p_williams,
+        "adjusted_p_jackknife": row.p_jackknife,
+        "adjusted_p_permutation": row.p_permutation,
+        "adjusted_p_williams": row.p_williams,
+        "detectable": row.detectable,
+        "n": difference.n,
+        "verdict": row.verdict,
+        "note": difference.note,
+    }
+
+
+def _pairs_sheet(contest: Contest, names: MetricPair, shown: Sequence[Disagreement]) -> Sheet:
+    """Return the table of the pairs of texts that two metrics rank most differently, with questions if any.
+
+    Without such pairs, the sheet has a line that says so instead of a table.
+    """
+    title = f"{contest.data.title}: where {names[0]} and {names[1]} differ most"
+    if not shown:
+        return Sheet(title, (), (), facts=("nowhere: every pair that has both scores has the same rank under both",))
+    has_questions = "question" in contest.data.table.column_names
+    rows = []
+    for pair in shown:
+        texts = contest.data.texts(pair.row)
+        row = [cut(texts["question"])] if has_questions else []
+        row += [
+            cut(texts["reference"]),
+            cut(texts["candidate"]),
+            label_text(pair.label, contest.data.labels),
+            f"{pair.label_rank:,.0f}",
+        ]
+        for score, rank in zip(pair.scores, pair.ranks, strict=True):
+            row += [f"{score:.3g}", f"{rank:,.0f}"]
+        rows.append(row)
+    return Sheet(
+        title,
+        _PAIR_HEADS if has_questions else _PAIR_HEADS[1:],
+        rows,
+        facts=(f"first: {names[0]}; second: {names[1]}; ranks from 1, the least similar, to {shown[0].n:,}",),
+    )
+
+
+def _pair_record(contest: Contest, names: MetricPair, pair: Disagreement) -> dict[str, Any]:
+    """Return the flat record of one pair of texts, with its scores and ranks by both metrics."""
+    return {
+        "dataset": contest.data.name,
+        "pair_id": contest.data.table.column("pair_id")[pair.row].as_py(),
+        **contest.data.texts(pair.row),
+        "label": pair.label,
+        "label_rank": pair.label_rank,
+        "first": names[0],
+        "first_score": pair.scores[0],
+        "first_rank": pair.ranks[0],
+        "second": names[1],
+        "second_score": pair.scores[1],
+        "second_rank": pair.ranks[1],
+    }

@@ -1,0 +1,306 @@
+"""A leaderboard as tables (sheets) and plain records."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from assay.analysis.leaderboard.board import Board, Line
+from assay.analysis.leaderboard.ties import threshold_notes, tie_notes
+from assay.analysis.settings import CORRECTIONS, PairedTests
+from assay.numbers import money, p_value, percent, rate, short
+from assay.reports.layout import Cell, intervals_in_words
+from assay.reports.sheets import Column, Document, Sheet, number_columns
+from assay.statistics.coefficients import OF_TWO_LABELS, WHY_AUC, interval_method, title_of
+from assay.statistics.missing import SetApart
+from assay.statistics.ranks import letters, rank_groups
+
+#: The head of the price column.
+PRICE_HEAD = "price per 1,000"
+
+
+def to_document(boards: Sequence[Board], settings: PairedTests, by: str, absent: Sequence[str] = ()) -> Document:
+    """Return a leaderboard as a document: one sheet per board on which some metric has a value.
+
+    A board with random-effects means has a second sheet for them; a board without any value becomes a warning. Metrics
+    that could be the best are marked. Speed and price have a column if they are known for some metric, and the Pareto
+    front has one if either of them has.
+
+    Args:
+        boards: the boards.
+        settings: the settings of intervals and tests.
+        by: the coefficient that ranks.
+        absent: one line for each metric that was requested from a run but has no scores, to be shown as a warning.
+    """
+    is_timed = any(line.pairs_per_second is not None for board in boards for line in board.lines)
+    is_priced = any(board.has_prices for board in boards)
+    costs = [Column("pairs/s", number=True, spare=3)] if is_timed else []
+    costs += [Column(PRICE_HEAD, number=True, spare=1)] if is_priced else []
+    costs += [Column("front", spare=3)] if costs else []
+    heads = [
+        Column("rank", number=True),
+        Column("alike", spare=1),
+        Column("metric", key=True),
+        *[Column(title_of(name), number=True, spare=0 if name == by else 2) for name in settings.statistics],
+        *costs,
+    ]
+    shown_boards = [board for board in boards if any(map(_has_value, board.lines))]
+    sheets = []
+    for board in shown_boards:
+        sheets.append(_add_tie_notes(_board_sheet(board, heads, settings, by), board, by))
+        if any(by in line.random_effects for line in board.lines):
+            sheets.append(_random_sheet(board, by))
+    records = [record for board in boards for record in _board_records(board, by)]
+    empty_warnings = [_empty_board_warning(board) for board in boards if board not in shown_boards]
+    explanations = list(_explanation_lines(settings, by, shown_boards, is_timed=is_timed, is_priced=is_priced))
+    metrics = list(dict.fromkeys(line.metric for board in boards for line in board.lines))
+    return Document(sheets, records, explanations, warnings=[*absent, *empty_warnings], metrics=metrics)
+
+
+def _has_value(line: Line) -> bool:
+    return any(value is not None for value, _, _ in line.values.values())
+
+
+def _empty_board_warning(board: Board) -> str:
+    """Return the warning that a board without any value is not shown, with the reason."""
+    reason = "scores or labels do not vary"
+    if any(line.missing for line in board.lines):
+        reason += ", or are missing on one of the datasets"
+    return f"{board.title}, {board.bucket}: no table, since no metric has a value there: {reason}"
+
+
+def alike_letters(board: Board) -> dict[str, str]:
+    """Return letters by metric, see :func:`~assay.statistics.ranks.letters`.
+
+    A metric without any test has none, since a letter would say that it is like another one.
+    """
+    names = board.ranked_names
+    tested = [name for name in names if len(names) == 1 or any(board.is_tested(name, other) for other in names)]
+    return letters(tested, board.compared)
+
+
+def _rank_span(first: int, last: int) -> str:
+    return f"{first}" if first == last else f"{first}–{last}"
+
+
+def _board_sheet(board: Board, heads: Sequence[Column], settings: PairedTests, by: str) -> Sheet:
+    """Return one board as a sheet.
+
+    Metrics that could be the best are marked; notes say why metrics have no rank, and list caveats on intervals.
+    """
+    alike = alike_letters(board)
+    heads_shown = {column.head for column in heads}
+    rows = [_line_cells(line, alike.get(line.metric, "–"), settings, heads_shown) for line in board.lines]
+    could_be_best = frozenset(row for row, line in enumerate(board.lines) if line.metric in board.best)
+    notes = [board.unranked] if board.unranked else []
+    notes += [
+        f"{line.metric}: no comparable score on {', '.join(line.missing)}" for line in board.lines if line.missing
+    ]
+    notes += dict.fromkeys(reservation for line in board.lines for reservation in line.reservations)
+    notes += missing_score_notes(board, by)
+    notes += untested_notes(board)
+    return Sheet(
+        f"{board.title}, {board.bucket}", heads, rows, facts=(_size_fact(board),), notes=notes, marked=could_be_best
+    )
+
+
+def _size_fact(board: Board) -> str:
+    """Return the number of pairs, and of those on which metrics are compared if they are fewer."""
+    shared = board.shared
+    compared = (
+        "" if shared == board.n or board.unranked else f", compared on the {shared:,} that all ranked metrics scored"
+    )
+    return f"n = {board.n:,}{compared}"
+
+
+def missing_score_notes(board: Board, by: str) -> list[str]:
+    """Return one line per metric that lacks scores on a board of a dataset: how many, and what follows from it.
+
+    Of a ranked metric, the line has the values and ranks that the missing scores allow; of a metric that is set apart,
+    the reason, and the difference from the highest ranked metric on the pairs that both have scored.
+    """
+    ranked_values = {line.metric: line.values[by][0] or 0.0 for line in board.lines if line.rank}
+    lines = []
+    for line in board.lines:
+        if line.missing or not line.unscored:
+            continue
+        scored = f"{line.metric}: {board.n - line.unscored:,} of {board.n:,} pairs have a score"
+        if line.apart is not None:
+            lines.append(f"{scored}, hence no rank{_reason_apart(line.apart)}{_difference_apart(board, line, by)}")
+        elif line.rank is not None and line.filled is not None:
+            low, high = line.filled
+            others = [value for name, value in ranked_values.items() if name != line.metric]
+            first, last = 1 + sum(value > high for value in others), 1 + sum(value > low for value in others)
+            ranks = f"rank {first}" if first == last else f"ranks {first} to {last}"
+            value_range = f"{title_of(by)} from {short(low, 3)} to {short(high, 3)}"
+            lines.append(f"{scored}; with the worst and the best for the missing ones, {value_range}, {ranks}")
+        else:
+            lines.append(scored)
+    return lines
+
+
+def _reason_apart(apart: SetApart) -> str:
+    """Return a clause on how missing scores depend on the label; empty if the metric only lacks many."""
+    if apart.mean_label is None or apart.mean_label_scored is None:
+        return ""
+    missing, scored = short(apart.mean_label, 2), short(apart.mean_label_scored, 2)
+    return f": it lacks them where labels are other than elsewhere (mean {missing} against {scored})"
+
+
+def _difference_apart(board: Board, line: Line, by: str) -> str:
+    """Return a clause that compares a metric that is set apart with the highest ranked one; empty without a value."""
+    difference = board.apart.get(line.metric)
+    if difference is None or difference.first is None or difference.second is None or not board.ranked_names:
+        return ""
+    verdict = "not tested" if difference.p is None else f"p {p_value(difference.p)}"
+    values = f"{short(difference.first, 3)} against {short(difference.second, 3)} of {board.ranked_names[0]}"
+    return f"; on the {difference.n:,} pairs that both scored, {title_of(by)} {values} ({verdict})"
+
+
+def untested_notes(board: Board) -> list[str]:
+    """Return one line per ranked metric on those that no test compares it with; empty if all were tested."""
+    others: dict[str, list[str]] = {}
+    counts = Counter(name for pair in board.untested for name in pair)
+    for first, second in board.untested:
+        # a metric without any test comes first, so that one line has all of its pairs
+        name, other = (first, second) if counts[first] >= counts[second] else (second, first)
+        others.setdefault(name, []).append(other)
+    reason = "too few pairs, or undefined without one of them"
+    return [f"{name}: not tested against {', '.join(names)} ({reason})" for name, names in others.items()]
+
+
+def _add_tie_notes(sheet: Sheet, board: Board, by: str) -> Sheet:
+    """Return the sheet of a board with notes on ties and tie thresholds added."""
+    ties = {line.metric: line.ties for line in board.lines if line.rank}
+    thresholds = {line.metric: line.tie_threshold for line in board.lines}
+    notes = [*sheet.notes, *tie_notes(ties, board.calibrated, by), *threshold_notes(thresholds)]
+    return replace(sheet, notes=notes)
+
+
+def _line_cells(line: Line, alike: str, settings: PairedTests, shown: Container[str]) -> list[str]:
+    """Return the cells of one row of a board.
+
+    Args:
+        line: the metric.
+        alike: the letters that the metric shares with those that tests cannot distinguish from it.
+        settings: the settings, whose statistics have a column each.
+        shown: the heads of the columns; cost columns that are not among them are left out.
+    """
+    values = [Cell(*line.values[name], note="").text for name in settings.statistics]
+    front_texts = {True: "yes", False: "", None: "–"}
+    costs = {
+        "pairs/s": "–" if line.pairs_per_second is None else rate(line.pairs_per_second),
+        PRICE_HEAD: money(line.price_per_1000),
+        "front": front_texts[line.on_front],
+    }
+    cost_cells = [text for head, text in costs.items() if head in shown]
+    rank = f"{line.rank.rank} ({_rank_span(line.rank.low, line.rank.high)})" if line.rank else "–"
+    return [rank, alike, line.metric, *values, *cost_cells]
+
+
+def _random_sheet(board: Board, by: str) -> Sheet:
+    """Return a sheet of random-effects means of the ranking coefficient over datasets, in the order of the board.
+
+    A metric without such a mean has a dash.
+    """
+    heads = [Column("metric"), *number_columns([title_of(by), "new dataset", "deviation (z)"])]
+    rows = []
+    dataset_count = 0
+    for line in board.lines:
+        mean = line.random_effects.get(by)
+        if mean is None:
+            rows.append([line.metric, "–"])
+            continue
+        dataset_count = mean.datasets
+        prediction_interval = f"{short(mean.new_low, 2)} to {short(mean.new_high, 2)}"
+        rows.append(
+            [line.metric, Cell(mean.mean, mean.low, mean.high, "").text, prediction_interval, short(mean.deviation, 2)]
+        )
+    notes = (
+        "the datasets are taken as a sample of others like them; the fixed mean above is of these datasets only",
+        "deviation between datasets by Paule and Mandel, on Fisher's z; interval by Hartung and Knapp",
+        "new dataset: where the coefficient on one more of them is expected (Higgins et al. 2009)",
+    )
+    return Sheet(f"random-effects mean over {dataset_count} datasets, {board.bucket}", heads, rows, notes=notes)
+
+
+def _board_records(board: Board, by: str) -> Iterator[dict[str, Any]]:
+    """Yield one flat record per metric of a board; undefined or unknown values are None."""
+    alike, groups = alike_letters(board), rank_groups(board.ranked_names, board.compared)
+    for line in board.lines:
+        record: dict[str, Any] = {
+            "dataset": board.title,
+            "bucket": board.bucket,
+            "rank": line.rank.rank if line.rank else None,
+            "rank_low": line.rank.low if line.rank else None,
+            "rank_high": line.rank.high if line.rank else None,
+            "alike": alike.get(line.metric),
+            "group": _rank_span(*groups[line.metric]) if line.metric in groups else None,
+            "metric": line.metric,
+            "kind": line.kind,
+            "could_be_best": line.metric in board.best if line.rank else None,
+        }
+        for name, (value, low, high) in line.values.items():
+            record |= {name: value, f"{name}_low": low, f"{name}_high": high}
+        for name, mean in line.random_effects.items():
+            record |= {f"{name}_random": mean.mean, f"{name}_random_low": mean.low, f"{name}_random_high": mean.high}
+            record |= {f"{name}_new_low": mean.new_low, f"{name}_new_high": mean.new_high}
+            record[f"{name}_deviation"] = mean.deviation
+        yield record | {
+            "n": line.n,
+            "unscored": line.unscored,
+            "pairs_per_second": line.pairs_per_second,
+            "price_per_1000": line.price_per_1000,
+            "front": line.on_front,
+            "missing": "; ".join(line.missing),
+            "ties": None if math.isnan(line.ties) else line.ties,
+            "tie_threshold": line.tie_threshold,
+            "signature": line.signature,
+            "by": by,
+        }
+
+
+def _explanation_lines(
+    settings: PairedTests, by: str, boards: Sequence[Board], *, is_timed: bool, is_priced: bool
+) -> Iterator[str]:
+    """Yield the notes on method: what the columns mean, and the signature of each metric.
+
+    Args:
+        settings: the settings of intervals and tests.
+        by: the coefficient that ranks.
+        boards: the boards that are shown.
+        is_timed: whether there is a column of speeds.
+        is_priced: whether there is a column of prices.
+    """
+    level = percent(settings.confidence)
+    yield (
+        f"rank: by {title_of(by)}, with the {level} confidence set of the true ranks of all metrics of a table at once "
+        "(Mogstad et al. 2024): below each metric that is better and above each that is worse, by jackknife t-tests "
+        f"of all pairs of metrics ({CORRECTIONS[settings.correction]}); alike: two metrics share a letter if these "
+        "tests cannot tell them apart; bold: could be the best (model confidence set, Hansen et al. 2011)"
+    )
+    if by == OF_TWO_LABELS:
+        yield WHY_AUC
+    pair_counts = [n for board in boards for n in board.sizes]
+    method = interval_method(settings.statistics)
+    yield intervals_in_words(settings.confidence, settings.resamples, settings.interval, pair_counts, method)
+    if is_timed:
+        yield "pairs/s: what the run reached, on its machine; – where scores came from the store or were recorded"
+    if is_priced:
+        yield (
+            f"{PRICE_HEAD}: what 1,000 distinct pairs cost, in the currency of the prices given to the run; free: "
+            "computed on this machine; –: not known"
+        )
+    if is_timed or is_priced:
+        beats = "both better and faster" if is_timed else "both better and cheaper"
+        if is_timed and is_priced:
+            beats = "better, faster and cheaper"
+        yield (
+            f"front: no other metric is {beats}; – where an unknown cost leaves that open, its own or that of a metric "
+            "with at least its value (assay profile measures it)"
+        )
+    signatures = dict.fromkeys((line.metric, line.signature) for board in boards for line in board.lines)
+    yield from (f"{metric}: {signature}" for metric, signature in signatures if signature)

@@ -1,0 +1,223 @@
+"""A recommendation in words and as records."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from assay.analysis.leaderboard.board import Line
+from assay.analysis.power import PlannedComparison
+from assay.analysis.recommend.advice import MUCH_FASTER, Advice, ValueAndBounds, rare_words
+from assay.numbers import money, rate, short
+from assay.reports.layout import Cell
+from assay.reports.sheets import Document, Sheet
+from assay.statistics.coefficients import title_of
+
+_UNDEFINED: ValueAndBounds = (None, None, None)
+
+#: The number of labelled pairs above which the exact number that would settle the choice is not shown.
+MAX_REALISTIC_PAIRS = 100_000
+
+
+def settling_size_text(settling_plan: PlannedComparison) -> str:
+    """Return one line on the number of pairs that would distinguish two metrics, or on why it is unknown.
+
+    A number above :data:`MAX_REALISTIC_PAIRS` is not given exactly.
+    """
+    goal = f"to tell {settling_plan.first} from {settling_plan.second}"
+    if settling_plan.pilot is None or settling_plan.plan is None:
+        return f"{goal}: these pairs are too few, or too much alike, to say how many are needed"
+    plan = settling_plan.plan
+    needed, low, high = (settling_plan.pair_count(units) for units in (plan.needed, plan.needed_low, plan.needed_high))
+    difference = short(settling_plan.pilot.difference, 3)
+    if plan.needed is None or needed is None:
+        return f"{goal}: no limit, the difference that these pairs show ({difference}) is too small"
+    if needed > MAX_REALISTIC_PAIRS:
+        reason = f"the difference that these pairs show ({difference}) is too small to matter"
+        return f"{goal}: more than {MAX_REALISTIC_PAIRS:,} pairs, {reason}"
+    group_note = f" ({plan.needed:,} groups)" if settling_plan.grouped else ""
+    least, most = ("no limit" if number is None else f"{number:,}" for number in (low, high))
+    return (
+        f"{goal}: about {needed:,} pairs [{least}, {most}]{group_note}; then 80% of samples would show the difference, "
+        f"if it is the {difference} of these pairs"
+    )
+
+
+def with_advice(document: Document, advice: Sequence[Advice], by: str) -> Document:
+    """Return the document of a board with one sheet of advice per bucket above its sheets.
+
+    Its records are those of the advice only; its JSON has both the advice and the evidence.
+    """
+    sheets = [Sheet(_advice_headline(item), (), (), facts=tuple(_advice_lines(item, by))) for item in advice]
+    records = [_advice_record(item, by) for item in advice]
+    value = {"advice": records, "evidence": list(document.records)}
+    return replace(document, sheets=[*sheets, *document.sheets], records=records, value=value)
+
+
+def _advice_record(advice: Advice, by: str) -> dict[str, Any]:
+    """Return one recommendation as a flat record; undefined or unknown values are None."""
+    highest, recommended = advice.highest, advice.recommended
+    value, low, high = highest.values[by] if highest else _UNDEFINED
+    highest_new, highest_new_low, highest_new_high = advice.new_sample[highest.metric] if highest else _UNDEFINED
+    recommended_new, recommended_new_low, recommended_new_high = (
+        advice.new_sample[recommended.metric] if recommended else _UNDEFINED
+    )
+    return {
+        "dataset": advice.board.title,
+        "bucket": advice.board.bucket,
+        "use": recommended.metric if recommended else None,
+        "use_value": recommended_new,
+        "use_low": recommended_new_low,
+        "use_high": recommended_new_high,
+        "use_pairs_per_second": recommended.pairs_per_second if recommended else None,
+        "use_price_per_1000": recommended.price_per_1000 if recommended else None,
+        "use_signature": recommended.signature if recommended else None,
+        "highest": highest.metric if highest else None,
+        by: value,
+        f"{by}_low": low,
+        f"{by}_high": high,
+        "highest_value": highest_new,
+        "highest_low": highest_new_low,
+        "highest_high": highest_new_high,
+        "pairs_per_second": highest.pairs_per_second if highest else None,
+        "price_per_1000": highest.price_per_1000 if highest else None,
+        "signature": highest.signature if highest else None,
+        "cannot_be_told_apart": "; ".join(line.metric for line in advice.contenders),
+        "not_the_best": "; ".join(line.metric for line in advice.lower),
+        "not_tested": "; ".join(line.metric for line in advice.untested),
+        "rare_scores": "; ".join(line.metric for line in advice.rare),
+        "set_apart": "; ".join(line.metric for line in advice.apart),
+        "max_loss": advice.limits.max_loss,
+        "loss": advice.loss.value if advice.loss else None,
+        "too_slow": "; ".join(line.metric for line in advice.too_slow),
+        "too_expensive": "; ".join(line.metric for line in advice.too_expensive),
+        "why": why_not_highest(advice),
+        "warning": advice.warning,
+        "n": advice.board.n,
+        "by": by,
+        **_settling_size_record(advice.settling_plan),
+    }
+
+
+def _settling_size_record(settling_plan: PlannedComparison | None) -> dict[str, Any]:
+    """Return the fields of a record on the number of pairs that would settle the choice; all None if it is unknown."""
+    plan = None if settling_plan is None else settling_plan.plan
+    needed: tuple[int | None, ...] = (None, None, None)
+    needed_groups = None
+    if settling_plan is not None and plan is not None:
+        needed = tuple(settling_plan.pair_count(units) for units in (plan.needed, plan.needed_low, plan.needed_high))
+        needed_groups = plan.needed if settling_plan.grouped else None
+    return {
+        "settle_against": None if settling_plan is None else settling_plan.second,
+        "settle_pairs": needed[0],
+        "settle_pairs_low": needed[1],
+        "settle_pairs_high": needed[2],
+        "settle_groups": needed_groups,
+    }
+
+
+def why_not_highest(advice: Advice) -> str:
+    """Return the reason why a metric other than the highest is recommended: its lower cost, and what it may lose.
+
+    It is empty if the highest metric or none is recommended.
+    """
+    highest, recommended = advice.highest, advice.recommended
+    if highest is None or recommended is None or advice.loss is None:
+        return ""
+    ratio = (recommended.pairs_per_second or 0.0) / (highest.pairs_per_second or math.inf)
+    # measured speeds are not exact enough for more than two digits
+    speed_ratio = rate(float(f"{ratio:.2g}"))
+    price, highest_price = recommended.price_per_1000, highest.price_per_1000
+    loss = (
+        f"lower by {short(advice.loss.value or 0.0, 3)}; a loss of more than {advice.limits.max_loss:g} can be excluded"
+    )
+    if price is None or highest_price is None or price >= highest_price:
+        return f"{speed_ratio} times as fast as {highest.metric}, and {loss} (--max-loss)"
+    faster = f", {speed_ratio} times as fast" if ratio >= MUCH_FASTER else ""
+    prices = f"{money(price)} against {money(highest_price)} per 1,000 pairs"
+    return f"cheaper than {highest.metric} ({prices}){faster}, and {loss} (--max-loss)"
+
+
+def _advice_headline(advice: Advice) -> str:
+    """Return the headline of a recommendation: dataset, bucket and verdict.
+
+    The verdict is the metric to use, ``use no metric`` if none is within the limits, or that none can be recommended.
+    """
+    if advice.recommended:
+        verdict = f"use {advice.recommended.metric}"
+    elif advice.board.unranked or advice.rare or advice.highest:
+        verdict = "no metric can be recommended"
+    else:
+        verdict = "use no metric"
+    return f"{advice.board.title}, {advice.board.bucket}: {verdict}"
+
+
+def _cost_text(line: Line, *, has_prices: bool) -> str:
+    """Return the known speed and, if some pairs cost money, the known price: ``30 pairs/s, 0.42 per 1,000 pairs``.
+
+    The text is ``unknown cost`` if there is neither.
+    """
+    speed = "" if line.pairs_per_second is None else f"{rate(line.pairs_per_second)} pairs/s"
+    if not has_prices or line.price_per_1000 is None:
+        return speed or "unknown cost"
+    price = f"{money(line.price_per_1000)} per 1,000 pairs" if line.price_per_1000 else "free"
+    return f"{speed}, {price}" if speed else price
+
+
+def _advice_lines(advice: Advice, by: str) -> list[str]:
+    """Return the lines of text below the headline of a recommendation.
+
+    They are, as far as they apply: the metric to use with its value expected on a new sample, and why it is not the
+    highest; the highest metric; the other metrics by how they compare with it; the number of pairs that would settle
+    the choice; and the warning.
+    """
+
+    def value_text(line: Line) -> str:
+        return Cell(*line.values[by], "").text
+
+    def expected_text(line: Line) -> str:
+        return f"{Cell(*advice.new_sample[line.metric], '').text} on a new sample"
+
+    def cost_text(line: Line) -> str:
+        return _cost_text(line, has_prices=advice.board.has_prices)
+
+    def texts_with_cost(metric_lines: Sequence[Line]) -> list[str]:
+        return [f"{line.metric} ({value_text(line)}, {cost_text(line)})" for line in metric_lines]
+
+    lines = []
+    highest, recommended = advice.highest, advice.recommended
+    if recommended and recommended is not highest:
+        agreement = f"{title_of(by)} {expected_text(recommended)}"
+        lines.append(f"{agreement}, {cost_text(recommended)}: {why_not_highest(advice)}")
+    if highest:
+        description = advice.limits.description
+        limits_text = f", the highest of those that {description}" if description else ""
+        name = "" if recommended is highest else f"highest: {highest.metric}, "
+        pair_count_text = f"{advice.board.shared:,} pairs"
+        is_corrected = advice.new_sample[highest.metric] != highest.values[by]
+        agreement = expected_text(highest) if is_corrected else f"{value_text(highest)} on {pair_count_text}"
+        lines.append(f"{name}{title_of(by)} {agreement}, {cost_text(highest)}{limits_text}")
+        if is_corrected:
+            lines.append(f"on the {pair_count_text} that chose it: {value_text(highest)}, which the choice flatters")
+    max_loss = f"{advice.limits.max_loss:g}"
+    metrics_by_relation = {
+        "could be the best, too": texts_with_cost(advice.contenders),
+        f"cost much less, but may lose more than {max_loss} (--max-loss)": [line.metric for line in advice.risky],
+        "not the best": texts_with_cost(advice.lower),
+        "not tested": texts_with_cost(advice.untested),
+        "too few pairs differ in score": [f"{line.metric} ({rare_words(line)})" for line in advice.rare],
+        "not compared, for lack of scores": [
+            f"{line.metric} ({value_text(line)} on its {line.n:,} pairs)" for line in advice.apart
+        ],
+        "higher, but too slow": texts_with_cost(advice.too_slow),
+        "higher, but too expensive": texts_with_cost(advice.too_expensive),
+        "higher, at unknown cost": [f"{line.metric} ({value_text(line)})" for line in advice.unknown],
+    }
+    lines += [f"{relation}: {', '.join(metrics)}" for relation, metrics in metrics_by_relation.items() if metrics]
+    if advice.settling_plan:
+        lines.append(settling_size_text(advice.settling_plan))
+    if advice.warning:
+        lines.append(advice.warning)
+    return lines

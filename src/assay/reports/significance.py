@@ -1,0 +1,287 @@
+"""Comparisons of systems as tables (sheets) and plain records."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from assay.analysis.settings import CORRECTIONS
+from assay.analysis.significance.settings import SignificanceSettings
+from assay.analysis.significance.testing import TESTS, ComparedSystems, Samples
+from assay.numbers import p_value, short
+from assay.reports.sheets import Column, Document, Sheet
+from assay.statistics.coefficients import title_of
+from assay.statistics.concordance import Floats
+from assay.statistics.significance import OneSidedPValues, corrected_confidence, smallest_exact_p
+
+_HEADS = (
+    Column("system"),
+    Column("mean ± sd (seeds)", number=True),
+    Column("against"),
+    Column("mean ± sd (seeds)", number=True),
+    Column("eps + / −", number=True),
+    Column("U", number=True),
+    Column("bootstrap", number=True),
+    Column("t", number=True),
+    Column("B–F", number=True),
+    Column("better by"),
+    Column("worse by"),
+)
+
+
+def to_document(
+    samples: Sequence[Samples],
+    compared: Sequence[ComparedSystems],
+    settings: SignificanceSettings,
+    notes: Sequence[str],
+    baseline: str | None,
+) -> Document:
+    """Return a document with, for each statistic, an overview, the tests on each dataset, and the wins of each system.
+
+    The records are the comparisons; the JSON value also has the results, the wins and all notes.
+
+    Args:
+        samples: the results by dataset and statistic.
+        compared: the comparisons, at least one.
+        settings: the settings of the tests.
+        notes: lines on results that were left out on reading, to be shown as warnings.
+        baseline: the system that the others are compared with; None if all pairs are compared.
+    """
+    statistics = list(dict.fromkeys(group.statistic for group in samples))
+    sheets: list[Sheet] = []
+    counts: list[dict[str, Any]] = []
+    for statistic in statistics:
+        rows = [row for row in compared if row.statistic == statistic]
+        groups = [group for group in samples if group.statistic == statistic]
+        sheets.append(_overview_sheet(groups, rows, baseline))
+        for group in groups:
+            of_dataset = [row for row in rows if row.dataset == group.dataset]
+            if of_dataset:
+                sheets.append(_tests_sheet(group, of_dataset))
+        win_counts = _count_wins(rows, [system for system in _system_names(groups) if system != baseline])
+        sheets.append(_counts_sheet(statistic, win_counts))
+        counts += [{"statistic": statistic, **record} for record in win_counts]
+    results, all_notes = [], list(notes)
+    for group in samples:
+        results += [_result_record(group, system, values) for system, values in group.values.items()]
+        all_notes += [f"{_samples_title(group)}: {note}" for note in group.notes]
+    records = [_test_record(row) for row in compared]
+    value = {"results": results, "comparisons": records, "counts": counts, "notes": all_notes}
+    explanations = list(_explanation_lines(samples, compared, settings))
+    return Document(sheets, records, explanations, value, warnings=notes)
+
+
+def _system_names(samples: Sequence[Samples]) -> list[str]:
+    return list(dict.fromkeys(system for group in samples for system in group.values))
+
+
+def _samples_title(samples: Samples) -> str:
+    return f"{samples.dataset}, {title_of(samples.statistic)}"
+
+
+def _mean_and_deviation(values: Floats) -> str:
+    """Return ``mean ± standard deviation (seeds)``: with three decimals if both are within ±1, else with two."""
+    mean, deviation = float(values.mean()), float(values.std(ddof=1))
+    decimals = 3 if max(abs(mean), deviation) <= 1 else 2
+    return f"{short(mean, decimals)} ± {short(deviation, decimals)} ({len(values)})"
+
+
+def _overview_sheet(samples: Sequence[Samples], rows: Sequence[ComparedSystems], baseline: str | None) -> Sheet:
+    """Return the table of Waldis et al. (2022): the mean and standard deviation of each system on each dataset.
+
+    Beside them are the numbers of the tests by which the system is better or worse than the baseline, if there is one.
+
+    Args:
+        samples: the results by one statistic, one group per dataset.
+        rows: the comparisons by that statistic.
+        baseline: the system that the others are compared with; None if all pairs are compared.
+    """
+    marks = {}
+    if baseline is not None:
+        marks = {(row.first, row.dataset): _numbered_tests(row) for row in rows}
+    cells = []
+    for system in _system_names(samples):
+        line = [system]
+        for group in samples:
+            mark = marks.get((system, group.dataset), "")
+            reached = _mean_and_deviation(group.values[system]) if system in group.values else "–"
+            line.append(f"{reached} [{mark}]" if mark else reached)
+        cells.append(line)
+    legend = ", ".join(f"{2 * index + 1}/{2 * index + 2} {test}" for index, test in enumerate(TESTS))
+    statistic = title_of(samples[0].statistic)
+    facts = () if baseline is None else (f"better/worse than {baseline} by: {legend}",)
+    heads = [Column("system"), *(Column(group.dataset, number=True) for group in samples)]
+    return Sheet(f"{statistic}: mean ± standard deviation (seeds)", heads, cells, facts=facts)
+
+
+def _numbered_tests(row: ComparedSystems) -> str:
+    """Return the numbers of the tests by which the first system is better (odd) or worse (even), such as ``1,3``."""
+    numbers = []
+    for index, test in enumerate(TESTS):
+        if test in row.better:
+            numbers.append(2 * index + 1)
+        if test in row.worse:
+            numbers.append(2 * index + 2)
+    return ",".join(map(str, numbers))
+
+
+def _tests_sheet(samples: Samples, rows: Sequence[ComparedSystems]) -> Sheet:
+    """Return the table of every test on one dataset, one row for each pair of systems."""
+    cells = []
+    for row in rows:
+        one_sided_texts = [_one_sided_text(row.adjusted[test]) for test in TESTS[1:]]
+        cells.append(
+            [
+                row.first,
+                _mean_and_deviation(samples.values[row.first]),
+                row.second,
+                _mean_and_deviation(samples.values[row.second]),
+                f"{row.order.better:.2f} / {row.order.worse:.2f}",
+                *one_sided_texts,
+                p_value(row.adjusted_spread),
+                ", ".join(row.better),
+                ", ".join(row.worse),
+            ]
+        )
+    return Sheet(_samples_title(samples), _HEADS, cells, notes=samples.notes)
+
+
+def _count_wins(rows: Sequence[ComparedSystems], systems: Sequence[str]) -> list[dict[str, Any]]:
+    """Return one record per system: its number of comparisons, and its [wins, losses] by each test.
+
+    Under the key ``all`` are the comparisons that it wins, or loses, by every test.
+    """
+    records = []
+    for system in systems:
+        won, lost = [], []
+        for row in rows:
+            if row.first == system:
+                won.append(row.better)
+                lost.append(row.worse)
+            elif row.second == system:
+                won.append(row.worse)
+                lost.append(row.better)
+        record: dict[str, Any] = {"system": system, "comparisons": len(won)}
+        for test in TESTS:
+            record[test] = [sum(test in tests for tests in won), sum(test in tests for tests in lost)]
+        every_test = set(TESTS)
+        record["all"] = [
+            sum(every_test <= set(tests) for tests in won),
+            sum(every_test <= set(tests) for tests in lost),
+        ]
+        records.append(record)
+    return records
+
+
+def _counts_sheet(statistic: str, win_counts: Sequence[dict[str, Any]]) -> Sheet:
+    """Return the table of wins and losses by test, from the records of :func:`_count_wins`."""
+    tests = [*TESTS, "all"]
+    rows = []
+    for record in win_counts:
+        counts = ["/".join(map(str, record[test])) for test in tests]
+        rows.append([record["system"], *counts, str(record["comparisons"])])
+    return Sheet(
+        f"{title_of(statistic)}: improvements / deteriorations",
+        [Column("system"), *(Column(test, number=True) for test in tests), Column("comparisons", number=True)],
+        rows,
+    )
+
+
+def _one_sided_text(p: OneSidedPValues) -> str:
+    """Return the smaller of two one-sided p-values, after + for better or − for worse; + if they are equal.
+
+    A dash stands for a test that is undefined.
+    """
+    if math.isnan(p.better):
+        return "–"
+    return f"+ {p_value(p.better)}" if p.better <= p.worse else f"− {p_value(p.worse)}"
+
+
+def _level_text(value: float) -> str:
+    """Return a level without the zero before the point, such as ``.05``."""
+    return f"{value:.6g}".removeprefix("0")
+
+
+def _none_if_nan(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def _result_record(samples: Samples, system: str, values: Floats) -> dict[str, Any]:
+    """Return the mean and standard deviation of a system on one dataset over its seeds, as a flat record."""
+    return {
+        "dataset": samples.dataset,
+        "statistic": samples.statistic,
+        "system": system,
+        "mean": float(values.mean()),
+        "sd": float(values.std(ddof=1)),
+        "seeds": len(values),
+    }
+
+
+def _test_record(row: ComparedSystems) -> dict[str, Any]:
+    """Return the flat record of one comparison: p-values before and after correction; None where undefined."""
+    record: dict[str, Any] = {
+        "dataset": row.dataset,
+        "statistic": row.statistic,
+        "first": row.first,
+        "second": row.second,
+        "violation_ratio": row.order.ratio,
+        "epsilon_better": row.order.better,
+        "epsilon_worse": row.order.worse,
+    }
+    for name, sided in row.raw.items():
+        key = {"U": "mann_whitney", "t": "welch"}.get(name, name)
+        adjusted = row.adjusted[name]
+        record |= {f"p_{key}_better": _none_if_nan(sided.better), f"p_{key}_worse": _none_if_nan(sided.worse)}
+        record |= {
+            f"adjusted_p_{key}_better": _none_if_nan(adjusted.better),
+            f"adjusted_p_{key}_worse": _none_if_nan(adjusted.worse),
+        }
+    return record | {
+        "p_brown_forsythe": _none_if_nan(row.spread),
+        "adjusted_p_brown_forsythe": _none_if_nan(row.adjusted_spread),
+        "better_by": list(row.better),
+        "worse_by": list(row.worse),
+    }
+
+
+def _explanation_lines(
+    samples: Sequence[Samples], compared: Sequence[ComparedSystems], settings: SignificanceSettings
+) -> Iterator[str]:
+    """Yield the lines on method: the meaning of columns, the corrections, too few draws or seeds, and the draws."""
+    family = max(Counter(row.statistic for row in compared).values())
+    level = corrected_confidence(settings.confidence, settings.comparisons_to_correct(family))
+    level_note = ""
+    if level != settings.confidence:
+        level_note = f", level {_level_text(level)} for {family:,} comparisons"
+    yield (
+        f"eps + / −: almost stochastic order, upper bound at {_level_text(settings.confidence)} of the share by which "
+        f"being better (+) and being worse (−) are violated; counted below {_level_text(settings.tau)}; "
+        f"{settings.needed_resamples(family):,} resamples{level_note}"
+    )
+    yield (
+        "U: Mann-Whitney; bootstrap: of the difference of means, by t; t: Welch; one-sided, + for better and − for "
+        "worse, whichever p-value is smaller; B–F: Brown-Forsythe, whether the spread differs; counted up to "
+        f"{_level_text(settings.alpha)}; – where neither system varies"
+    )
+    yield (
+        f"p-values corrected over the {family:,} comparisons of a statistic, each direction apart: "
+        f"{CORRECTIONS[settings.correction]}"
+    )
+    resamples = settings.needed_resamples(family)
+    if settings.comparisons_to_correct(family) > settings.alpha * (resamples + 1):
+        yield (
+            f"{resamples:,} resamples are too few for {family:,} comparisons at {_level_text(settings.alpha)}: by the "
+            "bootstrap none can count; raise `resamples`"
+        )
+    # by dataset, the numbers of seeds of the two systems with the fewest
+    sizes = {group.dataset: sorted(map(len, group.values.values()))[:2] for group in samples}
+    chance = max(smallest_exact_p(*pair) for pair in sizes.values() if len(pair) == 2)
+    if chance > 1 - level:
+        yield (
+            f"with so few seeds chance alone sets one system wholly above another with probability {chance:.2g}, which "
+            f"almost stochastic order accepts at any level, here {1 - level:.2g}: train with more seeds"
+        )
+    yield f"draws: {settings.signature}"

@@ -1,0 +1,238 @@
+"""Studies of systems as tables: their means, the differences of every two, and how well metrics order them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from assay.analysis.systems.settings import SystemSettings
+from assay.analysis.systems.study import MeasuredMeans, MetricStudy, SystemStudy
+from assay.numbers import p_value, percent, short
+from assay.reports.layout import Cell
+from assay.reports.sheets import Column, Document, Sheet, number_columns
+from assay.statistics.concordance import Floats
+from assay.statistics.significance import adjust_p_values
+from assay.statistics.system_gaps import ScoreGaps
+from assay.statistics.system_means import MeanDifference, system_pairs
+from assay.statistics.systems import SystemAgreement, default_resampled_units
+
+#: The head of the columns of human labels, beside those of metrics.
+LABELS = "people"
+#: With fewer systems, the order in which a metric puts them is weak evidence, and the table says so.
+MIN_SYSTEMS_FOR_ORDER = 10
+
+
+def document(studies: Sequence[SystemStudy], settings: SystemSettings) -> Document:
+    """Return three tables per study: means of systems, their differences, and agreement of metrics with people.
+
+    There is one record per mean, per difference, and per metric.
+    """
+    sheets: list[Sheet] = []
+    records: list[dict[str, Any]] = []
+    for study in studies:
+        sheets += [_means_sheet(study), _differences_sheet(study, settings), _agreement_sheet(study, settings)]
+        records += _system_records(study)
+    level = percent(settings.confidence)
+    notes = []
+    if settings.resamples:
+        notes.append(
+            f"{level} intervals of means over items: Wilson's for shares, Newcombe's for differences of shares, else "
+            f"bootstrap with {settings.resamples:,} resamples; an accuracy or τ-b at an end of its range has at least "
+            "Wilson's interval for half as many pairs as there are systems"
+        )
+    notes.append(
+        "pairwise accuracy: share of pairs of systems ordered as by people; soft: 1 minus the mean distance of the "
+        f"p-values of people and metric ({settings.permutations:,} exchanges, of which those with the same difference "
+        "count as one half; Thompson et al. 2024); within items: "
+        "acc-eq of the systems of each item, of a threshold found on other items (Deutsch et al. 2023)"
+    )
+    return Document(sheets, records, notes)
+
+
+def _means_by_name(study: SystemStudy) -> dict[str, MeasuredMeans | None]:
+    """Return the systems' means by people and by each metric; None for a metric that is set apart."""
+    return {LABELS: study.people} | {name: metric.means for name, metric in study.metrics.items()}
+
+
+def _means_sheet(study: SystemStudy) -> Sheet:
+    """Return the table of the mean label and score of each system with its interval, the highest mean label first."""
+    rows = []
+    for index, system in enumerate(study.systems):
+        cells = []
+        for measured in _means_by_name(study).values():
+            low, high = (measured and measured.bounds[index]) or (None, None)
+            cells.append(Cell(None if measured is None else float(measured.means[index]), low, high, "").text)
+        rows.append([system, *cells])
+    fact = f"{len(study.systems)} systems, {study.items:,} items that all of them answered"
+    if study.groups is not None:
+        fact += f", in {study.groups:,} groups"
+    facts = [fact]
+    if study.left_out:
+        noun = "item" if study.left_out == 1 else "items"
+        facts.append(f"{study.left_out:,} {noun} left out, which some system did not answer")
+    notes = []
+    for name, metric in study.metrics.items():
+        if metric.gaps is not None:
+            notes.append(f"{name}: {_gap_text(metric, metric.gaps, study)}")
+    if study.absent:
+        notes.append(f"{', '.join(study.absent)}: left out, since not all of the runs have scores of it")
+    heads = [Column("system"), *number_columns(_means_by_name(study))]
+    return Sheet(f"{study.title}: mean of each system", heads, rows, facts, notes=notes)
+
+
+def _gap_text(metric: MetricStudy, gaps: ScoreGaps, study: SystemStudy) -> str:
+    """Return a clause on the scores that a metric lacks, and on what follows from it."""
+    counts = ", ".join(f"{count:,} of {system}" for system, count in zip(study.systems, gaps.missing, strict=True))
+    lacks = f"has no score of {sum(gaps.missing):,} of {study.items * len(study.systems):,} answers ({counts})"
+    if metric.agreement is not None:
+        text = f"{lacks}; compared on the {gaps.items:,} items of which it has every score"
+        if gaps.open_orders:
+            pairs = "1 pair" if gaps.open_orders == 1 else f"{gaps.open_orders} pairs"
+            text += f"; with the others it might put {pairs} of systems in another order"
+        return text
+    if gaps.items < 2:
+        count = "1 item" if gaps.items else "no item"
+        return f"{lacks}; not compared, since it has every system's score of {count}"
+    if gaps.p_counts <= gaps.p_labels:
+        why = f"what it lacks depends on the system (p {_compared_p(gaps.p_counts)})"
+    else:
+        why = (
+            "people compare the systems otherwise on the items that it lacks than on the others "
+            f"(p {_compared_p(gaps.p_labels)})"
+        )
+    return f"{lacks}; not compared, since {why}"
+
+
+def _compared_p(p: float) -> str:
+    """Return a p-value with its sign: ``= .012`` or ``< .001``."""
+    text = p_value(p)
+    return text if text.startswith("<") else f"= {text}"
+
+
+def _differences_sheet(study: SystemStudy, settings: SystemSettings) -> Sheet:
+    """Return the table of the differences between every two systems, with a star if significant.
+
+    Only differences of the human labels have an interval.
+    """
+    measures = _means_by_name(study)
+    corrected = {}
+    for name, measured in measures.items():
+        if measured is not None:
+            corrected[name] = _corrected_p_values(measured.differences)
+    rows = []
+    for index, (first, second) in enumerate(system_pairs(len(study.systems))):
+        cells = []
+        for name, measured in measures.items():
+            if measured is None:
+                cells.append(short(None, 3))
+                continue
+            difference = measured.differences[index]
+            p = corrected[name][index]
+            star = "*" if not np.isnan(p) and p <= 1 - settings.confidence else ""
+            text = short(difference.value, 3)
+            if name == LABELS:
+                # differences of metrics have no interval, so that the table stays narrow
+                text = Cell(difference.value, difference.low, difference.high, "").text
+            cells.append(f"{text}{star}")
+        pair_text = f"{study.systems[first]} − {study.systems[second]}"
+        rows.append([pair_text, p_value(corrected[LABELS][index]), *cells])
+    heads = [Column("systems"), Column("p, people", number=True), *number_columns(measures)]
+    level = percent(settings.confidence)
+    star_note = f"*: the two means differ by the paired t-test over items, Holm over the pairs of systems, at {level}"
+    return Sheet(f"{study.title}: every two systems", heads, rows, notes=[star_note])
+
+
+def _corrected_p_values(differences: Sequence[MeanDifference]) -> Floats:
+    """Return the p-values of the differences, corrected for their number by Holm's method; NaN for an undefined one."""
+    return adjust_p_values(np.array([np.nan if difference.p is None else difference.p for difference in differences]))
+
+
+#: What the intervals of a metric's agreement are valid for, by what is resampled.
+_INTERVAL_SCOPE = {
+    "items": "intervals: for these systems on other items",
+    "systems": "intervals: for other systems on these items; a system drawn twice is not compared with itself",
+    "both": "intervals: for other systems and items; a system drawn twice is not compared with itself",
+}
+
+
+def _agreement_sheet(study: SystemStudy, settings: SystemSettings) -> Sheet:
+    """Return the table of how well each metric orders the systems as people do, with notes on few systems."""
+    rows = []
+    for name, metric in study.metrics.items():
+        agreement = metric.agreement
+        if agreement is None:
+            rows.append([name, *[short(None, 3)] * 5])
+            continue
+        cells = [
+            Cell(agreement.accuracy, agreement.accuracy_low, agreement.accuracy_high, ""),
+            Cell(agreement.soft_accuracy, None, None, ""),
+            Cell(agreement.kendall, agreement.kendall_low, agreement.kendall_high, ""),
+            Cell(agreement.pearson, agreement.pearson_low, agreement.pearson_high, ""),
+            Cell(agreement.within_items, None, None, ""),
+        ]
+        rows.append([name, *(cell.text for cell in cells)])
+    k = len(study.systems)
+    notes = []
+    if settings.resamples:
+        notes.append(_INTERVAL_SCOPE[settings.draw or default_resampled_units(k)])
+    if k < MIN_SYSTEMS_FOR_ORDER:
+        pairs = "1 pair" if k == 2 else f"{k * (k - 1) // 2} pairs"
+        notes.append(f"{k} systems make {pairs}: whether a metric orders systems well is hardly known from that")
+    heads = ["pairwise accuracy", "soft", "Kendall τ-b", "Pearson r", "within items"]
+    title = f"{study.title}: does the metric order the systems as people do?"
+    return Sheet(title, [Column("metric"), *number_columns(heads)], rows, notes=notes)
+
+
+def _system_records(study: SystemStudy) -> Iterator[dict[str, Any]]:
+    """Yield one record per mean, difference and metric; the field ``kind`` tells which.
+
+    A metric that is set apart has the record of the metric alone, without values.
+    """
+    for name, measured in _means_by_name(study).items():
+        if measured is None:
+            continue
+        for index, system in enumerate(study.systems):
+            low, high = measured.bounds[index] or (None, None)
+            yield {
+                "kind": "mean",
+                "dataset": study.title,
+                "by": name,
+                "system": system,
+                "value": float(measured.means[index]),
+                "low": low,
+                "high": high,
+                "items": measured.items,
+            }
+        corrected = _corrected_p_values(measured.differences)
+        pairs = system_pairs(len(study.systems))
+        for (first, second), difference, p in zip(pairs, measured.differences, corrected, strict=True):
+            yield {
+                "kind": "difference",
+                "dataset": study.title,
+                "by": name,
+                "system": study.systems[first],
+                "other": study.systems[second],
+                "value": difference.value,
+                "low": difference.low,
+                "high": difference.high,
+                "p": difference.p,
+                "adjusted_p": None if np.isnan(p) else float(p),
+                "items": measured.items,
+            }
+    for name, metric in study.metrics.items():
+        gaps = metric.gaps
+        values = dict.fromkeys(field.name for field in fields(SystemAgreement))
+        yield {
+            "kind": "agreement",
+            "dataset": study.title,
+            "by": name,
+            **(values if metric.agreement is None else vars(metric.agreement)),
+            "items": study.items if gaps is None else gaps.items,
+            "missing": None if gaps is None else dict(zip(study.systems, gaps.missing, strict=True)),
+            "missing_p_counts": None if gaps is None else gaps.p_counts,
+            "missing_p_labels": None if gaps is None else gaps.p_labels,
+            "open_orders": 0 if gaps is None else gaps.open_orders,
+        }

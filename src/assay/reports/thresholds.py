@@ -1,0 +1,407 @@
+"""The result of ``assay thresholds`` as tables and records."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from assay.analysis.thresholds.calibration import Calibration
+from assay.analysis.thresholds.each import ValueAgreement
+from assay.analysis.thresholds.intervals import Value, error_share
+from assay.analysis.thresholds.measures import NOISE, shown_measure
+from assay.analysis.thresholds.planning import DatasetThresholds
+from assay.analysis.thresholds.settings import TARGET_CONFIDENCE, ThresholdSettings
+from assay.analysis.thresholds.study import Decision
+from assay.numbers import percent, short
+from assay.reports.layout import Cell
+from assay.reports.sheets import Column, Document, Sheet, number_columns
+
+_NAMES = {
+    "f1-macro": "F1 macro",
+    "f1": "F1 yes",
+    "f1-no": "F1 no",
+    "precision": "precision",
+    "recall": "recall",
+    "accuracy": "accuracy",
+    "balanced-accuracy": "balanced",
+    "kappa": "Cohen's κ",
+    "youden": "Youden's J",
+    "mcc": "MCC",
+    "cost": "cost per pair",
+}
+
+
+def to_document(subjects: list[DatasetThresholds], settings: ThresholdSettings) -> Document:
+    """Return the document of all datasets: their tables, a flat record per metric, and a JSON object per dataset.
+
+    The tables of a dataset are decisions, agreement with the labels, agreement by the values of a column if one is
+    named, means over the parts if there are several, and areas with calibration.
+    """
+    sheets = []
+    for subject in subjects:
+        sheets += [_decisions_sheet(subject, settings), _agreement_sheet(subject)]
+        if subject.each:
+            sheets.append(_column_values_sheet(subject, settings.each or ""))
+        if any(decision.thresholds.shape[1] > 1 for decision in subject.decisions.values()):
+            sheets.append(_means_sheet(subject))
+        sheets.append(_areas_sheet(subject))
+    records = []
+    for subject in subjects:
+        records += [_metric_record(subject, metric, settings) for metric in subject.decisions]
+    return Document(sheets, records, value=[_dataset_object(subject, settings) for subject in subjects])
+
+
+def _value_text(value: Value, *, has_interval: bool = True) -> str:
+    """Return a value as a table shows it: a dash if undefined, with its interval in brackets if *has_interval*."""
+    low, high = (value.low, value.high) if has_interval else (None, None)
+    return Cell(value.value, low, high, note="").text
+
+
+#: Measures in the table of decisions, beside the measure that the thresholds are chosen by.
+_SHOWN_MEASURES = ("f1-macro", "f1", "f1-no", "precision", "recall", "mcc")
+
+
+def _decisions_sheet(subject: DatasetThresholds, settings: ThresholdSettings) -> Sheet:
+    """Return the table of thresholds: the chosen measure on tested and on tuned pairs, and the other measures."""
+    chosen = shown_measure(settings.objective)
+    others = [name for name in _SHOWN_MEASURES if name != chosen]
+    any_decision = next(iter(subject.decisions.values()))
+    rows = []
+    for metric, decision in subject.decisions.items():
+        # a cost is minimised by maximising its negative
+        tuned = -decision.tuned if chosen == "cost" else decision.tuned
+        rows.append(
+            (
+                metric,
+                _threshold_text(decision, subject.rising[metric]),
+                _value_text(decision.tested[chosen]),
+                # an objective below 0 tells that no threshold reached the required precision or recall
+                short(tuned, 3) if tuned >= 0 else "–",
+                _value_text(error_share(decision.tested["accuracy"])),
+                *(_value_text(decision.tested[name], has_interval=False) for name in others),
+            )
+        )
+    for title, values in (("always yes", any_decision.always), ("always no", any_decision.never)):
+        wrong = _value_text(error_share(Value(values["accuracy"])))
+        other_cells = [_value_text(Value(values[name])) for name in others]
+        rows.append((title, "–", _value_text(Value(values[chosen])), "–", wrong, *other_cells))
+    return Sheet(
+        f"{subject.title}: yes is {subject.rule}",
+        [
+            Column("metric"),
+            Column("yes from"),
+            Column(_NAMES[chosen], number=True),
+            Column("when tuned", number=True, spare=2),
+            Column("wrong", number=True),
+            *number_columns([_NAMES[name] for name in others], keep=0),
+        ],
+        rows,
+        facts=[
+            f"{any_decision.positive:,} of {any_decision.n:,} pairs are yes; {subject.split_description}",
+            f"{_criterion_text(settings)}; {_interval_method_text(subject, settings)}",
+            *([] if settings.at is not None else _deployed_threshold_facts(subject)),
+        ],
+        notes=[
+            *subject.notes,
+            *_target_notes(subject, settings),
+            *unreached_target_notes(subject, settings),
+            *_constant_decision_notes(subject),
+        ],
+        asides=frozenset({len(rows) - 2, len(rows) - 1}),
+    )
+
+
+def _interval_method_text(subject: DatasetThresholds, settings: ThresholdSettings) -> str:
+    """Return in words how the intervals were computed, and whether they include the choice of the thresholds."""
+    if not settings.resamples:
+        return "no intervals"
+    include_choice = subject.chosen_apart and settings.at is None
+    choice = "they include the choice" if include_choice else "the thresholds held fixed"
+    return (
+        f"{percent(settings.confidence)} intervals over {subject.unit}, Wilson's for shares, else by the bootstrap; "
+        f"{choice}"
+    )
+
+
+def _constant_decision_notes(subject: DatasetThresholds) -> list[str]:
+    """Return one note per metric whose thresholds put all tested pairs into the same class."""
+    notes = []
+    for metric, decision in subject.decisions.items():
+        if decision.decided.all():
+            notes.append(f"{metric}: calls every pair yes, as a decision without a metric could")
+        elif not decision.decided.any():
+            notes.append(f"{metric}: calls every pair no, as a decision without a metric could")
+    return notes
+
+
+#: Measures of how well decisions agree with people, beside the area under the ROC curve.
+_AGREEMENT_MEASURES = ("accuracy", "balanced-accuracy", "kappa", "mcc")
+
+
+def _agreement_sheet(subject: DatasetThresholds) -> Sheet:
+    """Return the table of agreement between decisions and labels."""
+    rows = []
+    for metric, decision in subject.decisions.items():
+        rows.append(
+            (
+                metric,
+                *(_value_text(decision.tested[name]) for name in _AGREEMENT_MEASURES),
+                _value_text(decision.auc, has_interval=False),
+            )
+        )
+    any_decision = next(iter(subject.decisions.values()))
+    for title, values in (("always yes", any_decision.always), ("always no", any_decision.never)):
+        rows.append((title, *(_value_text(Value(values[name])) for name in _AGREEMENT_MEASURES), "–"))
+    return Sheet(
+        f"{subject.title}: agreement of the decisions with the labels",
+        [
+            Column("metric"),
+            *number_columns([_NAMES[name] for name in _AGREEMENT_MEASURES], keep=3),
+            Column("AUC", number=True),
+        ],
+        rows,
+        facts=["balanced: mean accuracy of both classes, .5 by chance; κ, MCC: 0 by chance; AUC needs no threshold"],
+        asides=frozenset({len(rows) - 2, len(rows) - 1}),
+    )
+
+
+def _column_values_sheet(subject: DatasetThresholds, column: str) -> Sheet:
+    """Return the table of agreement on the pairs of each value of a column, one row per value and metric."""
+    rows = []
+    for first in next(iter(subject.each.values())):
+        for metric, agreements in subject.each.items():
+            # a metric lacks a value if it has no score for any of the pairs with this value
+            part = next((part for part in agreements if part.value == first.value), None)
+            if part is None:
+                continue
+            # only one measure is shown with its interval, to keep the table narrow
+            numbers = [_value_text(part.tested[name], has_interval=name == "accuracy") for name in _AGREEMENT_MEASURES]
+            auc = _value_text(part.auc, has_interval=False)
+            rows.append((first.value, f"{part.n:,}", f"{part.positive:,}", metric, *numbers, auc))
+    return Sheet(
+        f"{subject.title}: agreement on each {column}",
+        [
+            Column(column),
+            *number_columns(["n", "yes"]),
+            Column("metric"),
+            *number_columns([_NAMES[name] for name in _AGREEMENT_MEASURES], keep=3),
+            Column("AUC", number=True),
+        ],
+        rows,
+        facts=["the same decisions as above; the intervals hold the thresholds fixed"],
+    )
+
+
+def _deployed_threshold_facts(subject: DatasetThresholds) -> list[str]:
+    """Return a line on the threshold to deploy and its quality, as a list; empty if all parts share one threshold."""
+    if all(decision.thresholds.size == 1 for decision in subject.decisions.values()):
+        return []
+    line = (
+        "yes from: learned on all pairs, the threshold to deploy; the other columns estimate its quality on new pairs "
+    )
+    return [line + "by thresholds that were learned on other pairs than those tested"]
+
+
+def _criterion_text(settings: ThresholdSettings) -> str:
+    """Return in words what thresholds are chosen by, or which threshold was given."""
+    if settings.at is not None:
+        return f"threshold {settings.at:g}, as given"
+    where = " on the labelled pairs"
+    if not settings.plain_target:
+        where = f" on new pairs, with {percent(TARGET_CONFIDENCE)} confidence"
+    if settings.precision is not None:
+        return f"thresholds by the highest recall with a precision of at least {settings.precision:g}{where}"
+    if settings.recall is not None:
+        return f"thresholds by the highest precision with a recall of at least {settings.recall:g}{where}"
+    return f"thresholds by {_NAMES[shown_measure(settings.objective)]}"
+
+
+def _target_notes(subject: DatasetThresholds, settings: ThresholdSettings) -> list[str]:
+    """Return one note per metric on the required precision or recall: what is reached on new pairs, or that none is."""
+    notes = []
+    for name, least in (("precision", settings.precision), ("recall", settings.recall)):
+        for metric, decision in subject.decisions.items() if least is not None else ():
+            target, where = decision.target, _threshold_text(decision, subject.rising[metric])
+            if target is None or least is None:
+                continue
+            low = target.low or 0.0
+            confidence = f"{percent(TARGET_CONFIDENCE)} confidence"
+            if low >= least - NOISE:
+                notes.append(
+                    f"{metric}: {name} {short(target.value or 0.0, 3)} from {where} on all pairs, "
+                    f"at least {short(low, 3)} on new ones with {confidence}"
+                )
+            else:
+                notes.append(
+                    f"{metric}: no threshold has a {name} of {least:g} with {confidence}; the highest bound is "
+                    f"{short(low, 3)}, from {where}; label more pairs, or see --plain-target"
+                )
+    return notes
+
+
+def unreached_target_notes(subject: DatasetThresholds, settings: ThresholdSettings) -> list[str]:
+    """Return one note per metric whose decisions on the tested pairs miss the required precision or recall."""
+    notes = []
+    for name, least in (("precision", settings.precision), ("recall", settings.recall)):
+        if least is None:
+            continue
+        for metric, decision in subject.decisions.items():
+            value = decision.tested[name].value
+            if value is None or value < least:
+                reached = "no pair is called yes" if value is None else f"it has {short(value, 3)} on the pairs tested"
+                notes.append(f"{metric}: {name} {least:g} is not reached: {reached}")
+    return notes
+
+
+def _threshold_text(decision: Decision, rising: bool) -> str:
+    """Return the threshold to deploy on the scale of the metric, such as ``≥ 0.5``; ``≤`` if lower scores mean yes."""
+    # thresholds are those of negated scores if lower scores are better
+    return f"≥ {decision.deployed:.3g}" if rising else f"≤ {-decision.deployed:.3g}"
+
+
+def _threshold_range(decision: Decision, rising: bool) -> str:
+    """Return the range of the thresholds of all parts on the scale of the metric, such as ``0.4 to 0.5``."""
+    values = np.sort(decision.thresholds.ravel() * (1 if rising else -1))
+    return f"{values[0]:.3g} to {values[-1]:.3g}"
+
+
+def _means_sheet(subject: DatasetThresholds) -> Sheet:
+    """Return the table of measures as means over the parts, with their standard deviation over the repeats."""
+    names = ("f1-macro", "f1", "f1-no", "precision", "recall")
+
+    def mean_and_spread_text(decision: Decision, name: str) -> str:
+        value, spread = decision.averaged[name], decision.spread[name]
+        if value is None:
+            return "–"
+        return short(value, 3) + (f" ± {short(spread, 3)}" if spread is not None else "")
+
+    rows = []
+    for metric, decision in subject.decisions.items():
+        measures = [mean_and_spread_text(decision, name) for name in names]
+        rows.append((metric, _threshold_range(decision, subject.rising[metric]), *measures))
+    return Sheet(
+        f"{subject.title}: mean over the parts, as cross-validation is often published",
+        [Column("metric"), Column("thresholds"), *number_columns([_NAMES[name] for name in names], keep=1)],
+        rows,
+        facts=["± standard deviation over the repeats; a dash where a part has one class only"],
+    )
+
+
+def _areas_sheet(subject: DatasetThresholds) -> Sheet:
+    """Return the table of what does not depend on a threshold: areas under curves, and calibration."""
+
+    def error_text(calibration: Calibration | None) -> str:
+        return "–" if calibration is None else f"{short(calibration.error, 3)} (≤ {short(calibration.limit, 3)})"
+
+    return Sheet(
+        f"{subject.title}: areas and calibration",
+        [
+            Column("metric"),
+            Column("area under ROC", number=True),
+            Column("average precision", number=True),
+            Column("ECE, calibrated", number=True),
+            Column("Brier, calibrated", number=True, spare=1),
+            Column("ECE, as it is", number=True, spare=1),
+        ],
+        [
+            (
+                metric,
+                _value_text(decision.auc),
+                _value_text(decision.average_precision),
+                error_text(decision.calibrated),
+                short(decision.calibrated.brier, 3),
+                error_text(decision.as_probability),
+            )
+            for metric, decision in subject.decisions.items()
+        ],
+        facts=[
+            "ECE: expected calibration error, ten equal bins; 95 % of correct models stay below (≤)",
+            "calibrated: isotonic regression on the pairs that the threshold was found on, tested on the others",
+        ],
+    )
+
+
+def _interval_fields(name: str, value: Value) -> dict[str, float | None]:
+    return {name: value.value, f"{name}-low": value.low, f"{name}-high": value.high}
+
+
+def _metric_record(subject: DatasetThresholds, metric: str, settings: ThresholdSettings) -> dict[str, Any]:
+    """Return the flat record of one metric: its thresholds, and its measures with the bounds of their intervals."""
+    decision = subject.decisions[metric]
+    rising = subject.rising[metric]
+    numbers: dict[str, Any] = {}
+    for name, value in decision.tested.items():
+        numbers |= _interval_fields(name, value)
+    for name, value in (("auc", decision.auc), ("average-precision", decision.average_precision)):
+        numbers |= _interval_fields(name, value)
+    return {
+        "dataset": subject.dataset,
+        "metric": metric,
+        "positive": subject.rule,
+        "way": subject.split_description,
+        "measure": settings.objective,
+        "n": decision.n,
+        "yes": decision.positive,
+        "deploy": decision.deployed * (1 if rising else -1),
+        "target": None if decision.target is None else decision.target.value,
+        "target-low": None if decision.target is None else decision.target.low,
+        "threshold": float(np.median(decision.thresholds)) * (1 if rising else -1),
+        "decision": "score >= threshold" if rising else "score <= threshold",
+        "tuned": -decision.tuned if settings.cost is not None else decision.tuned,
+        **numbers,
+        **{f"mean-{name}": value for name, value in decision.averaged.items()},
+        "ece": decision.calibrated.error,
+        "ece-limit": decision.calibrated.limit,
+        "brier": decision.calibrated.brier,
+        "ece-as-probability": None if decision.as_probability is None else decision.as_probability.error,
+    }
+
+
+def _dataset_object(subject: DatasetThresholds, settings: ThresholdSettings) -> dict[str, Any]:
+    """Return the JSON object of one dataset: its records with all thresholds, curves and calibration bins."""
+    return {
+        "dataset": subject.dataset,
+        "positive": subject.rule,
+        "way": subject.split_description,
+        "measure": settings.objective,
+        "notes": subject.notes,
+        "metrics": [
+            _metric_record(subject, metric, settings) | _nested_fields(subject, metric) for metric in subject.decisions
+        ],
+    }
+
+
+def _nested_fields(subject: DatasetThresholds, metric: str) -> dict[str, Any]:
+    """Return the JSON fields of one metric that do not fit into a flat record."""
+    decision = subject.decisions[metric]
+    rising = subject.rising[metric]
+    as_probability = decision.as_probability
+    return {
+        "each": [_column_value_object(part) for part in subject.each.get(metric, [])],
+        "signature": subject.signatures[metric],
+        "thresholds": (decision.thresholds if rising else -decision.thresholds).tolist(),
+        "spread": decision.spread,
+        "roc": _curve_points(decision.roc, rising),
+        "precision_recall": _curve_points(decision.precision_recall, rising),
+        "calibrated": _calibration_record(decision.calibrated),
+        "as_probability": None if as_probability is None else _calibration_record(as_probability),
+    }
+
+
+def _column_value_object(part: ValueAgreement) -> dict[str, Any]:
+    """Return the JSON object of one value of a column: its numbers of pairs, and the measures with bounds."""
+    numbers: dict[str, Any] = {}
+    for name, value in (*part.tested.items(), ("auc", part.auc)):
+        numbers |= _interval_fields(name, value)
+    return {"value": part.value, "n": part.n, "yes": part.positive, **numbers}
+
+
+def _curve_points(curve: dict[str, Any], rising: bool) -> dict[str, list[float]]:
+    """Return the points of a curve as lists by coordinate, with thresholds on the scale of the metric."""
+    oriented = curve if rising else curve | {"threshold": -curve["threshold"]}
+    return {name: values.tolist() for name, values in oriented.items()}
+
+
+def _calibration_record(calibration: Calibration) -> dict[str, Any]:
+    return vars(calibration) | {"bins": [vars(curve_bin) for curve_bin in calibration.bins]}
