@@ -221,3 +221,75 @@ def test_a_combination_is_not_learned_from_a_metric_that_is_set_apart(tmp_path):
     report = assay.combine(run, learners=["mean"], resamples=100)
     text = report.to_markdown()
     assert "rouge-l: lacks many scores, or those of certain labels, and is not learned from" in text
+
+
+def for_the_decision(n=400):
+    """Return grades 0 to 4, a score that orders the lower grades, and one that knows only which pairs have a 4."""
+    rng = np.random.default_rng(5)
+    labels = rng.integers(0, 5, size=n).astype(float)
+    grades = np.minimum(labels, 3) + 0.4 * rng.normal(size=n)
+    return labels, {"grades": grades, "tops": 2.0 * (labels == 4) + 0.5 * rng.normal(size=n)}
+
+
+def decision_text(folder, **settings):
+    """Return the page for a decision, without markup."""
+    page = assay.report(folder, folder.parent / f"{folder.name}.html", audience="decision", **settings)
+    return re.sub(r"<[^>]+>", " ", page.read_text(encoding="utf-8"))
+
+
+def test_a_metric_for_a_decision_is_chosen_by_the_auc_against_it(tmp_path):
+    labels, scores = for_the_decision()
+    path = write_scores(tmp_path / "d.csv", labels, **scores)
+    metrics = [f"recorded:{name}" for name in scores]
+    (plain, *_) = assay.recommend(path, metrics, out=tmp_path / "plain", resamples=200).records.to_dict("records")
+    assert (plain["use"], plain["by"], plain["positive"]) == ("recorded:grades", "spearman", None)
+    report = assay.recommend(path, metrics, out=tmp_path / "R", positive="label >= 4", resamples=200)
+    (found, *_) = report.records.to_dict("records")
+    assert (found["use"], found["by"], found["positive"]) == ("recorded:tops", "auc", "label>=4")
+    is_yes, tops = labels >= 4, scores["tops"]
+    above = (tops[is_yes][:, None] > tops[~is_yes]).mean()
+    assert found["auc"] == pytest.approx(above, abs=1e-4)
+    assert "(--positive): AUC against it decides" in report.to_markdown()
+    # whoever reads the evidence of this run names the same metric, and applies the same rule
+    (data,) = read_datasets(read_run(tmp_path / "R"))
+    assert recommended_metric(data) == "recorded:tops"
+    assert evidence_of(data).joined.data.labels.tolist() == is_yes.astype(float).tolist()
+    assert data.labels.tolist() == labels.tolist()
+    (unit,) = read_units([read_run(tmp_path / "R")])
+    (_, finding), *_ = findings(unit)
+    assert finding.startswith("use recorded:tops, AUC of label>=4 ")
+    text = decision_text(tmp_path / "R")
+    assert "assay recommend --positive" in text and "one that people call yes" in text
+    assert "yes is label&gt;=4" in text
+    # another decision than the one that the run keeps, which it goes on keeping
+    assert "recorded:tops, AUC" in decision_text(tmp_path / "plain", positive="label>=4")
+    (data,) = read_datasets(read_run(tmp_path / "plain"))
+    assert (recommended_metric(data), evidence_of(data).positive) == ("recorded:grades", None)
+
+
+def test_a_rule_that_separates_the_two_labels_there_are_changes_nothing(tmp_path):
+    rng = np.random.default_rng(2)
+    people = (rng.random(200) < 0.4).astype(float)
+    scores = {"a": follow(rng, people, 0.6), "b": follow(rng, people, 0.3)}
+    path = write_scores(tmp_path / "d.csv", people, **scores)
+    metrics = [f"recorded:{name}" for name in scores]
+    without = assay.recommend(path, metrics, resamples=200).records
+    given = assay.recommend(path, metrics, positive="label>=1", resamples=200).records
+    assert given.to_dict("records") == without.to_dict("records")
+    assert set(without["by"]) == {"auc"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"positive": "label>=9"}, "makes all pairs of d no"),
+        ({"positive": "label=4"}, "write label>=2 or label>1"),
+        ({"positive": "label>=4", "by": "pearson"}, "leave out one of them"),
+        ({"positive": "label>=4", "calibrate_ties": True}, "leave out one of them"),
+    ],
+)
+def test_a_rule_for_yes_that_cannot_decide(settings, message, tmp_path):
+    labels, scores = for_the_decision(60)
+    path = write_scores(tmp_path / "d.csv", labels, **scores)
+    with pytest.raises(assay.InputError, match=message):
+        assay.recommend(path, [f"recorded:{name}" for name in scores], **settings)

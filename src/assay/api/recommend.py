@@ -18,7 +18,7 @@ from assay.analysis.leaderboard.board import (
     missing_metrics,
     resample_count,
 )
-from assay.analysis.recommend.evidence import RunEvidence, keep_evidence
+from assay.analysis.recommend.evidence import RunEvidence, keep_evidence, with_decision
 from assay.analysis.recommend.settings import Limits, RecommendSettings
 from assay.analysis.settings import PairedTests
 from assay.api.run import run
@@ -61,6 +61,8 @@ def recommend(settings: RecommendSettings) -> Report:
         max_price: the highest price of 1,000 pairs; None for no limit.
         max_loss: the largest loss of agreement with which a metric that costs much less is recommended in place of the
             highest; None for the default.
+        positive: the labels that mean yes, such as ``"label>=2"``: metrics are chosen for that decision, by the AUC
+            against it.
         buckets: the bucket rules, as for :func:`assay.run`; there is one recommendation per bucket.
         statistics: the coefficients of the evidence, besides the one that decides.
         out: the run folder to write; None to keep nothing.
@@ -94,16 +96,22 @@ def recommend(settings: RecommendSettings) -> Report:
         if not opened.manifest.has_scores:
             raise UnavailableError("no metric gave scores", "; ".join(missing_metrics([opened])))
         joined = join_runs([opened], Filters())
+        # there is only one dataset
+        decided, positive = with_decision(joined[0].data, settings.positive)
+        joined = [replace(joined[0], data=decided)]
         of_votes = [dataset.data.vote_statistic for dataset in joined]
         by = settings.by or deciding_statistic(of_votes, calibrate_ties=settings.calibrate_ties)
         if settings.calibrate_ties:
             (by,) = calibrated_forms([by])
-        statistics = check_statistics([*opened.manifest.request.statistics, by])
+        # coefficients of the labels as they are say nothing of yes and no
+        shown = () if positive else opened.manifest.request.statistics
+        statistics = check_statistics([*shown, by])
         tests = PairedTests(**{**settings.values_of(PairedTests), "statistics": statistics})
         progress.begin("comparing metrics", resample_count(joined, tests))
         ranked_boards = boards(joined, tests, by=by, advance=progress.advance)
-        # there is only one dataset, and each board is one of its buckets
-        evidence = RunEvidence(joined[0], by, tests, limits, {board.bucket: board for board in ranked_boards})
+        # each board is one of the dataset's buckets
+        of_bucket = {board.bucket: board for board in ranked_boards}
+        evidence = RunEvidence(joined[0], by, tests, limits, of_bucket, positive)
         advice = evidence.advice()
         if settings.out is not None:
             keep_evidence(evidence)
@@ -112,7 +120,7 @@ def recommend(settings: RecommendSettings) -> Report:
         combined = small_combination(joined[0].data, by, settings.seed)
     tables = to_document(ranked_boards, tests, by, missing_metrics([opened]))
     signed = with_signatures(tables, [subject.data for subject in joined], (), tests.signature)
-    advised = with_advice(signed, list(advice.values()), by)
+    advised = with_advice(signed, list(advice.values()), by, positive)
     if combined is not None:
         run_folder = "RUN" if settings.out is None else str(settings.out)
         note = _combination_note(combined, joined[0], advice[ALL].highest, tests, by)

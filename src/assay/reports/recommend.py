@@ -45,13 +45,24 @@ def settling_size_text(settling_plan: PlannedComparison) -> str:
     )
 
 
-def with_advice(document: Document, advice: Sequence[Advice], by: str) -> Document:
+def with_advice(document: Document, advice: Sequence[Advice], by: str, positive: str | None = None) -> Document:
     """Return the document of a board with one sheet of advice per bucket above its sheets.
 
     Its records are those of the advice only; its JSON has both the advice and the evidence.
+
+    Args:
+        document: the document of the board.
+        advice: the recommendation for each bucket.
+        by: the coefficient that decides.
+        positive: the rule for the labels that mean yes, if metrics were chosen for that decision; else None.
     """
-    sheets = [Sheet(_advice_headline(item), (), (), facts=tuple(_advice_lines(item, by))) for item in advice]
-    records = [_advice_record(item, by) for item in advice]
+    sheets = []
+    for item in advice:
+        lines = _advice_lines(item, by)
+        if positive is not None:
+            lines.insert(0, f"for the decision whether {positive} (--positive): {title_of(by)} against it decides")
+        sheets.append(Sheet(_advice_headline(item), (), (), facts=tuple(lines)))
+    records = [{**_advice_record(item, by), "positive": positive} for item in advice]
     value = {"advice": records, "evidence": list(document.records)}
     return replace(document, sheets=[*sheets, *document.sheets], records=records, value=value)
 

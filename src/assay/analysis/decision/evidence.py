@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from assay.analysis.errors.divergence import Divergence
 from assay.analysis.folder import RunFolder
 from assay.analysis.leaderboard.board import Line, missing_metrics
 from assay.analysis.recommend.advice import Advice
-from assay.analysis.recommend.evidence import NO_COMMON_WORD, evidence_of
+from assay.analysis.recommend.evidence import NO_COMMON_WORD, evidence_of, with_decision
 from assay.analysis.recommend.settings import Limits
 from assay.analysis.settings import PairedTests
 from assay.analysis.thresholds.intervals import Value, error_share
@@ -134,6 +134,7 @@ class Evidence:
         run: the run.
         data: the dataset.
         by: the coefficient that decides.
+        positive: the rule for yes, if metrics were chosen for that decision; else None.
         tests: the settings of the comparison of metrics.
         advice: the recommendation of ``assay recommend`` from all pairs.
         advice_without_common_word: the recommendation from pairs whose texts share no word; None without such pairs.
@@ -145,6 +146,7 @@ class Evidence:
     run: RunFolder
     data: ScoredDataset
     by: str
+    positive: str | None
     tests: PairedTests
     advice: Advice
     advice_without_common_word: Advice | None
@@ -169,13 +171,17 @@ def gather_evidence(run: RunFolder, settings: PageSettings) -> Evidence:
             fit the labels.
     """
     data = _only_dataset(run, settings)
-    kept = evidence_of(data, [ALL, NO_COMMON_WORD])
+    kept = evidence_of(data, [ALL, NO_COMMON_WORD], positive=settings.positive)
+    if settings.positive is None and kept.positive is not None:
+        # the decision that the metrics were chosen for
+        settings = replace(settings, positive=kept.positive)
     advice = kept.advice(_limits_of_page(settings, kept.limits))
     recommended = advice[ALL].recommended
     return Evidence(
         run=run,
         data=data,
         by=kept.by,
+        positive=kept.positive,
         tests=kept.tests,
         advice=advice[ALL],
         advice_without_common_word=advice.get(NO_COMMON_WORD),
@@ -227,7 +233,7 @@ def _choice_of_metric(
     return Choice(
         line=line,
         record=data.metrics[line.metric],
-        order=_share_in_order(data, line.metric, tests),
+        order=_share_in_order(with_decision(data, settings.positive)[0], line.metric, tests),
         yes_no=yes_no,
         why_no_threshold=why_no_threshold,
         parts=sorted(worse, key=lambda part: -(part.wrong.value or 0.0))[:MAX_PARTS],

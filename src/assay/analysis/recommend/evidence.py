@@ -24,8 +24,10 @@ from assay.analysis.leaderboard.ties import CalibratedValue
 from assay.analysis.recommend.advice import Advice, advise_on
 from assay.analysis.recommend.settings import NO_LIMITS, Limits
 from assay.analysis.settings import PairedTests
+from assay.analysis.thresholds.planning import positive_labels_of
+from assay.errors import InputError
 from assay.output import atomic_write
-from assay.statistics.coefficients import deciding_statistic
+from assay.statistics.coefficients import deciding_statistic, have_two_values
 from assay.statistics.comparison import Difference
 from assay.statistics.draws import MetricPair
 from assay.tables import NOT_BY_PEOPLE
@@ -52,6 +54,8 @@ class RunEvidence:
         tests: the settings of the tests; their only statistic is *by*.
         limits: the limits on cost and loss.
         boards: the ranked metrics by bucket.
+        positive: the rule for the labels that mean yes, if metrics are chosen for that decision; *joined* then has the
+            labels of :func:`with_decision`. None if the labels decide as they are.
     """
 
     joined: JoinedDataset
@@ -59,6 +63,7 @@ class RunEvidence:
     tests: PairedTests
     limits: Limits
     boards: Mapping[str, Board]
+    positive: str | None = None
 
     def advice(self, limits: Limits | None = None, *, with_plan: bool = True) -> dict[str, Advice]:
         """Return the recommendation by bucket.
@@ -72,34 +77,70 @@ class RunEvidence:
         return dict(zip(self.boards, advised, strict=True))
 
 
+def with_decision(data: ScoredDataset, rule: str | None) -> tuple[ScoredDataset, str | None]:
+    """Return a dataset whose labels are 1 where a rule says yes, else 0, and the rule without spaces.
+
+    Without a rule, or for one that only separates the two labels that the dataset has, they are the dataset as it is
+    and None.
+
+    Raises:
+        InputError: the rule cannot be parsed, or puts all labels into one class.
+    """
+    if rule is None:
+        return data, None
+    plain_rule, is_yes = positive_labels_of(data, rule)
+    if have_two_values(data.labels):
+        return data, None
+    import pyarrow as pa
+
+    # the annotators' labels are not those of the decision
+    kept_columns = [name for name in data.table.column_names if name != "annotations"]
+    table = data.table.select(kept_columns)
+    table = table.set_column(kept_columns.index("label"), "label", pa.array(is_yes.astype(np.float64)))
+    return replace(data, table=table), plain_rule
+
+
 def evidence_of(
-    data: ScoredDataset, buckets: Sequence[str] = (), *, advance: Callable[[int], None] | None = None
+    data: ScoredDataset,
+    buckets: Sequence[str] = (),
+    *,
+    positive: str | None = None,
+    advance: Callable[[int], None] | None = None,
 ) -> RunEvidence:
     """Return the evidence on a dataset of a run: what its folder keeps, and otherwise computed and kept there.
 
     Args:
         data: the dataset.
         buckets: the buckets that are needed; by default the first :data:`MAX_BUCKETS` of the run.
+        positive: the rule for the labels that mean yes, if metrics are chosen for that decision; by default what the
+            folder keeps. The evidence for another rule than that is computed and not kept.
         advance: a progress callback that receives the number of resamples drawn since its last call.
+
+    Raises:
+        InputError: the rule cannot be parsed, or puts all labels into one class.
     """
-    joined = _join(data)
     present = used_buckets(data)
     wanted = [name for name in buckets or present[:MAX_BUCKETS] if name in present]
-    kept = _read(data, joined)
-    if kept is None:
-        by = deciding_statistic([data.vote_statistic])
-        kept = RunEvidence(joined, by, PairedTests(statistics=(by,)), NO_LIMITS, {})
+    kept = _read(data)
+    decided, rule = with_decision(data, positive)
+    is_kept = positive is None or rule == (None if kept is None else kept.positive)
+    if kept is None or not is_kept:
+        by = deciding_statistic([decided.vote_statistic])
+        tests = PairedTests() if kept is None else kept.tests
+        limits = NO_LIMITS if kept is None else kept.limits
+        kept = RunEvidence(_join(decided), by, replace(tests, statistics=(by,)), limits, {}, rule)
     absent = [name for name in wanted if name not in kept.boards]
     if absent:
-        computed = boards([joined], kept.tests, by=kept.by, buckets=absent, advance=advance)
+        computed = boards([kept.joined], kept.tests, by=kept.by, buckets=absent, advance=advance)
         kept = replace(kept, boards={**kept.boards, **{board.bucket: board for board in computed}})
-        keep_evidence(kept)
+        if is_kept:
+            keep_evidence(kept)
     return replace(kept, boards={name: kept.boards[name] for name in wanted})
 
 
 def takes_long(data: ScoredDataset, buckets: Sequence[str]) -> bool:
     """Return whether the evidence on some buckets would take long, and is not kept with the run."""
-    kept = _read(data, _join(data))
+    kept = _read(data)
     # the page also has blocks that are no buckets of pairs, such as those with controls
     known = [name for name in buckets if name in data.buckets]
     absent = [name for name in known if kept is None or name not in kept.boards]
@@ -207,6 +248,7 @@ class _PlainEvidence:
     tests: dict[str, Any]
     limits: Limits
     boards: list[_PlainBoard]
+    positive: str | None = None
 
 
 _ADAPTER = TypeAdapter(_PlainEvidence)
@@ -219,6 +261,7 @@ def _to_plain(evidence: RunEvidence) -> Any:
         {field.name: getattr(evidence.tests, field.name) for field in fields(evidence.tests)},
         evidence.limits,
         [_plain_board(board) for board in evidence.boards.values()],
+        evidence.positive,
     )
     return _without_nan(_ADAPTER.dump_python(plain, mode="json"))
 
@@ -272,7 +315,7 @@ def _board(plain: _PlainBoard) -> Board:
     )
 
 
-def _read(data: ScoredDataset, joined: JoinedDataset) -> RunEvidence | None:
+def _read(data: ScoredDataset) -> RunEvidence | None:
     """Return the kept evidence on a dataset; None without any, or if it is damaged or of other metrics."""
     folder = data.run.path
     values = None if folder is None else _read_file(folder).get(data.name)
@@ -281,13 +324,14 @@ def _read(data: ScoredDataset, joined: JoinedDataset) -> RunEvidence | None:
     try:
         plain = _ADAPTER.validate_python(_with_nan(values))
         tests = PairedTests(**plain.tests)
-    except (ValidationError, TypeError):
+        decided, _ = with_decision(data, plain.positive)
+    except (ValidationError, TypeError, InputError):
         return None
     kept = {board.bucket: _board(board) for board in plain.boards}
     for board in kept.values():
         if {line.metric for line in board.lines} != set(data.scores) or board.bucket not in data.buckets:
             return None
-    return RunEvidence(joined, plain.by, tests, plain.limits, kept)
+    return RunEvidence(_join(decided), plain.by, tests, plain.limits, kept, plain.positive)
 
 
 def _without_nan(value: Any) -> Any:

@@ -143,9 +143,21 @@ class RecommendSettings(RunFolderOutput, OwnData, Graphs, PairedTests, Agreement
         None,
         metavar="NAME",
     )
+    positive: str | None = setting(
+        "The labels that mean yes, such as 'label>=2', if metrics are to be chosen for that decision: the AUC against "
+        "it decides.",
+        None,
+        metavar="RULE",
+    )
     store: str | Path | None = setting("File of the score store; the shared one by default.", None, python_only=True)
 
     def check(self) -> None:
-        """Check the budget, the highest price and the largest loss; raise InputError if one is invalid."""
+        """Check the limits, and that only one setting decides; raise InputError otherwise."""
         super().check()
         check_limits(self.budget, self.max_price, self.max_loss)
+        if self.positive is not None:
+            for name in ("by", "calibrate_ties"):
+                if getattr(self, name):
+                    raise InputError(
+                        f"`{name}`: with `positive` the AUC against that rule decides; leave out one of them"
+                    )

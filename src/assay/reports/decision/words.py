@@ -344,7 +344,8 @@ def _notes_to_reproduce(evidence: Evidence, *, has_examples: bool) -> Iterator[s
     if line is not None:
         bounds = advice.new_sample.get(line.metric, line.values[evidence.by])
         expected, own = Cell(*bounds, "").text, Cell(*line.values[evidence.by], "").text
-        subject = "The metric is the one that assay recommend names" if advice.recommended else "The highest metric"
+        recommender = "assay recommend" + (f" --positive '{evidence.positive}'" if evidence.positive else "")
+        subject = f"The metric is the one that {recommender} names" if advice.recommended else "The highest metric"
         yield (
             f"{subject}: {line.metric}, {coefficient} {expected} on a new sample, {own} on these pairs "
             f"({tests.signature})."

@@ -51,6 +51,7 @@ def findings_by_bucket(unit: Unit) -> Iterator[tuple[str, str]]:
     advice: dict[str, Advice] = {}
     buckets = [block.bucket for block in blocks]
     by = unit.main_statistic
+    measure = title_of(by)
     if unit.is_by_people and len(unit.data.scores) > 1:
         # a page on one metric needs no tests
         from assay.analysis.recommend.evidence import evidence_of, takes_long
@@ -58,9 +59,10 @@ def findings_by_bucket(unit: Unit) -> Iterator[tuple[str, str]]:
         if not takes_long(unit.data, buckets):
             evidence = evidence_of(unit.data, buckets)
             advice, by = evidence.advice(with_plan=False), evidence.by
+            measure = title_of(by) + (f" of {evidence.positive}" if evidence.positive else "")
     for block in blocks:
         item = advice.get(block.bucket)
-        sentence = _range_sentence(unit, block) if item is None else _advice_sentence(item, unit.names, by)
+        sentence = _range_sentence(unit, block) if item is None else _advice_sentence(item, unit.names, by, measure)
         yield _bucket_title(block), sentence
 
 
@@ -82,19 +84,20 @@ def typographic_condition(bucket: str) -> str:
     return bucket
 
 
-def _advice_sentence(advice: Advice, names: Mapping[str, str], by: str) -> str:
+def _advice_sentence(advice: Advice, names: Mapping[str, str], by: str, measure: str) -> str:
     """Return a sentence on the metric to use in a bucket and on those that may be as good, or on why there is none.
 
     Args:
         advice: the recommendation.
         names: the short names of metrics.
         by: the coefficient that decides.
+        measure: its name, with the rule for yes if metrics were chosen for such a decision.
     """
     recommended, highest = advice.recommended, advice.highest
 
     def with_value(line: Line) -> str:
         text = Cell(*line.values[by], note="").text.replace(" ", "\N{NO-BREAK SPACE}")
-        return f"{names[line.metric]}, {title_of(by)} {text}"
+        return f"{names[line.metric]}, {measure} {text}"
 
     if highest is None:
         return f"no metric can be named: {shorten_metric_names(advice.warning, names)}."
