@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from assay.statistics.agreement import Estimate, agreement, estimate, measure_all
 from assay.statistics.coefficients import STATISTICS, title_of
 from assay.statistics.concordance import Floats
+from assay.statistics.resampling import Resampler
 
 # What the labels allow.
 
@@ -76,6 +77,10 @@ SPLITS = 1000
 BUDGET = 5_000_000
 #: From this many pairs on, labels that are all ascending, or all descending, count as sorted on purpose.
 FEWEST_SORTED = 20
+#: The fewest annotators who can be in camps of equal size, and the folds in which the best halves are found.
+FEWEST_IN_CAMPS, FOLDS = 4, 5
+#: The number of standard errors by which some halves must share more than halves on average, to tell camps from chance.
+CAMPS_EXCESS = 3.0
 
 
 @dataclass(frozen=True)
@@ -83,9 +88,10 @@ class Reliability:
     """The split-half reliability of the mean label: the share of its variance that is not noise of the annotators.
 
     Attributes:
-        pearson: the mean over the splits of r between the halves, stepped up to the mean label, in (0, 1]; None if that
-            mean is not positive, since such labels have no reliability to step up.
-        spearman: the same for the rank correlation, to which the step-up applies approximately.
+        pearson: the covariance of halves over the variance of the mean label, in (0, 1], see :meth:`Halves.shared`;
+            None if the covariance is not positive, since such labels have no reliability.
+        spearman: the same for ranks, approximately: the mean over the splits of the rank correlation of the halves,
+            stepped up to the mean label, times the ratio of *pearson* to what r gives by that way.
         annotators: the largest number of labels of a pair.
         n: the number of pairs that have at least two labels.
         splits: the number of splits.
@@ -118,10 +124,15 @@ def upper_bound(reliability: float | None) -> float | None:
 
 
 def split_half_reliability(annotations: Floats, *, splits: int | None = None, seed: int = 0) -> Reliability | None:
-    """Return the reliability of the mean labels, from the correlation between two halves of the labels.
+    """Return the reliability of the mean labels, from what two halves of the labels share.
 
-    Sources: Spearman (1910), Brown (1910) and Horst (1951) for the step-up; Abdalla, Vishnubhotla & Mohammad (2023),
-    section 3.3, for the mean over random splits.
+    The covariance of two halves is the variance of what both measure, whatever the noise in each: unlike their
+    correlation, it needs no annotators who are equally noisy.
+
+    Sources: Cronbach, Coefficient Alpha and the Internal Structure of Tests (1951), whose coefficient is the mean
+    covariance of halves of annotators over the variance of the mean label; Guttman, A Basis for Analyzing Test-retest
+    Reliability (1945), lambda 4, for the halves that share most. For ranks: Spearman (1910), Brown (1910) and Horst
+    (1951) for the step-up; Abdalla, Vishnubhotla & Mohammad (2023), section 3.3, for the mean over random splits.
 
     Args:
         annotations: the annotators' labels, shape (n, annotators), NaN for a missing label.
@@ -143,9 +154,11 @@ def split_half_reliability(annotations: Floats, *, splits: int | None = None, se
         r, rho = coefficients["half"].values.tolist()
         pearson.append(r)
         spearman.append(rho)
-    stepped_up = halves.step_up(pearson), halves.step_up(spearman)
-    bounds = upper_bound(stepped_up[0]), upper_bound(stepped_up[1])
-    return Reliability(*stepped_up, annotations.shape[1], n, len(pearson), halves.lengths, *bounds)
+    shared, squares = halves.shared()
+    by_covariance = halves.reliability(float(shared.mean()), float(squares.mean()))
+    by_rank = halves.reliability_of_ranks(by_covariance, pearson, spearman)
+    bounds = upper_bound(by_covariance), upper_bound(by_rank)
+    return Reliability(by_covariance, by_rank, annotations.shape[1], n, len(pearson), halves.lengths, *bounds)
 
 
 def are_means(labels: Floats, annotations: Floats) -> bool:
@@ -220,14 +233,67 @@ class Halves:
         for columns in _halves_of_columns(known.shape[1], splits, rng):
             yield self.annotations[:, columns].mean(axis=1), self.annotations[:, ~columns].mean(axis=1)
 
-    def step_up(self, correlations: Sequence[float]) -> float | None:
-        """Return the reliability of the whole, in (0, 1], from correlations of halves.
+    def shared(self) -> tuple[Floats, Floats]:
+        """Return for each pair the product of what two halves of its labels say, and the square of its mean label.
 
-        Undefined correlations, NaN, are left out. The reliability is None if the mean of the others is not positive.
+        Both are of shape (n,) and relative to the means over the pairs. The mean product over the mean square is the
+        reliability of the mean labels, whatever the noise of each annotator. The product is the mean over all halves
+        of the labels. If annotators are in camps, halves that mix them unequally share too little; if some halves of
+        annotators share more than halves on average by :data:`CAMPS_EXCESS` standard errors, the product is that of
+        those halves that share most on other pairs. Halves of equal size never share more than all annotators do.
         """
-        defined = [value for value in correlations if not np.isnan(value)]
-        mean = float(np.mean(defined)) if defined else 0.0
-        return step_up(mean, *self.lengths) if mean > 0 else None
+        known = ~np.isnan(self.annotations)
+        if self.are_annotators:
+            values = self.annotations - self.annotations.mean(axis=0)
+        else:
+            values = self.annotations - _mean_labels(self.annotations, known).mean()
+        counts, values = known.sum(axis=1), np.where(known, values, 0.0)
+        totals = values.sum(axis=1)
+        product: Floats = (totals**2 - (values**2).sum(axis=1)) / (counts * (counts - 1))
+        squares: Floats = (totals / counts) ** 2
+        if self.are_annotators and known.shape[1] >= FEWEST_IN_CAMPS:
+            most = _largest_products(values, max(50, min(SPLITS, BUDGET // len(values))))
+            excess = most - product
+            if excess.mean() > CAMPS_EXCESS * excess.std() / math.sqrt(len(excess)):
+                product = most
+        return product, squares
+
+    def reliability(self, covariance: float, variance: float) -> float | None:
+        """Return the reliability of the mean labels of all pairs, in (0, 1], from those with two labels or more.
+
+        Args:
+            covariance: what halves of the labels of these pairs share.
+            variance: the variance of their mean labels.
+
+        Returns:
+            The reliability; None unless both are positive.
+        """
+        if not (covariance > 0 and variance > 0):
+            return None
+        own_length = _harmonic_mean(np.count_nonzero(~np.isnan(self.annotations), axis=1))
+        return spearman_brown(min(covariance / variance, 1.0), self.lengths[2] / own_length)
+
+    def reliability_of_ranks(
+        self, by_covariance: float | None, pearson: Sequence[float], spearman: Sequence[float]
+    ) -> float | None:
+        """Return the reliability of the ranks of the mean labels, in (0, 1], from correlations of halves.
+
+        The step-up of a correlation takes annotators as equally noisy. It is corrected by what that does to r, for
+        which the result is known.
+
+        Args:
+            by_covariance: the reliability for r.
+            pearson, spearman: both correlations of each split; undefined ones, NaN, are left out.
+        """
+        stepped_up = []
+        for correlations in (pearson, spearman):
+            defined = [value for value in correlations if not np.isnan(value)]
+            mean = float(np.mean(defined)) if defined else 0.0
+            stepped_up.append(step_up(mean, *self.lengths) if mean > 0 else None)
+        by_r, by_rank = stepped_up
+        if by_covariance is None or by_r is None or by_rank is None:
+            return None
+        return min(by_rank * by_covariance / by_r, 1.0)
 
 
 def are_sorted(annotations: Floats) -> bool:
@@ -260,6 +326,35 @@ def _halves_of_columns(columns: int, most: int, rng: np.random.Generator) -> Ite
         mask = np.zeros(columns, dtype=bool)
         mask[list(half)] = True
         yield mask
+
+
+def _largest_products(values: Floats, splits: int) -> Floats:
+    """Return the product of two halves of the annotators for each pair, of those halves that share most on other pairs.
+
+    Found on the same pairs, such halves would seem to share more than they do. Of an odd number of annotators each one
+    is left out in turn, and the product is the mean: in unequal halves those who use more of the scale weigh too much.
+
+    Args:
+        values: the labels relative to the mean of each annotator, shape (n, annotators).
+        splits: the largest number of divisions to choose from.
+    """
+    n, annotators = values.shape
+    if annotators % 2:
+        without_each = [np.delete(values, column, axis=1) for column in range(annotators)]
+        products: Floats = np.mean([_largest_products(rest, splits) for rest in without_each], axis=0)
+        return products
+    rng = np.random.default_rng(0)
+    masks = np.array(list(_halves_of_columns(annotators, splits, rng)))
+    firsts, seconds = (side / (annotators / 2) for side in (masks, ~masks))
+    folds = rng.permutation(n) % FOLDS
+    products = np.empty(n)
+    for fold in range(FOLDS):
+        others = values[folds != fold]
+        shared = np.einsum("si,ij,sj->s", firsts, others.T @ others, seconds, optimize=True)
+        best = int(np.argmax(shared))
+        held_out = values[folds == fold]
+        products[folds == fold] = (held_out @ firsts[best]) * (held_out @ seconds[best])
+    return products
 
 
 def _mean_labels(annotations: Floats, chosen: NDArray[np.bool_]) -> Floats:
@@ -338,7 +433,7 @@ def step_up(correlation: float, first: float, second: float, whole: float) -> fl
 # Disattenuated agreement: correlations corrected for the annotators' noise in the labels.
 
 
-#: The statistics to which the correction applies: to Pearson exactly if annotators are equally noisy, to Spearman
+#: The statistics to which the correction applies: to Pearson exactly if errors are independent, to Spearman
 #: approximately.
 CORRECTED = ("pearson", "spearman")
 #: The number of random halvings of the labels whose correlation is computed on every resample.
@@ -410,16 +505,27 @@ def _resampled_reliability_roots(annotations: Floats, statistics: Sequence[str],
     halves = Halves.of(annotations)
     if halves is None or not draws["resamples"]:
         return np.full((len(statistics), 1), np.nan)
+    n, groups = len(annotations), draws.get("groups")
+    if groups is not None:
+        groups = np.unique(groups, return_inverse=True)[1]
+    # arrays of all pairs, so that the resamples are the same as for the scores
+    products = np.zeros((2, n))
+    products[:, halves.rows] = halves.shared()
+    resampler = Resampler(n, draws["resamples"], tuple(draws["seed"]), groups)
+    covariances, variances = np.concatenate([products @ weights for weights in resampler.blocks()], axis=1)
     correlations = []
-    for first, second in halves.draw(RESAMPLED_SPLITS, np.random.default_rng(0)):
-        # arrays of all pairs, so that the resamples are the same as for the scores
-        score, label = np.full(len(annotations), np.nan), np.zeros(len(annotations))
+    for first, second in halves.draw(RESAMPLED_SPLITS, np.random.default_rng(0)) if "spearman" in statistics else ():
+        score, label = np.full(n, np.nan), np.zeros(n)
         score[halves.rows], label[halves.rows] = first, second
-        measured = measure_all({"half": score}, label, statistics=statistics, **draws)["half"].resampled
+        measured = measure_all({"half": score}, label, statistics=("pearson", "spearman"), **draws)["half"].resampled
         if measured is not None:
             correlations.append(measured)
-    mean = np.nanmean(correlations, axis=0)
-    roots = np.full(mean.shape, np.nan)
-    positive = mean > 0
-    roots[positive] = [math.sqrt(step_up(float(value), *halves.lengths)) for value in mean[positive]]
+    roots = np.full((len(statistics), draws["resamples"]), np.nan)
+    for resample in range(draws["resamples"]):
+        found = halves.reliability(float(covariances[resample]), float(variances[resample]))
+        of_resample = {"pearson": found}
+        if correlations:
+            pearson, spearman = np.array(correlations)[:, :, resample].T.tolist()
+            of_resample["spearman"] = halves.reliability_of_ranks(found, pearson, spearman)
+        roots[:, resample] = [math.sqrt(of_resample.get(name) or math.nan) for name in statistics]
     return roots
