@@ -141,7 +141,10 @@ def _differences_sheet(study: SystemStudy, settings: SystemSettings) -> Sheet:
         rows.append([pair_text, p_value(corrected[LABELS][index]), *cells])
     heads = [Column("systems"), Column("p, people", number=True), *number_columns(measures)]
     level = percent(settings.confidence)
-    star_note = f"*: the two means differ by the paired t-test over items, Holm over the pairs of systems, at {level}"
+    star_note = (
+        "*: the two means differ by the paired t-test over items, or by all exchanges where few items differ, Holm "
+        f"over the pairs of systems, at {level}"
+    )
     return Sheet(f"{study.title}: every two systems", heads, rows, notes=[star_note])
 
 

@@ -33,7 +33,7 @@ class MeanDifference:
     Attributes:
         value: the difference.
         low, high: the bounds of the interval of the paired difference; None without an interval.
-        p: the two-sided p-value of the paired t-test, see :func:`paired_p_value`; None if all differences are 0.
+        p: the two-sided p-value of the paired difference, see :func:`paired_p_value`; None if all differences are 0.
     """
 
     value: float
@@ -106,11 +106,18 @@ def compare_means(values: Floats, resampler: Resampler, confidence: float) -> li
     return mean_differences
 
 
-def paired_p_value(differences: Floats, groups: NDArray[np.intp] | None = None) -> float | None:
-    """Return the two-sided p-value of the paired t-test: of differences whose mean is 0 in the population.
+#: The number of items or groups on which two systems differ from which on the t-test is used.
+FEWEST_FOR_T = 30
 
-    The variance of the mean is that of the sums of groups, so that single items give the usual test. If it is 0,
-    because all differences are the same and not 0, the p-value is that of exchanging the two systems in each unit.
+
+def paired_p_value(differences: Floats, groups: NDArray[np.intp] | None = None) -> float | None:
+    """Return the two-sided p-value of a paired difference whose mean is 0 in the population.
+
+    If the systems differ on fewer than :data:`FEWEST_FOR_T` units, items or groups of them, it is that of all exchanges
+    of the two systems on these units (Fisher 1935): the t-test finds differences too often where a few items of many
+    decide. For shares of single items this is the exact sign test of McNemar (1947). Otherwise it is that of the paired
+    t-test, with the variance of the sums of groups, so that single items give the usual test; if that is 0, because all
+    differences are the same, it is that of all exchanges, too.
 
     Args:
         differences: the values of one system less those of another, shape (n,).
@@ -126,6 +133,11 @@ def paired_p_value(differences: Floats, groups: NDArray[np.intp] | None = None) 
     units = int(codes.max(initial=-1)) + 1
     if units < 2 or not differences.any():
         return None
+    sums = np.bincount(codes, weights=differences, minlength=units)
+    # sums of equal numbers in another order differ by rounding
+    differing = sums[np.abs(sums) > 1e-12 * np.abs(differences).sum()]
+    if len(differing) < FEWEST_FOR_T:
+        return _p_of_exchanges(np.abs(differing), abs(float(differing.sum())))
     mean = differences.mean()
     if not np.ptp(differences):
         # of the 2**units exchanges, two are as extreme as the observed one
@@ -133,6 +145,33 @@ def paired_p_value(differences: Floats, groups: NDArray[np.intp] | None = None) 
     deviations = np.bincount(codes, weights=differences - mean, minlength=units)
     variance = units / (units - 1) * (deviations**2).sum() / n**2
     return float(2 * stdtr(units - 1, -abs(mean) / math.sqrt(variance))) if variance else None
+
+
+def _p_of_exchanges(sizes: Floats, observed: float) -> float:
+    """Return the share of all 2^m exchanges whose sum of differences is at least as far from 0 as the observed one.
+
+    All sums are those of one half of the differences plus those of the other, of which only the number that is far
+    enough is counted: 2^(m/2) sums in place of 2^m (Horowitz & Sahni 1974).
+
+    Args:
+        sizes: the sizes of the m differences that are not 0, shape (m,), m < :data:`FEWEST_FOR_T`.
+        observed: the size of the observed sum.
+    """
+    half = len(sizes) // 2
+    of_first, of_second = (_sums_of_all_signs(part) for part in (sizes[:half], sizes[half:]))
+    of_second.sort()
+    # a sum that differs by rounding counts as equal
+    limit = observed - 1e-9 * sizes.sum()
+    count = 2 * (len(of_second) - np.searchsorted(of_second, limit - of_first, side="left")).sum()
+    return float(min(count / 2 ** len(sizes), 1.0))
+
+
+def _sums_of_all_signs(sizes: Floats) -> Floats:
+    """Return the sums of m numbers with every choice of their signs, shape (2^m,)."""
+    sums = np.zeros(1)
+    for size in sizes:
+        sums = np.concatenate([sums - size, sums + size])
+    return sums
 
 
 def _is_point(interval: tuple[float, float]) -> bool:
