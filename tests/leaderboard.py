@@ -19,6 +19,7 @@ import pandas as pd
 
 import assay
 from assay.analysis.folder import read_run
+from assay.numbers import short
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 DOCUMENT = REPOSITORY / "docs" / "leaderboard.md"
@@ -39,14 +40,14 @@ def records_of(run: Path, dataset: str) -> pd.DataFrame:
 
 
 def cell(record: pd.Series, by: str) -> str:
-    """Return a coefficient with its interval, bold where the metric could be the best; a dash where it is undefined."""
+    """Return a coefficient with its interval, bold where the metric could be the best; a dash where it is undefined.
+
+    A dagger marks an interval that is too narrow, since few pairs differ in score or label.
+    """
     if math.isnan(record[by]):
         return "–"
-    value, low, high = (
-        f"{record[key]:.{digits}f}".replace("0.", ".", 1)
-        for key, digits in ((by, 3), (f"{by}_low", 2), (f"{by}_high", 2))
-    )
-    text = f"{value} [{low}, {high}]"
+    value, low, high = (short(record[key], digits) for key, digits in ((by, 3), (f"{by}_low", 2), (f"{by}_high", 2)))
+    text = f"{value} [{low}, {high}]{' †' if record['rare'] else ''}"
     return f"**{text}**" if record["could_be_best"] in (True, 1) else text
 
 

@@ -465,3 +465,19 @@ def test_a_rare_label_is_noted_on_the_board(tmp_path):
     report = assay.leaderboard([tmp_path / "run"], resamples=100)
     text = format_document(report.document, "md")
     assert "4 pairs with the rarer label: intervals are too narrow" in text
+    # the area's own interval is wide enough; those of the correlations are not
+    assert set(report.records["rare"]) == {""}
+    by_rank = assay.leaderboard([tmp_path / "run"], by="spearman", resamples=100).records
+    assert set(by_rank["rare"]) == {"4 pairs with the rarer label"}
+
+
+def test_a_rare_score_is_in_the_records_of_its_metric_alone(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = []
+    for n in range(50):
+        scores = {"rare": float(n in (3, 4)), "often": rng.random()}
+        rows.append({"reference": f"a {n}", "candidate": f"b {n}", "label": n % 5, **scores})
+    assay.run([rows], ["recorded:rare", "recorded:often"], buckets="none", out=tmp_path / "run", resamples=0)
+    records = assay.leaderboard([tmp_path / "run"], resamples=100).records
+    found = dict(zip(records["metric"], records["rare"], strict=True))
+    assert found == {"recorded:rare": "2 pairs with the rarer score", "recorded:often": ""}

@@ -256,6 +256,7 @@ def _board_records(board: Board, by: str) -> Iterator[dict[str, Any]]:
             "price_per_1000": line.price_per_1000,
             "front": line.on_front,
             "missing": "; ".join(line.missing),
+            "rare": "; ".join(rare.rarity for rare in line.narrow),
             "ties": None if math.isnan(line.ties) else line.ties,
             "tie_threshold": line.tie_threshold,
             "signature": line.signature,
