@@ -318,7 +318,7 @@ def test_what_is_no_baseline_stays(project, pytester):
     mine.write_text('{"name": "mine"}')
     done = project("assert_agreement(score, pairs(60), against='package.json')", "--assay-update")
     done.assert_outcomes(failed=1)
-    done.stdout.fnmatch_lines(["*package.json: holds something else than a baseline; give against= another name*"])
+    done.stdout.fnmatch_lines(["*package.json: holds something else than a baseline; give `against` another name*"])
     assert mine.read_text() == '{"name": "mine"}'
 
 

@@ -326,4 +326,4 @@ def parse_block(block: GraphBlock) -> Graph:
     try:
         return parse_graph(block.text)
     except InputError as error:
-        raise InputError(f"{block.where}: {error}") from None
+        raise InputError(f"{block.where}: ", error.message) from None

@@ -1,6 +1,7 @@
 """The errors that assay raises for users, each with its exit code on the command line.
 
-A message is one line that says what is wrong, where (file, row, column) and what to do about it.
+A message is one line that says what is wrong, where (file, row, column) and what to do about it. Settings in it are
+data, see :mod:`assay.messages`.
 """
 
 from __future__ import annotations
@@ -13,11 +14,33 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from assay.messages import Message, Setting
+
 
 class AssayError(Exception):
-    """A requested task failed; the results of other tasks, if any, were saved (exit code 1)."""
+    """A requested task failed; the results of other tasks, if any, were saved (exit code 1).
+
+    Args:
+        *parts: what is wrong and the remedy, as text and the settings that are mentioned.
+        setting: the name of the setting that the error is about; empty for none.
+        value: the value of this setting as the message shows it; None for none.
+
+    Attributes:
+        message: all of it as data; ``str(error)`` is the text for Python users.
+
+    Example:
+        >>> str(InputError("must be above 0", setting="budget", value=0))
+        'budget=0: must be above 0'
+    """
 
     exit_code = 1
+
+    def __init__(self, *parts: str | Setting, setting: str = "", value: object = None) -> None:
+        super().__init__(*parts)
+        self.message = Message(*parts, setting=setting, value=value)
+
+    def __str__(self) -> str:
+        return str(self.message)
 
 
 class InputError(AssayError):
@@ -51,7 +74,7 @@ class UnavailableError(AssayError):
     """
 
     def __init__(self, reason: str, remedy: str = "") -> None:
-        super().__init__(f"{reason}: {remedy}" if remedy else reason)
+        super().__init__(*([reason, ": ", remedy] if remedy else [reason]))
         self.reason = reason
         self.remedy = remedy
 

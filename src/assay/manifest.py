@@ -16,6 +16,8 @@ from pydantic import (
     ConfigDict,
     Field,
     SerializerFunctionWrapHandler,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
     model_serializer,
     model_validator,
 )
@@ -23,6 +25,7 @@ from pydantic_core import PydanticCustomError
 
 from assay.addresses import public_address, public_text, public_values
 from assay.errors import InputError
+from assay.messages import Message
 from assay.statistics.coefficients import check_statistics
 from assay.tables import RUN_SCHEMA
 
@@ -31,6 +34,15 @@ Status = Literal["done", "failed", "unavailable", "not applicable"]
 #: assay wrote which did not do so.
 PublicAddress = Annotated[str, AfterValidator(public_address)]
 PublicText = Annotated[str, AfterValidator(public_text)]
+
+
+def _keep_message(text: Any, check: ValidatorFunctionWrapHandler) -> str:
+    """Return a message as it is, since Pydantic would make it plain text."""
+    return text if isinstance(text, Message) else check(text)
+
+
+#: A line for users. In the process of the run it may be a message, whose settings the command line shows as flags.
+Line = Annotated[str, WrapValidator(_keep_message)]
 
 
 class _Record(BaseModel):
@@ -303,8 +315,8 @@ class MetricRecord(_Record):
     dataset: str
     metric: str
     status: Status
-    reason: str
-    remedy: str
+    reason: Line
+    remedy: Line
     seconds: float = Field(default=0.0, ge=0)
     scored: int = Field(default=0, ge=0)
     stored: int = Field(default=0, ge=0)
@@ -347,8 +359,8 @@ class MetricRecord(_Record):
     @property
     def missing_reason(self) -> str:
         """The status, the reason and, if there is one, the remedy of a metric without scores, as text."""
-        remedy = f" -> {self.remedy}" if self.remedy else ""
-        return f"{self.status}, {self.reason}{remedy}"
+        remedy = Message(" -> ", self.remedy) if self.remedy else ""
+        return Message(f"{self.status}, ", self.reason, remedy)
 
 
 class AnnotatorReliability(_Record):

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from assay.errors import InputError
+from assay.messages import Setting
 
 # Unfinished files are kept in a locked folder beside their final path. If the lock is free, the writing process has
 # ended, and the folder can be removed.
@@ -207,12 +208,12 @@ class FileKind:
 
     Attributes:
         name: the name of the kind in messages, such as ``a baseline``.
-        option: the setting with the path, as messages write it.
+        setting: the name of the setting with the path.
         recognizes: a function that tells whether a file is of this kind, from this or an earlier version of assay.
     """
 
     name: str
-    option: str
+    setting: str
     recognizes: Callable[[Path], bool]
 
 
@@ -227,7 +228,7 @@ def check_replaceable(path: Path, kind: FileKind) -> None:
     try:
         status = path.stat()
         if stat.S_ISDIR(status.st_mode):
-            raise InputError(f"{path}: is a folder; give {kind.option} another name")
+            raise InputError(f"{path}: is a folder; give ", Setting(kind.setting), " another name")
         is_device = not stat.S_ISREG(status.st_mode)
         if is_device or status.st_size == 0 or kind.recognizes(path):
             return
@@ -235,7 +236,9 @@ def check_replaceable(path: Path, kind: FileKind) -> None:
         return
     except OSError as error:
         raise InputError(f"{path}: cannot be opened ({error.strerror or error})") from error
-    raise InputError(f"{path}: holds something else than {kind.name}; give {kind.option} another name or remove it")
+    raise InputError(
+        f"{path}: holds something else than {kind.name}; give ", Setting(kind.setting), " another name or remove it"
+    )
 
 
 def json_text(value: object) -> str:

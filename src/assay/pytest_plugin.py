@@ -152,7 +152,7 @@ def assert_agreement(
     if isinstance(against, Path) and baseline is None:
         raise InputError(f"against={str(against)!r}: a baseline is a file that ends in .json")
     if baseline is not None and update:
-        check_replaceable(baseline, replace(BASELINE, option="against="))
+        check_replaceable(baseline, replace(BASELINE, setting="against"))
     pairs, runnable_metric = _prepare_metric(pairs, metric)
     metrics = [runnable_metric]
     metric_name = str(runnable_metric)

@@ -5,8 +5,8 @@ fields into arguments of a Python function, and ``assay.cli.command`` turns them
 before ``_: KW_ONLY`` may be passed by position in Python. Settings that several verbs share are base classes, at the
 end of this file; a verb lists them in the order of its ``--help``.
 
-Help texts and errors write a setting as `` `name` `` or `` `name=value` ``. Python users see it like this, and the
-command line shows the flag instead.
+Help texts write a setting as `` `name` `` or `` `name=value` ``, which ``--help`` shows as the flag. Errors hold it as
+an object, see :mod:`assay.messages`.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Literal, ParamSpec
 
 from assay.addresses import public_values, public_words
 from assay.errors import InputError
+from assay.messages import Setting, default_flag
 from assay.statistics.coefficients import INTERVALS, MIN_INFLUENCE_PAIRS, statistics_help
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ class Settings:
                 object.__setattr__(self, name, value)
             for item in value if isinstance(value, tuple) else (value,):
                 if self._is_text(name) and not isinstance(item, str | None):
-                    raise InputError(f"`{name}={item!r}`: expected text, not {type(item).__name__}")
+                    raise InputError(f"expected text, not {type(item).__name__}", setting=name, value=repr(item))
                 check_value(name, item, declaration)
         self.check()
 
@@ -217,15 +218,15 @@ def check_value(name: str, value: Any, declaration: SettingDeclaration) -> None:
         return
     if declaration.choices and value not in declaration.choices:
         *others, last = declaration.choices
-        raise InputError(f"`{name}={value}`: must be {', '.join(others)} or {last}")
+        raise InputError(f"must be {', '.join(others)} or {last}", setting=name, value=value)
     # such a number cannot be converted to a float, which some later computation does
     if is_whole_number(value) and abs(value) > sys.float_info.max:
-        raise InputError(f"`{name}`: this number is too large")
+        raise InputError("this number is too large", setting=name)
     if declaration.at_least is not None and not (is_whole_number(value) and value >= declaration.at_least):
-        raise InputError(f"`{name}={value!r}`: must be a whole number, at least {declaration.at_least}")
+        raise InputError(f"must be a whole number, at least {declaration.at_least}", setting=name, value=repr(value))
     above = declaration.above
     if above is not None and not (isinstance(value, Real) and math.isfinite(value) and float(value) > above):
-        raise InputError(f"`{name}={value}`: must be above {above:g}")
+        raise InputError(f"must be above {above:g}", setting=name, value=value)
     if declaration.parse is not None:
         declaration.parse(value)
 
@@ -241,7 +242,7 @@ def flag_of(name: str, declaration: SettingDeclaration | None = None) -> str:
         return declaration.metavar or name.upper()
     if declaration is not None and declaration.flags:
         return declaration.flags[0].partition("/")[0]
-    return f"--{name.replace('_', '-')}"
+    return default_flag(name)
 
 
 def _off_flag(flag: str, declaration: SettingDeclaration) -> str:
@@ -338,11 +339,11 @@ def _docstring_with_settings(docstring: str, kind: type) -> str:
     return "\n".join([f"{head}Args:", *lines]) + blank + after
 
 
-def message_with_flags(message: str, flags: Mapping[str, str]) -> str:
-    """Return a message with settings, written `` `name` `` or `` `name=value` ``, replaced by command-line flags.
+def help_with_flags(text: str, flags: Mapping[str, str]) -> str:
+    """Return a help text with settings, written `` `name` `` or `` `name=value` ``, replaced by command-line flags.
 
     Args:
-        message: the message of an error, or a help text.
+        text: the help of a declared setting. No other text, which might hold words of users, comes here.
         flags: the flag of each setting whose flag is not derived from its name.
     """
 
@@ -351,7 +352,7 @@ def message_with_flags(message: str, flags: Mapping[str, str]) -> str:
         flag = flags.get(name, flag_of(name))
         return flag if value is None else f"{flag} {value}"
 
-    return re.sub(r"`(?P<name>[a-z][a-z0-9_]*)(?:=(?P<value>[^`]*))?`", flag_with_value, message)
+    return re.sub(r"`(?P<name>[a-z][a-z0-9_]*)(?:=(?P<value>[^`]*))?`", flag_with_value, text)
 
 
 #: Minimum number of draws for an interval or a test; with fewer, each tail has only two or three.
@@ -364,9 +365,9 @@ DRAWS_BEYOND = 2.5
 def check_seed(seed: int) -> None:
     """Raise InputError for a seed that is not an integer, or is negative."""
     if not is_whole_number(seed):
-        raise InputError(f"`seed={seed}`: must be a whole number")
+        raise InputError("must be a whole number", setting="seed", value=seed)
     if seed < 0:
-        raise InputError(f"`seed={seed}`: must not be negative")
+        raise InputError("must not be negative", setting="seed", value=seed)
 
 
 def check_level(confidence: float, resamples: int = 0) -> None:
@@ -380,14 +381,17 @@ def check_level(confidence: float, resamples: int = 0) -> None:
         InputError: the level is not in (0.5, 1), or it is too high for the number of draws.
     """
     if not isinstance(confidence, Real) or not 0.5 < confidence < 1:
-        raise InputError(f"`confidence={confidence}`: must lie between 0.5 and 1, such as 0.95")
+        raise InputError("must lie between 0.5 and 1, such as 0.95", setting="confidence", value=confidence)
     # rounded, since 1 - .9 is slightly less than .1 in floating point, which would demand one draw too many
     needed = math.ceil(round(2 * DRAWS_BEYOND / (1 - confidence), 3))
     if 0 < resamples < needed:
         draws_beyond = resamples * (1 - confidence) / 2
         raise InputError(
-            f"`confidence={confidence}`: {resamples:,} resamples leave {draws_beyond:.1g} beyond each bound, too few "
-            f"to place it; use `resamples={needed}` or more, or a lower level"
+            f"{resamples:,} resamples leave {draws_beyond:.1g} beyond each bound, too few to place it; use ",
+            Setting("resamples", needed),
+            " or more, or a lower level",
+            setting="confidence",
+            value=confidence,
         )
 
 
@@ -406,13 +410,13 @@ def check_resamples(
         InputError: the number is not an integer, is below :data:`FEWEST_DRAWS`, or is too high.
     """
     if not is_whole_number(resamples):
-        raise InputError(f"`{option}={resamples}`: must be a whole number")
+        raise InputError("must be a whole number", setting=option, value=resamples)
     if resamples < FEWEST_DRAWS and not (none_allowed and resamples == 0):
         alternative = "; 0 for none" if none_allowed else ""
         needs = f"an interval or a test needs at least {FEWEST_DRAWS} draws"
-        raise InputError(f"`{option}={resamples}`: {needs}{alternative}")
+        raise InputError(f"{needs}{alternative}", setting=option, value=resamples)
     if most is not None and resamples > most:
-        raise InputError(f"`{option}={resamples}`: more than {most:,} draws tell no more")
+        raise InputError(f"more than {most:,} draws tell no more", setting=option, value=resamples)
 
 
 def parse_scale(text: str) -> tuple[float, float]:
@@ -424,12 +428,14 @@ def parse_scale(text: str) -> tuple[float, float]:
     try:
         low, high = (float(part) for part in text.split(","))
     except ValueError:
-        raise InputError(f"`scale={text}`: must be two numbers with a comma between them, such as 0,5") from None
+        raise InputError(
+            "must be two numbers with a comma between them, such as 0,5", setting="scale", value=text
+        ) from None
     # not low >= high, which NaN would pass
     if not low < high:
-        raise InputError(f"`scale={text}`: the first number must be below the second")
+        raise InputError("the first number must be below the second", setting="scale", value=text)
     if math.isinf(low) or math.isinf(high):
-        raise InputError(f"`scale={text}`: both numbers must be finite")
+        raise InputError("both numbers must be finite", setting="scale", value=text)
     return low, high
 
 
@@ -640,7 +646,9 @@ class Scoring(GoldAnswers, Hardware, Offline, WithProgress):
         """Raise InputError for an address of a Ray cluster without the engine ``ray``."""
         super().check()
         if self.address is not None and self.engine != "ray":
-            raise InputError(f"`address={self.address}`: is for a Ray cluster; add `engine=ray`")
+            raise InputError(
+                "is for a Ray cluster; add ", Setting("engine", "ray"), setting="address", value=self.address
+            )
 
 
 @dataclass(frozen=True, kw_only=True)

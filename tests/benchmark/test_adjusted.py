@@ -143,9 +143,9 @@ def test_several_annotators_are_disattenuated(tmp_path):
 @pytest.mark.parametrize(
     ("controls", "message"),
     [
-        (["label"], r"`controls=label`: name what is held constant"),
-        (["length<6"], r"`controls=length<6`: name what is held constant"),
-        (["length", "length"], r"`controls=length`: is asked for twice"),
+        (["label"], r"controls=label: name what is held constant"),
+        (["length<6"], r"controls=length<6: name what is held constant"),
+        (["length", "length"], r"controls=length: is asked for twice"),
         (["nowhere"], r"no column 'nowhere'"),
     ],
 )

@@ -65,7 +65,7 @@ def test_a_plan_measures_cheap_points_first_and_none_twice():
     assert plan.middle == 256
     assert plan.points() == [(64, 1), (256, 1), (1024, 1), (256, 2), (256, 4)]
     for bad in ({"pairs": ()}, {"pairs": (0,)}, {"lengths": (-1, 2)}, {"repeats": 0}):
-        with pytest.raises(InputError, match=f"`{next(iter(bad))}=.*at least 1"):
+        with pytest.raises(InputError, match=f"{next(iter(bad))}=.*at least 1"):
             ProfileSettings(**bad)
 
 

@@ -22,19 +22,19 @@ ROWS = [("a b", "a c", 1.0), ("d", "d", 2.0), ("e", "f", 0.0)]
         ),
         ({"metrics": 5}, "metric 5: expected a name"),
         ({"metrics": [5]}, "metric 5: expected a name"),
-        ({"statistics": 5}, "`statistics=5`: expected text, not int"),
-        ({"statistics": [5]}, "`statistics=5`: expected text, not int"),
-        ({"buckets": 5}, "`buckets=5`: expected text, not int"),
+        ({"statistics": 5}, "statistics=5: expected text, not int"),
+        ({"statistics": [5]}, "statistics=5: expected text, not int"),
+        ({"buckets": 5}, "buckets=5: expected text, not int"),
         ({"buckets": "label<nan"}, "'nan' is not a number"),
         ({"buckets": "f1:0,1e400"}, "'1e400' is not a number that is finite"),
         ({"columns": 5}, "columns: 5"),
-        ({"group_by": 5}, "`group_by=5`: expected text, not int"),
-        ({"limit": "5"}, "`limit='5'`: must be a whole number, at least 1"),
-        ({"limit": 2.5}, "`limit=2.5`: must be a whole number, at least 1"),
-        ({"limit": 0}, "`limit=0`: must be a whole number, at least 1"),
-        ({"limit": True}, "`limit=True`: must be a whole number, at least 1"),
-        ({"resamples": 150.5}, "`resamples=150.5`: must be a whole number"),
-        ({"language": 5}, "`language=5`: expected text, not int"),
+        ({"group_by": 5}, "group_by=5: expected text, not int"),
+        ({"limit": "5"}, "limit='5': must be a whole number, at least 1"),
+        ({"limit": 2.5}, "limit=2.5: must be a whole number, at least 1"),
+        ({"limit": 0}, "limit=0: must be a whole number, at least 1"),
+        ({"limit": True}, "limit=True: must be a whole number, at least 1"),
+        ({"resamples": 150.5}, "resamples=150.5: must be a whole number"),
+        ({"language": 5}, "language=5: expected text, not int"),
         ({"buckets": ["f1", "number", "f1"]}, "the bucket f1 is asked for twice"),
     ],
 )
@@ -77,9 +77,9 @@ def test_graphs_in_columns_and_in_files_at_once(tmp_path: Path) -> None:
     file.write_text("reference,candidate,label,g,h\na,b,1,(a / a),(b / b)\n", encoding="utf-8")
     (tmp_path / "one.amr").write_text("(c / c)\n", encoding="utf-8")
     graphs = f"reference={tmp_path / 'one.amr'},candidate={tmp_path / 'one.amr'}"
-    with pytest.raises(InputError, match="`graphs`: `columns` names reference_graph already; give the graphs in one"):
+    with pytest.raises(InputError, match="graphs: `columns` names reference_graph already; give the graphs in one"):
         assay.run(file, "f1", columns="reference_graph=g,candidate_graph=h", graphs=graphs, resamples=0)
     assert assay.run(file, "f1", columns="label=label", graphs=graphs, resamples=0).failures == []
     file.write_text("reference,candidate,label,reference_graph\na,b,1,(a / a)\n", encoding="utf-8")
-    with pytest.raises(InputError, match="`graphs`: own has reference_graph already; give the graphs in one way"):
+    with pytest.raises(InputError, match="graphs: own has reference_graph already; give the graphs in one way"):
         assay.run(file, "f1", graphs=graphs, resamples=0)

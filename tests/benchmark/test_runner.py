@@ -115,7 +115,7 @@ def test_duplicates_and_limit_and_groups():
     grouped = [dict(row, group=str(i % 3)) for i, row in enumerate(rows)]
     assert assay.run([grouped], ["f1"], resamples=100).outcome.buckets[0].groups == 3
     assert assay.run([grouped], ["f1"], resamples=100, group_by="none").outcome.buckets[0].groups is None
-    with pytest.raises(InputError, match="`group_by=topic`"):
+    with pytest.raises(InputError, match="group_by=topic:"):
         assay.run([rows], ["f1"], group_by="topic")
 
 

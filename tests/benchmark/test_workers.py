@@ -186,7 +186,7 @@ def test_workers_start_where_they_save_time_and_the_run_goes_on_meanwhile(monkey
 
 
 def test_workers_below_one():
-    with pytest.raises(InputError, match="`workers=0`: must be a whole number, at least 1"):
+    with pytest.raises(InputError, match="workers=0: must be a whole number, at least 1"):
         assay.run(ROWS, ["f1"], workers=0)
 
 

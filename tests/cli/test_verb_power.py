@@ -120,5 +120,5 @@ def test_what_cannot_be_used_is_refused_in_one_line(assay, pilot, words, complai
 
 
 def test_python_names_the_settings(pilot):
-    with pytest.raises(InputError, match="`effect=-1`: must be above 0"):
+    with pytest.raises(InputError, match="effect=-1: must be above 0"):
         library.power(pilot, effect=-1)

@@ -82,7 +82,7 @@ def test_graphs_in_a_table_need_no_penman(monkeypatch: pytest.MonkeyPatch) -> No
 def test_graphs_of_a_card_are_replaced_and_those_of_ones_own_data_are_not(tmp_path: Path) -> None:
     left, right = write(tmp_path / "a.amr", BOY, MAN), write(tmp_path / "b.amr", GIRL, BOY)
     own = load_dataset([row | {"candidate_graph": MAN} for row in ROWS])
-    with pytest.raises(InputError, match=r"^`graphs`: data has candidate_graph already; give the graphs in one way$"):
+    with pytest.raises(InputError, match=r"^graphs: data has candidate_graph already; give the graphs in one way$"):
         join_graphs(own, {"reference": [left], "candidate": [right]})
     card = replace(own, kind="human")
     assert columns(join_graphs(card, {"reference": [left], "candidate": [right]})) == ([BOY, MAN], [GIRL, BOY])
@@ -104,8 +104,8 @@ def test_numbers_of_graphs_do_not_count_where_pairs_have_no_names(tmp_path: Path
         ("reference={a},candidate={three}", r"three\.amr: has 3 graphs for the candidates of 2 pairs"),
         ("reference={a},candidate={broken}", r"broken\.amr, line 4: not a graph in Penman notation"),
         ("reference={a},candidate={a}/no", "cannot be read as a file of graphs"),
-        ("refrence={a},candidate={a}", "`graphs='refrence="),
-        ("reference={a},reference={a}", "`graphs='reference="),
+        ("refrence={a},candidate={a}", "graphs='refrence="),
+        ("reference={a},reference={a}", "graphs='reference="),
     ],
 )
 def test_faults_name_file_and_line(tmp_path: Path, graphs: str, message: str) -> None:

@@ -126,7 +126,7 @@ def test_a_dataset_dict_asks_which_split() -> None:
     assert len(load_dataset(both, split="test")) == 1
     with pytest.raises(InputError, match=said):
         load_dataset(both, split="dev")
-    with pytest.raises(InputError, match="is a streamed dataset; load it without `streaming=True`"):
+    with pytest.raises(InputError, match="is a streamed dataset; load it without streaming=True"):
         load_dataset(both["train"].to_iterable_dataset())
 
 

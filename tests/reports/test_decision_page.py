@@ -279,11 +279,11 @@ def test_what_a_page_for_a_decision_refuses(run, folder, tmp_path):
     assay.run([rows(20), rows(20, seed=1)], ["f1"], out=tmp_path / "both", resamples=0)
     with pytest.raises(InputError, match="a page for a decision is about one of them, such as `datasets=data`"):
         assay.report(tmp_path / "both", out, audience="decision")
-    with pytest.raises(InputError, match="`positive`: only the page for a decision has it; add `audience=decision`"):
+    with pytest.raises(InputError, match="positive: only the page for a decision has it; add `audience=decision`"):
         assay.report(run, tmp_path / "page", positive="label>=1")
-    with pytest.raises(InputError, match="`leaderboard`: the page for a decision rests on the ranks"):
+    with pytest.raises(InputError, match="leaderboard: the page for a decision rests on the ranks"):
         assay.report(run, out, audience="decision", leaderboard=False)
-    with pytest.raises(InputError, match="`budget=fast`: cannot be read"):
+    with pytest.raises(InputError, match="budget=fast: cannot be read"):
         assay.report(run, out, audience="decision", budget="fast")
     out.write_text("mine")
     with pytest.raises(InputError, match="holds something else than a page of assay"):

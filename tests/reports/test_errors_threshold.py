@@ -125,10 +125,10 @@ def test_files_that_do_not_fit_are_refused_in_one_line(run, data, tmp_path):
 @pytest.mark.parametrize(
     ("rule", "said"),
     [
-        ({"threshold": "nan"}, "`threshold=nan`: must be a finite number"),
-        ({"threshold": 0.5, "low": 0.1}, "`low=0.1`: has no effect beside `threshold`"),
-        ({"threshold": "auto", "by": "rank"}, "`by=rank`: has no effect beside `threshold`"),
-        ({"positive": "label>=2"}, "`positive=label>=2`: has no effect without `threshold`"),
+        ({"threshold": "nan"}, "threshold=nan: must be a finite number"),
+        ({"threshold": 0.5, "low": 0.1}, "low=0.1: has no effect beside `threshold`"),
+        ({"threshold": "auto", "by": "rank"}, "by=rank: has no effect beside `threshold`"),
+        ({"positive": "label>=2"}, "positive=label>=2: has no effect without `threshold`"),
     ],
 )
 def test_settings_that_contradict_each_other(rule, said):
@@ -137,14 +137,14 @@ def test_settings_that_contradict_each_other(rule, said):
 
 
 def test_thresholds_that_cannot_decide(run, data):
-    with pytest.raises(InputError, match=r"^`threshold=3`: f1 gives scores from 0 to 1$"):
+    with pytest.raises(InputError, match=r"^threshold=3: f1 gives scores from 0 to 1$"):
         find_divergence(data, "f1", Rule(threshold=3, positive="label>=2"))
     with pytest.raises(InputError, match="the label of answers has 3 values; say which mean yes"):
         assay.find_errors(run, [GOOD], threshold="auto", resamples=0)
-    with pytest.raises(InputError, match=r"^`rule`: holds what counts as diverging"):
+    with pytest.raises(InputError, match=r"^rule: holds what counts as diverging"):
         assay.find_errors(run, [GOOD], threshold="auto", rule=Rule(by="rank"))
     few = data.take(np.arange(3))
-    with pytest.raises(InputError, match=r"^`threshold=auto`: none can be learned \(.*\); give a number$"):
+    with pytest.raises(InputError, match=r"^threshold=auto: none can be learned \(.*\); give a number$"):
         find_divergence(few, GOOD, Rule(threshold="auto", positive=f"label>={few.labels.max():g}"))
 
 

@@ -283,14 +283,14 @@ def texts(path):
 @pytest.mark.parametrize(
     ("settings", "complaint"),
     [
-        ({"kind": "pie"}, "`kind=pie`: must be agreement, layers or scores"),
-        ({"width": 0.0}, "`width=0`: must be from 1 to 100 inches"),
-        ({"width": float("nan")}, "`width=nan`: must be from 1 to 100 inches"),
+        ({"kind": "pie"}, "kind=pie: must be agreement, layers or scores"),
+        ({"width": 0.0}, "width=0: must be from 1 to 100 inches"),
+        ({"width": float("nan")}, "width=nan: must be from 1 to 100 inches"),
         ({"statistic": "auc"}, "has no statistic 'auc'. Valid: pearson, spearman, kendall."),
         ({"metrics": ["chr"]}, "has no metric 'chr'. Did you mean 'chrf'? Valid: f1, chrf, ter."),
         ({"datasets": ["sick"]}, "has no dataset 'sick'"),
         ({"buckets": ["f1=1"]}, "has no bucket 'f1=1'"),
-        ({"kind": "scores", "statistic": "kendall"}, "`statistic=kendall`: has no effect beside `kind=scores`"),
+        ({"kind": "scores", "statistic": "kendall"}, "statistic=kendall: has no effect beside `kind=scores`"),
     ],
 )
 def test_what_the_run_does_not_have(run, tmp_path, settings, complaint):

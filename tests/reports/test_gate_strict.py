@@ -175,7 +175,7 @@ def test_a_chain_ends_where_the_pairs_change(run_of, releases, tmp_path):  # noq
     assay.baseline(releases[0].path, path)
     labels = np.arange(30.0)
     other = run_of({"mine": labels}, labels)
-    with pytest.raises(InputError, match=r"`baseline_of=.*data has other pairs there"):
+    with pytest.raises(InputError, match=r"baseline_of=.*data has other pairs there"):
         assay.baseline(other.path, tmp_path / "new.json", baseline_of=path)
     assert not (tmp_path / "new.json").exists()
     assert continue_chain(take_baseline(other), read_baseline(path)).origin is None

@@ -265,14 +265,14 @@ def test_names_and_captions_are_printed_as_they_are(tmp_path):
 
 @pytest.mark.parametrize("label", ["", "a b", "tab:50%", "tab_1", "x}y"])
 def test_a_label_that_latex_would_read_as_a_command(runs, label):
-    with pytest.raises(InputError, match="`label="):
+    with pytest.raises(InputError, match="label="):
         assay.table(runs, label=label)
 
 
 def test_what_cannot_be_laid_out_is_one_line(runs):
     with pytest.raises(InputError, match="no run: give one run folder or more"):
         assay.table([])
-    with pytest.raises(InputError, match=r"`across=rows`: must be datasets or buckets"):
+    with pytest.raises(InputError, match=r"across=rows: must be datasets or buckets"):
         assay.table(runs, across="rows")
     with pytest.raises(InputError, match="spearmann"):
         assay.table(runs, by="spearmann")

@@ -353,7 +353,7 @@ def test_folds_deal_groups_evenly():
     assert [len(part.test) for part in parts] == [70] * 4
 
 
-@pytest.mark.parametrize(("k", "said"), [(1, "`folds=1`: expected 2 to 28"), (29, "`folds=29`: expected 2 to 28")])
+@pytest.mark.parametrize(("k", "said"), [(1, "folds=1: expected 2 to 28"), (29, "folds=29: expected 2 to 28")])
 def test_folds_that_cannot_be(k, said):
     with pytest.raises(InputError, match=said):
         list(draw_folds(np.repeat(np.arange(28), 10), k, 1, 0))

@@ -60,13 +60,13 @@ def test_folds_follow_from_the_seed():
 
 
 def test_pairs_that_are_all_the_same_have_no_folds():
-    with pytest.raises(InputError, match=r"`folds=2`: there are too few pairs or groups that differ \(1; at least 2\)"):
+    with pytest.raises(InputError, match=r"folds=2: there are too few pairs or groups that differ \(1; at least 2\)"):
         make_folds(np.zeros(9, dtype=int), 2, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("k", [1, 4])
 def test_more_folds_than_groups_are_refused(k):
-    with pytest.raises(InputError, match=f"`folds={k}`: expected 2 to 3, the number of pairs or groups"):
+    with pytest.raises(InputError, match=f"folds={k}: expected 2 to 3, the number of pairs or groups"):
         make_folds(np.array([0, 0, 1, 2]), k, np.random.default_rng(0))
 
 

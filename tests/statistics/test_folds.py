@@ -31,9 +31,9 @@ def test_folds_as_many_as_there_are_groups_leave_each_out_once():
     assert sorted(fold.test.tolist() for fold in found) == [[0, 1], [2], [3, 4, 5]]
     assert all(sorted([*fold.train, *fold.test]) == list(range(6)) for fold in found)
     for k in (1, 4):
-        with pytest.raises(InputError, match=f"`folds={k}`: expected 2 to 3, the number of pairs or groups"):
+        with pytest.raises(InputError, match=f"folds={k}: expected 2 to 3, the number of pairs or groups"):
             make_folds(codes, k, np.random.default_rng(0))
-    with pytest.raises(InputError, match=r"`folds=2`: there are too few pairs or groups that differ \(1; at least 2\)"):
+    with pytest.raises(InputError, match=r"folds=2: there are too few pairs or groups that differ \(1; at least 2\)"):
         make_folds(np.zeros(6, dtype=int), 2, np.random.default_rng(0))
     halves = make_folds(np.arange(2), 2, np.random.default_rng(0))
     assert sorted(fold.test.tolist() for fold in halves) == [[0], [1]]

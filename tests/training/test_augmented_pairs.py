@@ -147,7 +147,7 @@ def test_words_are_the_librarys():
     assert numbers_in_words([42, 21, 1000], "en") == ["forty-two", "twenty-one", "one thousand"]
     assert numbers_in_words([21, 117], "de") == ["einundzwanzig", "einhundertsiebzehn"]
     assert numbers_in_words(range(300), "de") == [num2words(number, lang="de") for number in range(300)]
-    with pytest.raises(InputError, match=r"`numbers=xx`: num2words has no such language"):
+    with pytest.raises(InputError, match=r"numbers=xx: num2words has no such language"):
         numbers_in_words([1], "xx")
 
 
@@ -178,11 +178,11 @@ def test_what_cannot_be_asked():
         ({"numbers": "en,,de"}, "languages with commas"),
         ({"numbers": "en", "number_range": "1-9"}, "must be two whole numbers"),
         ({"numbers": "en", "number_range": "0,18"}, "must hold at least 20 numbers"),
-        ({"numbers": "en", "epochs": 0}, "`epochs=0`: must be a whole number, at least 1"),
-        ({"numbers": "en", "loss": "softmax"}, "`loss=softmax`: must be one of cosine, cosent"),
+        ({"numbers": "en", "epochs": 0}, "epochs=0: must be a whole number, at least 1"),
+        ({"numbers": "en", "loss": "softmax"}, "loss=softmax: must be one of cosine, cosent"),
         (
             {"entities": "e.csv", "labeller": "m", "random_pairs": 0},
-            "`random_pairs=0`: must be a whole number, at least 1",
+            "random_pairs=0: must be a whole number, at least 1",
         ),
     ):
         with pytest.raises(InputError, match=words):
@@ -206,6 +206,6 @@ def test_a_number_that_cannot_be_said(language, number, kind):
     with pytest.raises(InputError) as refused:
         numbers_in_words([number, 1], language)
     said = str(refused.value)
-    assert said.startswith(f"`number_range`: num2words cannot say {number} in {language} ({kind}: ")
+    assert said.startswith(f"number_range: num2words cannot say {number} in {language} ({kind}: ")
     assert said.endswith(f"give a range without it, or leave {language} out of `numbers`")
     assert "\n" not in said

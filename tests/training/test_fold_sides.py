@@ -30,9 +30,9 @@ def test_labels_of_any_scale(asked, told):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"scale": "5,1"}, "`scale=5,1`: the first number must be below the second"),
+        ({"scale": "5,1"}, "scale=5,1: the first number must be below the second"),
         ({"scale": "0,0.5"}, "is not between 0 and 0.5"),
-        ({"scale": "0,1", "train": ()}, "`scale=0,1`: is for models that are trained here; name one with `train`"),
+        ({"scale": "0,1", "train": ()}, "scale=0,1: is for models that are trained here; name one with `train`"),
     ],
 )
 def test_a_scale_that_cannot_be_used(asked, told, changes, said):

@@ -130,11 +130,11 @@ def test_queries_and_test_sentences_are_not_trained_on(tiny_base, frames, tmp_pa
 def test_what_cannot_be_used_is_one_line(tiny_base, frames, tmp_path):
     out = tmp_path / "out"
     for changes, message in (
-        ({"objective": "other"}, "`objective=other`: must be triplet or classification"),
-        ({"margin": 0}, "`margin=0`: must be above 0"),
-        ({"warmup": 1}, "`warmup=1`: is a share of the steps"),
-        ({"layers": 9}, "`layers=9`: the model has 4 layers"),
-        ({"queries": str(tmp_path / "none")}, r"`queries=.*none`: cannot be read"),
+        ({"objective": "other"}, "objective=other: must be triplet or classification"),
+        ({"margin": 0}, "margin=0: must be above 0"),
+        ({"warmup": 1}, "warmup=1: is a share of the steps"),
+        ({"layers": 9}, "layers=9: the model has 4 layers"),
+        ({"queries": str(tmp_path / "none")}, r"queries=.*none: cannot be read"),
         ({"limit": 12}, "12 sentences with a form are too few to hold out a development set"),
     ):
         with pytest.raises(InputError, match=message):

@@ -28,12 +28,12 @@ def test_a_training_that_diverges_says_so(tiny_base, files, tmp_path):
         ({"label": None}, {}, r"pair 1: has no label"),
         ({"label": 0.5}, {}, r"the train set has one label alone, 0.5"),
         ({}, {"classes": "nothing"}, r"no column 'nothing'"),
-        ({}, {"scale": "5,0"}, r"`scale=5,0`: the first number must be below"),
-        ({}, {"loss": "cosent", "batches": "node"}, r"`loss=cosent`: compares all pairs of a batch"),
-        ({}, {"loss": "bce"}, r"`loss=bce`: must be one of cosine, cosent"),
-        ({}, {"subset": "half"}, r"`subset=half`: must be degree:N or random:N"),
-        ({}, {"warmup": 1.0}, r"`warmup=1.0`: is a share of the steps"),
-        ({}, {"layers": 9}, r"`layers=9`: the model has 4 layers"),
+        ({}, {"scale": "5,0"}, r"scale=5,0: the first number must be below"),
+        ({}, {"loss": "cosent", "batches": "node"}, r"loss=cosent: compares all pairs of a batch"),
+        ({}, {"loss": "bce"}, r"loss=bce: must be one of cosine, cosent"),
+        ({}, {"subset": "half"}, r"subset=half: must be degree:N or random:N"),
+        ({}, {"warmup": 1.0}, r"warmup=1.0: is a share of the steps"),
+        ({}, {"layers": 9}, r"layers=9: the model has 4 layers"),
     ],
 )
 def test_bad_input_is_one_line(tiny_base, files, tmp_path, change, settings, told):

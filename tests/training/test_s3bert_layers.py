@@ -153,7 +153,7 @@ def test_only_the_last_layers_want_gradients(tiny_base):
 
 
 def test_bad_requests(tiny_base, tmp_path):
-    with pytest.raises(InputError, match="`layers=5`: the model has 4 layers; valid: 1 to 4"):
+    with pytest.raises(InputError, match="layers=5: the model has 4 layers; valid: 1 to 4"):
         split_encoder(load_bi_encoder(tiny_base, "cpu"), 5, "base")
     (tmp_path / "empty").mkdir()
     with pytest.raises(UnavailableError, match="cannot be loaded"):

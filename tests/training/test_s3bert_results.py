@@ -75,7 +75,7 @@ def test_the_command_asks_for_the_very_same_numbers():
     assert float(found["--learning-rate"]) == 1.23456789e-5
     assert float(found["--alpha"]) == 1 / 3
     assert (found["--pairs"], found["--out"]) == ("a b.csv", "out")
-    with pytest.raises(InputError, match=r"`alpha=0\.0`: must be above 0"):
+    with pytest.raises(InputError, match=r"alpha=0\.0: must be above 0"):
         replace(settings, alpha=0.0)
 
 

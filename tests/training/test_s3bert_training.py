@@ -206,7 +206,7 @@ def test_what_cannot_be_used_is_one_line(tiny_base, files, pairs_file, tmp_path)
         train(tiny_base, out, pairs_file(4, 9, reference_graph=""), *files[1:])
     with pytest.raises(InputError, match="the embedding has 32"):
         train(tiny_base, out, *files, width=16)
-    with pytest.raises(InputError, match="`layers=7`: the model has 4 layers"):
+    with pytest.raises(InputError, match="layers=7: the model has 4 layers"):
         train(tiny_base, tmp_path / "other", *files, layers=7)
     with pytest.raises(InputError, match="there is no such folder and no such short name"):
         train("nothing", out, *files)
@@ -214,7 +214,7 @@ def test_what_cannot_be_used_is_one_line(tiny_base, files, pairs_file, tmp_path)
         train(tiny_base, out, files[1], *files[1:])
     with pytest.raises(InputError, match="nothing to train on"):
         train(tiny_base, out, *files, decomposition=False, consistency=False)
-    with pytest.raises(InputError, match="`epochs=0`: must be a whole number, at least 1"):
+    with pytest.raises(InputError, match="epochs=0: must be a whole number, at least 1"):
         train(tiny_base, out, *files, epochs=0)
     assert not out.exists()
     out.mkdir()

@@ -160,5 +160,5 @@ def test_questions_stand_before_both_texts(tmp_path):
     examples = load_examples([str(asked), str(plain)], limit=None, question=True)
     assert examples.references == ("who? Ann", "Rome", "a")
     assert examples.candidates == ("who? it was Ann", "Paris", "b")
-    with pytest.raises(InputError, match=r"`question`: .*plain\.csv has no column with questions"):
+    with pytest.raises(InputError, match=r"question: .*plain\.csv has no column with questions"):
         load_examples([str(plain)], limit=None, question=True)

@@ -28,7 +28,7 @@ def test_another_request_is_refused(tiny_base, files, tmp_path):
     with pytest.raises(InputError) as refused:
         search_on(tiny_base, tmp_path / "two", files, storage=address, **changes)
     differs = "fixed.batch_size, fixed.learning_rate, fixed.warmup, space.batch_size, space.warmup"
-    assert f"`study=s`: belongs to another request (it differs in {differs})" in str(refused.value)
+    assert f"study=s: belongs to another request (it differs in {differs})" in str(refused.value)
     # more trials and more seeds are the same request
     _, found = search_on(tiny_base, tmp_path / "three", files, storage=address, trials=2, seeds=2)
     assert len(found["trials"]) == 2
@@ -81,10 +81,10 @@ def test_a_trial_whose_process_was_killed_between_its_draws_gets_the_rest_of_the
 @pytest.mark.parametrize(
     ("address", "said"),
     [
-        ("nonsense", "`storage`: is not an address of a database"),
-        ("sqlite:////absent/folder/study.db", "`storage=sqlite:////absent/folder/study.db`: cannot be used"),
-        ("strange://user:secret@host/name", "`storage`"),
-        ("mysql+absentdriver://user:secret@host/name", "`storage`"),
+        ("nonsense", "storage: is not an address of a database"),
+        ("sqlite:////absent/folder/study.db", "storage=sqlite:////absent/folder/study.db: cannot be used"),
+        ("strange://user:secret@host/name", "storage"),
+        ("mysql+absentdriver://user:secret@host/name", "storage"),
     ],
 )
 def test_storage_that_cannot_be_used(address, said):

@@ -64,9 +64,9 @@ def test_trials_at_the_same_time(tiny_base, tmp_path, whole_training):
 def test_an_error_in_a_process_is_raised_here():
     queue = multiprocessing.get_context("spawn").Queue()
     progress = Slow()
-    for found in ("trial 0: a line", (2, "`layers=9`: the model has 4 layers")):
+    for found in ("trial 0: a line", (2, "layers=9: the model has 4 layers")):
         queue.put(found)
-    with pytest.raises(InputError, match="`layers=9`"):
+    with pytest.raises(InputError, match="layers=9:"):
         for _ in range(2):
             processes._forward_lines(queue, progress, 10)
     assert progress.lines == ["trial 0: a line"]

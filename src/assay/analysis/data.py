@@ -262,7 +262,7 @@ def choose_datasets(run: RunFolder, wanted: Sequence[str]) -> list[ScoredDataset
     by_name = {data.name: data for data in read_datasets(run)}
     for name in wanted:
         if name not in by_name:
-            raise InputError(unknown_name(f"`datasets`: {run.title} has no dataset", name, by_name))
+            raise InputError(unknown_name(f"{run.title} has no dataset", name, by_name), setting="datasets")
     if not by_name:
         raise InputError(f"{run.title}: has no dataset; nothing was scored")
     return [by_name[name] for name in dict.fromkeys(wanted)] or list(by_name.values())

@@ -53,7 +53,9 @@ class PowerSettings(MetricsOfRun):
         # rounded, since 1 - .95 is slightly more than .05 in floating point
         level = round(1 - self.confidence, 12)
         if not level < self.power < 1:
-            raise InputError(f"`power={self.power}`: must lie between the level of the test ({level:.3g}) and 1")
+            raise InputError(
+                f"must lie between the level of the test ({level:.3g}) and 1", setting="power", value=self.power
+            )
         super().check()
 
     @property

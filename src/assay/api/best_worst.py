@@ -43,7 +43,7 @@ def best_worst(tuples: str | Path, settings: BestWorstSettings) -> Report:
         check_output_path(tuples_file, out)
     annotations = read_best_worst(tuples_file)
     if out is not None:
-        scores = FileKind("scores of these items", "`out`", partial(_is_score_table_of, items=annotations.items))
+        scores = FileKind("scores of these items", "out", partial(_is_score_table_of, items=annotations.items))
         check_replaceable(out, scores)
     counts = count_choices(annotations.shown, annotations.best, annotations.worst, len(annotations.items))
     reliability = None

@@ -70,7 +70,7 @@ def prune_cache(kinds: Sequence[str], *, older_than: float = 0.0, dry_run: bool 
         if kind not in (*KINDS, "all"):
             raise InputError(unknown_name("the cache has no kind", kind, ["all", *KINDS]))
     if older_than < 0:
-        raise InputError(f"`older_than={older_than:g}`: must be 0 days or more")
+        raise InputError("must be 0 days or more", setting="older_than", value=f"{older_than:g}")
     cutoff_time = time.time() - older_than * SECONDS_PER_DAY
     removed = []
     for kind in KINDS if "all" in kinds else dict.fromkeys(kinds):

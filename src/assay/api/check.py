@@ -67,8 +67,10 @@ def baseline(run: Run, out: str | Path, *, baseline_of: str | Path | None = None
         for name, dataset in new_baseline.datasets.items():
             if name in earlier_baseline.datasets and has_other_pairs(dataset, earlier_baseline.datasets[name]):
                 raise InputError(
-                    f"`baseline_of={baseline_of}`: {name} has other pairs there, so that nothing can be compared with "
-                    "the first baseline any more; leave it out to begin a new chain"
+                    f"{name} has other pairs there, so that nothing can be compared with "
+                    "the first baseline any more; leave it out to begin a new chain",
+                    setting="baseline_of",
+                    value=baseline_of,
                 )
         new_baseline = continue_chain(new_baseline, earlier_baseline)
     write_file(user_path(out), to_text(new_baseline))

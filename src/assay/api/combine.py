@@ -10,6 +10,7 @@ from assay.analysis.data import draws_signature
 from assay.api.files import Run, open_runs
 from assay.api.values import Report
 from assay.errors import InputError
+from assay.messages import Setting
 from assay.metrics import load_metric
 from assay.metrics.combination import FILE_NAME, CombinedFile, LinearStep, Member, TreesStep
 from assay.output import unfinished_folder
@@ -47,7 +48,7 @@ def combine(run: Run, settings: CombineSettings) -> Report:
     """
     out = None if settings.out is None else user_path(settings.out)
     if out is not None and (out.is_file() or (out.is_dir() and any(out.iterdir()))):
-        raise InputError(f"{out}: is not an empty folder; give `out` another name")
+        raise InputError(f"{out}: is not an empty folder; give ", Setting("out"), " another name")
     progress = settings.progress or Silent()
     with open_runs(run) as (opened,):
         result = learn_combination(opened, settings, progress.begin, progress.advance)

@@ -17,6 +17,7 @@ from assay.api.files import open_runs
 from assay.api.run import dataset_list, run
 from assay.api.values import Report
 from assay.errors import InputError, UnavailableError, suggestion_for
+from assay.messages import Setting, join_messages
 from assay.progress import Silent
 from assay.reports.crossval import (
     CrossvalSettings,
@@ -67,7 +68,7 @@ def crossval(settings: CrossvalSettings) -> Report:
     """
     if settings.train:
         if process_count() > 1:
-            raise InputError("crossval `train` trains in one process: start it without torchrun")
+            raise InputError("crossval ", Setting("train"), " trains in one process: start it without torchrun")
         check_packages()
     factories = {recipe: _trainer_factory(recipe, settings) for recipe in settings.train}
     with open_runs(settings.runs) if settings.runs else _open_scored_run(settings) as opened:
@@ -174,7 +175,7 @@ def _open_scored_run(settings: CrossvalSettings) -> Iterator[list[RunFolder]]:
         result = run(settings.datasets, metrics, buckets=("none",), resamples=0, out=folder, page=False, **scoring)
         opened = read_run(folder)
         if not opened.manifest.has_scores:
-            raise UnavailableError("no metric gave scores", "; ".join(result.failures))
+            raise UnavailableError("no metric gave scores", join_messages("; ", result.failures))
         yield [opened]
 
 
@@ -196,7 +197,9 @@ def _requested_datasets(runs: list[RunFolder], settings: CrossvalSettings) -> li
     for name in requested_names:
         if name not in known_names:
             raise InputError(
-                f"`datasets={name}`: there are {', '.join(known_names)}.{suggestion_for(name, known_names)}"
+                f"there are {', '.join(known_names)}.{suggestion_for(name, known_names)}",
+                setting="datasets",
+                value=name,
             )
     if not requested_names:
         return titled_datasets

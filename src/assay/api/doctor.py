@@ -170,7 +170,7 @@ def _dataset_findings() -> list[DoctorFinding]:
         try:
             is_available = is_here(entry.card)
         except AssayError as error:
-            findings.append(DoctorFinding("dataset", name, False, str(error)))
+            findings.append(DoctorFinding("dataset", name, False, error.message))
             continue
         if is_available:
             findings.append(DoctorFinding("dataset", name, True, entry.card.title))

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from assay.api.values import Report
 from assay.datasets import Pairs, join_graphs, load_dataset
 from assay.errors import InputError
+from assay.messages import Setting
 from assay.metrics import Batch, Metric, load_metric
 from assay.metrics.base import Context
 from assay.metrics.explaining.explanation import check_explainable, explain_pairs
@@ -145,7 +146,9 @@ def _refuse_corpus(metric: Metric) -> Callable[[], list[str]]:
     """Return a function that raises InputError instead of returning a corpus, since two texts alone are none."""
 
     def raise_no_corpus() -> list[str]:
-        raise InputError(f"metric {metric}: its weights come from the references of a dataset; give one with `pairs`")
+        raise InputError(
+            f"metric {metric}: its weights come from the references of a dataset; give one with ", Setting("pairs")
+        )
 
     return raise_no_corpus
 

@@ -27,6 +27,7 @@ from assay.datasets.files import SUFFIXES, is_standard_input, is_table_file, loc
 from assay.datasets.load import own_pairs
 from assay.datasets.reading import Reading
 from assay.errors import AssayError, InputError
+from assay.messages import Message, Setting, join_messages
 from assay.metrics.judge.spending import use_purse
 from assay.metrics.recorded import Recorded
 from assay.paths import user_path
@@ -78,7 +79,7 @@ def score_file(settings: ScoreSettings) -> list[str]:
     table = read_table_file(file).table
     reading_settings = settings.values_of(OwnData)
     if reading_settings.pop("drop_unlabelled"):
-        raise InputError("`drop_unlabelled`: every row of the file gets its scores, with a label or without")
+        raise InputError("every row of the file gets its scores, with a label or without", setting="drop_unlabelled")
     pairs = load_dataset(file, **reading_settings, allow_unlabelled=True)
     for hint in pairs.hints:
         progress.say(f"{file}: {hint}")
@@ -106,12 +107,12 @@ def score_file(settings: ScoreSettings) -> list[str]:
     failures = list(outcome.failures)
     for record in outcome.metrics:
         if record.status == "not applicable":
-            failures.append(f"metric {record.metric}: {record.reason}")
+            failures.append(Message(f"metric {record.metric}: ", record.reason))
         for phrase, count in record.flags.items():
             if count:
                 progress.say(f"{record.metric}: {count:,} of {len(pairs):,} pairs: {phrase}")
     if not scores:
-        raise AssayError(f"{out}: not written, since no metric gave scores: {'; '.join(failures)}")
+        raise AssayError(f"{out}: not written, since no metric gave scores: ", join_messages("; ", failures))
     if all(SUFFIXES.get(path.suffix.lower()) == "jsonl" for path in (file, out)):
         # the lines are copied from the file, so they must still be those that were scored
         if sha256_of(file) != file_digest:
@@ -154,8 +155,10 @@ def agree_file(settings: AgreeSettings) -> Result:
     if absent and text_reader:
         columns_option = ",".join(f"{name}={name.upper()}" for name in absent)
         raise InputError(
-            f"{file}: {text_reader} needs the texts and there is no column {' and no column '.join(absent)}; say which"
-            f" is which: `columns={columns_option}`"
+            f"{file}: ",
+            text_reader,
+            f" needs the texts and there is no column {' and no column '.join(absent)}; say which is which: ",
+            Setting("columns", columns_option),
         )
     annotators: set[str] = set()
     for source in mapping.get("label", ()):
@@ -168,8 +171,9 @@ def agree_file(settings: AgreeSettings) -> Result:
     if not score_names:
         hint = f" ({row_number_columns[0]} numbers the rows)" if row_number_columns else ""
         raise InputError(
-            f"{file}: has no numeric column beside the label{hint}; name a column with `scores`, or add scores: "
-            f"assay score {file} --metric f1 --out OUT.csv"
+            f"{file}: has no numeric column beside the label{hint}; name a column with ",
+            Setting("scores"),
+            f", or add scores: assay score {file} --metric f1 --out OUT.csv",
         )
     for name in score_names:
         pairs.column(name)  # raises an error if there is no such column
@@ -193,7 +197,7 @@ def _setting_that_reads_texts(settings: AgreeSettings) -> str:
         return f"bucket {bucket_rule!r}"
     control_name = first_rule_of_texts(settings.controls)
     if control_name:
-        return f"`controls={control_name}`"
+        return Message(Setting("controls", control_name))
     return "dropping duplicates" if settings.drop_duplicates else ""
 
 

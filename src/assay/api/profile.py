@@ -17,6 +17,7 @@ from assay.benchmark.singles import Singles
 from assay.datasets import Pairs, load_dataset
 from assay.datasets.files import is_table_file
 from assay.errors import AssayError, InputError, UnavailableError
+from assay.messages import Message, Setting
 from assay.metrics import ColumnMetric, Context, Metric, MetricName, load_metric
 from assay.metrics.judge.spending import read_prices
 from assay.metrics.neural.runtime import Runtime, use_runtime
@@ -47,11 +48,11 @@ class Profile:
     @property
     def failures(self) -> list[str]:
         """One line for each metric that could not be measured."""
-        lines = []
+        lines: list[str] = []
         for metric in self.metrics:
             if metric.status != "done":
-                remedy = f" -> {metric.remedy}" if metric.remedy else ""
-                lines.append(f"{metric.metric}: {metric.status}, {metric.reason}{remedy}")
+                remedy = Message(" -> ", metric.remedy) if metric.remedy else ""
+                lines.append(Message(f"{metric.metric}: {metric.status}, ", metric.reason, remedy))
         return lines
 
     def as_dict(self) -> dict[str, Any]:
@@ -82,7 +83,7 @@ def profile(settings: ProfileSettings) -> Profile:
         Fit(exponent=0.98, r_squared=None, points=2)
     """
     if not settings.metrics:
-        raise InputError("no metric: give `metrics=NAME` (assay metrics list shows them)")
+        raise InputError("no metric: give ", Setting("metrics", "NAME"), " (assay metrics list shows them)")
     runtime = Runtime(settings.device, settings.threads)
     progress = settings.progress or Silent()
     prices = None if settings.prices is None else read_prices(settings.prices)
@@ -111,7 +112,7 @@ def profile(settings: ProfileSettings) -> Profile:
         except UnavailableError as error:
             profiles.append(MetricProfile(name, "unavailable", error.reason, error.remedy))
         except AssayError as error:
-            profiles.append(MetricProfile(name, "failed", str(error)))
+            profiles.append(MetricProfile(name, "failed", error.message))
     return Profile(data.name, distinct_count or len(data), _machine_facts(), tuple(profiles))
 
 

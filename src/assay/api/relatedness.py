@@ -12,6 +12,7 @@ from assay.analysis.folder import read_run
 from assay.api.run import dataset_list, run
 from assay.api.values import Report
 from assay.errors import InputError, MissingExtraError
+from assay.messages import Message, Setting, join_messages
 from assay.metrics.overlap import Dice
 from assay.metrics.static import Static
 from assay.metrics.words.features import OBJECTS, SUBJECTS, Reader, SpacyReader, Word, word_kind_features
@@ -46,15 +47,19 @@ def relatedness(settings: RelatednessSettings) -> Report:
     overlap_metric, word_metric = Dice(), Static(subject=str(settings.vectors))
     if len(dataset_list(settings.dataset)) != 1:
         raise InputError("give one dataset; its pairs are taken apart")
-    notes = []
+    notes: list[str] = []
     reader: Reader | None = None
     if settings.pipeline is None:
-        notes.append("Q3 and Q4 need parts of speech: give `pipeline`, the folder or name of a spaCy pipeline")
+        notes.append(
+            Message(
+                "Q3 and Q4 need parts of speech: give ", Setting("pipeline"), ", the folder or name of a spaCy pipeline"
+            )
+        )
     else:
         try:
             reader = (settings.read_with or SpacyReader)(settings.pipeline)
         except MissingExtraError as error:
-            notes.append(f"Q3 and Q4 are left out: {error}")
+            notes.append(Message("Q3 and Q4 are left out: ", error.message))
     reading_settings = settings.values_of(OwnData, Limited, Offline, ScoreStore)
     with tempfile.TemporaryDirectory(prefix="assay-") as temporary:
         folder = Path(temporary) / "run"
@@ -70,7 +75,7 @@ def relatedness(settings: RelatednessSettings) -> Report:
             **reading_settings,
         )
         if result.failures:
-            raise InputError("; ".join(result.failures))
+            raise InputError(join_messages("; ", result.failures))
         (data,) = read_datasets(read_run(folder))
         all_rows = np.ones(len(data), dtype=bool)
         features = [
@@ -93,7 +98,9 @@ def _reading_notes(reader: Reader, data: ScoredDataset) -> list[str]:
     """
     language = data.facts.language
     if language and language != reader.language:
-        raise InputError(f"`pipeline`: {reader.about} is for {reader.language!r}, {data.name} is in {language!r}")
+        raise InputError(
+            f"{reader.about} is for {reader.language!r}, {data.name} is in {language!r}", setting="pipeline"
+        )
     notes = [f"words read by {reader.about}"]
     if reader.parses:
         notes.append(f"subject: {', '.join(SUBJECTS)}; object: {', '.join(OBJECTS)} that is not a preposition")

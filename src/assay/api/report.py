@@ -35,7 +35,7 @@ def report(runs: Run | Sequence[Run], out: str | Path, settings: PageSettings) -
 
             if len(opened) != 1:
                 raise InputError(
-                    f"{len(opened)} runs: a page for a decision is about one; `assay leaderboard` compares them"
+                    f"{len(opened)} runs: a page for a decision is about one; assay leaderboard compares them"
                 )
             return write_decision(opened[0], user_path(out), settings)
         return write_page(opened, user_path(out), leaderboard=settings.leaderboard, categories=settings.categories)

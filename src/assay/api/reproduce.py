@@ -39,7 +39,7 @@ def reproduce(name: str, settings: ReproduceSettings) -> tuple[PublishedTable, l
     table = load_table(name)
     vectors = None if settings.vectors is None else str(settings.vectors)
     if vectors is not None and not table.rows_with_vectors:
-        raise InputError(f"`vectors={vectors}`: no row of {name} reads word vectors")
+        raise InputError(f"no row of {name} reads word vectors", setting="vectors", value=vectors)
     if vectors is not None:
         # the path becomes a part of names, in which ",word=" begins an option
         MetricName("amr", SUBJECT, (("vectors", vectors),))

@@ -25,6 +25,7 @@ from assay.datasets.files import holds_splits
 from assay.datasets.graphs import parse_graph_files
 from assay.datasets.load import is_own_file
 from assay.errors import InputError, OfflineError, UnavailableError
+from assay.messages import Setting, join_messages
 from assay.metrics import Metric, load_metric
 from assay.metrics.judge.spending import Purse, read_prices, use_purse
 from assay.metrics.neural.runtime import Runtime, devices_of, use_runtime
@@ -53,7 +54,7 @@ def plan_run(settings: RunSettings) -> Request:
     datasets, unavailable = _load_datasets(specs, settings)
     if settings.graphs is not None:
         if len(specs) > 1:
-            raise InputError("`graphs` is for one dataset; run the others by themselves")
+            raise InputError(Setting("graphs"), " is for one dataset; run the others by themselves")
         datasets = [join_graphs(dataset, settings.graphs) for dataset in datasets]
     drop_duplicates = settings.drop_duplicates
     if drop_duplicates is None:
@@ -90,7 +91,8 @@ def _untrusted_metrics(suite: Suite, file: str) -> list[Metric | str]:
         except UntrustedMetricError as error:
             raise InputError(
                 f"{file}: its metric {name} would run code or call a server ({error.reached}); if you trust it, name "
-                "the metrics with `metrics=NAME`"
+                "the metrics with ",
+                Setting("metrics", "NAME"),
             ) from None
         except UnavailableError:
             # the run reports it beside the others
@@ -139,15 +141,21 @@ def _check_arguments(specs: list[Any], metrics: Sequence[Any], settings: RunSett
     dataset has a card.
     """
     if not specs:
-        raise InputError("no dataset: name a suite (assay run quickstart) or give `datasets=NAME_OR_FILE`")
+        raise InputError(
+            "no dataset: name a suite (assay run quickstart) or give ", Setting("datasets", "NAME_OR_FILE")
+        )
     if not metrics:
         raise InputError(
-            "no metric: give `metrics=NAME` (assay metrics list shows them, assay recommend compares a dozen)"
+            "no metric: give ",
+            Setting("metrics", "NAME"),
+            " (assay metrics list shows them, assay recommend compares a dozen)",
         )
     if all(_is_card(spec) for spec in specs):
         for name, value in settings.values_of(OwnData).items():
             if value not in (None, False):
-                raise InputError(f"`{name}` is for files of your own; the datasets named here have their own reader")
+                raise InputError(
+                    Setting(name), " is for files of your own; the datasets named here have their own reader"
+                )
 
 
 def _load_datasets(specs: list[Any], settings: RunSettings) -> tuple[list[Pairs], dict[str, str]]:
@@ -166,10 +174,10 @@ def _load_datasets(specs: list[Any], settings: RunSettings) -> tuple[list[Pairs]
             if len(specs) == 1:
                 raise
             name = public_address(str(spec))
-            unavailable[name] = str(error)
+            unavailable[name] = error.message
             progress.say(f"{name}: unavailable, the others are run; the reason follows at the end")
     if not loaded:
-        raise UnavailableError("none of the datasets is available", "; ".join(unavailable.values()))
+        raise UnavailableError("none of the datasets is available", join_messages("; ", unavailable.values()))
     return loaded, unavailable
 
 

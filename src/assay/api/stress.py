@@ -28,6 +28,7 @@ from assay.datasets import Pairs, load_dataset
 from assay.datasets.grouping import suggest_groups
 from assay.datasets.load import is_own_file
 from assay.errors import AssayError, InputError, UnavailableError
+from assay.messages import Message, Setting, join_messages
 from assay.metrics import ColumnMetric, Metric
 from assay.metrics.judge.spending import use_purse
 from assay.metrics.neural.runtime import Runtime, use_runtime
@@ -39,7 +40,7 @@ from assay.perturbations import list_perturbations, load_perturbation
 from assay.progress import Silent
 from assay.reports.estimate import document as estimate_document
 from assay.reports.stress import to_document
-from assay.settings import ChosenRows, GoldAnswers, Limited, Offline, OwnData, message_with_flags, takes_settings
+from assay.settings import ChosenRows, GoldAnswers, Limited, Offline, OwnData, takes_settings
 from assay.statistics.crossvalidation import Rows, codes_of_groups
 
 
@@ -101,7 +102,7 @@ def stress(settings: StressSettings) -> Stress:
         notes += [f"{source.title}: {name} is left out, {reason}" for name, reason in perturbed.skipped.items()]
         subjects += [stress_subject(source, perturbed, metric, settings) for metric in perturbed.metrics]
     if not subjects:
-        raise AssayError(f"no metric gave scores: {'; '.join(failures)}")
+        raise AssayError("no metric gave scores: ", join_messages("; ", failures))
     if not any(subject.effects for subject in subjects):
         raise InputError("; ".join(["no perturbation applies", *notes]))
     study = StressStudy(
@@ -226,7 +227,7 @@ def _load_sources(settings: StressSettings, run: RunFolder | None, metrics: tupl
         return sources
     specs = dataset_list(settings.datasets)
     if not specs:
-        raise InputError("no dataset: give `datasets=NAME_OR_FILE`, or `run=FOLDER`")
+        raise InputError("no dataset: give ", Setting("datasets", "NAME_OR_FILE"), ", or ", Setting("run", "FOLDER"))
     row_settings = settings.values_of(ChosenRows, Limited)
     sources = []
     for spec in specs:
@@ -277,13 +278,15 @@ def _source_with_verdicts(
     Raises:
         InputError: `positive` is set, but cannot be applied to the labels.
     """
-    titled_hints = tuple(f"{title}: {message_with_flags(hint, {})}" for hint in hints)
+    titled_hints = tuple(Message(f"{title}: ", hint) for hint in hints)
     if not np.isfinite(pairs.labels).all():
         if settings.positive is not None:
             raise InputError(
-                f"{pairs.name}: `positive` says which labels mean yes, and there are pairs without a label"
+                f"{pairs.name}: ",
+                Setting("positive"),
+                " says which labels mean yes, and there are pairs without a label",
             )
-        reason = "there are no labels; a verdict needs `threshold=SCORE`"
+        reason = Message("there are no labels; a verdict needs ", Setting("threshold", "SCORE"))
         return Source(pairs, title, groups, None, reason, titled_hints)
     try:
         origin = pairs.source if pairs.kind == "own" and pairs.source else title
@@ -291,7 +294,7 @@ def _source_with_verdicts(
     except InputError as error:
         if settings.positive is not None:
             raise
-        return Source(pairs, title, groups, None, str(error), titled_hints)
+        return Source(pairs, title, groups, None, error.message, titled_hints)
     return Source(pairs, title, groups, is_right, "", titled_hints)
 
 

@@ -21,8 +21,8 @@ from assay.analysis.stress.study import Subject
 from assay.benchmark.perturbed import ChangedScores, PerturbedScores
 from assay.datasets import Pairs
 from assay.errors import InputError
+from assay.messages import Message, Setting
 from assay.metrics import Metric
-from assay.settings import message_with_flags
 from assay.statistics.concordance import Floats
 from assay.statistics.crossvalidation import Rows, codes_of
 from assay.statistics.resampling import seed_of
@@ -110,14 +110,15 @@ def _thresholds_of_pairs(
         return np.full(len(scores), 0.5), "yes from .5, as the score is a probability", []
     undefined = np.full(len(scores), np.nan)
     if source.right is None:
-        return undefined, "", [f"no verdicts: {message_with_flags(source.no_verdict_reason, {})}"]
+        return undefined, "", [Message("no verdicts: ", source.no_verdict_reason)]
     references, candidates, _ = source.pairs.texts()
     gold_answers = [[text] if isinstance(text, str) else text for text in references]
     text_codes = codes_of(keys_of_texts(gold_answers, candidates))
     try:
         learned = learned_thresholds(str(metric), scores, source.right, text_codes, source.groups, settings.seed)
     except InputError as error:
-        return undefined, "", [f"no verdicts: {message_with_flags(str(error), {})}; or give --threshold SCORE"]
+        remedy = Setting("threshold", "SCORE")
+        return undefined, "", [Message("no verdicts: ", error.message, "; or give ", remedy)]
     extremes = sorted({sign * np.nanmin(learned), sign * np.nanmax(learned)})
     # different numbers may be the same text
     distinct_texts = dict.fromkeys(f"{value:.3g}" for value in extremes)

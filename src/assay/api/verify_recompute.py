@@ -33,6 +33,7 @@ from assay.datasets.files import digest_of_files, is_table_file
 from assay.datasets.reading import Reading
 from assay.errors import AssayError, InputError, UnavailableError
 from assay.manifest import AgreementRow, Manifest, MetricRecord
+from assay.messages import Message
 from assay.metrics import ColumnMetric, Metric, load_metric
 from assay.metrics.recorded import Recorded
 from assay.metrics.registry import UntrustedMetricError, load_untrusted_metric
@@ -301,14 +302,14 @@ def verify_scores(
     """
     if isinstance(metric, AssayError):
         remedy = metric.remedy if isinstance(metric, UnavailableError) else ""
-        return missing_recomputation(metric.reason if isinstance(metric, UnavailableError) else str(metric), remedy)
+        return missing_recomputation(metric.reason if isinstance(metric, UnavailableError) else metric.message, remedy)
     recorded_scores = data.scores[name]
     ids = data.table.column("pair_id").to_pylist()
     if isinstance(metric, ColumnMetric):
         try:
             return compare_scores(recorded_scores, _reread_scores(metric, data, excerpt.pairs, pairs), ids, 0.0)
         except AssayError as error:
-            return missing_recomputation(str(error))
+            return missing_recomputation(error.message)
     if status is None or not status.is_done:
         return missing_recomputation(status.reason if status else "", status.remedy if status else "")
     rows = excerpt.rows
@@ -384,11 +385,11 @@ def reload_dataset(
         return _compare_with_stored(data, pairs, request, manifest, source), pairs
     except AssayError as error:
         if is_untouched:
-            note = f"by its checksum; it could not be read again: {error}"
+            note = Message("by its checksum; it could not be read again: ", error.message)
             return ReloadedData(data.name, "same", source, {}, note), None
         if is_own_file:
-            return ReloadedData(data.name, "changed", source, {}, str(error)), None
-        return ReloadedData(data.name, "unavailable", source, {}, str(error)), None
+            return ReloadedData(data.name, "changed", source, {}, error.message), None
+        return ReloadedData(data.name, "unavailable", source, {}, error.message), None
 
 
 def _reason_not_to_reload(data: ScoredDataset, request: Request, *, trusted: bool) -> str:

@@ -17,6 +17,7 @@ from assay.datasets.convert import convert_table
 from assay.datasets.readers.jsonl import json_lines
 from assay.datasets.reading import Reading
 from assay.errors import InputError
+from assay.messages import Setting
 from assay.metrics import MetricName
 from assay.metrics.registry import registry
 from assay.output import atomic_write, escape_formula, write_rows
@@ -42,9 +43,9 @@ def check_output_path(source_file: Path, out: Path) -> None:
         # for example symbolic links in a loop
         raise InputError(f"{error.filename or out}: cannot be opened ({error.strerror})") from None
     if is_same_file:
-        raise InputError(f"{out}: is the file that is read; give `out` another name")
+        raise InputError(f"{out}: is the file that is read; give ", Setting("out"), " another name")
     if out.is_dir():
-        raise InputError(f"{out}: is a folder; give `out` another name")
+        raise InputError(f"{out}: is a folder; give ", Setting("out"), " another name")
     check_writable(out)
 
 
@@ -62,7 +63,9 @@ def check_existing_output(
     """
     if out.exists() and not _has_scores_of_pairs(out, pairs, columns, reading, spreadsheet):
         raise InputError(
-            f"{out}: holds something else than scores of these pairs; give `out` another name or remove it"
+            f"{out}: holds something else than scores of these pairs; give ",
+            Setting("out"),
+            " another name or remove it",
         )
 
 
@@ -167,7 +170,7 @@ def _write_atomically(out: Path, write: Callable[[Path], None]) -> None:
             write(temporary)
     except OSError as error:
         reason = "the disk is full" if error.errno == errno.ENOSPC else error.strerror or str(error)
-        raise InputError(f"{out}: cannot be written ({reason}); give `out` another place") from error
+        raise InputError(f"{out}: cannot be written ({reason}); give ", Setting("out"), " another place") from error
 
 
 def _write_lines(path: Path, lines: Iterator[str]) -> None:

@@ -66,12 +66,14 @@ def check_controls(rules: Sequence[str]) -> None:
     """Raise InputError for a control that cannot be parsed, is a duplicate, has a condition, or names the label."""
     for rule in rules:
         if rules.count(rule) > 1:
-            raise InputError(f"`controls={rule}`: is asked for twice")
+            raise InputError("is asked for twice", setting="controls", value=rule)
         for term in parse_rule(rule):
             if term.op or term.name in ("label", "none", ALL):
                 raise InputError(
-                    f"`controls={rule}`: name what is held constant: length, f1, number or a column; with edges, such "
-                    "as f1:0,0.5,1, for strata of your own"
+                    "name what is held constant: length, f1, number or a column; with edges, such "
+                    "as f1:0,0.5,1, for strata of your own",
+                    setting="controls",
+                    value=rule,
                 )
 
 

@@ -12,6 +12,7 @@ from assay.benchmark.records import MetricRecords, recorded_declaration
 from assay.errors import AssayError, UnavailableError
 from assay.lexicon.properties import TextPair, text_pairs
 from assay.manifest import Cost, MetricRecord
+from assay.messages import Message
 from assay.metrics import Metric
 from assay.metrics.combined import Combined
 
@@ -54,12 +55,12 @@ def add_combined_scores(metric: Combined, dataset: PreparedDataset, records: Met
     member_records = [records.record_of(member, dataset_name) for member in members]
     for member, record in zip(members, member_records, strict=True):
         if record.status == "not applicable":
-            records.skip(name, dataset_name, f"its member {member} is {record.reason}")
+            records.skip(name, dataset_name, Message(f"its member {member} is ", record.reason))
             return
     try:
         for member, record in zip(members, member_records, strict=True):
             if not record.is_done:
-                raise UnavailableError(f"its member {member} has no scores: {record.reason}", record.remedy)
+                raise UnavailableError(Message(f"its member {member} has no scores: ", record.reason), record.remedy)
         metric.check_available()
         metric.check_members([record.signature for record in member_records])
         texts = _text_pairs(dataset) if metric.file.properties else []

@@ -17,6 +17,7 @@ from assay.cluster.files import Content, MissingFilesError, NodeError, sent_copy
 from assay.cluster.pool import Pool, SharedJob, Work
 from assay.cluster.slot import describe_this_node
 from assay.errors import AssayError, InputError, WorkerDiedError
+from assay.messages import Setting
 from assay.metrics import Metric
 from assay.metrics.base import Batch
 from assay.metrics.models import LocatedModel, locate, use_model
@@ -61,7 +62,11 @@ class RayExecutor:
     ) -> None:
         if runtime.device not in ("auto", "cpu", "cuda", "all"):
             raise InputError(
-                f"`device={runtime.device}`: with `engine=ray` a slot has a GPU or none; use auto, cuda or cpu"
+                "with ",
+                Setting("engine", "ray"),
+                " a slot has a GPU or none; use auto, cuda or cpu",
+                setting="device",
+                value=runtime.device,
             )
         self._in_process = InProcess(keep_models=keep_models)
         self._keep_models, self._most, self._say = keep_models, most, say
@@ -310,7 +315,7 @@ def _check_signature(metric: Metric, expected: Mapping[str, str]) -> None:
     try:
         signature = metric.signature()
     except AssayError as error:
-        raise NodeError(f"{describe_this_node()}: {error}") from error
+        raise NodeError(f"{describe_this_node()}: ", error.message) from error
     kind = type(metric)
     # a class that this node has installed is found under its name; a class that was sent with its code is another one
     was_sent = getattr(sys.modules.get(kind.__module__), kind.__qualname__, None) is not kind

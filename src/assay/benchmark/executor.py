@@ -134,7 +134,7 @@ def score_unit(unit: Unit, *, keep_models: bool = False) -> Scores:
     try:
         scores = session.score(unit.metrics, unit.batch, unit.recurring_texts)
     except WorkerDiedError as error:
-        raise UnitLostError(str(error)) from error
+        raise UnitLostError(error.message) from error
     values = np.asarray(scores.values, dtype=np.float64)
     expected = (len(unit.batch), len(unit.metrics))
     if values.shape != expected:

@@ -36,6 +36,7 @@ from assay.benchmark.request import Request
 from assay.configuration import APPLIED
 from assay.errors import InputError
 from assay.manifest import AGREEMENT_COLUMNS, DatasetRecord, Environment, Manifest
+from assay.messages import Setting
 from assay.metrics.provenance import version_of
 from assay.output import (
     exclusive_lock,
@@ -108,7 +109,9 @@ def _unwritable_error(folder: Path, error: OSError) -> InputError:
     """Return the error for a folder that cannot be written, with advice that fits the cause."""
     if error.errno == errno.ENOSPC:
         return InputError(f"{folder}: the disk is full; free some space and run the same command again")
-    return InputError(f"{folder}: cannot be written ({error.strerror or error}); give `out` another place")
+    return InputError(
+        f"{folder}: cannot be written ({error.strerror or error}); give ", Setting("out"), " another place"
+    )
 
 
 def _write_json(path: Path, value: object) -> None:
@@ -256,16 +259,16 @@ def _check_locked_target(folder: Path, digest: str | None) -> None:
         InputError: the folder cannot be written, is a file, or holds another run or other files.
     """
     if folder.is_symlink() or folder.is_file():
-        raise InputError(f"{folder}: is a file; give `out` another name")
+        raise InputError(f"{folder}: is a file; give ", Setting("out"), " another name")
     if folder.exists() and folder.resolve() in (Path.cwd(), *Path.cwd().parents):
-        raise InputError(f"{folder}: is the folder you are in; give `out` a name of its own")
+        raise InputError(f"{folder}: is the folder you are in; give ", Setting("out"), " a name of its own")
     check_writable(folder)
     restore_folder(folder)
     if not folder.exists() or all(is_unfinished(path) for path in folder.iterdir()):
         return
     manifest = folder / "run.json"
     if not manifest.exists():
-        raise InputError(f"{folder}: is not empty and holds no run; give `out` another name")
+        raise InputError(f"{folder}: is not empty and holds no run; give ", Setting("out"), " another name")
     try:
         # only two keys are read, so that a damaged manifest of the same request can be replaced; surrogatepass, because
         # file names in it may hold bytes that are no UTF-8
@@ -273,14 +276,20 @@ def _check_locked_target(folder: Path, digest: str | None) -> None:
         is_newer = int(values.get("schema", 0)) > RUN_SCHEMA
         old_digest = values.get("request_digest")
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise InputError(f"{manifest}: is not a manifest of a run ({error}); give `out` another name") from error
+        raise InputError(
+            f"{manifest}: is not a manifest of a run ({error}); give ", Setting("out"), " another name"
+        ) from error
     if is_newer:
-        raise InputError(f"{folder}: holds a run of a newer assay; give `out` another name, or upgrade assay")
+        raise InputError(
+            f"{folder}: holds a run of a newer assay; give ", Setting("out"), " another name, or upgrade assay"
+        )
     if digest is not None and old_digest != digest:
-        raise InputError(f"{folder}: holds another run; give `out` another name or remove it")
+        raise InputError(f"{folder}: holds another run; give ", Setting("out"), " another name or remove it")
     others = sorted(path.name for path in folder.iterdir() if not (_is_run_file(path) or is_unfinished(path)))
     if others:
-        raise InputError(f"{folder}: holds {others[0]} beside the run; move it away or give `out` another name")
+        raise InputError(
+            f"{folder}: holds {others[0]} beside the run; move it away or give ", Setting("out"), " another name"
+        )
 
 
 def _is_run_file(path: Path) -> bool:
@@ -298,12 +307,18 @@ def check_writable(path: Path) -> None:
         str(absolute).encode()
     except UnicodeEncodeError:
         # PyArrow cannot open such a file
-        raise InputError(f"{str(absolute)!r}: this name is not UTF-8; give `out` another place") from None
+        raise InputError(
+            f"{str(absolute)!r}: this name is not UTF-8; give ", Setting("out"), " another place"
+        ) from None
     nearest_parent = next(parent for parent in absolute.parents if parent.exists())
     if not nearest_parent.is_dir():
-        raise InputError(f"{path}: cannot be written ({nearest_parent} is a file); give `out` another place")
+        raise InputError(
+            f"{path}: cannot be written ({nearest_parent} is a file); give ", Setting("out"), " another place"
+        )
     if not os.access(nearest_parent, os.W_OK | os.X_OK):
-        raise InputError(f"{path}: cannot be written (no permission in {nearest_parent}); give `out` another place")
+        raise InputError(
+            f"{path}: cannot be written (no permission in {nearest_parent}); give ", Setting("out"), " another place"
+        )
 
 
 #: The number of rows that are written at a time.

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from assay.benchmark.records import Outcome
 from assay.benchmark.request import Request
 from assay.errors import InputError, UnavailableError, unavailable_on_error
+from assay.messages import Message
 from assay.metrics import Metric
 from assay.metrics.name import options_of
 from assay.perturbations import Perturbation, TextPair
@@ -173,7 +174,7 @@ def plan_perturbed(
             try:
                 texts, rows = perturb_pairs(pairs, perturbation, right[pairs.name], seed)
             except UnavailableError as error:
-                plan.failures.append(str(error))
+                plan.failures.append(error.message)
                 break
             if len(rows):
                 plan.changed[pairs.name].append((perturbation, texts, rows))
@@ -194,7 +195,7 @@ def _plan_option(plan: PerturbedPlan, perturbation: Perturbation) -> None:
             try:
                 changed_metrics[str(metric)] = _metric_with_changed_option(metric, perturbation)
             except InputError as error:
-                plan.failures.append(f"{perturbation.name}: {error}")
+                plan.failures.append(Message(f"{perturbation.name}: ", error.message))
     if changed_metrics:
         plan.changed_metrics.append((perturbation, changed_metrics))
         return
@@ -253,7 +254,7 @@ def score_perturbed(
 
 def _failure_lines(outcome: Outcome, request: Request) -> list[str]:
     """Return one line per metric that lacks the scores of a dataset, with the first such dataset, originals first."""
-    lines = {}
+    lines: dict[str, str] = {}
     originals = {pairs.name for pairs in request.pairs}
     graph_metrics = {str(metric) for metric in request.metrics if metric.declaration.reads_graphs}
     for record in sorted(outcome.metrics, key=lambda record: record.dataset not in originals):
@@ -261,6 +262,6 @@ def _failure_lines(outcome: Outcome, request: Request) -> list[str]:
         if record.is_done or (record.metric in graph_metrics and record.dataset not in originals):
             continue
         if record.metric not in lines:
-            remedy = f" -> {record.remedy}" if record.remedy else ""
-            lines[record.metric] = f"metric {record.metric} on {record.dataset}: {record.reason}{remedy}"
+            remedy = Message(" -> ", record.remedy) if record.remedy else ""
+            lines[record.metric] = Message(f"metric {record.metric} on {record.dataset}: ", record.reason, remedy)
     return list(lines.values())

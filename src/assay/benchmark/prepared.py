@@ -13,6 +13,7 @@ from assay.benchmark.records import DatasetScores
 from assay.benchmark.request import Request
 from assay.benchmark.singles import Singles
 from assay.errors import InputError, UnavailableError, suggestion_for, unknown_name
+from assay.messages import Setting
 from assay.metrics import ColumnMetric, Metric
 from assay.paths import user_path
 from assay.statistics.coefficients import STATISTICS, LabelKind
@@ -290,8 +291,10 @@ def _check_groups(request: Request, datasets: list[PreparedDataset]) -> None:
     if within_groups and all(dataset.group_column is None for dataset in datasets):
         without = ", ".join(dataset.pairs.name for dataset in datasets)
         raise InputError(
-            f"`statistics={within_groups[0]}` compares the pairs of one group, and there are no groups in {without}: "
-            "give a column 'group', or name one with `group_by`"
+            Setting("statistics", within_groups[0]),
+            f" compares the pairs of one group, and there are no groups in {without}: "
+            "give a column 'group', or name one with ",
+            Setting("group_by"),
         )
 
 

@@ -81,8 +81,8 @@ def _status_of(error: Exception) -> dict[str, Any]:
 
     if isinstance(error, UnavailableError):
         return {"status": "unavailable", "reason": error.reason, "remedy": error.remedy}
-    reason = str(error) if isinstance(error, AssayError) else f"{type(error).__name__}: {error}"
-    return {"status": "failed", "reason": reason.strip()}
+    reason = error.message if isinstance(error, AssayError) else f"{type(error).__name__}: {error}"
+    return {"status": "failed", "reason": reason}
 
 
 def _measure(job: dict[str, Any], rows: list[list[str]], tell: Tell) -> None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from assay.datasets.grouping import SuggestedGroups, suggest_groups
 from assay.errors import AssayError, UnavailableError
 from assay.manifest import AgreementRow, BucketRecord, Cost, MetricRecord, RecordedDeclaration, Status
+from assay.messages import Message
 
 if TYPE_CHECKING:
     from assay.benchmark.adjusted import Control
@@ -44,7 +45,7 @@ class MetricRecords:
         if isinstance(error, UnavailableError):
             self._add_without_scores(metric, dataset, "unavailable", error.reason, error.remedy)
             return
-        reason = str(error) if isinstance(error, AssayError) else f"{type(error).__name__}: {error}"
+        reason = error.message if isinstance(error, AssayError) else f"{type(error).__name__}: {error}"
         # the record names the metric already
         reason = reason.removeprefix(f"metric {metric}: ")
         self._add_without_scores(metric, dataset, "failed", reason)
@@ -176,10 +177,10 @@ class Outcome:
     @property
     def failures(self) -> list[str]:
         """One line per requested dataset or metric that failed; optional and inapplicable metrics do not count."""
-        lines = [f"dataset {name}: {reason}" for name, reason in self.request.unavailable.items()]
+        lines: list[str] = [Message(f"dataset {name}: ", reason) for name, reason in self.request.unavailable.items()]
         for metric in self.metrics:
             is_optional = metric.metric in self.request.optional
             if metric.status == "failed" or (metric.status == "unavailable" and not is_optional):
-                remedy = f" -> {metric.remedy}" if metric.remedy else ""
-                lines.append(f"metric {metric.metric} on {metric.dataset}: {metric.reason}{remedy}")
+                remedy = Message(" -> ", metric.remedy) if metric.remedy else ""
+                lines.append(Message(f"metric {metric.metric} on {metric.dataset}: ", metric.reason, remedy))
         return lines

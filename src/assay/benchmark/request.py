@@ -13,6 +13,7 @@ from assay.benchmark.adjusted import check_controls
 from assay.benchmark.buckets import check_rules
 from assay.errors import InputError, UnavailableError
 from assay.manifest import RequestedDataset, RequestRecord
+from assay.messages import Setting
 from assay.metrics import ColumnMetric
 from assay.paths import user_path
 from assay.settings import AdjustedAgreement, GoldAnswers, Limited, Offline, check_level, check_resamples, check_seed
@@ -67,7 +68,9 @@ class Request(AdjustedAgreement, Limited, GoldAnswers, Offline):
         default = () if self.statistics else default_statistics([_vote_statistic(pairs) for pairs in self.pairs])
         object.__setattr__(self, "statistics", check_statistics(self.statistics or default))
         if self.sample is not None and self.limit is not None:
-            raise InputError("`sample` draws pairs at random and `limit` takes the first: give one of them")
+            raise InputError(
+                Setting("sample"), " draws pairs at random and ", Setting("limit"), " takes the first: give one of them"
+            )
         metric = first_repeated([str(metric) for metric in self.metrics])
         if metric is not None:
             raise InputError(f"the metric {metric} is asked for twice")
@@ -91,7 +94,7 @@ class Request(AdjustedAgreement, Limited, GoldAnswers, Offline):
         try:
             pairs.column(self.group_by)
         except InputError as error:
-            raise InputError(f"`group_by={self.group_by}`: {error}") from None
+            raise InputError(error.message, setting="group_by", value=self.group_by) from None
         return self.group_by
 
     def choose_rows(self, pairs: Pairs) -> tuple[Pairs, int]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import InputError
+from assay.messages import Setting
 from assay.metrics import Metric, MetricName
 from assay.settings import (
     AdjustedAgreement,
@@ -64,7 +65,7 @@ class ScoreSettings(OwnData, Graphs, Limited, Scoring, Paid, ScoreStore):
     def check(self) -> None:
         """Raise InputError if no metric is given."""
         if not self.metrics:
-            raise InputError("no metric: give `metrics=NAME` (assay metrics list shows them)")
+            raise InputError("no metric: give ", Setting("metrics", "NAME"), " (assay metrics list shows them)")
 
 
 @dataclass(frozen=True)
@@ -145,11 +146,11 @@ def _parse_positive_integers(name: str, value: str | int | Sequence[int]) -> tup
     if isinstance(value, str):
         parts = value.split(",")
         if not all(re.fullmatch("[0-9]{1,9}", part.strip()) for part in parts):
-            raise InputError(f"`{name}={value}`: must be whole numbers with commas, such as 64,256,1024")
+            raise InputError("must be whole numbers with commas, such as 64,256,1024", setting=name, value=value)
         numbers = tuple(map(int, parts))
     else:
         numbers = tuple(value) if isinstance(value, Iterable) else (value,)
     if not numbers or not all(is_whole_number(number) and number >= 1 for number in numbers):
         written = ",".join(map(str, numbers)) or "nothing"
-        raise InputError(f"`{name}={written}`: must be whole numbers of at least 1")
+        raise InputError("must be whole numbers of at least 1", setting=name, value=written)
     return numbers

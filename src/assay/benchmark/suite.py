@@ -9,6 +9,7 @@ from importlib.resources.abc import Traversable
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from assay.errors import InputError, suggestion_for, unknown_name
+from assay.messages import Setting
 from assay.paths import read_settings_file, user_path
 
 
@@ -71,7 +72,8 @@ def load_suite(name: str) -> Suite:
             raise InputError(f"{name}: this suite cannot be read ({error})") from error
     raise InputError(
         f"{unknown_name('there is no suite', name, sorted(shipped))} A suite of your own is a .toml file; a dataset or "
-        f"a file of pairs goes with `datasets={name}`"
+        "a file of pairs goes with ",
+        Setting("datasets", name),
     )
 
 

@@ -256,7 +256,7 @@ def _group_codes(pairs: Pairs, column: str) -> NDArray[np.intp]:
 
     cells = pairs.column(column)
     if pa.types.is_nested(cells.type):
-        raise InputError(f"`group_by={column}`: {pairs.name} holds lists there, not names of groups")
+        raise InputError(f"{pairs.name} holds lists there, not names of groups", setting="group_by", value=column)
     return codes_of_names(pc.cast(cells, pa.string()))
 
 

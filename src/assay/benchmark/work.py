@@ -24,6 +24,7 @@ from assay.benchmark.singles import Singles
 from assay.database import StoreError
 from assay.errors import AssayError, ClusterError, MissingExtraError, UnavailableError
 from assay.manifest import Cost, MetricRecord
+from assay.messages import Message
 from assay.metrics import ColumnMetric, Context, Metric
 from assay.metrics.work import Engine
 from assay.processes import peak_memory, reset_peak_memory
@@ -285,7 +286,7 @@ def _reason_not_applicable(metric: Metric, language: str | None) -> str:
     try:
         metric.for_language(language)
     except UnavailableError as error:
-        return f"{error.reason}; {error.remedy}"
+        return Message(error.reason, "; ", error.remedy)
     return f"not available for {language}"
 
 
@@ -367,7 +368,7 @@ def _record_failed(tasks: Sequence[Task], error: Exception, records: MetricRecor
             rows = error.rows if task.part.rows is None else task.part.rows[error.rows]
             ids = task.dataset.pairs.column("pair_id")
             first, last = (ids[int(row)].as_py() for row in (rows[0], rows[-1]))
-            reported = AssayError(f"{error} (pairs {first} to {last})")
+            reported = AssayError(error.message, f" (pairs {first} to {last})")
         records.fail(*task.key, reported)
 
 

@@ -20,7 +20,7 @@ from assay.cli.completion import complete_runs, completer_of
 from assay.cli.guard import guarded, print_to_stderr
 from assay.configuration import APPLIED
 from assay.errors import AssayError, InputError
-from assay.settings import SettingDeclaration, Settings, declarations_of, flag_of, message_with_flags
+from assay.settings import SettingDeclaration, Settings, declarations_of, flag_of, help_with_flags
 
 #: Types that a word of the command line can be read as, in order of preference. Text comes first: a setting that
 #: accepts a name or a number tells them apart itself.
@@ -100,7 +100,7 @@ def _use_configuration(context: typer.Context, *, quiet: bool) -> Iterator[None]
         yield
     except AssayError as error:
         if configuration is not None:
-            error.add_note(origin_note(str(error), configuration))
+            error.add_note(origin_note(error, configuration))
         raise
     finally:
         APPLIED.reset(token)
@@ -140,7 +140,7 @@ def _setting_parameters(
     for name, setting in settings.items():
         default = defaults[name]
         typer_type = _typer_type(hints[name], setting)
-        help_text = message_with_flags(setting.help, flags)
+        help_text = help_with_flags(setting.help, flags)
         if _accepts_several(hints[name]) and not setting.argument and "repeatable" not in help_text:
             help_text = f"{help_text.rstrip('.')}; repeatable."
         if default is dataclasses.MISSING:
@@ -203,7 +203,7 @@ def _checking_callback(setting: SettingDeclaration) -> Callable[[str | None], st
                 parse(value)
             except InputError as error:
                 # typer puts the flag before the message, in place of the setting's name
-                raise typer.BadParameter(str(error).partition(": ")[2]) from None
+                raise typer.BadParameter(str(error.message.problem)) from None
         return value
 
     return check_syntax

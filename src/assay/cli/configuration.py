@@ -23,6 +23,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from assay.addresses import is_address, public_values
 from assay.configuration import Configuration
 from assay.errors import AssayError, InputError, suggestion_for
+from assay.messages import Message
 from assay.paths import path_exists, user_path
 
 #: Options that a configuration file may not set, with the reason as messages give it.
@@ -122,7 +123,7 @@ class Option:
                 check_value(self.name, value, declarations_of(self.settings)[self.name])
             except InputError as error:
                 # without the name of the setting, since the caller names the key of the file
-                raise InputError(str(error).partition(": ")[2]) from None
+                raise InputError(error.message.problem) from None
         if isinstance(value, str) and self.name in METRIC_OPTIONS:
             return _resolve_metric(value, METRIC_OPTIONS[self.name], folder)
         if self.value_type is Path or self._annotation_text in ("str | Path", "str | Path | None"):
@@ -172,7 +173,7 @@ def _resolve_metric(text: str, form: str, folder: Path) -> str:
         ) from None
     except AssayError as error:
         raise RefusedValueError(
-            f"cannot be checked ({error}); mend it, or name such a metric on the command line"
+            "cannot be checked (", error.message, "); mend it, or name such a metric on the command line"
         ) from None
     return resolved.text.removeprefix(prefix)
 
@@ -373,7 +374,7 @@ def _check_key(
     if option_name in REFUSED:
         raise InputError(f"{location}: {REFUSED[option_name]}, so it is for the command line only; remove the key")
     known_names: set[str] = set()
-    first_problem = ""
+    first_problem: Message | None = None
     for verb_command in _iterate_verbs_from(command, first_verb):
         options = options_of(verb_command)
         known_names |= options.keys()
@@ -382,13 +383,13 @@ def _check_key(
             try:
                 option.parse(value, configuration.file.parent)
             except RefusedValueError as error:
-                raise InputError(f"{location} = {public_values(value)!r}: {error}") from None
+                raise InputError(f"{location} = {public_values(value)!r}: ", error.message) from None
             except InputError as error:
-                first_problem = first_problem or str(error)
+                first_problem = first_problem or error.message
                 continue
             return
     if first_problem:
-        raise InputError(f"{location} = {public_values(value)!r}: {first_problem}")
+        raise InputError(f"{location} = {public_values(value)!r}: ", first_problem)
     verb = " ".join(path)
     complaint = f"assay {verb} has no such option" if verb else "no verb has such an option"
     suggestion = suggestion_for(option_name, sorted(known_names))
@@ -419,7 +420,7 @@ def verbs_by_setting(configuration: Configuration, root: Any) -> tuple[dict[str,
         try:
             defaults = defaults_of(configuration, root, verb)
         except InputError as error:
-            faults.append(str(error))
+            faults.append(error.message)
             continue
         for path, verb_command in iterate_verbs(root.commands[verb], (verb,)):
             values = _values_below(defaults, path[1:])
@@ -457,10 +458,9 @@ def _contradictions(file: Path, verb_command: Any, values: Mapping[str, Any]) ->
     try:
         settings(**own_settings)
     except InputError as error:
-        message = str(error)
         # an error that names none of these values is about something else, such as a default
-        if origin_note(message, Configuration(file, own_settings)):
-            return [f"{file}: {message.replace('`', '')}"]
+        if origin_note(error, Configuration(file, own_settings)):
+            return [Message(f"{file}: ", error.message)]
     return []
 
 
@@ -472,10 +472,9 @@ def used_configuration(context: Any) -> Configuration | None:
     return Configuration(context.obj, used) if used else None
 
 
-def origin_note(message: str, configuration: Configuration) -> str:
+def origin_note(error: AssayError, configuration: Configuration) -> str:
     """Return a suffix for a message that says which settings named in it came from the file; empty if none did."""
-    # messages have settings as `name` or `name=value`
-    named_settings = set(re.findall(r"`([a-z][a-z0-9_]*)[`=]", message)) & configuration.values.keys()
+    named_settings = set(error.message.settings()) & configuration.values.keys()
     if not named_settings:
         return ""
     return f" ({', '.join(sorted(named_settings))}: from {configuration.file}; assay --no-config ignores it)"

@@ -20,6 +20,7 @@ from assay.cli.options import (
     QuietOption,
     SeparatorOption,
 )
+from assay.messages import Message
 from assay.tables import exact_number
 from assay.visible import brief_text
 
@@ -133,7 +134,6 @@ def show_(
 def _print_description(description: dict[str, Any]) -> None:
     """Print the description of a card or a file, one line per fact; empty values are left out."""
     from assay.datasets.annotation_graph import graph_line
-    from assay.settings import message_with_flags
 
     for key, value in description.items():
         if value in ("", [], None):
@@ -146,10 +146,10 @@ def _print_description(description: dict[str, Any]) -> None:
         elif key == "annotation_graph":
             print_line(graph_line(value))
         elif key == "problem":
-            print_line(f"problem: {message_with_flags(value, {})}")
+            print_line(Message("problem: ", value))
         elif isinstance(value, list):
             for item in value:
-                print_line(f"{key.removesuffix('s')}: {item}")
+                print_line(Message(f"{key.removesuffix('s')}: ", item))
         elif isinstance(value, dict):
             facts = ", ".join(f"{name} {_number_text(fact)}" for name, fact in value.items())
             print_line(f"{key}: {facts}")

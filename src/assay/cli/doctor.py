@@ -34,7 +34,7 @@ def configuration_findings(root: Any) -> list[DoctorFinding]:
             return []
         findings = [DoctorFinding(kind, str(configuration.file), True, "defaults for the command line")]
     except InputError as error:
-        return [DoctorFinding(kind, "file", False, str(error))]
+        return [DoctorFinding(kind, "file", False, error.message)]
     verbs_by_line, faults = verbs_by_setting(configuration, root)
     findings += [DoctorFinding(kind, line, True, f"for {', '.join(verbs)}") for line, verbs in verbs_by_line.items()]
     return findings + [DoctorFinding(kind, "fault", False, fault) for fault in faults]

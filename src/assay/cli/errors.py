@@ -12,6 +12,7 @@ from assay.cli.command import command
 from assay.cli.guard import print_report
 from assay.cli.options import ExplainOption, ReportFormat, ReportFormatOption, check_scale_text
 from assay.errors import InputError
+from assay.messages import Setting
 from assay.settings import parse_scale
 
 #: Options that have an effect together with ``--evaluate``.
@@ -51,7 +52,7 @@ def errors(
         return
     if output in (ReportFormat.json, ReportFormat.csv):
         if "corrected" in settings:
-            raise InputError(f"`corrected`: --format {output} lists the pairs of RUN alone; use another format")
+            raise InputError(f"--format {output} lists the pairs of RUN alone; use another format", setting="corrected")
         # the list of pairs has no intervals
         settings["resamples"] = 0
     print_report(assay.find_errors(run, scale=scale_range, **settings), output, explain=explain)
@@ -62,4 +63,4 @@ def _check_effective_with_evaluate(context: typer.Context) -> None:
     for name in context.params:
         source = context.get_parameter_source(name)
         if name not in _EFFECTIVE_WITH_EVALUATE and source is not None and source.name == "COMMANDLINE":
-            raise InputError(f"`{name}`: has no effect beside `evaluate`; leave one of them out")
+            raise InputError("has no effect beside ", Setting("evaluate"), "; leave one of them out", setting=name)

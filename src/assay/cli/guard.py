@@ -13,6 +13,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 import typer
@@ -20,6 +21,7 @@ from typer.core import TyperGroup
 
 from assay.addresses import public_text
 from assay.errors import AssayError
+from assay.messages import Message, text_with_flags
 from assay.visible import brief_text, visible_text
 
 if TYPE_CHECKING:
@@ -49,9 +51,13 @@ FIXABLE_ERRNOS = frozenset(
 TRACEBACK = "ASSAY_TRACEBACK"
 
 
+#: The flags of the verb that runs, by the name of the setting, for settings whose flag is not derived from the name.
+_FLAGS: ContextVar[Mapping[str, str]] = ContextVar("flags")
+
+
 def print_to_stderr(line: str) -> None:
     """Write one line to stderr: without secrets in addresses, control characters escaped, overlong words shortened."""
-    typer.echo(brief_text(public_text(line)), err=True)
+    typer.echo(brief_text(public_text(text_with_flags(line, _FLAGS.get({})))), err=True)
 
 
 def report_failures(failures: Sequence[str], notes: Sequence[str] = ()) -> None:
@@ -62,10 +68,8 @@ def report_failures(failures: Sequence[str], notes: Sequence[str] = ()) -> None:
     Raises:
         Exit: there are failures.
     """
-    from assay.settings import message_with_flags  # here, since it imports NumPy, which --help does not need
-
     for failure in failures:
-        print_to_stderr(f"assay: {message_with_flags(failure, {})}")
+        print_to_stderr(Message("assay: ", failure))
     for note in notes:
         print_to_stderr(note)
     if failures:
@@ -85,16 +89,14 @@ def guarded(verb: Callable[Arguments, None], flags: Mapping[str, str] | None = N
 
     @functools.wraps(verb)
     def run_guarded(*args: Arguments.args, **kwargs: Arguments.kwargs) -> None:
+        token = _FLAGS.set(flags or {})
         try:
             verb(*args, **kwargs)
         except AssayError as error:
-            # here, since it imports NumPy, which --help does not need
-            from assay.settings import message_with_flags
-
             if os.environ.get(TRACEBACK):
                 typer.echo(public_text(traceback.format_exc()), err=True, nl=False)
             notes = "".join(getattr(error, "__notes__", ()))
-            print_to_stderr(f"assay: {message_with_flags(str(error), flags or {})}{notes}")
+            print_to_stderr(Message("assay: ", error.message, notes))
             raise typer.Exit(error.exit_code) from error
         except KeyboardInterrupt:
             print_to_stderr("assay: stopped; what was scored so far is kept")
@@ -107,6 +109,8 @@ def guarded(verb: Callable[Arguments, None], flags: Mapping[str, str] | None = N
         except OSError as error:
             _report_if_fixable(error)
             raise typer.Exit(2) from error
+        finally:
+            _FLAGS.reset(token)
 
     return run_guarded
 
@@ -214,7 +218,7 @@ def _print_renderable(renderable: Any) -> None:
 
 def print_line(line: str) -> None:
     """Print a line to stdout with control characters escaped; a terminal gets it wrapped, with a hanging indent."""
-    line = brief_text(line)
+    line = brief_text(text_with_flags(line, _FLAGS.get({})))
     if sys.stdout.isatty():
         line = textwrap.fill(
             line, console().width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False

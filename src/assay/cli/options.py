@@ -48,7 +48,7 @@ def check_scale_text(text: str | None) -> str | None:
         try:
             parse_scale(text)
         except InputError as error:
-            raise typer.BadParameter(str(error).partition(": ")[2]) from None
+            raise typer.BadParameter(str(error.message.problem)) from None
     return text
 
 

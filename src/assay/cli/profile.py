@@ -53,13 +53,13 @@ def _check_output_path(out: Path | None) -> None:
     if out is None:
         return
     if out.suffix.lower() not in FORMAT_BY_SUFFIX:
-        raise InputError(f"`out={out}`: the name must end in {', '.join(FORMAT_BY_SUFFIX)}")
+        raise InputError(f"the name must end in {', '.join(FORMAT_BY_SUFFIX)}", setting="out", value=out)
     if not out.parent.is_dir():
-        raise InputError(f"`out={out}`: there is no folder {out.parent}")
+        raise InputError(f"there is no folder {out.parent}", setting="out", value=out)
 
 
 def _write_text_file(out: Path, text: str) -> None:
     try:
         out.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise InputError(f"`out={out}`: cannot be written ({error.strerror})") from error
+        raise InputError(f"cannot be written ({error.strerror})", setting="out", value=out) from error

@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import Any
 
 from assay.errors import ClusterError, MissingExtraError, summary_of
+from assay.messages import Setting
 
 log = logging.getLogger(__name__)
 
@@ -117,7 +118,8 @@ class Connection:
         self.close()
         raise ClusterError(
             f"Ray on this machine: Ray {self._ray.__version__} would let others run code (it listens on "
-            f"{', '.join(sorted(addresses))}); start a cluster with a token and name it with `address`"
+            f"{', '.join(sorted(addresses))}); start a cluster with a token and name it with ",
+            Setting("address"),
         )
 
     def nodes(self) -> dict[str, Mapping[str, Any]]:
@@ -171,7 +173,9 @@ def _unusable_error(address: str | None, error: Exception) -> ClusterError:
     reason = f"cannot be used ({summary_of(error)})"
     if address is None:
         return ClusterError(f"Ray on this machine: {reason}")
-    return ClusterError(f"`address={address}`: {reason}; run the command on a node of that cluster, or {START_ADVICE}")
+    return ClusterError(
+        f"{reason}; run the command on a node of that cluster, or {START_ADVICE}", setting="address", value=address
+    )
 
 
 def check_address(address: str) -> None:
@@ -185,19 +189,25 @@ def check_address(address: str) -> None:
     match = _ADDRESS.fullmatch(address)
     if match is None or not 0 < int(match["port"]) < 65536:
         raise ClusterError(
-            f"`address={address}`: must be HOST:PORT of the head node, such as 10.0.0.1:6379, or auto; the command "
-            "runs on a node of the cluster (docs/cluster.md)"
+            "must be HOST:PORT of the head node, such as 10.0.0.1:6379, or auto; the command "
+            "runs on a node of the cluster (docs/cluster.md)",
+            setting="address",
+            value=address,
         )
     try:
         answer = _greet_server(match["host"].strip("[]"), int(match["port"]))
     except OSError as error:
         reason = "timed out" if isinstance(error, TimeoutError) else error.strerror or str(error)
         raise ClusterError(
-            f"`address={address}`: no answer within {PATIENCE:.0f} s ({reason}); check host and port, or {START_ADVICE}"
+            f"no answer within {PATIENCE:.0f} s ({reason}); check host and port, or {START_ADVICE}",
+            setting="address",
+            value=address,
         ) from None
     # The fourth byte of a frame's header is the type of the frame.
     if len(answer) < _FRAME_HEADER or answer[3] != _SETTINGS_FRAME:
-        raise ClusterError(f"`address={address}`: what answers there is no Ray; check the port, or {START_ADVICE}")
+        raise ClusterError(
+            f"what answers there is no Ray; check the port, or {START_ADVICE}", setting="address", value=address
+        )
 
 
 def _greet_server(host: str, port: int) -> bytes:

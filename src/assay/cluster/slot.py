@@ -197,4 +197,4 @@ def portable_error(error: Exception) -> Exception:
         copy = None
     if type(copy) is type(error) and str(copy) == str(error):
         return error
-    return AssayError(str(error) if isinstance(error, AssayError) else f"{type(error).__name__}: {error}")
+    return AssayError(error.message if isinstance(error, AssayError) else f"{type(error).__name__}: {error}")

@@ -369,7 +369,7 @@ def list_datasets() -> list[DatasetEntry]:
         try:
             card = _card_from_entry_point(entry_point)
         except AssayError as error:
-            entries.append(DatasetEntry(entry_point.name, "", origin, None, error=str(error)))
+            entries.append(DatasetEntry(entry_point.name, "", origin, None, error=error.message))
             continue
         if any(e.name == card.name and e.version == card.version for e in entries):
             problem = f"{card.name}@{card.version} is already there"

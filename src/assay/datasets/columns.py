@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -12,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from assay.errors import InputError, suggestion_for, unknown_name
+from assay.messages import Setting
 from assay.tables import OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
 
 
@@ -99,7 +99,7 @@ class MissingColumnsError(InputError):
     """
 
     def __init__(self, problem: str, columns: str) -> None:
-        super().__init__(f"{problem} Say which is which: `columns={shlex.quote(columns)}`")
+        super().__init__(f"{problem} Say which is which: ", Setting("columns", columns))
         self.problem = problem
         self.columns = columns
 
@@ -123,8 +123,9 @@ def parse_columns(columns: str | Mapping[str, str | Sequence[str]] | None) -> di
             name, equals, source = assignment.partition("=")
             if not equals or not source.strip():
                 raise InputError(
-                    f"`columns={columns!r}`: expected pairs such as reference=answer1,candidate=answer2"
-                    f" where {assignment.strip()!r} stands"
+                    f"expected pairs such as reference=answer1,candidate=answer2 where {assignment.strip()!r} stands",
+                    setting="columns",
+                    value=repr(columns),
                 )
             _add_source_columns(mapping, name.strip(), [source.strip()])
     else:
@@ -158,11 +159,11 @@ def _add_source_columns(mapping: dict[str, list[str]], name: str, sources: list[
         InputError: the pair column is unknown or given twice, has no source, or has several and is not the label.
     """
     if name not in FIELDS:
-        raise InputError(unknown_name("`columns`: a pairs table has no column", name, FIELDS))
+        raise InputError(unknown_name("a pairs table has no column", name, FIELDS), setting="columns")
     if name in mapping:
-        raise InputError(f"`columns`: {name} is given twice")
+        raise InputError(f"{name} is given twice", setting="columns")
     if not sources or (len(sources) > 1 and name != "label"):
-        raise InputError(f"`columns`: {name} takes one column; only label may be the mean of several")
+        raise InputError(f"{name} takes one column; only label may be the mean of several", setting="columns")
     mapping[name] = sources
 
 

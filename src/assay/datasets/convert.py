@@ -24,6 +24,7 @@ from assay.datasets.reading import (
     word_labels_note,
 )
 from assay.errors import InputError
+from assay.messages import Message, Setting
 from assay.statistics.labels import round_labels
 from assay.tables import (
     GRAPH_COLUMNS,
@@ -92,7 +93,9 @@ def _label_columns(
             lacking, wanted = "no label from anyone", "a number from at least one annotator"
         raise InputError(
             f"{source.name}, {location}: {len(missing_rows)} of {len(labels)} rows have {lacking}"
-            f" ({source.numbers_text(missing_rows)}); expected {wanted}, or `drop_unlabelled` to leave these rows out"
+            f" ({source.numbers_text(missing_rows)}); expected {wanted}, or ",
+            Setting("drop_unlabelled"),
+            " to leave these rows out",
         )
     # in ascending order, so that the same labels have the same sum whoever gave which
     label_sums = np.sort(np.where(has_label, labels, 0.0), axis=1).sum(axis=1)
@@ -239,7 +242,8 @@ def _invalid_label_error(source: SourceTable, name: str, texts: pa.ChunkedArray)
         quoted_cell = cell if len(cell) <= MAX_QUOTED_LENGTH else f"{cell[:MAX_QUOTED_LENGTH]}…"
         return InputError(
             f"{source.location(row)}, column {name}: the label {quoted_cell!r} is not a number;"
-            f" expected one such as 2 or 0.5{hint}"
+            " expected one such as 2 or 0.5",
+            hint,
         )
     return InputError(f"{source.name}, column {name}: holds a label that is not a number")
 
@@ -249,7 +253,8 @@ def _words_hint(texts: pa.ChunkedArray) -> str:
     words = [word for word in texts.unique().to_pylist() if word]
     if len(words) > MAX_PROPOSED_WORDS or not all(map(_is_word, words)):
         return ""
-    return f"; if the labels are words: `labels={','.join(f'{word}=NUMBER' for word in words)}`"
+    numbers = ",".join(f"{word}=NUMBER" for word in words)
+    return Message("; if the labels are words: ", Setting("labels", numbers))
 
 
 def _is_word(cell: str) -> bool:
@@ -349,7 +354,7 @@ def _drop_unlabelled(source: SourceTable, pairs: pa.Table) -> tuple[pa.Table, li
     labelled_rows = _true_rows(pc.is_valid(pairs.column("label")))
     dropped_count = len(pairs) - len(labelled_rows)
     if not len(labelled_rows):
-        raise InputError(f"{source.name}: no row has a label, and `drop_unlabelled` leaves nothing")
+        raise InputError(f"{source.name}: no row has a label, and ", Setting("drop_unlabelled"), " leaves nothing")
     if not dropped_count:
         return pairs, []
     return take_table_rows(pairs, labelled_rows), [f"{dropped_count:,} of {len(pairs):,} rows without a label left out"]
@@ -415,7 +420,9 @@ def _reference_column(source: SourceTable, name: str, separator: str | None) -> 
         return _decode_json_lists(source, name, column) if is_text else column
     if not is_text:
         raise InputError(
-            f"{source.name}, column {name}: holds lists of gold answers already; leave `separator={separator}` out"
+            f"{source.name}, column {name}: holds lists of gold answers already; leave ",
+            Setting("separator", separator),
+            " out",
         )
     return split_answers(source, name, column, separator)
 

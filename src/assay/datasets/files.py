@@ -70,7 +70,7 @@ def local_path_of(path: str | Path) -> Path:
         InputError: standard input is empty, or *path* is an address.
     """
     if is_address(path):
-        raise InputError(f"{public_address(str(path))}: is an address, which `assay run` reads; give a file here")
+        raise InputError(f"{public_address(str(path))}: is an address, which assay run reads; give a file here")
     return _save_standard_input(str(path)) if is_standard_input(path) else user_path(path)
 
 
@@ -126,7 +126,7 @@ def read_table_file(path: str | Path, *, offline: bool = False) -> SourceTable:
         return replace(_read_local(saved_input), name=_STANDARD_INPUT_NAME)
     except InputError as error:
         # the user does not know the temporary file with the input, so the message must not name it
-        raise InputError(str(error).replace(str(saved_input), _STANDARD_INPUT_NAME)) from None
+        raise InputError(error.message.replace_text(str(saved_input), _STANDARD_INPUT_NAME)) from None
 
 
 def _read_local(path: Path) -> SourceTable:
@@ -253,7 +253,7 @@ def _table_of_hub_dataset(data: Any, name: str) -> pa.Table:
         InputError: the dataset is streamed.
     """
     if not hasattr(data, "__len__"):
-        raise InputError(f"{name}: is a streamed dataset; load it without `streaming=True`")
+        raise InputError(f"{name}: is a streamed dataset; load it without streaming=True")
     if not len(data):
         # not sliced, since an empty dataset may have no Arrow table to slice
         return pa.table({column_name: [] for column_name in data.column_names})

@@ -14,6 +14,7 @@ from assay.amr import GraphBlock, parse_block, parse_graph, read_graph_file
 from assay.datasets.columns import SourceTable, parse_columns
 from assay.datasets.pairs import Pairs
 from assay.errors import InputError, MissingExtraError
+from assay.messages import Message, Setting
 from assay.paths import user_path
 from assay.tables import GRAPH_COLUMNS
 
@@ -53,15 +54,16 @@ def join_graphs(pairs: Pairs, graphs: GraphFiles | str) -> Pairs:
     missing_sides = [side for side in _SIDES if side not in files]
     if missing_sides:
         raise InputError(
-            f"{pairs.name}: the {missing_sides[0]}s have no file of graphs; add {missing_sides[0]}=FILE to `graphs`"
+            f"{pairs.name}: the {missing_sides[0]}s have no file of graphs; add {missing_sides[0]}=FILE to ",
+            Setting("graphs"),
         )
     if pairs.has_several_references:
         raise several_answers_error(pairs.name)
     for graph_column in GRAPH_COLUMNS:
         if pairs.kind == "own" and graph_column in pairs.table.column_names:
             is_mapped = graph_column in parse_columns(pairs.reading.get("columns") or None)
-            owner = "`columns` names" if is_mapped else f"{pairs.name} has"
-            raise InputError(f"`graphs`: {owner} {graph_column} already; give the graphs in one way")
+            owner = Message(Setting("columns"), " names") if is_mapped else f"{pairs.name} has"
+            raise InputError(owner, f" {graph_column} already; give the graphs in one way", setting="graphs")
     for side in _SIDES:
         texts = _graphs_in_order(pairs, side, read_valid_graphs([user_path(file) for file in files[side]]))
         pairs = pairs.with_column(f"{side}_graph", pa.array(texts, pa.string()))
@@ -87,7 +89,9 @@ def parse_graph_files(graphs: GraphFiles | str) -> dict[str, list[str]]:
         side, equals, files = assignment.partition("=")
         if side.strip() not in _SIDES or not equals or not files.strip() or side.strip() in files_of_side:
             expected_form = "reference=FILE[+FILE],candidate=FILE[+FILE]"
-            raise InputError(f"`graphs={graphs!r}`: expected {expected_form} where {assignment.strip()!r} stands")
+            raise InputError(
+                f"expected {expected_form} where {assignment.strip()!r} stands", setting="graphs", value=repr(graphs)
+            )
         files_of_side[side.strip()] = [file.strip() for file in files.split("+")]
     return files_of_side
 
@@ -178,5 +182,7 @@ def check_graph_cells(columns: Mapping[str, Any], source: SourceTable) -> None:
                 return
             except InputError as error:
                 raise InputError(
-                    f"{source.location(index)}, column {name}: {error}; mend the graph, or leave the cell empty"
+                    f"{source.location(index)}, column {name}: ",
+                    error.message,
+                    "; mend the graph, or leave the cell empty",
                 ) from None

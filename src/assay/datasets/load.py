@@ -30,6 +30,7 @@ from assay.datasets.readers.base import Reader, ReaderResult, check_options, loa
 from assay.datasets.reading import Columns, Labels, Reading
 from assay.datasets.sources import LocatedFile, locate_files
 from assay.errors import AssayError, InputError, OfflineError, UnavailableError, summary_of, unknown_name
+from assay.messages import Setting
 from assay.paths import path_exists, user_path
 from assay.statistics.labels import round_labels
 from assay.transfer import DownloadProgress
@@ -155,7 +156,7 @@ def check_own_settings(reading: Reading, card: str) -> None:
     """
     for setting, value in vars(reading).items():
         if value not in (None, False):
-            raise InputError(f"`{setting}` is for your own files; the dataset {card!r} has its own reader")
+            raise InputError(Setting(setting), f" is for your own files; the dataset {card!r} has its own reader")
 
 
 def load_card_splits(

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from assay.batches import converted_column
 from assay.datasets.columns import SourceTable, columns_text
 from assay.errors import InputError
+from assay.messages import Setting
 from assay.tables import exact_number
 
 Columns = str | Mapping[str, str | Sequence[str]] | None
@@ -62,7 +63,9 @@ class Reading:
 
     def __post_init__(self) -> None:
         if self.separator is not None and (not isinstance(self.separator, str) or not self.separator):
-            raise InputError(f"`separator={self.separator}`: expected the text between gold answers, such as |")
+            raise InputError(
+                "expected the text between gold answers, such as |", setting="separator", value=self.separator
+            )
         self.configured_numbers()  # raises an error if the labels are invalid
 
     def configured_numbers(self) -> dict[str, float]:
@@ -79,11 +82,12 @@ class Reading:
             number = _finite_number(value)
             if not normalised_word or number is None:
                 raise InputError(
-                    f"`labels`: expected a number for each word, such as no=0,partly=1,yes=2, not {word!r}={value!r}"
+                    f"expected a number for each word, such as no=0,partly=1,yes=2, not {word!r}={value!r}",
+                    setting="labels",
                 )
             if numbers.setdefault(normalised_word, number) != number:
                 numbers_text = f"{exact_number(numbers[normalised_word])} and for {exact_number(number)}"
-                raise InputError(f"`labels`: {word!r} stands for {numbers_text}; give it once")
+                raise InputError(f"{word!r} stands for {numbers_text}; give it once", setting="labels")
         return numbers
 
     def record(self) -> dict[str, Any]:
@@ -178,8 +182,9 @@ def split_answers(source: SourceTable, name: str, column: pa.ChunkedArray, separ
                 answers = [text]
             if not answers:
                 raise InputError(
-                    f"{source.location(row)}, column {name}: {text!r} holds no answer between the separators "
-                    f"(`separator={separator}`)"
+                    f"{source.location(row)}, column {name}: {text!r} holds no answer between the separators (",
+                    Setting("separator", separator),
+                    ")",
                 )
             answer_lists.append(answers)
         return answer_lists

@@ -80,7 +80,7 @@ def describe_file(spec: str, *, reading: Reading | None = None, directed: bool =
     try:
         pairs = load_dataset(spec, **vars(reading or Reading()), allow_unlabelled=True)
     except MissingColumnsError as error:
-        return description | {"problem": str(error)}
+        return description | {"problem": error.message}
     return description | _describe_pairs(pairs) | {"annotation_graph": _graph_measures(lambda: [pairs], directed)}
 
 
@@ -124,4 +124,4 @@ def _graph_measures(load_splits: Callable[[], list[Pairs]], directed: bool) -> d
     try:
         return describe_graph(graph_of(load_splits(), directed=directed))
     except AssayError as error:
-        return {"error": str(error)}
+        return {"error": error.message}

@@ -14,6 +14,7 @@ from typing import Any
 from assay.configuration import APPLIED
 from assay.errors import AssayError, InputError, UnavailableError, unavailable_on_error, unknown_name
 from assay.lazy import find_declarations
+from assay.messages import Message
 from assay.metrics.base import Declaration, Metric
 from assay.metrics.name import SUBJECT, MetricName, Option, convert_value, format_value, options_of
 from assay.metrics.presets import presets
@@ -404,5 +405,5 @@ def _signature_line(metric: Metric) -> str:
     try:
         metric.check_available()
     except UnavailableError as error:
-        return f"not available here: {error}"
+        return Message("not available here: ", error.message)
     return f"signature: {metric.long_signature()}"

@@ -63,11 +63,12 @@ def list_perturbations() -> tuple[list[Perturbation], list[str]]:
 
     They are sorted by expected effect, in the order of :data:`~assay.perturbations.base.Expected`, and then by name.
     """
-    loaded, failures = [], []
+    loaded: list[Perturbation] = []
+    failures: list[str] = []
     for name in [*built_in(), *_registered_by_others()]:
         try:
             loaded.append(load_perturbation(name))
         except UnavailableError as error:
-            failures.append(str(error))
+            failures.append(error.message)
     order = get_args(Expected)
     return sorted(loaded, key=lambda item: (order.index(item.expected), item.name)), failures

@@ -371,9 +371,9 @@ def _is_summary(path: Path) -> bool:
 
 
 #: The kinds of files that a check may replace.
-BASELINE = FileKind("a baseline", "`out`", _is_baseline)
-JUNIT = FileKind("JUnit XML", "`junit`", _is_junit)
-SUMMARY = FileKind("a summary of assay check", "`summary`", _is_summary)
+BASELINE = FileKind("a baseline", "out", _is_baseline)
+JUNIT = FileKind("JUnit XML", "junit", _is_junit)
+SUMMARY = FileKind("a summary of assay check", "summary", _is_summary)
 
 
 def write_file(path: Path, text: str) -> None:

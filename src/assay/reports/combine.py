@@ -18,6 +18,7 @@ from assay.analysis.thresholds.calibration import Calibration, calibrate
 from assay.errors import InputError, MissingExtraError, unknown_name
 from assay.lexicon.properties import OF_QUESTION, PROPERTIES, properties_of, text_pairs
 from assay.manifest import Cost, MetricRecord, RecordedDeclaration
+from assay.messages import Message, Setting
 from assay.numbers import money, p_value, rate, short
 from assay.reports.layout import Cell, intervals_in_words
 from assay.reports.sheets import Column, Document, Sheet, number_columns
@@ -96,12 +97,12 @@ class CombineSettings(MetricsOfRun, BucketsOfRun, CorrectedTests, WithProgress):
         super().check()
         check_limits(self.budget, self.max_price)
         if self.most < 1:
-            raise InputError(f"`most={self.most}`: expected 1 or more metrics")
+            raise InputError("expected 1 or more metrics", setting="most", value=self.most)
         if self.by is not None:
             check_statistics([self.by])
         for name in self.learners:
             if name not in NAMES:
-                raise InputError(unknown_name("`learners`: there is none called", name, NAMES))
+                raise InputError(unknown_name("there is none called", name, NAMES), setting="learners")
 
     @property
     def limits(self) -> Limits:
@@ -328,10 +329,12 @@ def _dataset_to_learn_from(run: RunFolder, settings: CombineSettings) -> ScoredD
     datasets = choose_datasets(run, wanted)
     if len(datasets) > 1:
         names = ", ".join(data.name for data in datasets)
-        raise InputError(f"{run.title}: has several datasets ({names}); say with `dataset` which to learn from")
+        raise InputError(
+            f"{run.title}: has several datasets ({names}); say with ", Setting("dataset"), " which to learn from"
+        )
     for bucket in settings.buckets:
         if bucket not in datasets[0].buckets:
-            raise InputError(f"`buckets={bucket}`: {run.title} has {', '.join(datasets[0].buckets)}")
+            raise InputError(f"{run.title} has {', '.join(datasets[0].buckets)}", setting="buckets", value=bucket)
     return datasets[0]
 
 
@@ -408,17 +411,26 @@ def _learning_inputs(data: ScoredDataset, names: Sequence[str], settings: Combin
     # a metric of unknown speed or price is left out of these, and so keeps no limit
     speeds = {name: speed for name, record in records.items() if (speed := record.cost.pairs_per_second)}
     prices = {name: price for name, record in records.items() if (price := record.price_per_1000) is not None}
-    notes = []
+    notes: list[str] = []
     untimed = [name for name in names if name not in speeds]
     if settings.budget is not None and untimed:
-        notes.append(f"of unknown speed, and hence not within the budget: {', '.join(untimed)}; run them with `fresh`")
+        notes.append(
+            Message(
+                f"of unknown speed, and hence not within the budget: {', '.join(untimed)}; run them with ",
+                Setting("fresh"),
+            )
+        )
     unpriced = [name for name in names if name not in prices]
     if settings.max_price is not None and unpriced:
-        notes.append(f"of unknown price, and hence not taken: {', '.join(unpriced)}; run them with `prices`")
+        notes.append(
+            Message(f"of unknown price, and hence not taken: {', '.join(unpriced)}; run them with ", Setting("prices"))
+        )
     if settings.max_price is not None and not any(price <= settings.max_price for price in prices.values()):
-        raise InputError(f"`max_price={settings.max_price}`: no metric of {data.run.title} is known to cost so little")
+        raise InputError(
+            f"no metric of {data.run.title} is known to cost so little", setting="max_price", value=settings.max_price
+        )
     if settings.budget is not None and not any(speeds.get(name, 0) >= (settings.limits.speed or 0) for name in names):
-        raise InputError(f"`budget={settings.budget}`: no metric of {data.run.title} is known to reach it")
+        raise InputError(f"no metric of {data.run.title} is known to reach it", setting="budget", value=settings.budget)
     are_metrics = (True,) * len(names) + (False,) * len(properties)
     values = np.stack([*features.values(), *properties.values()], axis=1)
     return Inputs((*names, *properties), values, are_metrics, data.labels, codes, speeds, prices), notes
@@ -447,7 +459,7 @@ def _learners_to_try(settings: CombineSettings, notes: list[str]) -> tuple[Name,
     try:
         import_lightgbm()
     except MissingExtraError as error:
-        notes.append(f"trees are not tried: {error}")
+        notes.append(Message("trees are not tried: ", error.message))
         return tuple(name for name in NAMES if name != "trees")
     return NAMES
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from assay.analysis.data import ScoredDataset, cells_of, group_codes, pair_codes
 from assay.errors import InputError
+from assay.messages import Setting
 from assay.numbers import short
 from assay.reports.sheets import Column, Document, Sheet
 from assay.settings import Graphs, Limited, OwnData, ScoreStore, Scoring, check_seed, parse_scale, setting
@@ -76,14 +77,21 @@ class CrossvalSettings(OwnData, Graphs, Limited, Scoring, ScoreStore):
     def check(self) -> None:
         """Check the settings, and fill in the default coefficients; raise InputError if a setting is invalid."""
         if self.folds < 2:
-            raise InputError(f"`folds={self.folds}`: expected 2 or more; one fold is tested, the others trained on")
+            raise InputError(
+                "expected 2 or more; one fold is tested, the others trained on", setting="folds", value=self.folds
+            )
         check_seed(self.seed)
         if self.scale is not None and not self.train:
-            raise InputError(f"`scale={self.scale}`: is for models that are trained here; name one with `train`")
+            raise InputError(
+                "is for models that are trained here; name one with ",
+                Setting("train"),
+                setting="scale",
+                value=self.scale,
+            )
         for name, value in self.scoring_settings().items():
             # progress is shown for runs, too; any other setting must have its default, the class attribute
             if self.runs and name != "progress" and value != getattr(CrossvalSettings, name):
-                raise InputError(f"`{name}`: is for data that is scored here, not for a run")
+                raise InputError("is for data that is scored here, not for a run", setting=name)
         # the class is frozen
         object.__setattr__(self, "statistics", check_statistics(self.statistics))
 
@@ -192,7 +200,9 @@ def divide(data: ScoredDataset, settings: CrossvalSettings) -> tuple[Partition, 
     source_count = len(set(sources))
     if source_count < 2 or source_count == len(sources):
         column_content = "one value" if source_count < 2 else "another value for every pair"
-        raise InputError(f"`by={settings.by}`: {data.name} has {column_content} there, which tells no sources apart")
+        raise InputError(
+            f"{data.name} has {column_content} there, which tells no sources apart", setting="by", value=settings.by
+        )
     left_out = leave_one_value_out(sources, codes)
     return Partition(folds, {fold.name: fold.test for fold in left_out}, left_out), division
 

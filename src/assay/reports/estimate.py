@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from assay.messages import Message, Setting
 from assay.numbers import money
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 
@@ -24,7 +25,7 @@ def document(works: Sequence[Mapping[str, Any]], budget: float | None) -> Docume
     heads = (*_PAIR_HEADS, *_CALL_HEADS) if has_calls else _PAIR_HEADS
     columns = [Column("dataset"), Column("metric", key=True), *number_columns(heads), Column("note", is_note=True)]
     rows = [[work["dataset"], work["metric"], *_number_cells(work, has_calls), work["note"]] for work in works]
-    notes = []
+    notes: list[str] = []
     if has_calls:
         notes.append("tokens in: estimated; tokens out and price: the most that the calls can come to")
     prices = [work["price"] for work in works if work["calls"]]
@@ -34,7 +35,7 @@ def document(works: Sequence[Mapping[str, Any]], budget: float | None) -> Docume
         if budget is not None and total_price > budget:
             notes.append(f"the budget of {money(budget)} may end the run before that; what came is kept")
     elif prices:
-        notes.append("no price: give price_in and price_out with the judge, or `prices=FILE`")
+        notes.append(Message("no price: give price_in and price_out with the judge, or ", Setting("prices", "FILE")))
     sheet = Sheet("What the run would compute", columns, rows, notes=notes)
     return Document((sheet,), [dict(work) for work in works], metrics=[work["metric"] for work in works])
 

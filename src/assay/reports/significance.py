@@ -10,6 +10,7 @@ from typing import Any
 from assay.analysis.settings import CORRECTIONS
 from assay.analysis.significance.settings import SignificanceSettings
 from assay.analysis.significance.testing import TESTS, ComparedSystems, Samples
+from assay.messages import Message, Setting
 from assay.numbers import p_value, short
 from assay.reports.sheets import Column, Document, Sheet
 from assay.statistics.coefficients import title_of
@@ -272,9 +273,10 @@ def _explanation_lines(
     )
     resamples = settings.needed_resamples(family)
     if settings.comparisons_to_correct(family) > settings.alpha * (resamples + 1):
-        yield (
+        yield Message(
             f"{resamples:,} resamples are too few for {family:,} comparisons at {_level_text(settings.alpha)}: by the "
-            "bootstrap none can count; raise `resamples`"
+            "bootstrap none can count; raise ",
+            Setting("resamples"),
         )
     # by dataset, the numbers of seeds of the two systems with the fewest
     sizes = {group.dataset: sorted(map(len, group.values.values()))[:2] for group in samples}

@@ -71,9 +71,13 @@ def make_folds(codes: Rows, k: int, rng: np.random.Generator) -> list[Fold]:
     """
     distinct = np.unique(codes)
     if len(distinct) < 2:
-        raise InputError(f"`folds={k}`: there are too few pairs or groups that differ ({len(distinct)}; at least 2)")
+        raise InputError(
+            f"there are too few pairs or groups that differ ({len(distinct)}; at least 2)", setting="folds", value=k
+        )
     if not 2 <= k <= len(distinct):
-        raise InputError(f"`folds={k}`: expected 2 to {len(distinct):,}, the number of pairs or groups that differ")
+        raise InputError(
+            f"expected 2 to {len(distinct):,}, the number of pairs or groups that differ", setting="folds", value=k
+        )
     folds = []
     for number, tested_codes in enumerate(np.array_split(rng.permutation(distinct), k), 1):
         is_tested = np.isin(codes, tested_codes)

@@ -16,6 +16,7 @@ from assay.datasets.card import parse_spec
 from assay.datasets.load import is_own_file
 from assay.errors import InputError
 from assay.lexicon.texts import pair_key, sorted_pair, text_key
+from assay.messages import Message, Setting
 from assay.metrics import Batch, load_metric
 from assay.tables import GRAPH_COLUMNS
 
@@ -204,7 +205,7 @@ def load_examples(
         rows += range(1, len(pairs) + 1)
         sources.append(_load_source(spec, pairs))
     if question and not datasets_with_questions:
-        raise InputError(f"`question`: {', '.join(specs)} has no column with questions")
+        raise InputError(f"{', '.join(specs)} has no column with questions", setting="question")
     return Examples(
         references=tuple(references),
         candidates=tuple(candidates),
@@ -315,7 +316,10 @@ def split_off_held_out(examples: Examples, seed: int) -> tuple[Examples, Example
     if len(held_out) < 2:
         groups = groups_note(examples.groups)
         raise InputError(
-            f"{len(examples)} training pairs{groups} are too few to hold out a set; name one with `dev` and `test`"
+            f"{len(examples)} training pairs{groups} are too few to hold out a set; name one with ",
+            Setting("dev"),
+            " and ",
+            Setting("test"),
         )
     return examples.take(kept), examples.take(held_out)
 
@@ -531,9 +535,10 @@ def scaled_labels(examples: Examples, scale: tuple[float, float] | None) -> Floa
         outside = rows[(labels[rows] < low) | (labels[rows] > high)]
         if len(outside):
             row = outside[0]
-            remedy = "" if source.scale and not scale else "; say what the scale is with `scale=LOW,HIGH`"
+            is_known = source.scale and not scale
+            remedy = "" if is_known else Message("; say what the scale is with ", Setting("scale", "LOW,HIGH"))
             raise InputError(
-                f"{examples.location(row)}: its label {labels[row]:g} is not between {low:g} and {high:g}{remedy}"
+                f"{examples.location(row)}: its label {labels[row]:g} is not between {low:g} and {high:g}", remedy
             )
         scaled[rows] = (labels[rows] - low) / (high - low)
     return scaled
@@ -552,8 +557,8 @@ def plain_labels(examples: Examples) -> Floats:
         remedy = "; leave it out, or label it"
         # A file without any label more likely has its labels in a column of another name.
         if is_missing[examples.origins == origin].all() and is_own_file(examples.sources[origin].spec):
-            remedy = ", nor has another one; say which column they are: `columns=label=COLUMN`"
-        raise InputError(f"{examples.location(row)}: has no label{remedy}")
+            remedy = Message(", nor has another one; say which column they are: ", Setting("columns", "label=COLUMN"))
+        raise InputError(f"{examples.location(row)}: has no label", remedy)
     return examples.labels
 
 

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import InputError
+from assay.messages import Setting
 from assay.metrics.models.files import read_json
 from assay.output import remove_leftovers
 from assay.paths import cache_dir, make_private_folder, user_path
@@ -126,7 +127,7 @@ def open_work_folder(out: str | Path, request: Mapping[str, Any]) -> Iterator[Wo
             # A training was killed after its result was renamed, before its working folder was removed.
             _remove_folder(work.folder)
         remove_leftovers(out.parent)
-        raise InputError(f"{out}: is not an empty folder; give `out` another name")
+        raise InputError(f"{out}: is not an empty folder; give ", Setting("out"), " another name")
     plain_request = json.loads(json.dumps(request))  # in the form in which a stored request is read back
     if is_follower():
         wait_for(lambda: _read_request(work.folder / REQUEST) == plain_request, "the same request")
@@ -193,7 +194,9 @@ def _locked_folder(work: WorkFolder) -> Iterator[None]:
 
     def refuse() -> None:
         raise InputError(
-            f"{work.out}: a training that writes to it is running; wait for it, or give `out` another name"
+            f"{work.out}: a training that writes to it is running; wait for it, or give ",
+            Setting("out"),
+            " another name",
         )
 
     # The stack separates the errors of locking, which are translated, from those of the block.
@@ -207,7 +210,7 @@ def _locked_folder(work: WorkFolder) -> Iterator[None]:
 
 
 def _unwritable_error(out: Path, error: OSError) -> InputError:
-    return InputError(f"{out}: cannot be written ({error.strerror}); give `out` another place")
+    return InputError(f"{out}: cannot be written ({error.strerror}); give ", Setting("out"), " another place")
 
 
 def _write_request(path: Path, request: object, out: Path) -> None:
@@ -249,7 +252,9 @@ def _check_same_request(path: Path, request: dict[str, Any], out: Path) -> None:
         keys = sorted(key for key in {*earlier, *request} if earlier.get(key) != request.get(key))
     raise InputError(
         f"{out}: an unfinished training with another request is in {path.parent} (it differs in {', '.join(keys)}); "
-        "continue it as it was asked for, remove that folder, or give `out` another name"
+        "continue it as it was asked for, remove that folder, or give ",
+        Setting("out"),
+        " another name",
     )
 
 

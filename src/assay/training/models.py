@@ -15,6 +15,7 @@ import torch
 from torch import nn
 
 from assay.errors import InputError, UnavailableError
+from assay.messages import Message, Setting
 from assay.metrics.models.description import describe
 from assay.metrics.neural.loading import Use, require_all_weights, silence_libraries
 from assay.metrics.neural.tokens import tokenize
@@ -250,9 +251,11 @@ def freeze_except_last_layers(model: Any, count: int | None, name: str) -> None:
     depth = int(body.config.num_hidden_layers)
     layers = _transformer_layers(body, depth)
     if layers is None:
-        raise UnavailableError(f"model {name}: its layers are not found", "train it as a whole, without `layers`")
+        raise UnavailableError(
+            f"model {name}: its layers are not found", Message("train it as a whole, without ", Setting("layers"))
+        )
     if count > depth:
-        raise InputError(f"`layers={count}`: the model has {depth} layers; valid: 1 to {depth}")
+        raise InputError(f"the model has {depth} layers; valid: 1 to {depth}", setting="layers", value=count)
     # A model with a head holds its encoder under base_model_prefix; a model without one is the encoder.
     encoder = getattr(body, body.base_model_prefix, body)
     encoder.requires_grad_(False)

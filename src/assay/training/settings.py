@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from assay.datasets.columns import columns_text, parse_columns
 from assay.datasets.load import is_own_file
 from assay.errors import InputError, MissingExtraError
+from assay.messages import Setting
 from assay.metrics.neural.runtime import Runtime
 from assay.metrics.provenance import ABSENT, own_version, version_of
 from assay.settings import Hardware, Limited, Settings, WithProgress, setting
@@ -46,7 +47,7 @@ class TrainingPairsSettings(Settings):
         """
         super().check()
         if not self.pairs:
-            raise InputError("`pairs`: name at least one dataset of labelled pairs")
+            raise InputError("name at least one dataset of labelled pairs", setting="pairs")
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,9 @@ class OwnColumns(Limited):
             return
         parse_columns(self.columns)
         if not any(is_own_file(spec) for spec in specs):
-            raise InputError("`columns` is for files of your own; the datasets named here have their own readers")
+            raise InputError(
+                Setting("columns"), " is for files of your own; the datasets named here have their own readers"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,7 +183,7 @@ class LearningSettings(PassSettings):
 def check_warmup(share: float) -> None:
     """Raise InputError unless a warm-up is a share of the steps, from 0 to below 1."""
     if not 0 <= share < 1:
-        raise InputError(f"`warmup={share}`: is a share of the steps, from 0 to below 1")
+        raise InputError("is a share of the steps, from 0 to below 1", setting="warmup", value=share)
 
 
 #: The packages that every training needs.

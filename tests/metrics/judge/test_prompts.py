@@ -69,7 +69,7 @@ def test_order_mean_asks_both_orders():
         ('user = "{{ reference }} {{ candidate }} {% if %}"', "the template has an error"),
         ('user = "{{ reference }} {{ candidate }}"\nscale = "1-7"', "no scale '1-7'"),
         ('user = "{{ reference }} {{ candidate }}"\nsclae = "1-5"', "mine.toml, sclae"),
-        ('user = "{{ references }} {{ candidate }}"\nsymmetric = true', "cannot be `symmetric`"),
+        ('user = "{{ references }} {{ candidate }}"\nsymmetric = true', "cannot have symmetric = true"),
         (f'user = "{{{{ reference }}}} {{{{ candidate }}}} {{{{ {"(" * 3000}"', "the template has an error"),
         ("user = {{", "is not a TOML file"),
     ],
@@ -96,12 +96,12 @@ def test_a_template_reaches_nothing_but_the_texts(tmp_path, shown):
         ("judge:m,endpoint=localhost", "is not an address"),
         ("judge:m,endpoint=http://user:word@localhost/v1", "put the key into the environment"),
         ("judge:m,endpoint=http://localhost/v1?api-key=1", "put the key into the environment"),
-        ("judge:m,endpoint=http://localhost/v1,key=sk-1234", "name of an environment variable"),
+        ("judge:m,endpoint=http://localhost/v1,key=sk-1234", "names an environment variable"),
         (f"judge:m,{ENDPOINT},prompt=nope", "no prompt .*'nope'"),
         (f"judge:m,{ENDPOINT},prompt=./absent.toml", "absent.toml: cannot be read"),
         (f"judge:m,{ENDPOINT},prompt=correctness,order=mean", "is not symmetric"),
         (f"judge:m,{ENDPOINT},samples=3", "at temperature 0"),
-        (f"judge:m,{ENDPOINT},max_length=5", "`cut=N`"),
+        (f"judge:m,{ENDPOINT},max_length=5", "cut=N"),
     ],
 )
 def test_a_judge_that_cannot_be_is_refused(name, message):

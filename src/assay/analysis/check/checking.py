@@ -16,6 +16,7 @@ from assay.analysis.data import ScoredDataset, read_datasets
 from assay.analysis.folder import RunFolder
 from assay.errors import InputError, unknown_name
 from assay.manifest import identity_of
+from assay.messages import Setting
 
 #: A metric below this share of its old speed is reported. The share is low because machines differ, and because speeds
 #: in a baseline are rounded to one digit, which changes them by up to a half.
@@ -254,7 +255,7 @@ def _check_known(setting: str, wanted: Sequence[str], known: Iterable[str]) -> N
     names = dict.fromkeys(known)
     for name in wanted:
         if name not in names:
-            raise InputError(unknown_name(f"`{setting}`: neither run nor baseline has", name, names))
+            raise InputError(unknown_name("neither run nor baseline has", name, names), setting=setting)
 
 
 def _pair_datasets(
@@ -323,7 +324,8 @@ def _pair_dataset(
         differences = "; ".join(filter(None, (names, changed)))
         raise InputError(
             f"{data.run.title}: {data.name} has other pairs than the baseline ({differences}), so that no paired test "
-            "is possible; write a new baseline with: assay baseline RUN --out FILE, or give `allow_changed_data`"
+            "is possible; write a new baseline with: assay baseline RUN --out FILE, or give ",
+            Setting("allow_changed_data"),
         )
     statistics = tuple(settings.statistics) or _default_statistics(data, old)
     pairings, findings = [], []

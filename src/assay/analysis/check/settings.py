@@ -50,5 +50,5 @@ class CheckSettings(MetricsOfRun, DatasetsOfRun, NeededResampling, WithProgress)
     def check(self) -> None:
         """Raise InputError for a margin that is negative or infinite."""
         if not 0 <= self.margin < math.inf:
-            raise InputError(f"`margin={self.margin}`: what may be lost is 0 or more")
+            raise InputError("what may be lost is 0 or more", setting="margin", value=self.margin)
         super().check()

@@ -16,6 +16,7 @@ from assay.analysis.data import ScoredDataset, read_datasets
 from assay.analysis.folder import RunFolder, run_titles
 from assay.analysis.settings import PermutationTests
 from assay.errors import InputError, unknown_name
+from assay.messages import Setting
 from assay.statistics.comparison import Difference, compare_all
 from assay.statistics.concordance import Floats
 from assay.statistics.draws import MetricPair
@@ -210,8 +211,9 @@ def _contests_between_runs(first: RunFolder, second: RunFolder, metrics: Sequenc
         matched = match_pairs(data, other)
         if not matched.is_identical and not force:
             raise InputError(
-                f"{titles}: {data.name} is not the same data: {matched.difference}; `force` compares the pairs that "
-                "both have, with the labels of the first run"
+                f"{titles}: {data.name} is not the same data: {matched.difference}; ",
+                Setting("force"),
+                " compares the pairs that both have, with the labels of the first run",
             )
         compared.append(_contest_on_common_pairs(data, other, matched, metrics, titles_of_runs))
     if not compared:
@@ -318,7 +320,9 @@ def check_buckets(datasets: Sequence[ScoredDataset], buckets: Sequence[str]) -> 
     known_buckets = list(dict.fromkeys(bucket for data in datasets for bucket in data.buckets))
     for bucket in buckets:
         if bucket not in known_buckets:
-            raise InputError(f"`buckets={bucket}`: no run has it; the runs have {', '.join(known_buckets)}")
+            raise InputError(
+                f"no run has it; the runs have {', '.join(known_buckets)}", setting="buckets", value=bucket
+            )
 
 
 def _corrected_differences(

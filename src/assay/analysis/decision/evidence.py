@@ -25,6 +25,7 @@ from assay.analysis.thresholds.settings import Criterion, ThresholdSettings
 from assay.analysis.thresholds.study import Decision
 from assay.errors import InputError
 from assay.manifest import BucketRecord, MetricRecord
+from assay.messages import Setting
 from assay.statistics.agreement import agreement
 from assay.statistics.coefficients import have_two_values
 from assay.statistics.resampling import seed_of
@@ -249,8 +250,8 @@ def _only_dataset(run: RunFolder, settings: PageSettings) -> ScoredDataset:
     if len(datasets) > 1:
         names = [data.name for data in datasets]
         raise InputError(
-            f"{run.title}: has the datasets {', '.join(names)}; a page for a decision is about one of them, such as "
-            f"`datasets={names[0]}`"
+            f"{run.title}: has the datasets {', '.join(names)}; a page for a decision is about one of them, such as ",
+            Setting("datasets", names[0]),
         )
     if not datasets:
         raise InputError(f"{run.title}: no metric gave scores on {', '.join(settings.datasets)}")
@@ -315,7 +316,7 @@ def _decisions_by_threshold(
     try:
         (subject,) = find_thresholds(run, threshold_settings)
     except InputError as error:
-        return None, f"No threshold could be learned from these pairs: {error}."
+        return None, f"No threshold could be learned from these pairs: {error.message.with_flags({})}."
     decision = subject.decisions[metric]
     rows = np.flatnonzero(np.isfinite(data.scores[metric]))
     wrong = np.zeros(len(data), dtype=bool)

@@ -10,6 +10,7 @@ from assay.analysis.recommend.settings import check_limits
 from assay.analysis.settings import DatasetsOfRun
 from assay.analysis.thresholds.settings import Criterion
 from assay.errors import InputError
+from assay.messages import Setting
 from assay.settings import declarations_of, setting
 
 
@@ -57,9 +58,11 @@ class PageSettings(DatasetsOfRun, Criterion):
         check_limits(self.budget, self.max_price, self.max_loss)
         if self.audience == "decision":
             if not self.leaderboard:
-                raise InputError("`leaderboard`: the page for a decision rests on the ranks; leave them in")
+                raise InputError("the page for a decision rests on the ranks; leave them in", setting="leaderboard")
             return
         defaults = {field.name: field.default for field in dataclasses.fields(self)}
         for name in declarations_of(type(self)):
             if name not in ("leaderboard", "categories") and getattr(self, name) != defaults[name]:
-                raise InputError(f"`{name}`: only the page for a decision has it; add `audience=decision`")
+                raise InputError(
+                    "only the page for a decision has it; add ", Setting("audience", "decision"), setting=name
+                )

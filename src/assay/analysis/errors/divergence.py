@@ -15,6 +15,7 @@ from assay.analysis.data import ScoredDataset
 from assay.analysis.errors.settings import By, Rule
 from assay.errors import InputError
 from assay.manifest import MetricRecord, identity_of
+from assay.messages import Setting
 from assay.numbers import label_texts
 from assay.paths import read_settings_file
 from assay.statistics.concordance import Floats
@@ -123,7 +124,8 @@ def find_divergence(
         low, high = rule.scale or label_scale(data)
         if low == high and len(data):
             raise InputError(
-                f"{data.run.title}: all labels of {data.name} are {exact_number(low)}; give the scale: `scale=LOW,HIGH`"
+                f"{data.run.title}: all labels of {data.name} are {exact_number(low)}; give the scale: ",
+                Setting("scale", "LOW,HIGH"),
             )
         too_low = considered & (similarity < rule.low) & (data.labels >= high)
         too_high = considered & (similarity > rule.high) & (data.labels <= low)
@@ -221,8 +223,11 @@ def decide_pairs(data: ScoredDataset, metric: str, rule: Rule, seed: int) -> Dec
         saved = _saved_threshold(path, data, metric)
         if positive is not None and positive.replace(" ", "") != saved.positive:
             raise InputError(
-                f"`positive={positive}`: {path} has thresholds for {saved.positive}; leave `positive` out, or learn "
-                "them anew by assay thresholds"
+                f"{path} has thresholds for {saved.positive}; leave ",
+                Setting("positive"),
+                " out, or learn them anew by assay thresholds",
+                setting="positive",
+                value=positive,
             )
         threshold = saved.threshold if saved.deploy is None else saved.deploy
         positive, origin = saved.positive, f"threshold from {path.name}"
@@ -248,7 +253,9 @@ def _decide_by_learned_threshold(data: ScoredDataset, metric: str, rule: Rule, s
     try:
         thresholds, split = out_of_fold_thresholds(data, metric, positive_rule, settings)
     except InputError as error:
-        raise InputError(f"`threshold=auto`: none can be learned ({error}); give a number") from error
+        raise InputError(
+            "none can be learned (", error.message, "); give a number", setting="threshold", value="auto"
+        ) from error
     on_metric_scale = thresholds if data.metrics[metric].declared.higher_is_better else -thresholds
     # a dict as an ordered set: one number if the ends look the same
     ends = dict.fromkeys(f"{value:.3g}" for value in (np.nanmin(on_metric_scale), np.nanmax(on_metric_scale)))
@@ -261,7 +268,9 @@ def _check_range(record: MetricRecord, threshold: float) -> None:
     lowest = -math.inf if record.declared.low is None else record.declared.low
     highest = math.inf if record.declared.high is None else record.declared.high
     if not lowest <= threshold <= highest:
-        raise InputError(f"`threshold={threshold:g}`: {record.metric} gives scores from {lowest:g} to {highest:g}")
+        raise InputError(
+            f"{record.metric} gives scores from {lowest:g} to {highest:g}", setting="threshold", value=f"{threshold:g}"
+        )
 
 
 # Files of thresholds
@@ -298,18 +307,24 @@ def _saved_threshold(path: Path, data: ScoredDataset, metric: str) -> _SavedThre
         datasets = _THRESHOLDS_FILE.validate_json(read_settings_file(path))
     except OSError as error:
         raise InputError(
-            f"`threshold={path}`: must be auto, a number, or a file; the file cannot be read ({error.strerror})"
+            f"must be auto, a number, or a file; the file cannot be read ({error.strerror})",
+            setting="threshold",
+            value=path,
         ) from error
     except ValidationError as error:
         raise InputError(
-            f"`threshold={path}`: is not a file of thresholds; assay thresholds RUN --format json > FILE writes one"
+            "is not a file of thresholds; assay thresholds RUN --format json > FILE writes one",
+            setting="threshold",
+            value=path,
         ) from error
     saved_dataset = next((saved for saved in datasets if saved.dataset == data.name), None)
     if saved_dataset is None:
         saved_names = ", ".join(saved.dataset for saved in datasets) or "nothing"
         raise InputError(
-            f"`threshold={path}`: has thresholds learned on {saved_names}, none for {data.name}; give the number if it "
-            "is meant for other data"
+            f"has thresholds learned on {saved_names}, none for {data.name}; give the number if it "
+            "is meant for other data",
+            setting="threshold",
+            value=path,
         )
     return _threshold_of_metric(path, saved_dataset, data.metrics[metric])
 
@@ -332,11 +347,15 @@ def _threshold_of_metric(path: Path, saved: _SavedDataset, record: MetricRecord)
         return by_identity[identity]
     if same_name is not None:
         raise InputError(
-            f"`threshold={path}`: {record.metric} there is another metric, of other options or weights; learn the "
-            "threshold anew by assay thresholds"
+            f"{record.metric} there is another metric, of other options or weights; learn the "
+            "threshold anew by assay thresholds",
+            setting="threshold",
+            value=path,
         )
     names = ", ".join(entry.metric for entry in saved.metrics) or "nothing"
     raise InputError(
-        f"`threshold={path}`: has no threshold of {record.metric} for {saved.dataset}, only of {names}; choose by "
-        "`metrics`"
+        f"has no threshold of {record.metric} for {saved.dataset}, only of {names}; choose by ",
+        Setting("metrics"),
+        setting="threshold",
+        value=path,
     )

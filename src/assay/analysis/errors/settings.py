@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from assay.analysis.settings import DatasetsOfRun, MetricsOfRun
 from assay.errors import InputError
+from assay.messages import Setting
 from assay.settings import Resampling, Settings, setting
 
 if TYPE_CHECKING:
@@ -67,20 +68,26 @@ class Rule(LabelScale):
         """Raise InputError for a number outside its range, or a setting without effect under *by* or *threshold*."""
         for name, value in (("low", self.low), ("high", self.high)):
             if not math.isfinite(value):
-                raise InputError(f"`{name}={value:g}`: must be a finite number")
+                raise InputError("must be a finite number", setting=name, value=f"{value:g}")
         if self.low > self.high:
             raise InputError(
-                f"`low={self.low:g}` `high={self.high:g}`: a score between them would be too low with the highest "
-                "label and too high with the lowest; `low` is the lower one"
+                Setting("low", f"{self.low:g}"),
+                " ",
+                Setting("high", f"{self.high:g}"),
+                ": a score between them would be too low with the highest label and too high with the lowest; ",
+                Setting("low"),
+                " is the lower one",
             )
         if not 0 < self.residual <= 1:
-            raise InputError(f"`residual={self.residual:g}`: a share of the pairs is above 0 and at most 1")
+            raise InputError(
+                "a share of the pairs is above 0 and at most 1", setting="residual", value=f"{self.residual:g}"
+            )
         if self.scale is not None:
             lowest, highest = self.scale
             if not (math.isfinite(lowest) and math.isfinite(highest)):
-                raise InputError(f"`scale={lowest:g},{highest:g}`: both must be finite numbers")
+                raise InputError("both must be finite numbers", setting="scale", value=f"{lowest:g},{highest:g}")
             if not lowest < highest:
-                raise InputError(f"`scale={lowest:g},{highest:g}`: the lowest label comes first")
+                raise InputError("the lowest label comes first", setting="scale", value=f"{lowest:g},{highest:g}")
         self.check_used(get_args(By) if self.by is None else (self.by,))
         self._check_threshold()
         super().check()
@@ -89,15 +96,27 @@ class Rule(LabelScale):
         """Raise InputError for settings without effect beside or without a threshold, or for an infinite threshold."""
         if self.threshold is None:
             if self.positive is not None:
-                raise InputError(f"`positive={self.positive}`: has no effect without `threshold`; leave it out")
+                raise InputError(
+                    "has no effect without ",
+                    Setting("threshold"),
+                    "; leave it out",
+                    setting="positive",
+                    value=self.positive,
+                )
             return
         for name in ("by", "low", "high", "residual"):
             # the attributes of the class are the defaults
             if getattr(self, name) != getattr(Rule, name):
-                raise InputError(f"`{name}={getattr(self, name)}`: has no effect beside `threshold`; leave one out")
+                raise InputError(
+                    "has no effect beside ",
+                    Setting("threshold"),
+                    "; leave one out",
+                    setting=name,
+                    value=getattr(self, name),
+                )
         number = self.threshold_number
         if number is not None and not math.isfinite(number):
-            raise InputError(f"`threshold={self.threshold}`: must be a finite number")
+            raise InputError("must be a finite number", setting="threshold", value=self.threshold)
 
     @property
     def threshold_number(self) -> float | None:
@@ -124,8 +143,13 @@ class Rule(LabelScale):
         ):
             if value != default and by not in criteria_in_use:
                 raise InputError(
-                    f"`{name}={value:g}`: counts by {by}, and here pairs diverge by {' and '.join(criteria_in_use)}; "
-                    f"use `by={by}`, or leave `{name}` out"
+                    f"counts by {by}, and here pairs diverge by {' and '.join(criteria_in_use)}; use ",
+                    Setting("by", by),
+                    ", or leave ",
+                    Setting(name),
+                    " out",
+                    setting=name,
+                    value=f"{value:g}",
                 )
 
     def check_bounds(self, metric: MetricRecord) -> None:
@@ -141,7 +165,9 @@ class Rule(LabelScale):
             lowest, highest, values = 1 - highest, 1 - lowest, "values of 1 − score"
         for name, value in (("low", self.low), ("high", self.high)):
             if not lowest <= value <= highest:
-                raise InputError(f"`{name}={value:g}`: {metric.metric} gives {values} from {lowest:g} to {highest:g}")
+                raise InputError(
+                    f"{metric.metric} gives {values} from {lowest:g} to {highest:g}", setting=name, value=f"{value:g}"
+                )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,7 +215,7 @@ class ErrorSettings(Rule, MetricsOfRun, DatasetsOfRun, Resampling, Tagging):
         """Raise InputError for a rule together with the settings that it replaces."""
         super().check()
         if self.rule is not None and Rule(**self.values_of(Rule)) != Rule():
-            raise InputError("`rule`: holds what counts as diverging; give no other setting of it beside")
+            raise InputError("holds what counts as diverging; give no other setting of it beside", setting="rule")
 
 
 @dataclass(frozen=True, kw_only=True)

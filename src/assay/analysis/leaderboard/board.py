@@ -131,7 +131,7 @@ def _check_metrics(chosen: Sequence[ScoredDataset], filters: Filters, scored: Se
     # without any metric left, only the first name is looked at: the others are as likely removed by another filter
     for name in filters.metrics if scored else filters.metrics[:1]:
         if name not in names:
-            raise InputError(unknown_name("`metrics`: no run has scores of", name, names))
+            raise InputError(unknown_name("no run has scores of", name, names), setting="metrics")
     if not scored:
         raise InputError(f"no metric is left. The runs have {', '.join(names) or 'none'}")
 

@@ -13,6 +13,7 @@ from typing import Any
 from assay.analysis.leaderboard.board import Line
 from assay.analysis.settings import PairedTests
 from assay.errors import InputError
+from assay.messages import Setting
 from assay.numbers import money
 from assay.settings import AgreementSettings, Graphs, Limited, OwnData, Prices, RunFolderOutput, Scoring, setting
 
@@ -31,7 +32,9 @@ def parse_budget(text: str) -> float:
     """
     match = _BUDGET_PATTERN.fullmatch(text.strip())
     if match is None or not float(match["pairs"]):
-        raise InputError(f"`budget={text}`: cannot be read; write pairs per time, such as 1000/s, 600/min or 5e5/h")
+        raise InputError(
+            "cannot be read; write pairs per time, such as 1000/s, 600/min or 5e5/h", setting="budget", value=text
+        )
     return float(match["pairs"]) / _SECONDS_BY_UNIT[match["unit"] or "s"]
 
 
@@ -42,11 +45,13 @@ def check_limits(budget: str | None, max_price: float | None, max_loss: float | 
         InputError: the budget is not a speed, or the price or loss is not a finite number of at least 0.
     """
     if max_loss is not None and not (isinstance(max_loss, Real) and 0 <= max_loss < math.inf):
-        raise InputError(f"`max_loss={max_loss}`: must be a finite number of at least 0, such as {MAX_LOSS:g}")
+        raise InputError(
+            f"must be a finite number of at least 0, such as {MAX_LOSS:g}", setting="max_loss", value=max_loss
+        )
     if budget is not None:
         parse_budget(budget)
     if max_price is not None and not (isinstance(max_price, Real) and 0 <= max_price < math.inf):
-        raise InputError(f"`max_price={max_price}`: must be a finite number of at least 0, such as 0.50")
+        raise InputError("must be a finite number of at least 0, such as 0.50", setting="max_price", value=max_price)
 
 
 @dataclass(frozen=True)
@@ -159,5 +164,8 @@ class RecommendSettings(RunFolderOutput, OwnData, Graphs, PairedTests, Agreement
             for name in ("by", "calibrate_ties"):
                 if getattr(self, name):
                     raise InputError(
-                        f"`{name}`: with `positive` the AUC against that rule decides; leave out one of them"
+                        "with ",
+                        Setting("positive"),
+                        " the AUC against that rule decides; leave out one of them",
+                        setting=name,
                     )

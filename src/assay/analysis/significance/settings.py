@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from assay.errors import InputError
+from assay.messages import Setting
 from assay.settings import Seeded, WithProgress, check_level, check_resamples, setting
 
 #: The most resamples that are drawn unless more are requested: the draws of all systems are kept in memory.
@@ -42,13 +43,18 @@ class SignificanceSettings(Seeded, WithProgress):
         """Raise InputError if a level or number is out of range, or if both a baseline and all pairs are requested."""
         check_level(self.confidence)
         if not 0 < self.tau <= 0.5:
-            raise InputError(f"`tau={self.tau}`: must lie above 0 and be at most .5, such as .2")
+            raise InputError("must lie above 0 and be at most .5, such as .2", setting="tau", value=self.tau)
         if not 0 < self.alpha < 0.5:
-            raise InputError(f"`alpha={self.alpha}`: must lie between 0 and .5, such as .05")
+            raise InputError("must lie between 0 and .5, such as .05", setting="alpha", value=self.alpha)
         check_resamples(self.resamples, most=MAX_RESAMPLES)
         super().check()
         if self.all_pairs and self.baseline is not None:
-            raise InputError(f"`baseline={self.baseline}`: `all_pairs` compares every pair; give one of the two")
+            raise InputError(
+                Setting("all_pairs"),
+                " compares every pair; give one of the two",
+                setting="baseline",
+                value=self.baseline,
+            )
 
     @property
     def signature(self) -> str:

@@ -118,7 +118,7 @@ def system_pairs(samples: Sequence[Samples], baseline: str | None, all_pairs: bo
         return list(combinations(systems, 2))
     against = systems[0] if baseline is None else baseline
     if against not in systems:
-        raise InputError(unknown_name("`baseline`: the results have no system", against, systems))
+        raise InputError(unknown_name("the results have no system", against, systems), setting="baseline")
     return [(system, against) for system in systems if system != against]
 
 

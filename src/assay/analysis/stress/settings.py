@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import InputError
+from assay.messages import Setting
 from assay.settings import ChosenRows, Limited, OwnData, Paid, Resampling, ScoreStore, Scoring, setting
 
 
@@ -57,5 +58,9 @@ class StressSettings(OwnData, ChosenRows, Resampling, Limited, Scoring, Paid, Sc
         for name in ("limit", "sample", "drop_duplicates", "group_by"):
             if getattr(self, name) is not None:
                 raise InputError(
-                    f"`{name}`: the pairs of a run are taken as they were; give `datasets` in place of `run`"
+                    "the pairs of a run are taken as they were; give ",
+                    Setting("datasets"),
+                    " in place of ",
+                    Setting("run"),
+                    setting=name,
                 )

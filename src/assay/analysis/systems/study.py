@@ -13,6 +13,7 @@ from assay.analysis.data import ScoredDataset, read_datasets
 from assay.analysis.folder import RunFolder, run_titles
 from assay.analysis.systems.settings import SystemSettings
 from assay.errors import InputError, unknown_name
+from assay.messages import Message, Setting
 from assay.statistics.concordance import Floats
 from assay.statistics.resampling import Resampler, seed_of
 from assay.statistics.system_gaps import ScoreGaps, gaps_of_scores
@@ -134,12 +135,14 @@ def _cells_of_column(data: ScoredDataset, wanted: str | None, defaults: Sequence
     """
     names = data.table.column_names
     if wanted is not None and wanted not in names:
-        raise InputError(unknown_name(f"`{setting_name}`: {data.name} has no column", wanted, names))
+        raise InputError(unknown_name(f"{data.name} has no column", wanted, names), setting=setting_name)
     column = wanted or next((name for name in defaults if name in names), None)
     if column is None:
         raise InputError(
             f"{data.run.title}: {data.name} has no column {' or '.join(defaults)}; say which one names the "
-            f"{setting_name}: `{setting_name}=COLUMN` (there are {', '.join(names)})"
+            f"{setting_name}: ",
+            Setting(setting_name, "COLUMN"),
+            f" (there are {', '.join(names)})",
         )
     cells = data.table.column(column).to_pylist()
     return [tuple(cell) if isinstance(cell, list) else cell for cell in cells]
@@ -165,7 +168,7 @@ def _study_answers(parts: Sequence[_SystemAnswers], title: str, settings: System
     system_names = tuple(dict.fromkeys(str(system) for system, _ in answers))
     for name in settings.only:
         if name not in system_names:
-            raise InputError(unknown_name(f"`only`: {title} has no system", name, _known_systems(parts)))
+            raise InputError(unknown_name(f"{title} has no system", name, _known_systems(parts)), setting="only")
     if len(system_names) < 2:
         raise InputError(
             f"{title}: there is one system ({', '.join(system_names) or 'none'}); two are compared at least"
@@ -304,8 +307,9 @@ def _index_answers(parts: Sequence[_SystemAnswers], settings: SystemSettings) ->
                 continue
             if key in answers:
                 raise InputError(
-                    f"{part.data.run.title}: the system {system!r} answered the item {_item_text(item)} twice; "
-                    "`item=COLUMN` names a column that tells its items apart"
+                    f"{part.data.run.title}: the system {system!r} answered the item {_item_text(item)} twice; ",
+                    Setting("item", "COLUMN"),
+                    " names a column that tells its items apart",
                 )
             answers[key] = row
         start += len(part.data)
@@ -331,9 +335,10 @@ def _odd_system_hint(answers: _AnswerIndex, systems: Sequence[Any]) -> str:
         others = [other for other in systems if other != name]
         shared_items = set.intersection(*(items_by_system[other] for other in others))
         if len(others) > 1 and len(shared_items) > 1:
-            return (
-                f". Without {name!r}, which answered other items, they have {len(shared_items):,}: "
-                "`only=SYSTEM` names those to compare"
+            return Message(
+                f". Without {name!r}, which answered other items, they have {len(shared_items):,}: ",
+                Setting("only", "SYSTEM"),
+                " names those to compare",
             )
     return ""
 

@@ -18,7 +18,9 @@ def _check_label(label: str) -> str:
         InputError: it is empty, or has characters that LaTeX reads as commands, or blanks.
     """
     if not re.fullmatch(r"[A-Za-z0-9:./+*-]+", label):
-        raise InputError(f"`label={label}`: must consist of letters, digits and : . / + * -, such as tab:answers")
+        raise InputError(
+            "must consist of letters, digits and : . / + * -, such as tab:answers", setting="label", value=label
+        )
     return label
 
 

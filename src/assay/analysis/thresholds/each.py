@@ -68,11 +68,13 @@ def agreement_by_value(
         InputError: there is no such column, or it has more than :data:`MAX_COLUMN_VALUES` values.
     """
     if column not in data.table.column_names:
-        raise InputError(unknown_name(f"`each`: {data.name} has no column", column, data.table.column_names))
+        raise InputError(unknown_name(f"{data.name} has no column", column, data.table.column_names), setting="each")
     cells = data.table.column(column).to_pylist()
     values = list(dict.fromkeys(str(cell) for cell in cells if cell not in (None, "")))
     if len(values) > MAX_COLUMN_VALUES:
-        raise InputError(f"`each={column}`: has {len(values):,} values; choose a column of at most {MAX_COLUMN_VALUES}")
+        raise InputError(
+            f"has {len(values):,} values; choose a column of at most {MAX_COLUMN_VALUES}", setting="each", value=column
+        )
     texts = np.array([str(cell) for cell in cells], dtype=object)
     scores, positive = pairs
     agreements = []

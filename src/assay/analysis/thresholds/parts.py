@@ -9,6 +9,7 @@ import numpy as np
 
 from assay.analysis.data import ScoredDataset, cells_of
 from assay.errors import InputError
+from assay.messages import Message, Setting
 from assay.statistics.crossvalidation import Rows, leave_one_value_out, make_folds
 
 
@@ -47,7 +48,7 @@ def draw_folds(codes: Rows, k: int, repeats: int, seed: int) -> Iterator[list[Th
     for _ in range(repeats):
         folds_of_repeat = make_folds(codes, k, rng)
         yield [
-            ThresholdPart(fold.name, fold.train, fold.test, "use more folds, or another `seed`")
+            ThresholdPart(fold.name, fold.train, fold.test, Message("use more folds, or another ", Setting("seed")))
             for fold in folds_of_repeat
         ]
 
@@ -68,13 +69,17 @@ def parts_by_value(data: ScoredDataset, column: str, groups: Rows | None, pair_c
     """
     cells = [str(cell) for cell in cells_of(data, column)]
     if len(set(cells)) < 2:
-        raise InputError(f"`split_by={column}`: {data.name} has one value there, so that nothing is left to tune on")
+        raise InputError(
+            f"{data.name} has one value there, so that nothing is left to tune on", setting="split_by", value=column
+        )
     # a group with several values makes more pairs of group and value than there are groups
     if groups is not None and len(set(zip(groups, cells, strict=True))) > len(np.unique(groups)):
         raise InputError(
-            f"`split_by={column}`: {data.name} has groups with several values there, which would be on both sides"
+            f"{data.name} has groups with several values there, which would be on both sides",
+            setting="split_by",
+            value=column,
         )
-    remedy = "use another column, or `folds`"
+    remedy = Message("use another column, or ", Setting("folds"))
     return [ThresholdPart(fold.name, fold.train, fold.test, remedy) for fold in leave_one_value_out(cells, pair_codes)]
 
 

@@ -26,6 +26,7 @@ from assay.analysis.thresholds.parts import ThresholdPart, draw_folds, parts_by_
 from assay.analysis.thresholds.settings import ThresholdSettings
 from assay.analysis.thresholds.study import Decision, tune_and_decide, tune_and_test
 from assay.errors import InputError, unknown_name
+from assay.messages import Message, Setting, join_messages
 from assay.statistics.agreement import MIN_UNITS
 from assay.statistics.coefficients import have_two_values
 from assay.statistics.concordance import Floats
@@ -62,9 +63,11 @@ def _rule_of_majority(data: ScoredDataset, votes: Votes) -> str:
     if split_count:
         noun = "pair" if split_count == 1 else "pairs"
         raise InputError(
-            f"{data.run.title}: people are divided on {split_count:,} {noun} of {data.name}, as many said yes as no; "
-            f"`positive='{rule}'` counts {'it' if split_count == 1 else 'them'} as no, "
-            f"`positive='label>={exact_number(votes.lowest_yes(with_split=True))}'` as yes"
+            f"{data.run.title}: people are divided on {split_count:,} {noun} of {data.name}, as many said yes as no; ",
+            Setting("positive", rule),
+            f" counts {'it' if split_count == 1 else 'them'} as no, ",
+            Setting("positive", f"label>={exact_number(votes.lowest_yes(with_split=True))}"),
+            " as yes",
         )
     return rule
 
@@ -94,16 +97,19 @@ def classify_labels(labels: Floats, rule: str | None, title: str, name: str) -> 
         # the pattern lets through what is not a number, such as 1e or 1.2.3
         bound = None
     if match is None or bound is None:
-        raise InputError(f"`positive={rule!r}`: write label>=2 or label>1; yes is what people call similar")
+        raise InputError(
+            "write label>=2 or label>1; yes is what people call similar", setting="positive", value=repr(rule)
+        )
     positive = labels >= bound if match["op"] == ">=" else labels > bound
     if not len(values):
         raise InputError(f"{title}: {name} has no pairs")
     if positive.all() or not positive.any():
         only_class = "yes" if positive.any() else "no"
-        hint = "; of two labels the higher is yes without `positive`" if len(values) == 2 else ""
+        hint = Message("; of two labels the higher is yes without ", Setting("positive")) if len(values) == 2 else ""
         raise InputError(
             f"{title}: {rule} makes all pairs of {name} {only_class} (labels {exact_number(values[0])} to "
-            f"{exact_number(values[-1])}); a threshold needs both classes{hint}"
+            f"{exact_number(values[-1])}); a threshold needs both classes",
+            hint,
         )
     return rule.replace(" ", ""), positive
 
@@ -111,9 +117,9 @@ def classify_labels(labels: Floats, rule: str | None, title: str, name: str) -> 
 def _rule_of_two_values(values: Floats, title: str, name: str) -> str:
     """Return the rule by which the higher of two labels is positive; raise InputError unless there are two labels."""
     if len(values) != 2:
-        example = f"`positive='label>={exact_number(values[-1])}'`" if len(values) else "`positive`"
+        example = Setting("positive", f"label>={exact_number(values[-1])}" if len(values) else None)
         raise InputError(
-            f"{title}: the label of {name} has {len(values)} values; say which mean yes, such as {example}"
+            f"{title}: the label of {name} has {len(values)} values; say which mean yes, such as ", example
         )
     return f"label>={exact_number(values[-1])}"
 
@@ -162,13 +168,21 @@ def find_thresholds(run: RunFolder, settings: ThresholdSettings) -> list[Dataset
     if settings.tune is None or settings.test is None:
         return [_thresholds_of_dataset(data, data, settings) for data in choose_datasets(run, settings.datasets)]
     if settings.tune == settings.test:
-        raise InputError(f"`tune` and `test` are both {settings.test}; use `folds`, or say `same_pairs`")
+        raise InputError(
+            Setting("tune"),
+            " and ",
+            Setting("test"),
+            f" are both {settings.test}; use ",
+            Setting("folds"),
+            ", or say ",
+            Setting("same_pairs"),
+        )
     datasets = {data.name: data for data in read_datasets(run)}
 
     def dataset_named(name: str, setting: str) -> ScoredDataset:
         """Return a dataset of the run; raise InputError with the name of the setting if there is none."""
         if name not in datasets:
-            raise InputError(unknown_name(f"`{setting}`: {run.title} has no dataset", name, datasets))
+            raise InputError(unknown_name(f"{run.title} has no dataset", name, datasets), setting=setting)
         return datasets[name]
 
     tune, test = dataset_named(settings.tune, "tune"), dataset_named(settings.test, "test")
@@ -210,7 +224,7 @@ def _thresholds_of_dataset(tune: ScoredDataset, test: ScoredDataset, settings: T
             if settings.metrics:
                 raise
             failures.append(error)
-            notes.append(f"{metric} left out: {error}")
+            notes.append(Message(f"{metric} left out: ", error.message))
             continue
         if agreements:
             each[metric] = agreements
@@ -240,8 +254,8 @@ def _no_threshold_error(data: ScoredDataset, failures: Sequence[InputError], not
     """Return the error for a dataset without thresholds: that of the metrics if all failed alike, else a summary."""
     if len({str(error) for error in failures}) == 1:
         return failures[0]
-    reasons = "; ".join(notes) or "none there"
-    return InputError(f"{data.run.title}: no metric of {data.name} has a threshold ({reasons})")
+    reasons = join_messages("; ", notes) or "none there"
+    return InputError(f"{data.run.title}: no metric of {data.name} has a threshold (", reasons, ")")
 
 
 def _resampled_units(data: ScoredDataset, group_by: str | None) -> tuple[int, str]:
@@ -421,7 +435,8 @@ def _check_disjoint(tune: ScoredDataset, test: ScoredDataset, group_by: str | No
     if shared_pairs:
         raise InputError(
             f"{tune.run.title}: {shared_pairs:,} pairs of {test.name} are in {tune.name}, too, where the threshold "
-            "would be found; use another dataset to tune on, or `folds`"
+            "would be found; use another dataset to tune on, or ",
+            Setting("folds"),
         )
     shared_groups = sorted(group_names(tune, group_by) & group_names(test, group_by))
     if shared_groups:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from assay.analysis.settings import DatasetsOfRun, MetricsOfRun
 from assay.errors import InputError
+from assay.messages import Message, Setting, join_messages
 from assay.settings import Resampling, Settings, setting
 
 
@@ -24,7 +25,9 @@ def parse_costs(cost: str | Mapping[str, float]) -> tuple[float, float]:
         costs = {}
     values = list(costs.values())
     if set(costs) != {"fp", "fn"} or not all(0 <= value < math.inf for value in values) or not any(values):
-        raise InputError(f"`cost={cost}`: expected what a false yes (fp) and a false no (fn) cost, such as fp=5,fn=1")
+        raise InputError(
+            "expected what a false yes (fp) and a false no (fn) cost, such as fp=5,fn=1", setting="cost", value=cost
+        )
     return costs["fp"], costs["fn"]
 
 
@@ -83,16 +86,25 @@ class Criterion(Settings):
         """Raise InputError if two criteria are set, or if a value is out of its range."""
         super().check()
         criteria = {"precision": self.precision, "recall": self.recall, "cost": self.cost}
-        given = [f"`{name}`" for name, value in criteria.items() if value is not None]
+        given = [Message(Setting(name)) for name, value in criteria.items() if value is not None]
         if len(given) > 1 or (given and self.measure != OPTIMISED[0]):
-            conflicting = given if len(given) > 1 else [*given, "`measure`"]
-            raise InputError(f"{' and '.join(conflicting)}: give one of them, a threshold is chosen by one criterion")
+            conflicting = join_messages(" and ", given if len(given) > 1 else [*given, Message(Setting("measure"))])
+            raise InputError(conflicting, ": give one of them, a threshold is chosen by one criterion")
         if self.plain_target and self.precision is None and self.recall is None:
-            raise InputError("`plain_target`: is about `precision` or `recall`, and neither is given")
+            raise InputError(
+                "is about ",
+                Setting("precision"),
+                " or ",
+                Setting("recall"),
+                ", and neither is given",
+                setting="plain_target",
+            )
         for name in ("precision", "recall"):
             value = criteria[name]
             if isinstance(value, int | float) and not 0 < value <= 1:
-                raise InputError(f"`{name}={value:g}`: must be a share above 0 and at most 1, such as 0.95")
+                raise InputError(
+                    "must be a share above 0 and at most 1, such as 0.95", setting=name, value=f"{value:g}"
+                )
         if self.cost is not None:
             parse_costs(self.cost)
 
@@ -140,21 +152,32 @@ class ThresholdSettings(MetricsOfRun, DatasetsOfRun, Criterion, Resampling):
         super().check()
         if self.at is not None:
             if not math.isfinite(self.at):
-                raise InputError(f"`at={self.at}`: must be a finite number, such as 0.5")
+                raise InputError("must be a finite number, such as 0.5", setting="at", value=self.at)
             if super().objective != OPTIMISED[0]:
-                raise InputError("`at` gives the threshold: no criterion chooses one")
+                raise InputError(Setting("at"), " gives the threshold: no criterion chooses one")
         if (self.tune is None) != (self.test is None):
-            raise InputError("`tune` and `test` belong together: one dataset of the run to find on, one to test on")
+            raise InputError(
+                Setting("tune"),
+                " and ",
+                Setting("test"),
+                " belong together: one dataset of the run to find on, one to test on",
+            )
         if self.tune is not None and self.datasets:
-            raise InputError("`datasets`: `tune` and `test` name the datasets already")
+            raise InputError(
+                Setting("tune"), " and ", Setting("test"), " name the datasets already", setting="datasets"
+            )
         ways = {
-            "`folds`": self.folds is not None,
-            "`split_by`": self.split_by is not None,
-            "`tune` and `test`": self.tune is not None,
-            "`same_pairs`": self.same_pairs,
+            Message(Setting("folds")): self.folds is not None,
+            Message(Setting("split_by")): self.split_by is not None,
+            Message(Setting("tune"), " and ", Setting("test")): self.tune is not None,
+            Message(Setting("same_pairs")): self.same_pairs,
         }
         chosen = [way for way, is_chosen in ways.items() if is_chosen]
         if len(chosen) > 1:
-            raise InputError(f"{' and '.join(chosen)}: give one of them, they part the pairs in different ways")
-        if self.repeats != 1 and chosen not in ([], ["`folds`"]):
-            raise InputError(f"`repeats` is for `folds`; {chosen[0]} parts the pairs in one way only")
+            raise InputError(
+                join_messages(" and ", chosen), ": give one of them, they part the pairs in different ways"
+            )
+        if self.repeats != 1 and chosen and self.folds is None:
+            raise InputError(
+                Setting("repeats"), " is for ", Setting("folds"), "; ", chosen[0], " parts the pairs in one way only"
+            )

@@ -16,6 +16,7 @@ from assay.addresses import LOCAL_PROTOCOLS, is_address, protocol_of, public_add
 from assay.batches import ROWS, table_of_batches
 from assay.datasets.columns import SourceTable
 from assay.errors import AssayError, InputError, MissingExtraError, OfflineError, UnavailableError
+from assay.messages import Setting
 from assay.tables import damage_message, first_repeated, part_with_known_types
 
 #: The packages that fsspec needs for addresses, by protocol.
@@ -150,7 +151,9 @@ def _resolve_address(address: str, address_text: str, *, offline: bool) -> tuple
     protocol = protocol_of(address)
     if offline and protocol not in LOCAL_PROTOCOLS:
         raise OfflineError(
-            f"{address_text}: would be read over the network, which `offline` forbids; give a file instead"
+            f"{address_text}: would be read over the network, which ",
+            Setting("offline"),
+            " forbids; give a file instead",
         )
     try:
         from fsspec.core import url_to_fs

@@ -201,7 +201,9 @@ class PreparedGraph:
             self._parsed_graph = parse_graph(text)
         except InputError as error:
             beginning = " ".join(text.split())[:_MAX_SHOWN_CHARACTERS]
-            raise InputError(f"a graph of the data cannot be read: {error}; it begins: {beginning}") from None
+            raise InputError(
+                "a graph of the data cannot be read: ", error.message, f"; it begins: {beginning}"
+            ) from None
         self._computed: dict[tuple[Any, ...], Any] = {}
 
     @cached_property

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import InputError, UnavailableError
+from assay.messages import Message, Setting
 from assay.metrics.models.files import list_files
 from assay.metrics.provenance import file_digest
 from assay.paths import user_path
@@ -22,9 +23,10 @@ PARSER = "amrlib:"
 
 #: The number of characters of a text that an error shows.
 _MAX_SHOWN_CHARACTERS = 40
-_REMEDY = (
-    "give graphs with `graphs` reference=FILE,candidate=FILE, in columns reference_graph and candidate_graph, or have "
-    "the texts parsed: parser=amrlib:FOLDER"
+_REMEDY = Message(
+    "give graphs with ",
+    Setting("graphs", "reference=FILE,candidate=FILE"),
+    ", in columns reference_graph and candidate_graph, or have the texts parsed: parser=amrlib:FOLDER",
 )
 
 
@@ -146,7 +148,7 @@ def graphs_of(batch: Batch, parser: str = "") -> tuple[Sequence[str], Sequence[s
         return first, second
     if not parser:
         counts = " and ".join(f"{len(column)} of {len(batch)} {side}" for side, column in missing.items() if column)
-        raise InputError(f"no AMR graph for {counts} (such as {texts[0][:_MAX_SHOWN_CHARACTERS]!r}); {_REMEDY}")
+        raise InputError(f"no AMR graph for {counts} (such as {texts[0][:_MAX_SHOWN_CHARACTERS]!r}); ", _REMEDY)
     parsed = parse_texts(parser, sorted(set(texts)))
     return _fill_missing_graphs(batch.references, first, parsed), _fill_missing_graphs(batch.candidates, second, parsed)
 

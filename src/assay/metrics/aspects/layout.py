@@ -185,7 +185,7 @@ def parse_published_layout(text: str, file_name: str, dimensions: int) -> Layout
     try:
         return even_layout(names, width, dimensions)
     except InputError as error:
-        raise InputError(f"{file_name}, line {line}: {error}") from None
+        raise InputError(f"{file_name}, line {line}: ", error.message) from None
 
 
 def _required_setting(
@@ -371,7 +371,7 @@ def _layout_from_json(value: Any, path: Path, dimensions: int) -> Layout:
     try:
         return Layout(tuple(ranges), dimensions)
     except InputError as error:
-        raise InputError(f"{path}: {error}") from None
+        raise InputError(f"{path}: ", error.message) from None
 
 
 def write_layout(layout: Layout, folder: Path) -> None:

@@ -100,7 +100,7 @@ def read_reference(folder: Path) -> Reference | None:
     except (pa.ArrowException, OSError, ValueError, TypeError) as error:
         raise InputError(f"{path}: no reference set ({error})") from None
     except InputError as error:
-        raise InputError(f"{path}: {error}") from None
+        raise InputError(f"{path}: ", error.message) from None
 
 
 @dataclass(frozen=True)

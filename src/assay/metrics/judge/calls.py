@@ -9,6 +9,7 @@ import time
 from typing import TYPE_CHECKING
 
 from assay.errors import AssayError
+from assay.messages import Setting
 from assay.metrics.judge.client import REPLIES_ARE_KEPT, EndpointClient, RefusedRequestError
 from assay.metrics.judge.completion import Completion, FailedCallError, read_completion
 from assay.metrics.judge.replies import Reply, Server
@@ -149,8 +150,8 @@ class PaidCalls:
             if not self._in_flight:
                 raise BudgetError(
                     f"the budget of {self._purse.budget:g} has no room for another call: {self._purse.spent:.6g} is "
-                    f"spent, and the next may cost up to {highest_price:.2g}; {REPLIES_ARE_KEPT}, with a larger "
-                    "`budget`"
+                    f"spent, and the next may cost up to {highest_price:.2g}; {REPLIES_ARE_KEPT}, with a larger ",
+                    Setting("budget"),
                 )
             # until one of the calls in flight may have ended
             await asyncio.sleep(0.01)

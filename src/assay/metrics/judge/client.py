@@ -172,8 +172,7 @@ def _stated_reason(error: Any) -> str:
         reason = f"{message} ({code})" if code else str(message)
     else:
         reason = str(content or error.message)
-    # assay's own messages mark settings with backticks, so a server's text may have none
-    return brief_text(" ".join(reason[:LONGEST_REASON].replace("`", "'").split()))
+    return brief_text(" ".join(reason[:LONGEST_REASON].split()))
 
 
 def _stated_wait(headers: Any) -> float:

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from assay.errors import AssayError, InputError
+from assay.messages import Setting
 from assay.metrics.base import Batch, Metric
 from assay.metrics.judge.calls import PaidCalls
 from assay.metrics.judge.client import EndpointClient, RefusedRequestError
@@ -103,8 +104,9 @@ class Endpoint:
         price = self.price or purse.prices.get(self.model)
         if price is None and purse.budget is not None:
             raise InputError(
-                f"metric {self.judge}: a budget needs the price of a million tokens: price_in=…,price_out=…, or "
-                f"`prices=FILE` with a table [{json.dumps(self.model)}]"
+                f"metric {self.judge}: a budget needs the price of a million tokens: price_in=…,price_out=…, or ",
+                Setting("prices", "FILE"),
+                f" with a table [{json.dumps(self.model)}]",
             )
         return price
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from assay.errors import InputError, UnavailableError
+from assay.messages import Message as UserMessage
+from assay.messages import Setting
 from assay.metrics.base import Batch, Declaration, Metric, option
 from assay.metrics.judge.prompts import Message, Prompt
 from assay.metrics.judge.verdicts import PARSER, VerdictScale, scale_of
@@ -103,7 +105,7 @@ class Judge(ModelMetric):
         if self.endpoint is None and self.verdict == "json":
             raise InputError(f"metric {self}: verdict=json is for endpoints; a local model has probabilities and text")
         if self.backend != "torch" or self.max_length is not None:
-            raise InputError(f"metric {self}: a judge has no backend and no max_length; `cut=N` cuts texts")
+            raise InputError(f"metric {self}: a judge has no backend and no max_length; cut=N cuts texts")
         if self.order == "mean" and not self.loaded_prompt.symmetric:
             raise InputError(
                 f"metric {self}: the prompt {self.prompt} is not symmetric; order=mean is for those that are"
@@ -138,7 +140,7 @@ class Judge(ModelMetric):
             )
         if self.key is not None and not self.key.isidentifier():
             raise InputError(
-                "metric judge: `key` is the name of an environment variable, such as OPENAI_API_KEY, not the key itself"
+                "metric judge: key=NAME names an environment variable, such as OPENAI_API_KEY; it is not the key itself"
             )
 
     @property
@@ -175,7 +177,9 @@ class Judge(ModelMetric):
         if self.endpoint is None:
             super().obtain(offline=offline)
         elif offline:
-            raise UnavailableError(f"the endpoint {self.endpoint} is not called", "leave `offline` away")
+            raise UnavailableError(
+                f"the endpoint {self.endpoint} is not called", UserMessage("leave ", Setting("offline"), " away")
+            )
         else:
             from assay.metrics.judge.client import api_key
 
@@ -232,8 +236,9 @@ class Judge(ModelMetric):
         prompt, scale = self.loaded_prompt, self.scale_used
         if batch.questions is None and "question" in prompt.fields - prompt.optional:
             raise InputError(
-                f"metric {self}: the prompt {self.prompt} shows the question, and the data has none: name its column "
-                "(`columns=question=…`), or use another prompt"
+                f"metric {self}: the prompt {self.prompt} shows the question, and the data has none: name its column (",
+                Setting("columns", "question=…"),
+                "), or use another prompt",
             )
         conversations = []
         for row, (reference, candidate) in enumerate(batch.pairs()):

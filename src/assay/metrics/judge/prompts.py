@@ -132,7 +132,7 @@ class Prompt:
                 "a judge needs both sides of a pair"
             )
         if file.symmetric and "references" in fields:
-            raise InputError(f"prompt {name}: shows all `references` at once, so it cannot be `symmetric`")
+            raise InputError(f"prompt {name}: shows all references at once, so it cannot have symmetric = true")
         return cls(
             name,
             hashlib.sha256(content).hexdigest(),

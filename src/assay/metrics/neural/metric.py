@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from assay.errors import AssayError, InputError, MissingExtraError, OfflineError, UnavailableError
+from assay.messages import Message, Setting
 from assay.metrics.base import Batch, Context, Metric, option
 from assay.metrics.models import LocatedModel, ModelDescription, ModelReference, describe, locate
 from assay.metrics.models.files import read_json
@@ -155,9 +156,10 @@ class ModelMetric(Metric):
             locate(self.subject, offline=offline)
         except OfflineError as error:
             command = ModelReference.parse(self.subject).fetch_command
-            reason = "`offline` is set" if offline else "HF_HUB_OFFLINE forbids the network"
+            reason = Message(Setting("offline"), " is set") if offline else "HF_HUB_OFFLINE forbids the network"
             remedy = command if offline else f"unset HF_HUB_OFFLINE; {command}"
-            raise UnavailableError(f"model {self.subject} is not on this machine and {reason}", remedy) from error
+            problem = Message(f"model {self.subject} is not on this machine and ", reason)
+            raise UnavailableError(problem, remedy) from error
 
     def check_available(self) -> None:
         """Check that the packages are installed and the model is on this machine; nothing is downloaded.

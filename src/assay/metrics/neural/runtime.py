@@ -61,9 +61,9 @@ class Runtime:
         is_numbered = ":" in self.device
         is_valid_number = kind == "cuda" and re.fullmatch("[0-9]{1,4}", number)
         if not is_known or (is_numbered and not is_valid_number):
-            raise InputError(f"`device={self.device}`: must be auto, cpu, cuda, cuda:N, mps or all")
+            raise InputError("must be auto, cpu, cuda, cuda:N, mps or all", setting="device", value=self.device)
         if self.threads is not None and self.threads < 1:
-            raise InputError(f"`threads={self.threads}`: must be at least 1")
+            raise InputError("must be at least 1", setting="threads", value=self.threads)
         if self.tokens is not None and self.tokens < 1:
             raise InputError(f"tokens {self.tokens}: a batch must have at least 1")
 
@@ -141,7 +141,7 @@ def devices_of(runtime: Runtime) -> tuple[str, ...]:
     available = ["cpu", *(f"cuda:{number}" for number in range(gpus))]
     if mps:
         available.append("mps")
-    raise InputError(f"`device={device}`: this machine has none; torch sees {', '.join(available)}")
+    raise InputError(f"this machine has none; torch sees {', '.join(available)}", setting="device", value=device)
 
 
 def set_threads(threads: int | None) -> int:

@@ -12,6 +12,7 @@ from assay.analysis.decision.evidence import gather_evidence
 from assay.analysis.decision.settings import PageSettings
 from assay.analysis.folder import RunFolder
 from assay.errors import InputError
+from assay.messages import Setting
 from assay.output import FileKind, check_replaceable
 from assay.reports.decision.words import DecisionPage, decision_page
 from assay.reports.formats import format_document
@@ -53,7 +54,7 @@ def write_decision(run: RunFolder, out: Path, settings: PageSettings) -> Path:
     path = out if is_file else out / PAGE_NAME
     try:
         if is_file:
-            check_replaceable(out, FileKind("a page of assay", "`out`", _is_page))
+            check_replaceable(out, FileKind("a page of assay", "out", _is_page))
         else:
             check_page_target(out)
         page = decision_page(gather_evidence(run, settings), settings)
@@ -61,7 +62,9 @@ def write_decision(run: RunFolder, out: Path, settings: PageSettings) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         put_page(text, path)
     except OSError as error:
-        raise InputError(f"{out}: cannot be written ({error.strerror or error}); give `out` another place") from error
+        raise InputError(
+            f"{out}: cannot be written ({error.strerror or error}); give ", Setting("out"), " another place"
+        ) from error
     return path
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from markupsafe import Markup
 
 from assay.errors import InputError
+from assay.messages import Setting
 from assay.numbers import short, signed
 from assay.reports.explain.document import ExplanationValues, unusual_aspects_line
 from assay.reports.plots import Scale, element, text, ticks
@@ -87,7 +88,7 @@ def to_svg(explanations: Sequence[ExplanationValues]) -> str:
         InputError: there are more than :data:`MAX_PAIRS` explanations, or their kind has no picture.
     """
     if any(explanation["kind"] not in _PANELS_BY_KIND for explanation in explanations):
-        raise InputError("of a judge and of a combination there is no picture; leave `svg` away")
+        raise InputError("of a judge and of a combination there is no picture; leave ", Setting("svg"), " away")
     if len(explanations) > MAX_PAIRS:
         raise InputError(f"a picture holds at most {MAX_PAIRS} pairs, these are {len(explanations)}; choose some")
     parts: list[Markup] = []

@@ -7,6 +7,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from assay.errors import InputError
+from assay.messages import Setting
 from assay.settings import Graphs, Hardware, Limited, Offline, OwnData, setting
 
 
@@ -41,4 +42,4 @@ class ExplainSettings(OwnData, Graphs, Limited, Hardware, Offline):
         texts = [text for text in (self.reference, self.candidate) if text is not None]
         expected_count = 2 if self.pairs is None else 0
         if len(texts) != expected_count:
-            raise InputError("explain what? give two texts, or data with `pairs`, and not both")
+            raise InputError("explain what? give two texts, or data with ", Setting("pairs"), ", and not both")

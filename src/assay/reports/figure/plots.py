@@ -11,6 +11,7 @@ import numpy as np
 
 from assay.analysis.folder import RunFolder
 from assay.errors import InputError, unknown_name
+from assay.messages import Setting
 from assay.numbers import percent
 from assay.reports.figure.style import (
     CHARACTER_WIDTH,
@@ -231,7 +232,7 @@ def _chosen_models(chosen_datasets: Sequence[ChosenDataset]) -> list[tuple[Chose
         if len(layers) > 1:
             chosen_models.append((chosen, replace(model, layers=layers)))
     if not chosen_models:
-        raise InputError("`metrics`: leaves no two layers of one model; name more of them, or none for all")
+        raise InputError("leaves no two layers of one model; name more of them, or none for all", setting="metrics")
     return chosen_models
 
 
@@ -315,12 +316,19 @@ def draw_scores(chosen_datasets: Sequence[ChosenDataset], width: float) -> Figur
                 contents.append(_ScoresPanel(chosen, block.bucket, metric))
     if len(contents) > MAX_PANELS:
         raise InputError(
-            f"{len(contents)} panels are too many ({MAX_PANELS} at the most); use `datasets`, `metrics` or `buckets`"
+            f"{len(contents)} panels are too many ({MAX_PANELS} at the most); use ",
+            Setting("datasets"),
+            ", ",
+            Setting("metrics"),
+            " or ",
+            Setting("buckets"),
         )
     for content in contents:
         if content.bucket not in content.chosen.unit.data.buckets:
             raise InputError(
-                f"`buckets={content.bucket!r}`: is made of other buckets and has no pairs; name one of those"
+                "is made of other buckets and has no pairs; name one of those",
+                setting="buckets",
+                value=repr(content.bucket),
             )
     columns = _column_count(len(contents), width, MIN_SCORES_WIDTH)
     rows = [contents[start : start + columns] for start in range(0, len(contents), columns)]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from assay.analysis.settings import DatasetsOfRun
 from assay.errors import InputError
+from assay.messages import Setting
 from assay.settings import Settings, setting
 
 KINDS = ("agreement", "layers", "scores")
@@ -45,6 +46,12 @@ class FigureSettings(FigureKind, DatasetsOfRun):
         """Raise InputError for a width out of its range, and for a statistic where none is shown."""
         super().check()
         if not 1 <= self.width <= 100:
-            raise InputError(f"`width={self.width:g}`: must be from 1 to 100 inches")
+            raise InputError("must be from 1 to 100 inches", setting="width", value=f"{self.width:g}")
         if self.kind == "scores" and self.statistic is not None:
-            raise InputError(f"`statistic={self.statistic}`: has no effect beside `kind=scores`; leave one of them out")
+            raise InputError(
+                "has no effect beside ",
+                Setting("kind", "scores"),
+                "; leave one of them out",
+                setting="statistic",
+                value=self.statistic,
+            )

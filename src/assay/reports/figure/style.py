@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import InputError, MissingExtraError
+from assay.messages import Setting
 from assay.output import FileKind, atomic_write, check_replaceable
 from assay.reports.layout import elide_middle
 from assay.visible import visible_text
@@ -175,7 +176,7 @@ def check_figure_target(out: Path) -> None:
     if extension not in _METADATA_BY_EXTENSION:
         raise InputError(f"{out}: the name must end in {', '.join(_METADATA_BY_EXTENSION)}")
     mark = _METADATA_BY_EXTENSION[extension][1]
-    check_replaceable(out, FileKind("a figure of assay", "`out`", lambda path: mark in path.read_bytes()))
+    check_replaceable(out, FileKind("a figure of assay", "out", lambda path: mark in path.read_bytes()))
 
 
 def save_figure(figure: Figure, out: Path) -> None:
@@ -196,7 +197,9 @@ def save_figure(figure: Figure, out: Path) -> None:
         with atomic_write(out) as scratch:
             scratch.write_bytes(buffer.getvalue())
     except OSError as error:
-        raise InputError(f"{out}: cannot be written ({error.strerror or error}); give `out` another place") from error
+        raise InputError(
+            f"{out}: cannot be written ({error.strerror or error}); give ", Setting("out"), " another place"
+        ) from error
 
 
 def _check_drawing_warnings(messages: list[str], extension: str) -> None:
@@ -206,7 +209,12 @@ def _check_drawing_warnings(messages: list[str], extension: str) -> None:
     """
     # matplotlib has no class for these warnings: their texts tell
     if any("constrained_layout not applied" in message for message in messages):
-        raise InputError("there is too little room for the panels; use a larger `width`, or fewer of `buckets`")
+        raise InputError(
+            "there is too little room for the panels; use a larger ",
+            Setting("width"),
+            ", or fewer of ",
+            Setting("buckets"),
+        )
     if extension == ".svg":
         return  # the program that displays the file chooses the fonts
     # "Glyph 128512 (…) missing from font(s) …": the number is the code point

@@ -15,6 +15,7 @@ from markupsafe import Markup, escape
 from assay.analysis.folder import RunFolder, run_titles
 from assay.analysis.stress import FILE_NAME as STRESS_FILE_NAME
 from assay.errors import InputError
+from assay.messages import Setting
 from assay.output import atomic_write, is_unfinished
 from assay.reports.formats import format_document
 from assay.reports.page.aspects import aspect_models
@@ -193,7 +194,9 @@ def write_page(runs: Sequence[RunFolder], out: Path, *, leaderboard: bool = True
                 out.rmdir()
             raise
     except OSError as error:
-        raise InputError(f"{out}: cannot be written ({error.strerror or error}); give `out` another place") from error
+        raise InputError(
+            f"{out}: cannot be written ({error.strerror or error}); give ", Setting("out"), " another place"
+        ) from error
     return out / PAGE_NAME
 
 
@@ -211,15 +214,15 @@ def check_page_target(out: Path) -> None:
         InputError: *out* is a file or a link, or contains anything else but unfinished files of assay.
     """
     if out.is_symlink() or (out.exists() and not out.is_dir()):
-        raise InputError(f"{out}: is not a folder; give `out` the name of a folder")
+        raise InputError(f"{out}: is not a folder; give ", Setting("out"), " the name of a folder")
     if not out.exists():
         return
     names = sorted(path.name for path in out.iterdir() if not is_unfinished(path))
     foreign_names = [name for name in names if name != PAGE_NAME]
     if foreign_names:
-        raise InputError(f"{out}: holds {foreign_names[0]}; give `out` a folder of its own")
+        raise InputError(f"{out}: holds {foreign_names[0]}; give ", Setting("out"), " a folder of its own")
     if names and not _is_page(out / PAGE_NAME):
-        raise InputError(f"{out / PAGE_NAME}: is not a page of assay; give `out` a folder of its own")
+        raise InputError(f"{out / PAGE_NAME}: is not a page of assay; give ", Setting("out"), " a folder of its own")
 
 
 def _is_page(path: Path) -> bool:

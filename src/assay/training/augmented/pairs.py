@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from assay.datasets.columns import SourceTable
 from assay.datasets.files import read_table_file
 from assay.errors import InputError, MissingExtraError, suggestion_for
+from assay.messages import Setting
 from assay.training.data import HELD_OUT_SHARE, pair_key, text_key
 
 # Entities, read from a file; entities that share a name or an alias form a family.
@@ -265,8 +266,10 @@ def numbers_in_words(numbers: Sequence[int], language: str) -> list[str]:
         raise MissingExtraError("num2words", "train") from None
     if language not in CONVERTER_CLASSES:
         raise InputError(
-            f"`numbers={language}`: num2words has no such language.{suggestion_for(language, CONVERTER_CLASSES)} "
-            f"It has {', '.join(sorted(CONVERTER_CLASSES))}."
+            f"num2words has no such language.{suggestion_for(language, CONVERTER_CLASSES)} "
+            f"It has {', '.join(sorted(CONVERTER_CLASSES))}.",
+            setting="numbers",
+            value=language,
         )
     words = []
     for number in numbers:
@@ -275,8 +278,10 @@ def numbers_in_words(numbers: Sequence[int], language: str) -> list[str]:
         except _UNSUPPORTED_NUMBER_ERRORS as error:
             reason = " ".join(f"{type(error).__name__}: {error}".split())
             raise InputError(
-                f"`number_range`: num2words cannot say {number} in {language} ({reason}); give a range without it, or "
-                f"leave {language} out of `numbers`"
+                f"num2words cannot say {number} in {language} ({reason}); give a range without it, or "
+                f"leave {language} out of ",
+                Setting("numbers"),
+                setting="number_range",
             ) from None
     return words
 

@@ -83,9 +83,10 @@ class Labeller:
         if not is_label.all():
             row = int(np.argmin(is_label))
             raise InputError(
-                f"`labeller`: {self._name} gives {scores[row]:.4g} for {batch.references[row]!r} and "
+                f"{self._name} gives {scores[row]:.4g} for {batch.references[row]!r} and "
                 f"{batch.candidates[row]!r}; labels lie between 0 and 1: add ,activation=sigmoid to its name, or use "
-                "a model that was trained on similarity"
+                "a model that was trained on similarity",
+                setting="labeller",
             )
         return scores
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from assay.errors import InputError
+from assay.messages import Setting
 from assay.settings import declarations_of, setting
 from assay.training.pairwise.settings import PairLearning, PairSettings
 from assay.training.settings import BaseSettings, TrainingSettings
@@ -45,12 +46,18 @@ class AugmentedSettings(PairLearning, TrainingSettings, BaseSettings):
         """
         super().check()
         if self.entities is None and self.numbers is None:
-            raise InputError("`entities` or `numbers` is needed: pairs are made of one of them, or of both")
+            raise InputError(
+                Setting("entities"), " or ", Setting("numbers"), " is needed: pairs are made of one of them, or of both"
+            )
         if self.labeller is not None and self.entities is None:
-            raise InputError("`labeller`: labels random pairs of entities, and no `entities` are given")
+            raise InputError(
+                "labels random pairs of entities, and no ", Setting("entities"), " are given", setting="labeller"
+            )
         if self.entities is not None and self.labeller is None and self.numbers is None:
             raise InputError(
-                "`labeller` is needed: alias pairs alone all have the label 1; give a cross-encoder, or `numbers`"
+                Setting("labeller"),
+                " is needed: alias pairs alone all have the label 1; give a cross-encoder, or ",
+                Setting("numbers"),
             )
         # Each of these raises InputError for a malformed setting.
         self.pair_settings()
@@ -72,7 +79,9 @@ class AugmentedSettings(PairLearning, TrainingSettings, BaseSettings):
             return ()
         languages = tuple(part.strip() for part in self.numbers.split(","))
         if not all(languages) or len(set(languages)) < len(languages):
-            raise InputError(f"`numbers={self.numbers}`: must be languages with commas between them, such as en,de")
+            raise InputError(
+                "must be languages with commas between them, such as en,de", setting="numbers", value=self.numbers
+            )
         return languages
 
     def number_bounds(self) -> tuple[int, int]:
@@ -83,8 +92,12 @@ class AugmentedSettings(PairLearning, TrainingSettings, BaseSettings):
         """
         match = re.fullmatch(r"\s*(-?\d{1,9})\s*,\s*(-?\d{1,9})\s*", self.number_range)
         if match is None:
-            raise InputError(f"`number_range={self.number_range}`: must be two whole numbers, such as 0,1000")
+            raise InputError(
+                "must be two whole numbers, such as 0,1000", setting="number_range", value=self.number_range
+            )
         low, high = int(match[1]), int(match[2])
         if high - low + 1 < FEWEST_NUMBERS:
-            raise InputError(f"`number_range={self.number_range}`: must hold at least {FEWEST_NUMBERS} numbers")
+            raise InputError(
+                f"must hold at least {FEWEST_NUMBERS} numbers", setting="number_range", value=self.number_range
+            )
         return low, high

@@ -280,7 +280,7 @@ def read_forms(specs: Sequence[str], *, limit: int | None, held_out: set[str], c
                 kept[key] = (sentence, form)
     if len(kept) < 4:
         listed = ", ".join(f"{name.replace('_', ' ')} {number:,}" for name, number in counts.items())
-        raise InputError(f"`forms`: {len(kept)} sentences with a form are left, 4 are needed ({listed})")
+        raise InputError(f"{len(kept)} sentences with a form are left, 4 are needed ({listed})", setting="forms")
     sentences, forms = zip(*kept.values(), strict=True)
     return Forms(sentences, forms, tuple(sources), counts)
 

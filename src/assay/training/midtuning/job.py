@@ -197,10 +197,10 @@ def read_queries(path: str) -> tuple[str, ...]:
         lines = user_path(path).read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise InputError(f"`queries={path}`: cannot be read ({reason})") from None
+        raise InputError(f"cannot be read ({reason})", setting="queries", value=path) from None
     queries = tuple(line.strip() for line in lines if line.strip())
     if not queries:
-        raise InputError(f"`queries={path}`: has no sentence; write one a line")
+        raise InputError("has no sentence; write one a line", setting="queries", value=path)
     return queries
 
 
@@ -334,7 +334,9 @@ def prepare_job(settings: MidTuningSettings, runtime: Runtime, progress: Progres
     progress.say(", ".join(f"{name.replace('_', ' ')} {number:,}" for name, number in forms.counts.items()))
     train, dev = hold_out_rows(np.arange(len(forms)), settings.seed)
     if len(dev) < 2:
-        raise InputError(f"`forms`: {len(forms)} sentences with a form are too few to hold out a development set")
+        raise InputError(
+            f"{len(forms)} sentences with a form are too few to hold out a development set", setting="forms"
+        )
     dev_order = np.random.default_rng(settings.seed).permutation(dev)[:QUERIES]
     queries = tuple(dict.fromkeys(named_queries)) or tuple(forms.sentences[index] for index in dev_order)
     parts = {"train": train, "dev": dev}

@@ -56,6 +56,6 @@ class MidTuningSettings(OwnColumns, LearningSettings, TrainingSettings, _FormsSe
         """
         super().check()
         if not self.forms:
-            raise InputError("`forms`: name at least one source of sentences with their forms")
+            raise InputError("name at least one source of sentences with their forms", setting="forms")
         tables = [source for source in self.forms if not source.lower().endswith(FRAME_SUFFIXES)]
         self.check_columns(*self.test, *tables)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import InputError, suggestion_for
+from assay.messages import Message, Setting
 from assay.metrics.models import locate
 from assay.metrics.name import MetricName
 from assay.metrics.neural.runtime import Runtime, devices_of
@@ -40,16 +41,22 @@ def parse_recipe(text: str, scale: str | None = None) -> PairSettings:
     """
     name = MetricName.parse(text)
     if name.name not in LOSSES or name.subject is None:
-        raise InputError(f"`train={text}`: expected RECIPE:BASE[,setting=value]...; recipes: {', '.join(LOSSES)}")
+        raise InputError(
+            f"expected RECIPE:BASE[,setting=value]...; recipes: {', '.join(LOSSES)}", setting="train", value=text
+        )
     values: dict[str, object] = {"scale": scale}
     for key, value in name.options:
         if key not in (*LEARNING, "seed"):
-            raise InputError(f"`train={text}`: there is no setting {key!r}.{suggestion_for(key, [*LEARNING, 'seed'])}")
+            raise InputError(
+                f"there is no setting {key!r}.{suggestion_for(key, [*LEARNING, 'seed'])}", setting="train", value=text
+            )
         value_type = LEARNING.get(key, int)
         try:
             values[key] = value_type(value)
         except ValueError:
-            raise InputError(f"`train={text}`: {key}={value} is not of type {value_type.__name__}") from None
+            raise InputError(
+                f"{key}={value} is not of type {value_type.__name__}", setting="train", value=text
+            ) from None
     # The datasets and the folder are placeholders, since the pairs of a fold are not loaded by name.
     return PairSettings(name.name, name.subject, ("the pairs of the other folds",), "scores", **values)  # type: ignore[arg-type]  # text that the settings check
 
@@ -92,10 +99,12 @@ class FoldTrainer:
         scaled_labels(self._examples, self._settings.scale_bounds())
         counts_and_shares = []
         for fold in partition.folds:
-            self._check_learnable(fold.train, fold.name, "use more `folds`, or another `seed`")
+            self._check_learnable(
+                fold.train, fold.name, Message("use more ", Setting("folds"), ", or another ", Setting("seed"))
+            )
             counts_and_shares.append(self._count_shared_texts(fold))
         for fold in partition.left_out:
-            self._check_learnable(fold.train, f"{fold.name!r} left out", "do without `by`")
+            self._check_learnable(fold.train, f"{fold.name!r} left out", Message("do without ", Setting("by")))
             counts_and_shares.append(self._count_shared_texts(fold))
         counts, shares = zip(*counts_and_shares, strict=True)
         if not any(counts):
@@ -172,16 +181,18 @@ class FoldTrainer:
             groups = groups_note(self._unsplittable_groups(train))
             needed = "pairs of more groups" if groups else "more pairs"
             raise InputError(
-                f"{where}: {len(train):,} pairs{groups} are too few to train a model and to choose its best step; "
-                f"{remedy}, or give {needed}"
+                f"{where}: {len(train):,} pairs{groups} are too few to train a model and to choose its best step; ",
+                remedy,
+                f", or give {needed}",
             )
-        dev_remedy = f"give `train` a seed=N, or {remedy}"
+        dev_remedy = Message("give ", Setting("train"), " a seed=N, or ", remedy)
         for use, rows, use_remedy in (("train", learned, remedy), ("choose the best step", dev, dev_remedy)):
             labels = self._examples.labels[rows]
             if np.all(labels == labels[0]):
                 raise InputError(
                     f"{where}: the {len(rows):,} pairs to {use} have one label alone, {labels[0]:g}, where two are "
-                    f"needed; {use_remedy}"
+                    "needed; ",
+                    use_remedy,
                 )
 
     def _count_shared_texts(self, fold: Fold) -> tuple[int, float]:

@@ -106,7 +106,7 @@ def prepare_job(settings: PairSettings, runtime: Runtime, progress: Progress) ->
     )  # fmt: skip
     subset = settings.chosen_subset()
     if subset is not None and subset[1] > len(sets["train"]):
-        raise InputError(f"`subset={settings.subset}`: there are {len(sets['train']):,} training pairs")
+        raise InputError(f"there are {len(sets['train']):,} training pairs", setting="subset", value=settings.subset)
     return _restrict_to_subset(job_of(settings, base, sets, counts, runtime, progress))
 
 

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from assay.errors import InputError
+from assay.messages import Setting
 from assay.settings import Settings, parse_scale, setting
 from assay.training.batches import STRATEGIES
 from assay.training.settings import (
@@ -104,7 +105,7 @@ class LabelledPairs(
             return None
         kind, _, size = self.subset.partition(":")
         if kind not in ("degree", "random") or not re.fullmatch("[0-9]{1,9}", size) or int(size) < 2:
-            raise InputError(f"`subset={self.subset}`: must be degree:N or random:N, with N of 2 or more")
+            raise InputError("must be degree:N or random:N, with N of 2 or more", setting="subset", value=self.subset)
         return kind, int(size)
 
 
@@ -137,11 +138,15 @@ class PairSettings(LabelledPairs, PairLearning):
         super().check()
         valid = LOSSES[self.recipe][self.task]
         if self.loss and self.loss not in valid:
-            raise InputError(f"`loss={self.loss}`: must be one of {', '.join(valid)}")
+            raise InputError(f"must be one of {', '.join(valid)}", setting="loss", value=self.loss)
         if self.loss == "cosent" and self.batches != "length":
             raise InputError(
-                f"`loss=cosent`: compares all pairs of a batch, so that `batches={self.batches}` cannot weight them "
-                "one by one; use `loss=cosine`"
+                "compares all pairs of a batch, so that ",
+                Setting("batches", self.batches),
+                " cannot weight them one by one; use ",
+                Setting("loss", "cosine"),
+                setting="loss",
+                value="cosent",
             )
 
     @property

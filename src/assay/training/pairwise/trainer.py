@@ -28,6 +28,7 @@ from torch.nn import functional
 
 from assay.datasets.annotation_graph import AnnotationGraph
 from assay.errors import InputError
+from assay.messages import Setting
 from assay.progress import Progress
 from assay.statistics.agreement import agreement
 from assay.training.batches import Batch, compose_batches
@@ -355,7 +356,8 @@ class DevAgreement(BaseEvaluator):  # type: ignore[misc]  # no types there
         scores, losses = score_rows(self._loss, self._rows)
         if not np.isfinite(losses).all():
             raise DivergedError(
-                "the training diverged: losses on the development set are not numbers; ask for a lower `learning_rate`"
+                "the training diverged: losses on the development set are not numbers; ask for a lower ",
+                Setting("learning_rate"),
             )
         labels = self._loss.inputs.labels[torch.from_numpy(self._rows)].numpy()
         results = {"loss": float(losses.mean())}

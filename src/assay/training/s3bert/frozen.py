@@ -16,6 +16,7 @@ import torch
 from torch import nn
 
 from assay.errors import InputError, UnavailableError
+from assay.messages import Setting
 
 # A sentence encoder in two parts: the frozen lower layers, and the upper layers, which are trained.
 
@@ -74,7 +75,9 @@ def split_encoder(whole: Any, trained: int, name: str) -> Halves:
     stack_name = "encoder" if hasattr(model, "encoder") else "transformer"
     layers = list(getattr(model, stack_name).layer)
     if not 1 <= trained <= len(layers):
-        raise InputError(f"`layers={trained}`: the model has {len(layers)} layers; valid: 1 to {len(layers)}")
+        raise InputError(
+            f"the model has {len(layers)} layers; valid: 1 to {len(layers)}", setting="layers", value=trained
+        )
     for module in whole.modules():
         if isinstance(module, nn.Dropout):
             module.p = 0.0
@@ -298,7 +301,8 @@ def _allocate_states(tokens: int, hidden_size: int) -> torch.Tensor:
     except OSError as error:
         raise InputError(
             f"{tempfile.gettempdir()}: no room for {size / 2**30:.1f} GiB of hidden states ({error.strerror}); "
-            "let TMPDIR name a folder with more room, or use fewer pairs with `limit`"
+            "let TMPDIR name a folder with more room, or use fewer pairs with ",
+            Setting("limit"),
         ) from None
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from assay.errors import InputError
+from assay.messages import Setting
 from assay.settings import setting
 from assay.training.settings import BaseSettings, HeldOutSettings, TrainingPairsSettings, TrainingSettings
 
@@ -46,7 +47,9 @@ class S3BertSettings(HeldOutSettings, TrainingSettings, _GraphPairsSettings, Bas
         super().check()
         self.check_columns(*self.pairs, *self.dev, *self.test)
         if not (self.decomposition or self.consistency):
-            raise InputError("`no_decomposition` and `no_consistency` leave nothing to train on; give one of them")
+            raise InputError(
+                "nothing to train on: ", Setting("decomposition"), " and ", Setting("consistency"), " are both off"
+            )
 
     @property
     def parts(self) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from assay.amr import ASPECTS
 from assay.errors import InputError, UnavailableError
+from assay.messages import Setting
 from assay.metrics import Batch, load_metric
 from assay.metrics.name import MetricName
 from assay.metrics.work import open_session, release_sessions
@@ -68,7 +69,9 @@ class AmrScorer:
 
     def __init__(self, vectors: str | None) -> None:
         if vectors is None:
-            raise InputError("`vectors=FILE` is needed: some aspects compare words by their vectors, such as GloVe's")
+            raise InputError(
+                Setting("vectors", "FILE"), " is needed: some aspects compare words by their vectors, such as GloVe's"
+            )
         self._metrics = load_metric(MetricName("amr", "all", (("vectors", vectors),))).expand()
         for metric in self._metrics:
             metric.check_available()

@@ -15,6 +15,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from assay.addresses import public_address
 from assay.errors import InputError, UnavailableError
+from assay.messages import Message, Setting
 from assay.progress import Progress
 from assay.training.folder import Render, open_work_folder, write_json
 from assay.training.pairwise.job import PairwiseJob, prepare_job
@@ -78,7 +79,9 @@ def search_and_train(
         UnavailableError: the model is unavailable, a process that ran trials was killed, or no trial was completed.
     """
     if process_count() > 1:
-        raise InputError("assay tune is one process that starts others by `jobs`; start it without torchrun")
+        raise InputError(
+            "assay tune is one process that starts others by ", Setting("jobs"), "; start it without torchrun"
+        )
     if search.storage is not None:
         with quiet_optuna():
             connect(search.storage).engine.dispose()  # an unreachable database is reported before anything is written
@@ -166,7 +169,9 @@ def _best_trial(study: Study) -> FrozenTrial:
     """
     complete = study.get_trials(states=(TrialState.COMPLETE,))
     if not complete:
-        raise UnavailableError(f"study {study.study_name}: no trial was completed", "ask for more with `trials`")
+        raise UnavailableError(
+            f"study {study.study_name}: no trial was completed", Message("ask for more with ", Setting("trials"))
+        )
     return max(complete, key=lambda trial: (trial.value, -trial.number))
 
 

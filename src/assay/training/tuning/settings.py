@@ -114,7 +114,7 @@ def _check_settings(location: str, settings: PairSettings, changes: dict[str, An
     try:
         replace(settings, **changes)
     except InputError as error:
-        raise InputError(f"{location}: {error}") from None
+        raise InputError(f"{location}: ", error.message) from None
 
 
 def _parse_space_file(path: Path) -> Space:
@@ -262,7 +262,7 @@ class TuneSettings(LabelledPairs):
         space = read_space(None if self.space is None else user_path(self.space), settings)
         for name in LEARNING:
             if name in space and getattr(self, name) is not None:
-                raise InputError(f"`{name}`: is searched; leave it out, or take it out of the space")
+                raise InputError("is searched; leave it out, or take it out of the space", setting=name)
         return Search(
             settings,
             space,
@@ -305,9 +305,9 @@ class Search:
     def __post_init__(self) -> None:
         valid = OBJECTIVES[self.settings.task]
         if self.objective not in valid:
-            raise InputError(f"`objective={self.objective}`: must be one of {', '.join(valid)}")
+            raise InputError(f"must be one of {', '.join(valid)}", setting="objective", value=self.objective)
         if not self.study.strip():
-            raise InputError("`study`: must be a name")
+            raise InputError("must be a name", setting="study")
 
     def request(self, base_digest: str, data_digests: dict[str, list[str]]) -> dict[str, Any]:
         """Return everything on which the objective of a trial depends besides the searched settings, as plain values.

@@ -26,6 +26,7 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from assay.addresses import public_address, public_reason
 from assay.errors import InputError
+from assay.messages import Message, Setting
 from assay.training.tuning.settings import Choices, Dimension, Space
 
 #: Attribute of a trial that repeats one left unfinished by a process that ended: the number of the repeated trial.
@@ -145,19 +146,23 @@ def connect(address: str) -> RDBStorage:
     Raises:
         InputError: the address is invalid, the database cannot be reached, or its driver is not installed.
     """
-    remedy = "give `storage` an address of SQLAlchemy, such as sqlite:///study.db"
+    remedy = Message("give ", Setting("storage"), " an address of SQLAlchemy, such as sqlite:///study.db")
     try:
         return _connect_with_retries(address)
     except (ArgumentError, ValueError):
-        raise InputError(f"`storage`: is not an address of a database; {remedy}") from None
+        raise InputError("is not an address of a database; ", remedy, setting="storage") from None
     except ImportError as error:
         raise InputError(
-            f"`storage={public_address(address)}`: its driver is not installed "
-            f"({public_reason(_root_cause(error), address)}); install it, or {remedy}"
+            f"its driver is not installed ({public_reason(_root_cause(error), address)}); install it, or ",
+            remedy,
+            setting="storage",
+            value=public_address(address),
         ) from None
     except (SQLAlchemyError, StorageInternalError, RuntimeError) as error:
         raise InputError(
-            f"`storage={public_address(address)}`: cannot be used ({public_reason(_root_cause(error), address)})"
+            f"cannot be used ({public_reason(_root_cause(error), address)})",
+            setting="storage",
+            value=public_address(address),
         ) from None
 
 
@@ -222,8 +227,11 @@ def open_study(storage: RDBStorage, name: str, request: Mapping[str, Any], seed:
     if stored_request != request:
         keys = _differing_keys(stored_request, request)
         raise InputError(
-            f"`study={name}`: belongs to another request (it differs in {', '.join(keys)}); repeat that request, or "
-            "give `study` another name"
+            f"belongs to another request (it differs in {', '.join(keys)}); repeat that request, or give ",
+            Setting("study"),
+            " another name",
+            setting="study",
+            value=name,
         )
     return study
 

@@ -23,6 +23,7 @@ from optuna.trial import Trial, TrialState
 from transformers import TrainerCallback
 
 from assay.errors import AssayError, InputError, UnavailableError
+from assay.messages import Message, Setting
 from assay.metrics.neural.runtime import Runtime, devices_of, free_cores, use_runtime
 from assay.progress import Progress
 from assay.training.pairwise.job import PairwiseJob, fit_model, prepare_job, start_model
@@ -260,7 +261,7 @@ def _evaluate_drawn_settings(
     except UpdateFinishedTrialError:  # without an error to record: the trial is already marked as failed
         raise
     except DivergedError as error:  # settings to avoid, but no reason to end the search
-        trial_progress.say(f"pruned: {error}")
+        trial_progress.say(Message("pruned: ", error.message))
         _record_error(trial, error)
         raise optuna.TrialPruned from error
     except Exception as error:
@@ -368,7 +369,11 @@ def run_in_processes(order: TrialOrder, progress: Progress) -> None:
     if any(process.exitcode for process in processes):
         raise UnavailableError(
             "a process that ran trials has ended, such as for want of memory",
-            "ask again with fewer `jobs`; a script that calls assay needs `if __name__ == '__main__':` around the call",
+            Message(
+                "ask again with fewer ",
+                Setting("jobs"),
+                "; a script that calls assay needs `if __name__ == '__main__':` around the call",
+            ),
         )
 
 
@@ -415,7 +420,7 @@ def _run_in_child(order: TrialOrder, queue: Any) -> None:
             queue_progress.silent = False  # the parent has already reported what the preparation leaves out
             run_trials(order, job, order.open_study(), queue_progress)
     except AssayError as error:
-        queue.put((error.exit_code, str(error)))
+        queue.put((error.exit_code, error.message))
 
 
 def _exit_with_parent(sentinel: int) -> None:
