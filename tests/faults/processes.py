@@ -14,7 +14,7 @@ from pathlib import Path
 
 from assay.errors import AssayError
 
-#: Exit codes of :func:begin: done; refused in one line, as the command line would; any other exception.
+#: Exit codes of :func:`begin`: done; refused in one line, as the command line would; any other exception.
 DONE, REFUSED, BROKEN = 0, 2, 70
 #: That of a process that was killed.
 KILLED = -signal.SIGKILL

@@ -10,6 +10,7 @@ from scipy.stats import binomtest
 import assay
 from assay.analysis.thresholds.intervals import values_with_intervals
 from assay.analysis.thresholds.measures import LOWEST, MEASURES, ConfusionMatrix
+from assay.analysis.thresholds.objectives import MeasureObjective
 from assay.statistics.resampling import Resampler
 
 
@@ -17,7 +18,9 @@ def values_of(cells, *, groups=None, resamples=500, seed=0):
     """Values of decisions by cell: 0 true positive, 1 false positive, 2 false negative, 3 true negative."""
     positive, decided = np.isin(cells, (0, 2)), np.asarray(cells) < 2
     resampler = Resampler(len(cells), resamples, (seed,), groups)
-    return values_with_intervals(decided[:, None], (positive * 1.0, positive), (), "f1-macro", resampler, 0.95)
+    return values_with_intervals(
+        decided[:, None], (positive * 1.0, positive), (), MeasureObjective("f1-macro"), resampler, 0.95
+    )
 
 
 @pytest.mark.parametrize("counts", [(30, 0, 0, 30), (3, 0, 0, 57), (59, 0, 0, 1), (0, 0, 3, 57), (57, 3, 0, 0)])

@@ -116,7 +116,7 @@ def test_settings_that_cannot_be_are_refused(run_of, settings):
         ({"scale": (0, math.inf)}, "scale=0,inf: both must be finite numbers"),
         ({"low": math.nan}, "low=nan: must be a finite number"),
         ({"high": math.inf}, "high=inf: must be a finite number"),
-        ({"low": 0.6}, "`low=0.6` high=0.5: a score between them"),
+        ({"low": 0.6}, "`low=0.6` `high=0.5`: a score between them"),
         ({"by": "rank", "high": 0.6}, "high=0.6: counts by threshold, and here pairs diverge by rank"),
         ({"by": "threshold", "residual": 0.1}, "residual=0.1: counts by rank, and here pairs diverge by threshold"),
     ],

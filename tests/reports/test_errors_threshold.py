@@ -14,7 +14,8 @@ from assay.analysis.data import read_datasets
 from assay.analysis.errors.divergence import find_divergence
 from assay.analysis.errors.settings import Rule
 from assay.analysis.folder import read_run
-from assay.analysis.thresholds.measures import best_threshold
+from assay.analysis.thresholds.objectives import MeasureObjective
+from assay.analysis.thresholds.search import best_threshold
 from assay.errors import InputError
 from assay.reports.page.pairs import tag_pairs
 
@@ -58,7 +59,7 @@ def test_a_learned_threshold_comes_from_the_other_folds(run, data):
     assert len(values) == 5, "the folds of this sample differ"
     for value in values:
         others = scored & (own != value)
-        assert best_threshold(data.scores[GOOD][others], positive[others], "f1-macro")[0] == value
+        assert best_threshold(data.scores[GOOD][others], positive[others], MeasureObjective("f1-macro"))[0] == value
         # whole groups are decided by one threshold
         assert set(data.groups[own == value]).isdisjoint(data.groups[others])
     assert set(found.rows) == set(np.flatnonzero(scored & ((data.scores[GOOD] >= own) != positive)))

@@ -8,7 +8,8 @@ import pytest
 from scipy import stats
 
 import assay
-from assay.analysis.thresholds.measures import Target, best_threshold, decide, with_design_effect
+from assay.analysis.thresholds.objectives import Target
+from assay.analysis.thresholds.search import best_threshold, decide, with_design_effect
 from assay.analysis.thresholds.settings import ThresholdSettings
 from assay.errors import InputError
 
@@ -31,44 +32,43 @@ def truth(threshold, distance, yes, name):
     return hits / (hits + alarms) if name == "precision" else stats.norm.sf(threshold - distance)
 
 
-def missed(objective, n, distance, yes, groups=None, cases=300):
+def missed(target, n, distance, yes, groups=None, cases=300):
     """The share of samples whose threshold reaches the target by its own account, and misses it on new pairs."""
-    target = Target.of(objective)
     count = 0
     for case in range(cases):
         scores, positive = draw(n, distance, yes, case, groups)
-        threshold, value = best_threshold(scores, positive, with_design_effect(objective, scores, positive, groups))
+        threshold, value = best_threshold(scores, positive, with_design_effect(target, scores, positive, groups))
         count += value >= 0 and truth(threshold, distance, yes, target.name) < target.least
     return count / cases
 
 
 @pytest.mark.parametrize(("n", "distance", "yes", "least"), [(500, 1.5, 0.35, 0.9), (300, 2.5, 0.5, 0.95)])
 def test_a_required_precision_is_seldom_missed(n, distance, yes, least):
-    assert missed(f"precision>={least}@0.95", n, distance, yes) <= 0.08
+    assert missed(Target("precision", least, 0.95), n, distance, yes) <= 0.08
     # a threshold that has it on the pairs alone misses it more often than not
-    assert missed(f"precision>={least}", n, distance, yes) > 0.45
+    assert missed(Target("precision", least), n, distance, yes) > 0.45
 
 
 @pytest.mark.parametrize(("n", "distance", "yes", "least"), [(300, 1.5, 0.35, 0.9), (200, 2.5, 0.5, 0.8)])
 def test_a_required_recall_is_seldom_missed(n, distance, yes, least):
-    assert missed(f"recall>={least}@0.95", n, distance, yes) <= 0.08
-    assert missed(f"recall>={least}", n, distance, yes) > 0.3
+    assert missed(Target("recall", least, 0.95), n, distance, yes) <= 0.08
+    assert missed(Target("recall", least), n, distance, yes) > 0.3
 
 
 def test_groups_count_for_less_than_their_pairs():
     groups = np.repeat(np.arange(60), 10)
-    assert missed("recall>=0.8@0.95", 600, 2.0, 0.5, groups) <= 0.08
-    objective = with_design_effect("recall>=0.8@0.95", *draw(600, 2.0, 0.5, 0, groups), groups)
-    assert Target.of(objective).effect > 1.5
+    assert missed(Target("recall", 0.8, 0.95), 600, 2.0, 0.5, groups) <= 0.08
+    objective = with_design_effect(Target("recall", 0.8, 0.95), *draw(600, 2.0, 0.5, 0, groups), groups)
+    assert objective.effect > 1.5
     # without a bound, and without groups, nothing changes
-    assert with_design_effect("recall>=0.8", *draw(600, 2.0, 0.5, 0, groups), groups) == "recall>=0.8"
-    assert with_design_effect("recall>=0.8@0.95", *draw(600, 2.0, 0.5, 0), None) == "recall>=0.8@0.95"
+    assert with_design_effect(Target("recall", 0.8), *draw(600, 2.0, 0.5, 0, groups), groups) == Target("recall", 0.8)
+    assert with_design_effect(Target("recall", 0.8, 0.95), *draw(600, 2.0, 0.5, 0), None) == Target("recall", 0.8, 0.95)
 
 
 def test_the_bound_holds_the_target_at_the_threshold():
     """The threshold has the highest recall of all whose one-sided Wilson bound of the precision is high enough."""
     scores, positive = draw(800, 2.0, 0.4, 1)
-    threshold, value = best_threshold(scores, positive, "precision>=0.9@0.95")
+    threshold, value = best_threshold(scores, positive, Target("precision", 0.9, 0.95))
     best = 0.0
     for one in np.append(np.unique(scores), scores.max() + 1):
         decided = decide(scores, one)
@@ -82,7 +82,7 @@ def test_the_bound_holds_the_target_at_the_threshold():
 def test_every_yes_is_found_where_no_bound_is_high_enough():
     """A recall of 1 cannot be promised: of the decisions that find every yes, the one with the highest precision."""
     scores, positive = draw(200, 3.0, 0.5, 2)
-    threshold, value = best_threshold(scores, positive, "recall>=1@0.95")
+    threshold, value = best_threshold(scores, positive, Target("recall", 1, 0.95))
     assert value < 0
     assert decide(scores, threshold).sum() == (scores >= scores[positive].min()).sum()
 
@@ -130,5 +130,5 @@ def test_the_report_says_so_where_no_threshold_reaches_it(run):
 def test_a_plain_target_needs_a_target():
     with pytest.raises(InputError, match="neither is given"):
         ThresholdSettings(plain_target=True)
-    assert ThresholdSettings(precision=0.9).objective == "precision>=0.9@0.95"
-    assert ThresholdSettings(recall=0.9, plain_target=True).objective == "recall>=0.9"
+    assert ThresholdSettings(precision=0.9).objective == Target("precision", 0.9, 0.95)
+    assert ThresholdSettings(recall=0.9, plain_target=True).objective == Target("recall", 0.9)

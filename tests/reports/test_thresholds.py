@@ -9,9 +9,10 @@ from scipy import stats
 
 from assay.analysis.thresholds.calibration import IsotonicModel, calibrate, calibrate_fitted, fit_isotonic
 from assay.analysis.thresholds.intervals import values_with_intervals
-from assay.analysis.thresholds.measures import (
-    MEASURES,
-    ConfusionMatrix,
+from assay.analysis.thresholds.measures import MEASURES, ConfusionMatrix
+from assay.analysis.thresholds.objectives import Costs, MeasureObjective, Target
+from assay.analysis.thresholds.parts import ThresholdPart, draw_folds, same_pairs_part
+from assay.analysis.thresholds.search import (
     Levels,
     average_precision,
     best_threshold,
@@ -21,7 +22,6 @@ from assay.analysis.thresholds.measures import (
     resampled_thresholds,
     roc,
 )
-from assay.analysis.thresholds.parts import ThresholdPart, draw_folds, same_pairs_part
 from assay.analysis.thresholds.settings import OPTIMISED
 from assay.analysis.thresholds.study import tune_and_test
 from assay.errors import InputError
@@ -32,11 +32,19 @@ SCORES = np.array([0.1, 0.2, 0.3, 0.4, 0.8, 0.9])
 POSITIVE = np.array([False, False, True, False, True, True])
 
 
-def examine(scores, positive, repeats, measure, *, resamples=0, groups=None):
+def examine(scores, positive, repeats, objective, *, resamples=0, groups=None):
     """Study one dataset without a name."""
     pairs, drawing = (scores, positive), Resampling(resamples=resamples)
     return tune_and_test(
-        "s", pairs, pairs, repeats, measure, drawing, seed=(0,), groups=groups, are_probabilities=False
+        "s",
+        pairs,
+        pairs,
+        repeats,
+        objective,
+        drawing,
+        seed=(0,),
+        groups=groups,
+        are_probabilities=False,
     )
 
 
@@ -77,23 +85,25 @@ def test_measures_at_the_ends():
 
 def test_the_best_threshold_by_hand():
     # accuracy 5/6 with a yes from .3 (one alarm) and from .8 (one miss): the gap .4 to .8 is the wider
-    assert best_threshold(SCORES, POSITIVE, "accuracy") == (pytest.approx(0.6), pytest.approx(5 / 6))
+    assert best_threshold(SCORES, POSITIVE, MeasureObjective("accuracy")) == (pytest.approx(0.6), pytest.approx(5 / 6))
     # F1 6/7 from .3, 4/5 from .8
-    assert best_threshold(SCORES, POSITIVE, "f1") == (pytest.approx(0.25), pytest.approx(6 / 7))
+    assert best_threshold(SCORES, POSITIVE, MeasureObjective("f1")) == (pytest.approx(0.25), pytest.approx(6 / 7))
 
 
 def test_the_threshold_to_deploy_is_learned_on_all_pairs(drawn):
     scores, positive = drawn
-    decision = examine(scores, positive, list(draw_folds(np.arange(300), 5, 2, 0)), "accuracy")
-    assert decision.deployed == best_threshold(scores, positive, "accuracy")[0]
+    decision = examine(scores, positive, list(draw_folds(np.arange(300), 5, 2, 0)), MeasureObjective("accuracy"))
+    assert decision.deployed == best_threshold(scores, positive, MeasureObjective("accuracy"))[0]
     # of ten thresholds of folds some differ, and their median is another number
     assert decision.thresholds.shape == (2, 5) and np.median(decision.thresholds) != decision.deployed
 
 
 def test_all_or_none_may_be_best():
-    threshold, value = best_threshold(np.array([0.3, 0.1, 0.2]), np.array([False, True, True]), "f1")
+    threshold, value = best_threshold(np.array([0.3, 0.1, 0.2]), np.array([False, True, True]), MeasureObjective("f1"))
     assert (threshold, value) == (0.1, pytest.approx(4 / 5))
-    threshold, value = best_threshold(np.array([0.9, 0.8, 0.1, 0.2]), np.array([False, False, True, False]), "accuracy")
+    threshold, value = best_threshold(
+        np.array([0.9, 0.8, 0.1, 0.2]), np.array([False, False, True, False]), MeasureObjective("accuracy")
+    )
     assert (threshold > 0.9, value) == (True, 3 / 4)
     assert not decide(np.array([0.9]), threshold).any()
 
@@ -109,7 +119,7 @@ def test_no_threshold_is_better(drawn, measure):
         "youden": lambda decided: metrics.balanced_accuracy_score(positive, decided) * 2 - 1,
         "mcc": lambda decided: metrics.matthews_corrcoef(positive, decided),
     }[measure]
-    threshold, value = best_threshold(scores, positive, measure)
+    threshold, value = best_threshold(scores, positive, MeasureObjective(measure))
     assert value == pytest.approx(value_of(decide(scores, threshold)))
     tried = np.arange(scores.min() - 0.15, scores.max() + 0.15, 0.1)
     assert value == pytest.approx(max(value_of(scores >= one) for one in tried))
@@ -157,10 +167,10 @@ def test_average_precision_under_multiplicities(drawn):
 def test_thresholds_under_multiplicities_are_the_best_of_the_repeated_pairs(drawn, measure):
     scores, positive = drawn
     (weights,) = Resampler(300, 20, (0,)).blocks()
-    found = resampled_thresholds(scores, positive, weights, measure)
+    found = resampled_thresholds(scores, positive, weights, MeasureObjective(measure))
     for threshold, multiplicity in zip(found, weights.T.astype(int), strict=True):
         repeated_scores, repeated = np.repeat(scores, multiplicity), np.repeat(positive, multiplicity)
-        _, best = best_threshold(repeated_scores, repeated, measure)
+        _, best = best_threshold(repeated_scores, repeated, MeasureObjective(measure))
         hits, alarms = (decide(repeated_scores, threshold) & side for side in (repeated, ~repeated))
         yes, no = repeated.sum(), (~repeated).sum()
         counts = ConfusionMatrix(
@@ -172,10 +182,16 @@ def test_thresholds_under_multiplicities_are_the_best_of_the_repeated_pairs(draw
 def test_where_no_yes_is_best_the_threshold_is_beyond_all_scores():
     weights = np.ones((3, 1))
     assert (
-        resampled_thresholds(np.array([0.9, 0.5, 0.1]), np.array([False, False, True]), weights, "accuracy") == np.inf
+        resampled_thresholds(
+            np.array([0.9, 0.5, 0.1]), np.array([False, False, True]), weights, MeasureObjective("accuracy")
+        )
+        == np.inf
     )
     # the lowest score: all are yes
-    assert resampled_thresholds(np.array([0.3, 0.1, 0.2]), np.array([False, True, True]), weights, "f1") == 0.1
+    assert (
+        resampled_thresholds(np.array([0.3, 0.1, 0.2]), np.array([False, True, True]), weights, MeasureObjective("f1"))
+        == 0.1
+    )
 
 
 def interval_of_folds(case, n, resamples):
@@ -186,13 +202,13 @@ def interval_of_folds(case, n, resamples):
     (parts,) = draw_folds(np.arange(n), 5, 1, case)
     decided, true_values = np.empty((n, 1), dtype=bool), []
     for part in parts:
-        threshold, _ = best_threshold(scores[part.tune], positive[part.tune], "accuracy")
+        threshold, _ = best_threshold(scores[part.tune], positive[part.tune], MeasureObjective("accuracy"))
         decided[part.test, 0] = scores[part.test] >= threshold
         true_values.append(0.35 * stats.norm.sf(threshold - 1.2) + 0.65 * stats.norm.cdf(threshold))
     resampler = Resampler(n, resamples, (case,))
     same = decided, (scores, positive)
-    with_choice = values_with_intervals(*same, [parts], "accuracy", resampler, 0.95)["accuracy"]
-    fixed = values_with_intervals(*same, (), "accuracy", resampler, 0.95)["accuracy"]
+    with_choice = values_with_intervals(*same, [parts], MeasureObjective("accuracy"), resampler, 0.95)["accuracy"]
+    fixed = values_with_intervals(*same, (), MeasureObjective("accuracy"), resampler, 0.95)["accuracy"]
     return with_choice, fixed, np.mean(true_values)
 
 
@@ -313,9 +329,9 @@ def test_a_wrong_score_does_not_widen_its_own_limit():
     positive, groups = rng.random(600) < 0.5, np.repeat(np.arange(60), 10)
     pairs = scores, positive
     repeats = list(draw_folds(groups, 5, 1, 0))
-    found = tune_and_test(
-        "s", pairs, pairs, repeats, "f1", Resampling(resamples=0), seed=(0,), groups=groups, are_probabilities=True
-    )
+    drawing = Resampling(resamples=0)
+    by_f1 = MeasureObjective("f1")
+    found = tune_and_test("s", pairs, pairs, repeats, by_f1, drawing, seed=(0,), groups=groups, are_probabilities=True)
     independent = calibrate(np.full(600, 0.5), positive, 0)
     assert found.as_probability.error > 0.25
     assert found.as_probability.limit < 2 * independent.limit
@@ -363,9 +379,9 @@ def test_a_threshold_is_worth_less_on_other_pairs():
     """A score without any sense: on its own pairs a threshold seems to help, on others it does not."""
     rng = np.random.default_rng(5)
     scores, positive = rng.random(60), rng.random(60) < 0.5
-    same = examine(scores, positive, [[same_pairs_part(60)]], "mcc")
+    same = examine(scores, positive, [[same_pairs_part(60)]], MeasureObjective("mcc"))
     repeats = list(draw_folds(np.arange(60), 5, 20, 0))
-    other = examine(scores, positive, repeats, "mcc")
+    other = examine(scores, positive, repeats, MeasureObjective("mcc"))
     assert same.tested["mcc"].value == pytest.approx(same.tuned)
     assert same.tuned > 0.15
     assert other.tuned > 0.15
@@ -376,12 +392,12 @@ def test_all_parts_together_and_their_mean(drawn):
     metrics = pytest.importorskip("sklearn.metrics")
     scores, positive = drawn
     repeats = list(draw_folds(np.arange(300), 3, 2, 0))
-    found = examine(*drawn, repeats, "f1", resamples=200)
+    found = examine(*drawn, repeats, MeasureObjective("f1"), resamples=200)
     together, apart = [], []
     for parts in repeats:
         decided = np.empty(300, dtype=bool)
         for part in parts:
-            threshold, _ = best_threshold(scores[part.tune], positive[part.tune], "f1")
+            threshold, _ = best_threshold(scores[part.tune], positive[part.tune], MeasureObjective("f1"))
             decided[part.test] = scores[part.test] >= threshold
             apart.append(metrics.f1_score(positive[part.test], decided[part.test]))
         together.append(metrics.f1_score(positive, decided))
@@ -396,7 +412,7 @@ def test_all_parts_together_and_their_mean(drawn):
 def test_agreement_of_decisions_is_that_of_scikit_learn(drawn):
     metrics = pytest.importorskip("sklearn.metrics")
     scores, positive = drawn
-    found = examine(scores, positive, list(draw_folds(np.arange(300), 3, 1, 0)), "f1", resamples=200)
+    found = examine(scores, positive, list(draw_folds(np.arange(300), 3, 1, 0)), MeasureObjective("f1"), resamples=200)
     (decided,) = found.decided.T
     assert found.tested["kappa"].value == pytest.approx(metrics.cohen_kappa_score(positive, decided))
     assert found.tested["balanced-accuracy"].value == pytest.approx(metrics.balanced_accuracy_score(positive, decided))
@@ -412,7 +428,7 @@ def test_intervals_draw_whole_groups():
     widths = []
     for codes in (None, groups):
         parts = [[ThresholdPart("other", np.arange(300), np.arange(300), "")]]
-        found = examine(scores, positive, parts, "accuracy", resamples=500, groups=codes)
+        found = examine(scores, positive, parts, MeasureObjective("accuracy"), resamples=500, groups=codes)
         for value in (found.tested["accuracy"], found.auc, found.average_precision):
             widths.append(value.high - value.low)
     assert (np.array(widths[3:]) > 1.5 * np.array(widths[:3])).all()
@@ -433,7 +449,7 @@ def test_the_argument_similarity_protocol(shared_data):
     topics = np.unique(table["topic"], return_inverse=True)[1]
     assert topics.max() == 27
     repeats = list(draw_folds(topics, 4, 10, 0))
-    found = examine(scores, positive, repeats, "f1-macro")
+    found = examine(scores, positive, repeats, MeasureObjective("f1-macro"))
     # table 3 of Opitz et al. (2022), row OP21: macro 68.6, similar 60.4, not similar 77.0
     assert found.averaged["f1-macro"] == pytest.approx(0.686, abs=0.004)
     assert found.averaged["f1"] == pytest.approx(0.604, abs=0.01)
@@ -455,7 +471,7 @@ def every_decision(scores, positive):
 @pytest.mark.parametrize("least", [0.4, 0.6, 0.75, 0.999])
 def test_the_highest_recall_that_a_precision_allows(drawn, least):
     scores, positive = drawn
-    threshold, value = best_threshold(scores, positive, f"precision>={least}")
+    threshold, value = best_threshold(scores, positive, Target("precision", least))
     hits, alarms, misses = every_decision(scores, positive)[1:].T
     enough = hits / (hits + alarms) >= least
     if enough.any():
@@ -469,7 +485,7 @@ def test_the_highest_recall_that_a_precision_allows(drawn, least):
 @pytest.mark.parametrize("least", [0.1, 0.5, 0.9, 1.0])
 def test_the_highest_precision_that_a_recall_allows(drawn, least):
     scores, positive = drawn
-    threshold, value = best_threshold(scores, positive, f"recall>={least}")
+    threshold, value = best_threshold(scores, positive, Target("recall", least))
     hits, alarms, misses = every_decision(scores, positive)[1:].T
     enough = hits / (hits + misses) >= least
     assert value == pytest.approx((hits / (hits + alarms))[enough].max())
@@ -479,7 +495,7 @@ def test_the_highest_precision_that_a_recall_allows(drawn, least):
 @pytest.mark.parametrize(("alarm", "miss"), [(1, 1), (5, 1), (1, 8), (0, 1), (3.5, 0)])
 def test_the_cheapest_decision(drawn, alarm, miss):
     scores, positive = drawn
-    threshold, value = best_threshold(scores, positive, f"cost:{alarm},{miss}")
+    threshold, value = best_threshold(scores, positive, Costs(alarm, miss))
     _, alarms, misses = every_decision(scores, positive).T
     assert -value == pytest.approx((alarm * alarms + miss * misses).min() / len(scores))
     decided = decide(scores, threshold)
@@ -490,24 +506,26 @@ def test_the_cheapest_decision(drawn, alarm, miss):
 def test_resampled_thresholds_are_those_of_the_copied_pairs_for_every_criterion(drawn):
     scores, positive = drawn
     weights = np.random.default_rng(1).integers(0, 4, (300, 20)).astype(float)
-    for criterion in ("precision>=0.5", "recall>=0.8", "cost:5,1"):
+    for criterion in (Target("precision", 0.5), Target("recall", 0.8), Costs(5, 1)):
         for column, threshold in enumerate(resampled_thresholds(scores, positive, weights, criterion)):
             copies = np.repeat(np.arange(300), weights[:, column].astype(int))
             best, value = best_threshold(scores[copies], positive[copies], criterion)
             drawn_scores, drawn_positive = scores[copies], positive[copies]
             same = decide(drawn_scores, best), decide(drawn_scores, threshold)
             spent = [(5 * (d & ~drawn_positive).sum() + (~d & drawn_positive).sum()) / len(copies) for d in same]
-            if criterion == "cost:5,1":
+            if criterion == Costs(5, 1):
                 assert spent[1] == pytest.approx(spent[0]) == pytest.approx(-value)
             else:
                 hits = [(d & drawn_positive).sum() for d in same]
-                shares = [hits[i] / (drawn_positive.sum() if criterion[0] == "p" else same[i].sum()) for i in (0, 1)]
+                shares = [
+                    hits[i] / (drawn_positive.sum() if criterion.name == "precision" else same[i].sum()) for i in (0, 1)
+                ]
                 assert shares[1] == pytest.approx(shares[0]) == pytest.approx(value)
 
 
 def test_constant_decisions_are_the_base_line(drawn):
     scores, positive = drawn
-    decision = examine(scores, positive, [[same_pairs_part(300)]], "cost:2,1", resamples=100)
+    decision = examine(scores, positive, [[same_pairs_part(300)]], Costs(2, 1), resamples=100)
     yes = positive.mean()
     assert decision.always["precision"] == pytest.approx(yes) and decision.always["recall"] == 1
     assert decision.never["accuracy"] == pytest.approx(1 - yes) and decision.never["precision"] is None

@@ -346,8 +346,8 @@ def test_criteria_in_the_table(run):
         ({"cost": "fp=0,fn=0"}, "expected what a false yes"),
         ({"cost": "fp=-1,fn=1"}, "expected what a false yes"),
         ({"cost": {"fp": "x", "fn": 1}}, "expected what a false yes"),
-        ({"precision": 0.9, "recall": 0.9}, "`precision` and recall: give one of them"),
-        ({"cost": "fp=1,fn=1", "measure": "f1"}, "`cost` and measure: give one of them"),
+        ({"precision": 0.9, "recall": 0.9}, "`precision` and `recall`: give one of them"),
+        ({"cost": "fp=1,fn=1", "measure": "f1"}, "`cost` and `measure`: give one of them"),
     ],
 )
 def test_criteria_that_are_refused(criterion, problem):

@@ -9,6 +9,7 @@ import numpy as np
 
 from assay.analysis.thresholds.intervals import decision_measures, values_with_intervals
 from assay.analysis.thresholds.measures import MEASURES, ConfusionMatrix
+from assay.analysis.thresholds.objectives import MeasureObjective
 from assay.statistics.agreement import percentile_interval
 from assay.statistics.resampling import Resampler
 
@@ -41,8 +42,13 @@ def coverage(chances: tuple[float, ...], n: int, size: int) -> tuple[dict[str, f
             cells = np.where(rng.random(n) < SHARED, rng.choice(4, size=n // size, p=chances)[groups], cells)
         positive, decided = np.isin(cells, (0, 2)), (cells < 2)[:, None]
         resampler = Resampler(n, RESAMPLES, (case,), groups)
-        values = values_with_intervals(decided, (positive * 1.0, positive), (), "f1-macro", resampler, 0.95)
-        blocks = [decision_measures(decided, positive, "f1-macro", weights)[:, 0] for weights in resampler.blocks()]
+        values = values_with_intervals(
+            decided, (positive * 1.0, positive), (), MeasureObjective("f1-macro"), resampler, 0.95
+        )
+        blocks = [
+            decision_measures(decided, positive, MeasureObjective("f1-macro"), weights)[:, 0]
+            for weights in resampler.blocks()
+        ]
         for name, resampled in zip(MEASURES, np.concatenate(blocks, axis=1), strict=True):
             value = values[name]
             if value.low is not None and value.high is not None:

@@ -9,8 +9,10 @@ import numpy as np
 from scipy import stats
 
 from assay.analysis.thresholds.intervals import Value, values_with_intervals
-from assay.analysis.thresholds.measures import MEASURES, ConfusionMatrix, best_threshold
+from assay.analysis.thresholds.measures import MEASURES, ConfusionMatrix
+from assay.analysis.thresholds.objectives import MeasureObjective
 from assay.analysis.thresholds.parts import draw_folds
+from assay.analysis.thresholds.search import best_threshold
 from assay.statistics.resampling import Resampler
 
 CASES = 400
@@ -39,12 +41,12 @@ def intervals(units: int, group_size: int, measure: str, case: int) -> tuple[Val
     (parts,) = draw_folds(groups, 5, 1, case)
     decided, true_values = np.empty((n, 1), dtype=bool), []
     for part in parts:
-        threshold, _ = best_threshold(scores[part.tune], positive[part.tune], measure)
+        threshold, _ = best_threshold(scores[part.tune], positive[part.tune], MeasureObjective(measure))
         decided[part.test, 0] = scores[part.test] >= threshold
         true_values.append(true_value(threshold, measure))
     resampler = Resampler(n, RESAMPLES, (case,), groups)
-    chosen = values_with_intervals(decided, (scores, positive), [parts], measure, resampler, 0.95)
-    fixed = values_with_intervals(decided, (scores, positive), (), measure, resampler, 0.95)
+    chosen = values_with_intervals(decided, (scores, positive), [parts], MeasureObjective(measure), resampler, 0.95)
+    fixed = values_with_intervals(decided, (scores, positive), (), MeasureObjective(measure), resampler, 0.95)
     return chosen[measure], fixed[measure], float(np.mean(true_values))
 
 

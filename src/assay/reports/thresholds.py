@@ -9,7 +9,7 @@ import numpy as np
 from assay.analysis.thresholds.calibration import Calibration
 from assay.analysis.thresholds.each import ValueAgreement
 from assay.analysis.thresholds.intervals import Value, error_share
-from assay.analysis.thresholds.measures import NOISE, shown_measure
+from assay.analysis.thresholds.measures import NOISE
 from assay.analysis.thresholds.planning import DatasetThresholds
 from assay.analysis.thresholds.settings import TARGET_CONFIDENCE, ThresholdSettings
 from assay.analysis.thresholds.study import Decision
@@ -64,7 +64,7 @@ _SHOWN_MEASURES = ("f1-macro", "f1", "f1-no", "precision", "recall", "mcc")
 
 def _decisions_sheet(subject: DatasetThresholds, settings: ThresholdSettings) -> Sheet:
     """Return the table of thresholds: the chosen measure on tested and on tuned pairs, and the other measures."""
-    chosen = shown_measure(settings.objective)
+    chosen = settings.objective.shown
     others = [name for name in _SHOWN_MEASURES if name != chosen]
     any_decision = next(iter(subject.decisions.values()))
     rows = []
@@ -214,7 +214,7 @@ def _criterion_text(settings: ThresholdSettings) -> str:
         return f"thresholds by the highest recall with a precision of at least {settings.precision:g}{where}"
     if settings.recall is not None:
         return f"thresholds by the highest precision with a recall of at least {settings.recall:g}{where}"
-    return f"thresholds by {_NAMES[shown_measure(settings.objective)]}"
+    return f"thresholds by {_NAMES[settings.objective.shown]}"
 
 
 def _target_notes(subject: DatasetThresholds, settings: ThresholdSettings) -> list[str]:
@@ -340,7 +340,7 @@ def _metric_record(subject: DatasetThresholds, metric: str, settings: ThresholdS
         "metric": metric,
         "positive": subject.rule,
         "way": subject.split_description,
-        "measure": settings.objective,
+        "measure": str(settings.objective),
         "n": decision.n,
         "yes": decision.positive,
         "deploy": decision.deployed * (1 if rising else -1),
@@ -364,7 +364,7 @@ def _dataset_object(subject: DatasetThresholds, settings: ThresholdSettings) -> 
         "dataset": subject.dataset,
         "positive": subject.rule,
         "way": subject.split_description,
-        "measure": settings.objective,
+        "measure": str(settings.objective),
         "notes": subject.notes,
         "metrics": [
             _metric_record(subject, metric, settings) | _nested_fields(subject, metric) for metric in subject.decisions

@@ -108,7 +108,7 @@ def find_divergence(
     considered = np.isfinite(scores) if inside is None else np.isfinite(scores) & inside
     decisions = None
     if rule.threshold is not None:
-        from assay.analysis.thresholds.measures import decide
+        from assay.analysis.thresholds.search import decide
 
         decisions = decide_pairs(data, metric, rule, seed)
         similarity = data.oriented_scores(metric)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import FiniteFloat
 
+from assay.analysis.thresholds.objectives import MeasureObjective
 from assay.analysis.thresholds.parts import draw_folds
 from assay.analysis.thresholds.settings import OPTIMISED
 from assay.analysis.thresholds.study import tune_and_decide
@@ -112,7 +113,7 @@ def learned_thresholds(
     codes = texts[rows] if groups is None else join_codes(groups[rows], texts[rows])
     (parts,) = draw_folds(codes, FOLDS, 1, seed)
     tested = scores[rows], positive[rows]
-    learned = tune_and_decide(name, tested, tested, [parts], OPTIMISED[0])
+    learned = tune_and_decide(name, tested, tested, [parts], MeasureObjective(OPTIMISED[0]))
     thresholds = np.full(len(scores), np.nan)
     for part, threshold in zip(parts, learned.thresholds[0], strict=True):
         thresholds[rows[part.test]] = threshold

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from assay.analysis.data import ScoredDataset
 from assay.analysis.thresholds.intervals import Value, values_with_intervals
+from assay.analysis.thresholds.objectives import Objective
 from assay.analysis.thresholds.study import Decision, area_under_roc
 from assay.errors import InputError, unknown_name
 from assay.settings import Resampling
@@ -46,7 +47,7 @@ def agreement_by_value(
     decision: Decision,
     pairs: tuple[Floats, NDArray[np.bool_]],
     groups: Rows | None,
-    objective: str,
+    objective: Objective,
     drawing: Resampling,
     seed: Sequence[int],
 ) -> list[ValueAgreement]:
@@ -60,7 +61,7 @@ def agreement_by_value(
         decision: the decisions of one metric on all n pairs.
         pairs: scores that rise with similarity, and which pairs are positive, shape (n,) each.
         groups: codes of pairs that are resampled as a whole, shape (n,), or None.
-        objective: what thresholds were chosen by, such as ``f1-macro``; a cost is a measure of its own.
+        objective: what thresholds were chosen by; a cost is a measure of its own.
         drawing: how intervals are drawn.
         seed: the seed of the resamples.
 

@@ -24,10 +24,10 @@ from assay.analysis.thresholds.measures import (
     PSEUDO_COUNT,
     SHARES,
     ConfusionMatrix,
-    measure_functions,
-    resampled_thresholds,
 )
+from assay.analysis.thresholds.objectives import Objective
 from assay.analysis.thresholds.parts import ThresholdPart
+from assay.analysis.thresholds.search import resampled_thresholds
 from assay.statistics.agreement import MIN_UNITS, percentile_interval
 from assay.statistics.concordance import Floats
 from assay.statistics.resampling import Resampler
@@ -44,9 +44,9 @@ class Value:
 
 
 def decision_measures(
-    decided: NDArray[np.bool_], positive: NDArray[np.bool_], objective: str, weights: Floats | None = None
+    decided: NDArray[np.bool_], positive: NDArray[np.bool_], objective: Objective, weights: Floats | None = None
 ) -> Floats:
-    """Return every measure of the decisions on n pairs, in the order of :func:`measure_functions`.
+    """Return every measure of the decisions on n pairs, in the order of :attr:`Objective.measures`.
 
     Args:
         decided: which of n pairs are decided positive, shape (n, repeats).
@@ -71,16 +71,16 @@ def _confusion_matrices(decided: NDArray[np.bool_], positive: NDArray[np.bool_],
     return ConfusionMatrix(true_positives, false_positives, positives - true_positives, negatives - false_positives)
 
 
-def _all_measures(matrix: ConfusionMatrix, objective: str) -> Floats:
+def _all_measures(matrix: ConfusionMatrix, objective: Objective) -> Floats:
     """Return every measure of confusion matrices of any shape, with the measures as an additional first axis."""
-    return np.stack([compute(matrix) for compute in measure_functions(objective).values()])
+    return np.stack([compute(matrix) for compute in objective.measures.values()])
 
 
 def values_with_intervals(
     decided: NDArray[np.bool_],
     test: tuple[Floats, NDArray[np.bool_]],
     repeats: Sequence[Sequence[ThresholdPart]],
-    objective: str,
+    objective: Objective,
     resampler: Resampler,
     confidence: float,
 ) -> dict[str, Value]:
@@ -93,8 +93,7 @@ def values_with_intervals(
         test: the scores of the tested pairs, and which pairs are positive, shape (n,) each.
         repeats: the parts of each repeat, if thresholds were tuned on other parts of the same pairs: the intervals then
             include the choice of the thresholds. Empty if the thresholds were tuned elsewhere.
-        objective: what thresholds are chosen by: a measure, ``precision>=P``, ``recall>=R``, ``cost:A,M`` or
-            ``at:VALUE`` for a given threshold.
+        objective: what thresholds are chosen by.
         resampler: the resamples of the tested pairs.
         confidence: the level of the intervals.
     """
@@ -117,7 +116,7 @@ def values_with_intervals(
         factors = _tuning_spread_factors(np.concatenate(fixed, axis=1), np.concatenate(refitted, axis=1))
     resampled = np.concatenate(smoothed, axis=1) if smoothed else None
     tested = {}
-    for row, name in enumerate(measure_functions(objective)):
+    for row, name in enumerate(objective.measures):
         factor = float(factors[row])
         if name in SHARES:
             has_interval = resampled is not None and resampler.units >= MIN_UNITS
@@ -196,7 +195,7 @@ class _PseudoCounts:
 
 
 def _refitted_measures(
-    test: tuple[Floats, NDArray[np.bool_]], parts: Sequence[ThresholdPart], weights: Floats, objective: str
+    test: tuple[Floats, NDArray[np.bool_]], parts: Sequence[ThresholdPart], weights: Floats, objective: Objective
 ) -> Floats:
     """Return every measure with the thresholds tuned anew in each resample, shape (measures, b).
 
@@ -204,8 +203,7 @@ def _refitted_measures(
         test: the scores of n pairs, and which pairs are positive, shape (n,) each.
         parts: parts whose test rows together contain every pair once.
         weights: how often each pair was drawn, shape (n, b); all copies of a pair stay in one part.
-        objective: what thresholds are chosen by: a measure, ``precision>=P``, ``recall>=R``, ``cost:A,M`` or
-            ``at:VALUE`` for a given threshold.
+        objective: what thresholds are chosen by.
     """
     scores, positive = test
     decided = np.empty(weights.shape, dtype=bool)

@@ -21,8 +21,9 @@ from assay.analysis.data import (
 )
 from assay.analysis.folder import RunFolder
 from assay.analysis.thresholds.each import ValueAgreement, agreement_by_value
-from assay.analysis.thresholds.measures import with_design_effect
+from assay.analysis.thresholds.objectives import GivenThreshold
 from assay.analysis.thresholds.parts import ThresholdPart, draw_folds, parts_by_value, same_pairs_part
+from assay.analysis.thresholds.search import with_design_effect
 from assay.analysis.thresholds.settings import ThresholdSettings
 from assay.analysis.thresholds.study import Decision, tune_and_decide, tune_and_test
 from assay.errors import InputError, unknown_name
@@ -302,8 +303,7 @@ def _decide_by_metric(
     objective = with_design_effect(settings.objective, *tuned, tuned_groups)
     if settings.at is not None:
         # thresholds are compared with scores that rise with similarity, so the sign of the given one may have to turn
-        given = settings.at if declared.higher_is_better else -settings.at
-        objective = f"at:{given!r}"
+        objective = GivenThreshold(settings.at if declared.higher_is_better else -settings.at)
     seed = seed_of(settings.seed, test.name, test.facts.split, ALL)
     tested_groups = None if groups is None else np.unique(groups, return_inverse=True)[1]
     decision = tune_and_test(

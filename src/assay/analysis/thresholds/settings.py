@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from assay.analysis.settings import DatasetsOfRun, MetricsOfRun
+from assay.analysis.thresholds.objectives import Costs, GivenThreshold, MeasureObjective, Objective, Target
 from assay.errors import InputError
 from assay.messages import Message, Setting, join_messages
 from assay.settings import Resampling, Settings, setting
@@ -70,17 +71,16 @@ class Criterion(Settings):
     )
 
     @property
-    def objective(self) -> str:
-        """The objective that thresholds are chosen by: ``f1-macro``, ``precision>=0.9@0.95``, ``cost:5,1`` …."""
-        confidence = "" if self.plain_target else f"@{TARGET_CONFIDENCE:g}"
+    def objective(self) -> Objective:
+        """What thresholds are chosen by."""
+        confidence = None if self.plain_target else TARGET_CONFIDENCE
         if self.precision is not None:
-            return f"precision>={self.precision:g}{confidence}"
+            return Target("precision", self.precision, confidence)
         if self.recall is not None:
-            return f"recall>={self.recall:g}{confidence}"
+            return Target("recall", self.recall, confidence)
         if self.cost is not None:
-            alarm, miss = parse_costs(self.cost)
-            return f"cost:{alarm:g},{miss:g}"
-        return self.measure
+            return Costs(*parse_costs(self.cost))
+        return MeasureObjective(self.measure)
 
     def check(self) -> None:
         """Raise InputError if two criteria are set, or if a value is out of its range."""
@@ -143,9 +143,9 @@ class ThresholdSettings(MetricsOfRun, DatasetsOfRun, Criterion, Resampling):
     )
 
     @property
-    def objective(self) -> str:
-        """The objective that thresholds are chosen by, or ``at:VALUE`` for a given threshold."""
-        return super().objective if self.at is None else f"at:{self.at!r}"
+    def objective(self) -> Objective:
+        """What thresholds are chosen by, or the given threshold."""
+        return super().objective if self.at is None else GivenThreshold(self.at)
 
     def check(self) -> None:
         """Raise InputError if settings contradict each other, such as two ways to split, or are out of their range."""
@@ -153,7 +153,7 @@ class ThresholdSettings(MetricsOfRun, DatasetsOfRun, Criterion, Resampling):
         if self.at is not None:
             if not math.isfinite(self.at):
                 raise InputError("must be a finite number, such as 0.5", setting="at", value=self.at)
-            if super().objective != OPTIMISED[0]:
+            if super().objective != MeasureObjective(OPTIMISED[0]):
                 raise InputError(Setting("at"), " gives the threshold: no criterion chooses one")
         if (self.tune is None) != (self.test is None):
             raise InputError(

@@ -16,20 +16,19 @@ from assay.analysis.thresholds.intervals import (
     value_with_interval,
     values_with_intervals,
 )
-from assay.analysis.thresholds.measures import (
-    MEASURES,
+from assay.analysis.thresholds.measures import MEASURES
+from assay.analysis.thresholds.objectives import Objective, Target
+from assay.analysis.thresholds.parts import ThresholdPart
+from assay.analysis.thresholds.search import (
     Levels,
-    Target,
     average_precision,
     best_threshold,
     confusion_matrix,
     decide,
-    measure_functions,
     precision_recall,
     resampled_average_precision,
     roc,
 )
-from assay.analysis.thresholds.parts import ThresholdPart
 from assay.errors import InputError
 from assay.settings import Resampling
 from assay.statistics.agreement import agreement
@@ -89,7 +88,7 @@ def tune_and_test(
     tune: tuple[Floats, NDArray[np.bool_]],
     test: tuple[Floats, NDArray[np.bool_]],
     repeats: Sequence[Sequence[ThresholdPart]],
-    objective: str,
+    objective: Objective,
     drawing: Resampling,
     *,
     seed: Sequence[int],
@@ -105,8 +104,7 @@ def tune_and_test(
             each.
         test: the same of the pairs to test, shape (n,) each; the same object as *tune* to split one dataset.
         repeats: the parts of each repeat; their test rows together contain every pair of *test* once.
-        objective: what thresholds are chosen by: a measure, ``precision>=P``, ``recall>=R``, ``cost:A,M`` or
-            ``at:VALUE`` for a given threshold.
+        objective: what thresholds are chosen by.
         drawing: how intervals are drawn.
         seed: the seed of the resamples, which the run uses for the dataset.
         groups: codes of tested pairs that are resampled as a whole, shape (n,), or None.
@@ -120,7 +118,7 @@ def tune_and_test(
     tuned = tune_and_decide(name, tune, test, repeats, objective)
     resampler = Resampler(len(scores), drawing.resamples, tuple(seed), groups)
     levels = Levels.from_scores(scores, positive)
-    names = measure_functions(objective)
+    names = objective.measures
     # column 0 decides every pair positive, column 1 every pair negative
     constant = np.array([[True, False]]).repeat(len(scores), axis=0)
     always, never = decision_measures(constant, positive, objective).T
@@ -157,7 +155,7 @@ def tune_and_test(
     )
 
 
-def _target_value(threshold: float, tune: tuple[Floats, NDArray[np.bool_]], objective: str) -> Value | None:
+def _target_value(threshold: float, tune: tuple[Floats, NDArray[np.bool_]], objective: Objective) -> Value | None:
     """Return the required precision or recall by a threshold, with its lower bound; None without such a bound.
 
     Args:
@@ -165,11 +163,10 @@ def _target_value(threshold: float, tune: tuple[Floats, NDArray[np.bool_]], obje
         tune: the scores of the pairs that it was tuned on, and which pairs are positive, shape (m,) each.
         objective: what the threshold was chosen by.
     """
-    target = Target.of(objective)
-    if target is None or target.confidence is None:
+    if not isinstance(objective, Target) or objective.confidence is None:
         return None
     matrix = confusion_matrix(decide(tune[0], threshold), tune[1])
-    return Value(none_if_nan(float(MEASURES[target.name](matrix))), none_if_nan(float(target.reached(matrix))))
+    return Value(none_if_nan(float(MEASURES[objective.name](matrix))), none_if_nan(float(objective.reached(matrix))))
 
 
 @dataclass(frozen=True)
@@ -194,7 +191,7 @@ def tune_and_decide(
     tune: tuple[Floats, NDArray[np.bool_]],
     test: tuple[Floats, NDArray[np.bool_]],
     repeats: Sequence[Sequence[ThresholdPart]],
-    objective: str,
+    objective: Objective,
 ) -> TunedParts:
     """Tune one threshold per part, decide the tested pairs of each part by its threshold, and return both.
 
@@ -204,8 +201,7 @@ def tune_and_decide(
             each.
         test: the same of the pairs to test, shape (n,) each.
         repeats: the parts of each repeat; their test rows together contain every pair of *test* once.
-        objective: what thresholds are chosen by: a measure, ``precision>=P``, ``recall>=R``, ``cost:A,M`` or
-            ``at:VALUE`` for a given threshold.
+        objective: what thresholds are chosen by.
 
     Raises:
         InputError: a part to tune on has no pairs, one class only, or one score only.
@@ -233,10 +229,10 @@ def tune_and_decide(
 def _check_tunable(where: str, scores: Floats, positive: NDArray[np.bool_], remedy: str) -> None:
     """Raise InputError if no threshold can be tuned: no pairs, one class only, or one score only."""
     if not len(positive):
-        raise InputError(f"{where}: no pair is left to tune on; {remedy}")
+        raise InputError(f"{where}: no pair is left to tune on; ", remedy)
     if positive.all() or not positive.any():
         only_class = "yes" if positive.any() else "no"
-        raise InputError(f"{where}: the pairs to tune on are all {only_class}; {remedy}")
+        raise InputError(f"{where}: the pairs to tune on are all {only_class}; ", remedy)
     if np.ptp(scores) == 0:
         raise InputError(f"{where}: all pairs to tune on have the score {scores[0]:g}; no threshold tells them apart")
 

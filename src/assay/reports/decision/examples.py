@@ -13,8 +13,8 @@ from assay.analysis.data import ALL, ScoredDataset
 from assay.analysis.decision.evidence import Choice
 from assay.analysis.errors.divergence import find_divergence
 from assay.analysis.errors.settings import Rule
-from assay.analysis.thresholds.measures import decide
 from assay.analysis.thresholds.planning import positive_labels_of
+from assay.analysis.thresholds.search import decide
 from assay.numbers import label_text
 from assay.statistics.resampling import seed_of
 
