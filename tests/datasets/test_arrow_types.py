@@ -25,13 +25,18 @@ ROWS = {
 }
 WHOLE = range(1, N + 1)
 TEXTS = pa.array(ROWS["reference"])
+VIEW_TEXTS = pa.array(ROWS["reference"], pa.string_view())
 BROKEN = pa.Array.from_buffers(pa.string(), N, pa.array([b"a"] * (N - 1) + [b"\xff"]).buffers())
 
 
 @pytest.fixture
 def written(tmp_path):
     def write(**columns):
-        pq.write_table(pa.table(ROWS | columns), tmp_path / "own.parquet")
+        try:
+            pq.write_table(pa.table(ROWS | columns), tmp_path / "own.parquet")
+        except pa.ArrowNotImplementedError as error:
+            # older versions read views and do not write them
+            pytest.skip(f"this pyarrow cannot write the file: {error}")
         return str(tmp_path / "own.parquet")
 
     return write
@@ -42,7 +47,9 @@ def written(tmp_path):
     [pa.large_string(), pa.string_view(), pa.binary(), pa.large_binary(), pa.dictionary(pa.int8(), pa.string())],
 )
 def test_every_encoding_of_text_is_text(written, type_):
-    texts = TEXTS.dictionary_encode() if pa.types.is_dictionary(type_) else TEXTS.cast(type_)
+    texts = TEXTS.dictionary_encode() if pa.types.is_dictionary(type_) else TEXTS
+    # before version 18, nothing is cast to views
+    texts = VIEW_TEXTS if type_ == pa.string_view() else texts.cast(type_)
     pairs = load_dataset(written(reference=texts, group=texts))
     assert pairs.column("reference").to_pylist() == pairs.column("group").to_pylist() == ROWS["reference"]
 

@@ -473,13 +473,8 @@ def _text_column(source: SourceTable, name: str, *, refuse_null: bool, allow_lis
 
 
 def _is_text(column_type: pa.DataType) -> bool:
-    # older versions of PyArrow have no string views
-    is_string_view = getattr(pa.types, "is_string_view", None)
-    return bool(
-        pa.types.is_string(column_type)
-        or pa.types.is_large_string(column_type)
-        or (is_string_view is not None and is_string_view(column_type))
-    )
+    kinds = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+    return any(is_kind(column_type) for is_kind in kinds)
 
 
 def _true_rows(mask: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
