@@ -1,14 +1,20 @@
 """Print how often each procedure calls one of the best metrics worse, as the table of docs/statistics.md.
 
-Run ``python -m tests.simulations.best_set``; it takes about three minutes. Every sample has its own seed.
+Run ``python -m tests.simulations.best_set``, about three minutes, and with ``rare`` for the table of rare labels, about
+four. Every sample has its own seed.
 """
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy import stats
+from scipy.special import ndtri, stdtr
 
+from assay.statistics.coefficients import title_of
 from assay.statistics.comparison import Difference, summarise
 from assay.statistics.draws import MetricPair, draw_all
 from assay.statistics.significance import adjust_p_values
@@ -33,16 +39,28 @@ NORMAL = (
     (10, 10, 1000),
     (10, 2, 300),
 )
+#: Rare labels: equally good metrics, pairs, how many of them have the label yes, and the coefficient.
+RARE = (
+    (5, 100, 5, "auc"),
+    (10, 100, 5, "auc"),
+    (10, 300, 15, "auc"),
+    (10, 1000, 50, "auc"),
+)
+RARE_CASES = 200
 #: Another population, of ten equal metrics.
 GROUPED = Population("15 unequal groups", 90, groups=15, unequal=True)
 
 
 def differences_of(
-    scores: dict[str, Floats], labels: Floats, groups: NDArray[np.intp] | None, seed: int
+    scores: dict[str, Floats],
+    labels: Floats,
+    groups: NDArray[np.intp] | None,
+    seed: int,
+    statistic: str = "spearman",
 ) -> Differences:
-    """Return the difference in Spearman's rho of every two metrics, with its jackknife t-test."""
-    drawn = draw_all(scores, labels, statistics=["spearman"], permutations=0, resamples=0, seed=(seed,), groups=groups)
-    return {names: summarise(found, ["spearman"], 1 - LEVEL)[0] for names, found in drawn.items()}
+    """Return the difference in a coefficient of every two metrics, with its jackknife t-test."""
+    drawn = draw_all(scores, labels, statistics=[statistic], permutations=0, resamples=0, seed=(seed,), groups=groups)
+    return {names: summarise(found, [statistic], 1 - LEVEL)[0] for names, found in drawn.items()}
 
 
 def kept_by_holm(differences: Differences, names: list[str], winner_alone: bool) -> set[str]:
@@ -120,6 +138,45 @@ def _grouped(metrics: int):
     return draw
 
 
+def simulate_rare(metrics: int, n: int, yes: int, statistic: str) -> list[float]:
+    """Return the share of samples in which one of equally good metrics is missing, by the degrees of freedom.
+
+    They are those of all pairs, those of the pairs with yes alone, and assay's, of two samples.
+    """
+    labels = np.repeat([1.0, 0.0], [yes, n - yes])
+    # an AUC of .8; half of the variance of the errors is shared
+    shift = np.sqrt(2) * stats.norm.ppf(0.8)
+    missing = np.zeros(3)
+    for case in range(RARE_CASES):
+        errors = np.random.default_rng([n, metrics, yes, case]).normal(size=(metrics + 1, n)) * np.sqrt(0.5)
+        scores = {f"metric {place}": shift * labels + errors[0] + own for place, own in enumerate(errors[1:])}
+        found = differences_of(scores, labels, None, case, statistic)
+        for place, degrees in enumerate((n - 1, yes - 1, None)):
+            kept = confidence_set_of_best(list(scores), _with_degrees(found, degrees), level=LEVEL)
+            missing[place] += len(kept) < metrics
+    return (missing / RARE_CASES).tolist()
+
+
+def _with_degrees(differences: Differences, degrees: int | None) -> Differences:
+    """Return the differences with the p-values of other degrees of freedom; as they are for None."""
+    if degrees is None:
+        return differences
+    changed = {}
+    for pair, found in differences.items():
+        p = float(2 * stdtr(degrees, -abs(found.value) / found.error)) if found.error else found.p_jackknife
+        changed[pair] = replace(found, p_jackknife=p)
+    return changed
+
+
+def main_rare() -> None:
+    """Print the table of rare labels."""
+    print("| metrics | n | yes | coefficient | degrees of all pairs | of the pairs with yes | of two samples (assay) |")
+    print("|---|---:|---:|---|---:|---:|---:|")
+    for metrics, n, yes, statistic in RARE:
+        cells = [f"{share:.3f}".replace("0.", ".", 1) for share in simulate_rare(metrics, n, yes, statistic)]
+        print(f"| {metrics} equal | {n} | {yes} | {title_of(statistic)} | {' | '.join(cells)} |", flush=True)
+
+
 def _row(name: str, n: int, found: list[float], some_worse: bool) -> str:
     cells = []
     for place, share in enumerate(found):
@@ -141,4 +198,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main_rare() if sys.argv[1:] == ["rare"] else main()

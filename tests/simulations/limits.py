@@ -27,6 +27,23 @@ def unequal_spreads(spread: float, yes: int, n: int) -> float:
     return held / CASES
 
 
+def large_groups(large: int, share: float, pairs: int, groups: int) -> float:
+    """Return the coverage of an AUC of .8 if so many groups have such a share of the pairs each, and 30 % are yes."""
+    held = 0
+    for case in range(CASES):
+        rng = np.random.default_rng([large, pairs, case])
+        chances = [*[share] * large, *[(1 - large * share) / (groups - large)] * (groups - large)]
+        codes = np.unique(rng.choice(groups, size=pairs, p=chances), return_inverse=True)[1]
+        # half of the variance of label and score is that of the groups
+        latent, noise = np.sqrt(0.5) * (rng.normal(size=(2, groups))[:, codes] + rng.normal(size=(2, pairs)))
+        labels = (latent > stats.norm.ppf(0.7)).astype(float)
+        scores = {"x": noise + np.sqrt(2) * stats.norm.ppf(0.8) * labels}
+        settings = {"statistics": ("auc",), "resamples": RESAMPLES, "seed": (case,), "groups": codes}
+        low, high = measure_all(scores, labels, **settings)["x"].interval(0, 0.95) or (np.nan, np.nan)
+        held += low <= 0.8 <= high
+    return held / CASES
+
+
 def growing_noise(n: int, interval: str) -> float:
     """Return the coverage of Pearson's correlation if the noise of the score is 1.2 times the size of the label."""
     truth, held = 1 / np.sqrt(1 + 1.2**2), 0
@@ -56,8 +73,11 @@ def main() -> None:
     print("|---|---|---:|")
     for spread, yes, n in ((3.0, 30, 100), (3.0, 10, 100), (1 / 3, 30, 100)):
         setting = f"{yes} of {n} pairs yes, whose scores have {spread:.2g} times the spread of the others"
-        print(f"| AUC, Newcombe | {setting} | {unequal_spreads(spread, yes, n):.2f} |", flush=True)
-    for n in (100, 300):
+        print(f"| AUC | {setting} | {unequal_spreads(spread, yes, n):.2f} |", flush=True)
+    for large, share, pairs, groups in ((0, 0.0, 200, 80), (1, 0.4, 200, 80), (2, 0.2, 200, 80), (1, 0.4, 1000, 400)):
+        setting = f"{pairs} pairs in {groups} groups, {large} of {100 * share:.0f} %"
+        print(f"| AUC | {setting} | {large_groups(large, share, pairs, groups):.2f} |", flush=True)
+    for n in (30, 100, 300):
         for interval in ("bootstrap", "influence"):
             setting = f"{n} pairs, noise that grows with the size of the label"
             print(f"| Pearson, {interval} | {setting} | {growing_noise(n, interval):.2f} |", flush=True)

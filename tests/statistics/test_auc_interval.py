@@ -10,8 +10,9 @@ import assay
 from assay.analysis.folder import read_run
 from assay.reports.formats import format_document
 from assay.statistics.agreement import agreement, measure_all
-from assay.statistics.auc_interval import newcombe_interval
+from assay.statistics.auc_interval import newcombe_interval, newcombe_variance
 from assay.statistics.coefficients import interval_method, interval_words
+from tests.simulations.limits import large_groups, unequal_spreads
 
 
 def bounds_by_polynomial(area, fewer, more):
@@ -75,6 +76,39 @@ def coverage(fewer, n, area, cases):
 def test_an_interval_of_few_pairs_with_the_rarer_label_keeps_its_level(fewer, n):
     # Binomial(400, .95) stays above .925 in 98.5 % of cases; the percentile interval covers 78 and 91 %
     assert coverage(fewer, n, 0.8, cases=400) >= 0.925
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("spread", "yes", "at_least"), [(3.0, 30, 0.925), (3.0, 10, 0.86), (1 / 3, 30, 0.925)])
+def test_scores_that_spread_unequally_widen_the_interval(spread, yes, at_least, monkeypatch):
+    """Newcombe's own interval covers .89 and .79 for three times the spread; with ten pairs of yes some is left."""
+    monkeypatch.setattr("tests.simulations.limits.CASES", 200)
+    assert unequal_spreads(spread, yes, 100) >= at_least
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("large", "share"), [(1, 0.4), (2, 0.2)])
+def test_large_groups_widen_the_interval(large, share, monkeypatch):
+    """With all groups counted alike it covers .89 with one group of 40 %."""
+    monkeypatch.setattr("tests.simulations.limits.CASES", 150)
+    assert large_groups(large, share, 200, 80) >= 0.91
+
+
+def test_the_excess_over_the_model_is_added():
+    """By the formula, from the variance of the resamples; groups of equal sizes are worth their number."""
+    rng = np.random.default_rng(0)
+    labels = np.repeat([1.0, 0.0], [20, 80])
+    scores = np.where(labels == 1, 2 + 3 * rng.normal(size=100), rng.normal(size=100))
+    found = measure_all({"x": scores}, labels, statistics=("auc",), resamples=400, seed=(0,))["x"]
+    area, ratio = float(found.values[0]), found.variance_of(0) / newcombe_variance(found.values[0], 80, 20)
+    assert ratio > 1.5
+    inflation = 1 + (ratio - 1) * 20 / 19 * (stats.t.ppf(0.975, 19) / stats.norm.ppf(0.975)) ** 2
+    assert found.interval(0, 0.95) == pytest.approx(newcombe_interval(area, 80, 20, 0.95, inflation))
+    own = newcombe_interval(area, 80, 20, 0.95)
+    assert found.interval(0, 0.95)[0] < own[0] and own[1] < found.interval(0, 0.95)[1]
+    for groups, worth in ((np.arange(100) // 5, 20), (np.maximum(np.arange(100) - 39, 0), 100**2 / (40**2 + 60))):
+        grouped = measure_all({"x": scores}, labels, statistics=("auc",), resamples=50, seed=(0,), groups=groups)["x"]
+        assert grouped.labels.effective_units == pytest.approx(worth)
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ from scipy import optimize, stats
 from assay.statistics.comparison import Difference
 from assay.statistics.significance import adjust_p_values
 from assay.statistics.winners import confidence_set_of_best
+from tests.simulations.best_set import differences_of
 
 
 def differences(values, error=1.0):
@@ -86,3 +87,21 @@ def test_the_order_of_a_pair_does_not_matter():
     values = {"a": 0.0, "b": 9.0}
     assert confidence_set_of_best(["b", "a"], differences(values), level=0.05) == ("b",)
     assert confidence_set_of_best(["a", "b"], differences({"b": 9.0, "a": 0.0}), level=0.05) == ("b",)
+
+
+@pytest.mark.slow
+def test_ten_equal_metrics_with_five_positives_stay_in_the_set():
+    """One was missing in .16 of samples with the degrees of freedom of all pairs; .05 is promised."""
+    missing = 0
+    for case in range(150):
+        rng = np.random.default_rng([5, case])
+        labels = np.repeat([1.0, 0.0], [5, 95])
+        shared, scores = rng.normal(size=100), {}
+        for place in range(10):
+            scores[f"m{place}"] = 1.2 * labels + np.sqrt(0.5) * (shared + rng.normal(size=100))
+        missing += (
+            len(confidence_set_of_best(list(scores), differences_of(scores, labels, None, case, "auc"), level=0.05))
+            < 10
+        )
+    # at a rate of .05 at most 14 in 99 of 100 runs
+    assert missing <= 14

@@ -133,3 +133,36 @@ def test_where_nothing_varies_the_test_is_no_more_certain_than_signs():
     settings = {"statistics": ["auc"], "permutations": 0, "resamples": 0, "confidence": 0.95, "seed": (0,)}
     (one,) = compare(labels, -labels, labels, **settings)
     assert (one.value, one.error, one.p_jackknife, one.detectable(0.05)) == (1, 0, 2.0**-23, None)
+
+
+def test_rare_labels_have_the_degrees_of_freedom_of_two_samples():
+    """Those of Welch, from the components of an AUC by DeLong, DeLong & Clarke-Pearson (1988), computed directly."""
+    rng = np.random.default_rng(12)
+    for yes, n in ((4, 60), (15, 300), (60, 300)):
+        labels = rng.permutation(np.repeat([1.0, 0.0], [yes, n - yes]))
+        first, second = (labels + rng.normal(size=(2, n))).round(2)
+        (found,) = compare(
+            first, second, labels, statistics=["auc"], confidence=0.95, permutations=0, resamples=0, seed=(0,)
+        )
+        components = []
+        for own, other in ((labels == 1, labels == 0), (labels == 0, labels == 1)):
+            wins = [np.sign(score[own][:, None] - score[other][None, :]).mean(axis=1) / 2 for score in (first, second)]
+            components.append(wins[0] - wins[1])
+        parts = [component.var(ddof=1) / (len(component) - 1) for component in components]
+        sizes = [len(component) - 1 for component in components]
+        welch = sum(parts) ** 2 / sum(part**2 / size for part, size in zip(parts, sizes, strict=True))
+        assert found.degrees == pytest.approx(welch, rel=1e-6)
+        assert found.degrees < n - 1
+        assert found.p == pytest.approx(2 * stats.t.sf(abs(found.value) / found.error, welch), rel=1e-6)
+    # 25 % of the pairs are not rare, and groups with a rare label are units of one sample
+    labels = np.repeat([1.0, 0.0], [25, 75])
+    first, second = labels + rng.normal(size=(2, 100))
+    settings = {"statistics": ["auc", "pearson"], "confidence": 0.95, "permutations": 0, "resamples": 0, "seed": (0,)}
+    assert [found.degrees for found in compare(first, second, labels, **settings)] == [99, 99]
+    labels[:20] = 0
+    groups = np.arange(100) // 2
+    for found in compare(first, second, labels, groups=groups, **settings):
+        assert 1 <= found.degrees < 48
+    # rank correlations keep their level without
+    (found,) = compare(first, second, labels, **{**settings, "statistics": ["spearman"]})
+    assert found.degrees == 99

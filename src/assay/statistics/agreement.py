@@ -206,6 +206,7 @@ class LabelUnits:
         rarer_units: the number of groups (of pairs, without groups) with a label other than the most frequent one.
         grouped: whether there are groups.
         rare: the labels that few pairs, or groups, have; None if none are so rare.
+        effective_units: the number of pairs, or of groups of equal sizes that are worth as much as these (Kish 1965).
     """
 
     pairs: tuple[int, ...]
@@ -213,6 +214,7 @@ class LabelUnits:
     rarer_units: int
     grouped: bool
     rare: RareValues | None
+    effective_units: float
 
     @classmethod
     def of(cls, labels: Labels, groups: NDArray[np.intp] | None) -> LabelUnits:
@@ -221,10 +223,12 @@ class LabelUnits:
         rarer_units = _rarer_units(labels.codes, groups)
         rare = RareValues.of("label", labels.codes, groups)
         if groups is None:
-            return cls(pairs, pairs, rarer_units, False, rare)
+            return cls(pairs, pairs, rarer_units, False, rare, float(len(labels.codes)))
         labels_of_groups = np.unique(np.stack([labels.codes, groups]), axis=1)[0]
         units = np.bincount(labels_of_groups, minlength=labels.levels)
-        return cls(pairs, tuple(units.tolist()), rarer_units, True, rare)
+        sizes = np.bincount(groups).astype(np.float64)
+        effective_groups = float(sizes.sum() ** 2 / (sizes**2).sum())
+        return cls(pairs, tuple(units.tolist()), rarer_units, True, rare, effective_groups)
 
 
 @dataclass(frozen=True)
@@ -333,7 +337,9 @@ class Coefficients:
         if statistic is not None and statistic.interval is not None and self.labels is not None:
             labels = self.labels
             variance = self.variance_of(index)
-            observed = ObservedValue(value, labels.pairs, labels.units, variance, units, labels.grouped)
+            observed = ObservedValue(
+                value, labels.pairs, labels.units, variance, labels.effective_units, labels.grouped
+            )
             return statistic.interval(observed, confidence)
         if self.resampled is not None:
             bounds = percentile_interval(self.resampled[index], units, confidence)
@@ -711,11 +717,11 @@ def perfect_interval(
     return lowest, lowest + ignoring * (chance - lowest)
 
 
-def small_sample_factor(units: int, confidence: float) -> float:
+def small_sample_factor(units: float, confidence: float) -> float:
     """Return the factor, above 1, that corrects a variance for few units, as :func:`expanded_tail` corrects a share.
 
     Args:
-        units: the number of pairs, or groups of pairs; at least 2.
+        units: the number of pairs, or groups of pairs, or an effective number of them; at least 2.
         confidence: the level of the interval, in (0, 1).
     """
     from scipy.special import ndtri, stdtrit

@@ -2,7 +2,8 @@
 
 Resamples of three pairs with the rarer label are few, and none is better than the best of the three: percentiles of
 them are too narrow. A Wilson-type interval takes the variance at each candidate area, not at the observed one, so that
-it does not shrink to a point where the order is perfect.
+it does not shrink to a point where the order is perfect. Where the data show a larger variance than its model, the
+interval is widened.
 
 Sources: Newcombe, Confidence intervals for an effect size measure based on the Mann-Whitney statistic. Part 2:
 asymptotic methods and evaluation, Statistics in Medicine 25 (2006), method 5; Hanley & McNeil, The meaning and use of
@@ -77,28 +78,36 @@ def _zero_crossing(excess: Callable[[float], float], outside: float, inside: flo
             inside = middle
 
 
-def newcombe_interval_of_groups(observed: ObservedValue, confidence: float) -> tuple[float, float]:
-    """Return the interval of an area, in [0, 1], if whole groups of pairs were drawn.
+def interval_of_area(observed: ObservedValue, confidence: float) -> tuple[float, float]:
+    """Return Newcombe's interval of an area, in [0, 1], widened where the data vary more than his model.
 
-    The variance is inflated by the design effect: how many times the variance over groups is that of independent pairs,
-    at least 1. A perfect order does not vary over groups: there the groups that hold a label are counted in place of
-    its pairs. The variance is also corrected for few groups, see
-    :func:`~assay.statistics.agreement.small_sample_factor`.
+    The model is that the scores of both labels spread equally and that pairs are independent. Where the variance from
+    sample to sample is larger than the model's, the excess is added. It is estimated from few units if one label is
+    rare, or if few groups have most pairs, and is corrected for that by Student's quantile, see
+    :func:`~assay.statistics.agreement.small_sample_factor`. Without groups the units are the pairs with the rarer
+    label, and the correction is that of the excess alone.
+
+    With groups all of the variance is corrected. The units are the effective number of groups (Kish 1965): one group of
+    40 % of the pairs and many small ones are worth six. A perfect order does not vary over groups: there the groups
+    that hold a label are counted in place of its pairs.
 
     Source: Obuchowski, Nonparametric analysis of clustered ROC curve data (1997), for the effective number of pairs;
     its variance is here that of the bootstrap over groups, or of their influence.
 
     Args:
-        observed: the observed area with the counts of its two labels and its variance over groups.
+        observed: the observed area with the counts of its two labels and its variance.
         confidence: the level of the interval, in (0, 1).
     """
     area = observed.value
-    few_groups_factor = small_sample_factor(observed.units, confidence)
     first, second = observed.label_counts
-    independent_variance = newcombe_variance(area, first, second)
-    # "not above 0" includes an undefined variance, NaN
-    if not independent_variance or not observed.variance > 0:
+    model_variance = newcombe_variance(area, first, second)
+    # "above 0" excludes an undefined variance, NaN
+    is_known = model_variance > 0 and observed.variance > 0
+    excess = max(observed.variance / model_variance - 1, 0.0) if is_known else 0.0
+    if not observed.grouped:
+        rarer = max(min(first, second), 2)
+        return newcombe_interval(area, first, second, confidence, 1 + excess * small_sample_factor(rarer, confidence))
+    if not is_known:
         first, second = observed.label_units
-        return newcombe_interval(area, first, second, confidence, few_groups_factor)
-    design_effect = max(1.0, observed.variance / independent_variance)
-    return newcombe_interval(area, first, second, confidence, design_effect * few_groups_factor)
+    few_groups_factor = small_sample_factor(max(observed.effective_units, 2.0), confidence)
+    return newcombe_interval(area, first, second, confidence, (1 + excess) * few_groups_factor)

@@ -118,7 +118,8 @@ class ObservedValue:
         label_counts: the number of pairs with each label, from the lowest label.
         label_units: the number of groups that contain each label; equal to *label_counts* without groups.
         variance: the variance from sample to sample, by the bootstrap or by influence values; NaN where undefined.
-        units: the number of pairs, or groups of pairs, that the value rests on.
+        effective_units: the number of pairs or, with groups, the number of groups of equal sizes that are worth as
+            much as these: the square of the number of pairs over the sum of squares of the groups' sizes.
         grouped: whether pairs depend on each other within groups.
     """
 
@@ -126,7 +127,7 @@ class ObservedValue:
     label_counts: tuple[int, ...]
     label_units: tuple[int, ...]
     variance: float
-    units: int
+    effective_units: float
     grouped: bool
 
 
@@ -150,6 +151,9 @@ class Statistic:
         interval: the function that returns the interval of an observed value at a level in (0, 1), for a statistic with
             a better interval than the percentiles of its resamples; else None.
         interval_name: the name of that interval in signatures and reports, one word.
+        separates_rare_labels: whether tests of a difference take the pairs with a rare label as a sample of their own,
+            see :meth:`~assay.statistics.jackknife.JackknifeVariance.of_differences`. Rank correlations keep their level
+            without: the variance of their difference grows with it, since the number of rare labels varies as well.
         calibrates: the name of the statistic whose form with calibrated ties this one is, or an empty string. Such a
             statistic has no permutation test, since an exchange mixes two scores with different thresholds.
     """
@@ -165,6 +169,7 @@ class Statistic:
     tied_labels_cap_it: bool = False
     interval: Callable[[ObservedValue, float], tuple[float, float]] | None = None
     interval_name: str = ""
+    separates_rare_labels: bool = False
     calibrates: str = ""
 
     @property
@@ -380,7 +385,9 @@ def _pearson(score: ResampledScore) -> Floats:
     return score.product_moment
 
 
-register(Statistic("pearson", "Pearson r", "r", "product-moment correlation", _pearson))
+register(
+    Statistic("pearson", "Pearson r", "r", "product-moment correlation", _pearson, separates_rare_labels=True),
+)
 
 
 def _spearman(score: ResampledScore) -> Floats:
@@ -526,13 +533,10 @@ def _auc(score: ResampledScore) -> Floats:
 
 
 def _auc_interval(observed: ObservedValue, confidence: float) -> tuple[float, float]:
-    """Return Newcombe's interval of an AUC at a level in (0, 1); for grouped pairs it includes their design effect."""
-    from assay.statistics.auc_interval import newcombe_interval, newcombe_interval_of_groups
+    """Return Newcombe's interval of an AUC at a level in (0, 1), widened where the data vary more than its model."""
+    from assay.statistics.auc_interval import interval_of_area
 
-    if observed.grouped:
-        return newcombe_interval_of_groups(observed, confidence)
-    first, second = observed.label_counts
-    return newcombe_interval(observed.value, first, second, confidence)
+    return interval_of_area(observed, confidence)
 
 
 register(
@@ -547,6 +551,7 @@ register(
         chance=0.5,
         interval=_auc_interval,
         interval_name="Newcombe",
+        separates_rare_labels=True,
     )
 )
 
@@ -570,6 +575,7 @@ register(
         _auc_of_votes,
         lowest=0.0,
         chance=0.5,
+        separates_rare_labels=True,
     )
 )
 
@@ -620,6 +626,7 @@ register(
         "D",
         "concordant less discordant share of the comparisons that are not ties in the labels",
         _somers_d,
+        separates_rare_labels=True,
     )
 )
 

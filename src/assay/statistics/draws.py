@@ -19,7 +19,7 @@ from assay.statistics.cells import score_codes
 from assay.statistics.coefficients import MIN_INFLUENCE_PAIRS, is_by_influence
 from assay.statistics.concordance import Floats
 from assay.statistics.exchange import Exchange
-from assay.statistics.jackknife import JackknifeVariance, leave_one_out
+from assay.statistics.jackknife import JackknifeVariance, leave_one_out, units_with_rarer_label
 from assay.statistics.resampling import BLOCK
 from assay.statistics.significance import williams
 
@@ -183,8 +183,11 @@ def _draw_on_same_rows(
         coefficients = measure_all(scores, labels, statistics=statistics, resamples=resamples, seed=seed, groups=groups)
         left_out = leave_one_out(scores, labels, statistics=statistics, groups=groups) if n else {}
     variances = {}
+    has_rarer_label = units_with_rarer_label(labels, groups) if n else None
     for first, second in metric_pairs if n else ():
-        variances[first, second] = JackknifeVariance.of_differences(left_out[first], left_out[second])
+        variances[first, second] = JackknifeVariance.of_differences(
+            left_out[first], left_out[second], statistics, has_rarer_label
+        )
     exchanged: Sequence[MetricPair] = metric_pairs if permutations else ()
     if not permutations and n < MIN_INFLUENCE_PAIRS:
         # they are not part of the progress, which counts the permutations that were requested

@@ -61,6 +61,10 @@ def leave_one_out(
     return left_out
 
 
+#: The largest share of pairs with another label than the others for which they are a sample of their own.
+RARE_SHARE = 0.2
+
+
 @dataclass(frozen=True)
 class JackknifeVariance:
     """The jackknife variances of statistics or of their differences; NaN where undefined.
@@ -89,13 +93,33 @@ class JackknifeVariance:
         return cls(np.array(variances), np.array(degrees))
 
     @classmethod
-    def of_differences(cls, first: Sequence[Floats], second: Sequence[Floats]) -> JackknifeVariance:
+    def of_differences(
+        cls,
+        first: Sequence[Floats],
+        second: Sequence[Floats],
+        statistics: Sequence[str] = (),
+        has_rarer_label: NDArray[np.bool_] | None = None,
+    ) -> JackknifeVariance:
         """Return the variances of the differences of two scores in each statistic.
+
+        If one label is rare, the few units with another one make up most of the variance, and few units estimate it
+        badly. The degrees of freedom are then those of two samples (Welch 1947, Satterthwaite 1946): one of the units
+        with a rarer label, and one of the others.
 
         Args:
             first, second: the leave-one-out values of both scores, one array per statistic, for the same units.
+            statistics: the names of the statistics, if labels may be rare.
+            has_rarer_label: the mask of the units with a rarer label, see :func:`units_with_rarer_label`.
         """
-        return cls.of([first_values - second_values for first_values, second_values in zip(first, second, strict=True)])
+        differences = [one - other for one, other in zip(first, second, strict=True)]
+        variance = cls.of(differences)
+        if has_rarer_label is None:
+            return variance
+        degrees = variance.degrees.copy()
+        for index, name in enumerate(statistics):
+            if STATISTICS[name].separates_rare_labels and not np.isnan(degrees[index]):
+                degrees[index] = min(degrees[index], _degrees_of_two_samples(differences[index], has_rarer_label))
+        return cls(variance.variances, degrees)
 
     def half_width(self, index: int, confidence: float) -> float:
         """Return the half-width of the interval of the statistic at *index*, at a level in (0, 1).
@@ -122,6 +146,35 @@ class JackknifeVariance:
         # 0 / 0 if nothing varies; any number will do, since the interval has no width
         joint = np.where(total == 0, degrees.sum(axis=0), joint)
         return cls(total / len(parts) ** 2, joint)
+
+
+def units_with_rarer_label(labels: Floats, groups: Indices | None) -> NDArray[np.bool_] | None:
+    """Return which units have another label than most pairs, shape (units,); None if other labels are not rare.
+
+    They are rare if at most :data:`RARE_SHARE` of the pairs have them.
+
+    Args:
+        labels: the labels, shape (n,), finite, n > 0.
+        groups: None, or integer codes 0 … k-1 of shape (n,); the units are then the groups.
+    """
+    values, counts = np.unique(labels, return_counts=True)
+    if len(values) < 2 or counts.max() < (1 - RARE_SHARE) * len(labels):
+        return None
+    is_rarer = labels != values[counts.argmax()]
+    return is_rarer if groups is None else np.bincount(groups, weights=is_rarer) > 0
+
+
+def _degrees_of_two_samples(values: Floats, is_first: NDArray[np.bool_]) -> float:
+    """Return the degrees of freedom of the sum of squared deviations of values that are two samples.
+
+    They are at least 1, and infinite if nothing varies.
+    """
+    squares = _centred(values) ** 2
+    total, joint = float(squares.sum()), 0.0
+    for sample in (squares[is_first], squares[~is_first]):
+        if len(sample):
+            joint += float(sample.sum()) ** 2 / max(len(sample) - 1, 1)
+    return max(total**2 / joint, 1.0) if joint else np.inf
 
 
 def _centred(values: Floats) -> Floats:
