@@ -19,11 +19,27 @@ import re
 import shlex
 import sys
 import textwrap
+import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Literal, ParamSpec, Protocol, TypeVar, overload
+from types import NoneType
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Concatenate,
+    Literal,
+    ParamSpec,
+    Protocol,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    overload,
+)
 
 from assay.addresses import public_values, public_words
 from assay.errors import InputError
@@ -114,6 +130,16 @@ def declarations_of(kind: type) -> dict[str, SettingDeclaration]:
     return {name: fields[name].metadata[KEY] for name in names}
 
 
+def union_members(hint: Any) -> tuple[Any, ...]:
+    """Return the types in a union, or the type itself if it is not a union."""
+    return get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+
+
+def is_sequence_type(hint: Any) -> bool:
+    """Tell whether a type is a sequence of items, such as ``Sequence[str]``; False for text."""
+    return inspect.isclass(get_origin(hint)) and issubclass(get_origin(hint), Sequence)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Settings:
     """Base of the settings of a verb, which makes sequences tuples and checks each value against its declaration.
@@ -126,27 +152,38 @@ class Settings:
 
     def __post_init__(self) -> None:
         """Make sequences tuples, check each value against its declaration, then call :meth:`check`."""
+        hints = self.setting_types()
         for name, declaration in declarations_of(type(self)).items():
+            hint = hints.get(name)
             value = getattr(self, name)
-            if self._is_sequence(name):
+            item_type = hint
+            if is_sequence_type(hint):
                 value = to_tuple(value)
                 # the dataclass is frozen
                 object.__setattr__(self, name, value)
+                item_type = get_args(hint)[0]
+            is_text = set(union_members(item_type)) - {NoneType} == {str}
             for item in value if isinstance(value, tuple) else (value,):
-                if self._is_text(name) and not isinstance(item, str | None):
+                if is_text and not isinstance(item, str | None):
                     raise InputError(f"expected text, not {type(item).__name__}", setting=name, value=repr(item))
                 check_value(name, item, declaration)
         self.check()
 
-    # The types of fields are strings, since all modules with settings postpone annotations.
-
     @classmethod
-    def _is_sequence(cls, name: str) -> bool:
-        return cls.__dataclass_fields__[name].type.startswith(("Sequence[", "tuple["))
+    @functools.cache
+    def setting_types(cls) -> dict[str, Any]:
+        """Return the type of each setting that the command line has, by name.
 
-    @classmethod
-    def _is_text(cls, name: str) -> bool:
-        return cls.__dataclass_fields__[name].type in ("str", "str | None", "Sequence[str]")
+        Settings for Python alone are left out: their types may be imported for type checking only.
+        """
+        names = {name for name, declaration in declarations_of(cls).items() if not declaration.python_only}
+        hints: dict[str, Any] = {}
+        # each class is resolved by itself, since its annotations are text that its own module explains
+        for base in reversed(cls.__mro__):
+            annotations = {name: hint for name, hint in inspect.get_annotations(base).items() if name in names}
+            module_globals = vars(sys.modules[base.__module__])
+            hints |= get_type_hints(types.SimpleNamespace(__annotations__=annotations), globalns=module_globals)
+        return hints
 
     def check(self) -> None:
         """Check settings against each other; does nothing by default.

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import collections.abc
 import dataclasses
 import inspect
 import re
 import subprocess
 import sys
+from typing import Optional
 
 import pytest
 import typer
@@ -73,12 +75,15 @@ def test_help_is_light():
         "root = get_command(app)\n"
         "root.get_help(root.make_context('assay', ['run'], resilient_parsing=True)) and verbs()\n"
         "print(sorted({'numpy', 'pandas'} & set(sys.modules)))\n"
+        "run = root.commands['run']\n"
+        "run.get_help(run.make_context('run', [], resilient_parsing=True))\n"
+        "print(sorted({'numpy', 'pandas'} & set(sys.modules)))\n"
         "for verb in verbs():\n"
         "    root.commands[verb]\n"
         "print(sorted({'scipy', 'pandas', 'torch', 'matplotlib'} & set(sys.modules)))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["[]", "[]"]
+    assert done.stdout.splitlines() == ["[]", "[]", "[]"]
 
 
 def test_signatures_list_every_setting():
@@ -159,6 +164,35 @@ def test_values_are_checked_where_they_are_declared():
     with pytest.raises(InputError, match=r"^seed=-1: must not be negative$"):
         _Toy(seed=-1)
     assert _Toy(resamples=200).values_of(Resampling) == {"resamples": 200, "confidence": 0.95, "seed": 0}
+
+
+Words = collections.abc.Sequence[str]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Spelled(Settings):
+    """Types in other spellings than those of assay."""
+
+    alias: Words = setting("An alias.", ())
+    dotted: collections.abc.Sequence[str] = setting("A dotted name.", ())
+    optional: Optional[str] = setting("An option.", None)  # noqa: UP045
+    reversed: str | None = setting("None comes first.", None)
+    listed: list[str] = setting("A list.", ())
+
+
+@pytest.mark.parametrize("name", ["alias", "dotted", "listed"])
+def test_a_sequence_is_one_by_its_type_and_not_by_its_spelling(name):
+    assert getattr(_Spelled(**{name: "one"}), name) == ("one",)
+    assert getattr(_Spelled(**{name: None}), name) == ()
+    with pytest.raises(InputError, match=f"^{name}=5: expected text, not int$"):
+        _Spelled(**{name: [5]})
+
+
+@pytest.mark.parametrize("name", ["optional", "reversed"])
+def test_a_text_is_one_by_its_type_and_not_by_its_spelling(name):
+    assert getattr(_Spelled(**{name: "one"}), name) == "one"
+    with pytest.raises(InputError, match=f"^{name}=5: expected text, not int$"):
+        _Spelled(**{name: 5})
 
 
 def test_a_function_takes_what_its_settings_declare():

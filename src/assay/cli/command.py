@@ -6,10 +6,7 @@ import dataclasses
 import functools
 import inspect
 import os
-import sys
-import types
-import typing
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
@@ -20,7 +17,15 @@ from assay.cli.completion import complete_runs, completer_of
 from assay.cli.guard import guarded, print_to_stderr
 from assay.configuration import APPLIED
 from assay.errors import AssayError, InputError
-from assay.settings import SettingDeclaration, Settings, declarations_of, flag_of, help_with_flags
+from assay.settings import (
+    SettingDeclaration,
+    Settings,
+    declarations_of,
+    flag_of,
+    help_with_flags,
+    is_sequence_type,
+    union_members,
+)
 
 #: Types that a word of the command line can be read as, in order of preference. Text comes first: a setting that
 #: accepts a name or a number tells them apart itself.
@@ -133,7 +138,7 @@ def _setting_parameters(
         position_callback: the callback of the positional setting, as in :func:`command`.
     """
     settings = {name: setting for name, setting in declarations_of(settings_class).items() if not setting.python_only}
-    hints = _setting_hints(settings_class, settings)
+    hints = settings_class.setting_types()
     defaults = {field.name: field.default for field in dataclasses.fields(settings_class)}
     flags = flags_of(settings_class)
     parameters = {}
@@ -171,20 +176,6 @@ def _setting_parameters(
             name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
         )
     return parameters
-
-
-def _setting_hints(settings_class: type[Settings], names: Container[str]) -> dict[str, Any]:
-    """Return the resolved type hints of the settings with these names, by name.
-
-    Others are not resolved: settings for Python alone may have types that are imported only for type checking.
-    """
-    hints: dict[str, Any] = {}
-    # each class is resolved by itself, since its hints are text that its own module explains
-    for base in reversed(settings_class.__mro__):
-        annotations = {name: hint for name, hint in inspect.get_annotations(base).items() if name in names}
-        module_globals = vars(sys.modules[base.__module__])
-        hints |= get_type_hints(types.SimpleNamespace(__annotations__=annotations), globalns=module_globals)
-    return hints
 
 
 def _checking_callback(setting: SettingDeclaration) -> Callable[[str | None], str | None] | None:
@@ -233,17 +224,8 @@ def _typer_type(hint: Any, setting: SettingDeclaration) -> Any:
 
 def _accepts_several(hint: Any) -> bool:
     """Tell whether a setting of this type accepts several values, each after its own flag; a text is one value."""
-    members = _union_members(hint)
-    return str not in members and any(map(_is_sequence, members))
-
-
-def _is_sequence(hint: Any) -> bool:
-    return inspect.isclass(get_origin(hint)) and issubclass(get_origin(hint), Sequence)
-
-
-def _union_members(hint: Any) -> Sequence[Any]:
-    """Return the types in a union, or the hint itself if it is not a union."""
-    return get_args(hint) if get_origin(hint) in (typing.Union, types.UnionType) else (hint,)
+    members = union_members(hint)
+    return str not in members and any(map(is_sequence_type, members))
 
 
 def _scalar_types(hint: Any) -> list[Any]:
@@ -251,13 +233,13 @@ def _scalar_types(hint: Any) -> list[Any]:
 
     Only str is returned if a hint allows both text and a sequence.
     """
-    members = _union_members(hint)
-    if str in members and any(map(_is_sequence, members)):
+    members = union_members(hint)
+    if str in members and any(map(is_sequence_type, members)):
         # such a list is typed as one text, 64,256,1024, and parsed later
         return [str]
     value_types: list[Any] = []
     for member in members:
-        if _is_sequence(member):
+        if is_sequence_type(member):
             value_types += _scalar_types(get_args(member)[0])
         else:
             value_types.append(member)

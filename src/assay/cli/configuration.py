@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
+from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from assay.addresses import is_address, public_values
@@ -88,14 +89,15 @@ class Option:
 
     @property
     def _accepts_mapping(self) -> bool:
-        return "Mapping[" in self._annotation_text or self.name in MAPPING_OPTIONS
+        return any(get_origin(hint) is Mapping for hint in self._types) or self.name in MAPPING_OPTIONS
 
     @property
-    def _annotation_text(self) -> str:
-        """The annotation of the setting as source text, as dataclasses keep it; empty for other options."""
-        if self.settings is None or self.name not in self.settings.__dataclass_fields__:
-            return ""
-        return str(self.settings.__dataclass_fields__[self.name].type)
+    def _types(self) -> set[Any]:
+        """The types that the setting accepts, without None; empty for an option that is no setting."""
+        from assay.settings import union_members
+
+        hints = {} if self.settings is None else self.settings.setting_types()
+        return set(union_members(hints[self.name])) - {NoneType} if self.name in hints else set()
 
     def _parse_item(self, value: Any, folder: Path) -> Any:
         """Return a single value, checked, with its paths made relative to the working folder.
@@ -106,7 +108,7 @@ class Option:
         from assay.settings import check_value, declarations_of
 
         # such a setting, a name or a number, is text on the command line
-        if self.value_type is str and "float" in self._annotation_text and type(value) in (int, float):
+        if self.value_type is str and float in self._types and type(value) in (int, float):
             value = str(value)
         toml_type: Any = self.value_type
         if self.value_type is Path:
@@ -118,7 +120,7 @@ class Option:
             raise InputError(f"expected {_TYPE_DESCRIPTIONS[self.value_type]}")
         if self.choices and value not in self.choices:
             raise InputError(f"must be {', '.join(self.choices[:-1])} or {self.choices[-1]}")
-        if self._annotation_text:
+        if self._types:
             try:
                 check_value(self.name, value, declarations_of(self.settings)[self.name])
             except InputError as error:
@@ -126,7 +128,7 @@ class Option:
                 raise InputError(error.message.problem) from None
         if isinstance(value, str) and self.name in METRIC_OPTIONS:
             return _resolve_metric(value, METRIC_OPTIONS[self.name], folder)
-        if self.value_type is Path or self._annotation_text in ("str | Path", "str | Path | None"):
+        if self.value_type is Path or self._types == {str, Path}:
             return _relative_path(value, folder)
         if isinstance(value, str) and self.name in OPTIONS_WITH_PATHS:
             return _resolve_paths(value, folder)

@@ -8,10 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from assay.analysis.data import ScoredDataset
 from assay.tables import short_names
+
+if TYPE_CHECKING:  # the help of a verb needs the formats of tables, and not NumPy
+    from assay.analysis.data import ScoredDataset
 
 
 @dataclass(frozen=True)
