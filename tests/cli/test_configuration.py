@@ -386,7 +386,7 @@ def test_a_path_does_not_become_an_option_of_a_metric(text):
 
 def reproducible():
     """A published table with rows that read word vectors."""
-    from assay.reports.reproduce import list_tables
+    from assay.analysis.reproduce import list_tables
 
     return next(table.name for table in list_tables() if table.rows_with_vectors)
 

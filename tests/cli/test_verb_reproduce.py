@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.reports import reproduce as published
+from assay.analysis import reproduce as published
 
 TABLE = """
 name = "own"

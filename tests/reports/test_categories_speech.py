@@ -15,10 +15,10 @@ import assay
 from assay import evaluate_categories
 from assay.analysis.categories import PartsOfSpeech, Tagger, from_people
 from assay.analysis.categories import tagger as speech
+from assay.analysis.errors.evaluation import evaluate_tags
 from assay.cli import app
 from assay.errors import InputError, MissingExtraError, install_command
 from assay.lexicon.wordnet import find_wordnet
-from assay.reports.errors.evaluation import evaluate_tags
 
 needs_wordnet = pytest.mark.skipif(find_wordnet() is None, reason="WordNet is not on this machine")
 

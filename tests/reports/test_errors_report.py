@@ -27,7 +27,7 @@ from assay.analysis.errors.settings import Rule
 from assay.analysis.folder import read_run
 from assay.errors import InputError
 from assay.lexicon.texts import has_number
-from assay.reports.errors.document import error_document
+from assay.reports.errors import error_document
 from assay.reports.formats import format_document
 from assay.settings import Resampling
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
+from assay.analysis.reproduce import PublishedTable, compare_cells, load_table
 from assay.manifest import AgreementRow
-from assay.reports.reproduce import PublishedTable, compare_cells, load_table, summarise
+from assay.reports.reproduce import summarise
 
 WORDS = "/some/where,else/glove.txt"
 

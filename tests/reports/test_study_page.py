@@ -10,9 +10,10 @@ from html.parser import HTMLParser
 
 import pytest
 
+from assay.analysis.tune import parse_study
 from assay.reports.formats import format_document
 from assay.reports.sheets import Column, Sheet
-from assay.reports.tune import draw_epoch_curves, draw_history, draw_settings, parse_study, study_document, study_html
+from assay.reports.tune import draw_epoch_curves, draw_history, draw_settings, study_document, study_html
 
 CHROMIUM = os.environ.get("ASSAY_TEST_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 RESULTS = Sheet("On test", [Column("dataset"), Column("n", number=True)], [["<i>data</i>", "20"]])

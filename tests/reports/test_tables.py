@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from assay.analysis.folder import RunFolder, read_run
+from assay.analysis.reproduce import compare_cells, judge, list_tables, load_table
 from assay.errors import InputError
 from assay.manifest import AgreementRow, Manifest
 from assay.numbers import label_texts, percent
 from assay.reports.formats import format_document
 from assay.reports.layout import Cell, lay_out
-from assay.reports.reproduce import compare_cells, judge, list_tables, load_table, summarise
+from assay.reports.reproduce import summarise
 from assay.reports.run import document
 from assay.reports.terminal import TerminalReport
 from assay.tables import RUN_SCHEMA

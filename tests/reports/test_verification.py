@@ -7,9 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from assay.manifest import AgreementRow
-from assay.reports.formats import format_document
-from assay.reports.verify import (
+from assay.analysis.verify import (
     Change,
     Recomputation,
     ReloadedData,
@@ -18,11 +16,12 @@ from assay.reports.verify import (
     changes,
     compare_agreement,
     compare_scores,
-    headline,
     likely_cause,
     missing_recomputation,
-    to_document,
 )
+from assay.manifest import AgreementRow
+from assay.reports.formats import format_document
+from assay.reports.verify import headline, to_document
 
 IDS = ["a", "b", "c", "d"]
 NAN = float("nan")

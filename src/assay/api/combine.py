@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from assay import __version__
+from assay.analysis.combine import COMBINED, CombinationResult, CombineSettings, learn_combination
 from assay.analysis.data import draws_signature
 from assay.api.files import Run, open_runs
 from assay.api.values import Report
@@ -16,7 +17,7 @@ from assay.metrics.combination import FILE_NAME, CombinedFile, LinearStep, Membe
 from assay.output import unfinished_folder
 from assay.paths import user_path
 from assay.progress import Silent
-from assay.reports.combine import COMBINED, CombinationResult, CombineSettings, learn_combination, to_document
+from assay.reports.combine import to_document
 from assay.reports.formats import escape_markdown, format_document
 from assay.reports.sheets import with_signatures
 from assay.settings import takes_settings

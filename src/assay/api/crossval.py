@@ -11,6 +11,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from assay.analysis.crossval import (
+    CrossvalSettings,
+    cross_validate_methods,
+    divide,
+    recorded_methods,
+    unused_pair_notes,
+)
 from assay.analysis.data import ScoredDataset, group_codes, read_datasets
 from assay.analysis.folder import RunFolder, read_run, run_titles
 from assay.api.files import open_runs
@@ -19,14 +26,7 @@ from assay.api.values import Report
 from assay.errors import InputError, UnavailableError, suggestion_for
 from assay.messages import Setting, join_messages
 from assay.progress import Silent
-from assay.reports.crossval import (
-    CrossvalSettings,
-    cross_validate_methods,
-    divide,
-    recorded_methods,
-    to_document,
-    unused_pair_notes,
-)
+from assay.reports.crossval import to_document
 from assay.reports.sheets import with_signatures
 from assay.settings import takes_settings
 from assay.statistics.crossvalidation import ScoresOf

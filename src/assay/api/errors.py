@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from assay.analysis.categories import PartsOfSpeech
 from assay.analysis.data import choose_datasets, draws_signature
+from assay.analysis.errors.evaluation import evaluate_rules
 from assay.analysis.errors.report import error_reports
 from assay.analysis.errors.settings import ErrorSettings, EvaluationSettings
 from assay.api.files import Run, open_runs
 from assay.api.values import Report
-from assay.reports.errors.document import error_document
-from assay.reports.errors.evaluation import evaluation_document
+from assay.reports.errors import error_document, evaluation_document
 from assay.reports.sheets import with_signatures
 from assay.settings import takes_settings
 
@@ -66,4 +66,9 @@ def evaluate_categories(run: Run, settings: EvaluationSettings) -> Report:
     """
     parts_of_speech = PartsOfSpeech(settings.tagger) if settings.tagger is not None else None
     with open_runs(run) as (opened,):
-        return Report(evaluation_document(choose_datasets(opened, settings.datasets), settings.scale, parts_of_speech))
+        evaluated, warnings = [], []
+        for data in choose_datasets(opened, settings.datasets):
+            evaluation, missing = evaluate_rules(data, settings.scale, parts_of_speech)
+            evaluated.append((data, evaluation))
+            warnings += missing
+        return Report(evaluation_document(evaluated, warnings))

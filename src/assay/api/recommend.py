@@ -7,6 +7,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
+from assay.analysis.combine import COMBINATION, SmallCombination, small_combination
 from assay.analysis.data import ALL
 from assay.analysis.folder import read_run
 from assay.analysis.leaderboard.board import (
@@ -28,7 +29,6 @@ from assay.errors import UnavailableError
 from assay.numbers import p_value, short
 from assay.paths import user_path
 from assay.progress import Silent
-from assay.reports.combine import COMBINATION, SmallCombination, small_combination
 from assay.reports.leaderboard import to_document
 from assay.reports.recommend import with_advice
 from assay.reports.sheets import with_signatures

@@ -9,6 +9,7 @@ import numpy as np
 
 from assay.analysis.data import ScoredDataset, draws_signature, read_datasets
 from assay.analysis.folder import read_run
+from assay.analysis.relatedness import Feature, RelatednessSettings, correlate_features
 from assay.api.run import dataset_list, run
 from assay.api.values import Report
 from assay.errors import InputError, MissingExtraError
@@ -19,7 +20,7 @@ from assay.metrics.words.features import OBJECTS, SUBJECTS, Reader, SpacyReader,
 from assay.metrics.words.vectors import open_vectors
 from assay.paths import user_path
 from assay.progress import Progress, Silent
-from assay.reports.relatedness import Feature, RelatednessSettings, to_document
+from assay.reports.relatedness import to_document
 from assay.reports.sheets import with_signatures
 from assay.settings import Limited, Offline, OwnData, ScoreStore, takes_settings
 
@@ -86,7 +87,7 @@ def relatedness(settings: RelatednessSettings) -> Report:
             notes += _reading_notes(reader, data)
             features += _related_word_features(data, reader, user_path(settings.vectors), progress)
         draws = draws_signature(resamples=settings.resamples, confidence=settings.confidence, seed=settings.seed)
-        document = to_document(data, features, settings, notes)
+        document = to_document(correlate_features(data, features, settings), settings, notes)
         return Report(with_signatures(document, [data], (str(overlap_metric), str(word_metric)), draws))
 
 

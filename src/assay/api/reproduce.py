@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from assay.api.run import run
-from assay.errors import InputError
-from assay.metrics.name import SUBJECT, MetricName
-from assay.reports.reproduce import (
+from assay.analysis.reproduce import (
     CellVerdict,
     PublishedTable,
     ReproduceSettings,
@@ -13,6 +10,9 @@ from assay.reports.reproduce import (
     list_tables,
     load_table,
 )
+from assay.api.run import run
+from assay.errors import InputError
+from assay.metrics.name import SUBJECT, MetricName
 from assay.settings import takes_settings
 
 

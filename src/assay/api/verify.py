@@ -8,6 +8,17 @@ from pathlib import Path
 
 from assay.analysis.data import ScoredDataset, read_datasets
 from assay.analysis.folder import RunFolder, check_tables_match_manifest, read_run
+from assay.analysis.verify import (
+    Change,
+    Recomputation,
+    ReloadedData,
+    Verification,
+    VerifiedMetric,
+    VerifySettings,
+    changes,
+    compare_agreement,
+    likely_cause,
+)
 from assay.api.values import Report
 from assay.api.verify_recompute import (
     Excerpt,
@@ -26,18 +37,7 @@ from assay.metrics.neural.runtime import Runtime, devices_of, use_runtime
 from assay.metrics.provenance import version_of
 from assay.paths import user_path
 from assay.progress import Silent
-from assay.reports.verify import (
-    Change,
-    Recomputation,
-    ReloadedData,
-    Verification,
-    VerifiedMetric,
-    VerifySettings,
-    changes,
-    compare_agreement,
-    likely_cause,
-    to_document,
-)
+from assay.reports.verify import to_document
 from assay.settings import takes_settings
 
 #: Precisions in which the scores of a model may vary with the batch by more than the tolerance of its metric.

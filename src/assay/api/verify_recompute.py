@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from assay.addresses import is_address
 from assay.analysis.data import ScoredDataset
+from assay.analysis.verify import Recomputation, ReloadedData, compare_scores, missing_recomputation
 from assay.api.files import load_scored_pairs
 from assay.benchmark.adjusted import make_controls
 from assay.benchmark.buckets import QUANTITIES, Bucket, usable_rules
@@ -39,7 +40,6 @@ from assay.metrics.recorded import Recorded
 from assay.metrics.registry import UntrustedMetricError, load_untrusted_metric
 from assay.paths import path_exists
 from assay.progress import Progress
-from assay.reports.verify import Recomputation, ReloadedData, compare_scores, missing_recomputation
 from assay.tables import PAIR_COLUMNS
 
 if TYPE_CHECKING:

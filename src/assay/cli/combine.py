@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
+from assay.analysis.combine import CombineSettings
 from assay.cli.command import command
 from assay.cli.guard import print_report, progress_on_stderr
 from assay.cli.options import ExplainOption, QuietOption, ReportFormat, ReportFormatOption
-from assay.reports.combine import CombineSettings
 
 
 @command(CombineSettings)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from assay.analysis.crossval import CrossvalSettings
 from assay.cli.command import command
 from assay.cli.guard import print_report, progress_on_stderr
 from assay.cli.options import ExplainOption, QuietOption, ReportFormat, ReportFormatOption
-from assay.reports.crossval import CrossvalSettings
 
 
 @command(CrossvalSettings)

@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
+from assay.analysis.reproduce import ReproduceSettings
 from assay.cli.command import command
 from assay.cli.guard import print_report, progress_on_stderr, report_failures
 from assay.cli.options import ExplainOption, Format, FormatOption, QuietOption
-from assay.reports.reproduce import ReproduceSettings
 
 
 @command(ReproduceSettings)

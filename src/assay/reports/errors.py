@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from assay.analysis.categories.vocabulary import LAST_RESORTS, label_of_rules
+from assay.analysis.data import ScoredDataset
 from assay.analysis.errors.categories import MIN_DIVERGING_PAIRS, Frequency, Share, long_answer_warning
 from assay.analysis.errors.divergence import Divergence
+from assay.analysis.errors.evaluation import Agreement, Evaluation
 from assay.analysis.errors.report import Cleaning, ErrorReport, SubsetAgreement, records
-from assay.numbers import label_texts
+from assay.numbers import label_texts, short
 from assay.reports.layout import Cell, cut
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 from assay.statistics.agreement import MIN_UNITS as FEWEST_UNITS
@@ -266,3 +269,61 @@ def _ratio_text(row: Frequency) -> str:
         remark = ", few" if row.has_too_few_pairs else ""
         return f"{row.ratio:.1f}{remark}"
     return f"{row.ratio:.1f} [{row.low:.1f}, {row.high:.1f}]"
+
+
+def evaluation_document(evaluated: Sequence[tuple[ScoredDataset, Evaluation]], warnings: Sequence[str]) -> Document:
+    """Return tables of precision, recall, F1 and Cohen's kappa of the rules by category and by group.
+
+    Args:
+        evaluated: the datasets and the agreement of rules and people on their pairs; one table each.
+        warnings: lines on packages that the rules lack.
+    """
+    sheets, records = [], []
+    for data, evaluation in evaluated:
+        sheets.append(_evaluation_sheet(data, evaluation))
+        records += [_record_of_agreement(data, row) for row in (*evaluation.categories, *evaluation.groups)]
+    return Document(sheets, records, warnings=list(dict.fromkeys(warnings)))
+
+
+_NUMBER_HEADS = ("people", "rules", "both", "precision", "recall", "F1", "kappa")
+
+
+def _evaluation_sheet(data: ScoredDataset, evaluation: Evaluation) -> Sheet:
+    """Return the table of one dataset, with one row per category, then the groups as marked rows."""
+    rows = [*evaluation.categories, *evaluation.groups]
+    n = evaluation.n
+    return Sheet(
+        f"Rules against annotated categories: {data.title}",
+        [Column("category"), *(Column(head, number=True) for head in _NUMBER_HEADS)],
+        [_row_of_agreement(row) for row in rows],
+        facts=[
+            (
+                f"{n:,} annotated pairs; the rules give {evaluation.tags / n:.2f} categories a pair, "
+                f"none to {evaluation.untagged:,}; the annotated one is among them in {evaluation.any:,} "
+                f"({evaluation.any / n:.0%}), and the first in {evaluation.first:,} ({evaluation.first / n:.0%})"
+            )
+        ],
+        marked=frozenset(range(len(evaluation.categories), len(rows))),
+    )
+
+
+def _record_of_agreement(data: ScoredDataset, agreement: Agreement) -> dict[str, Any]:
+    return {
+        "dataset": data.name,
+        "category": agreement.category,
+        "people": agreement.people,
+        "rules": agreement.rules,
+        "both": agreement.both,
+        "precision": agreement.precision,
+        "recall": agreement.recall,
+        "f1": agreement.f1,
+        "kappa": agreement.kappa,
+        "n": agreement.n,
+    }
+
+
+def _row_of_agreement(agreement: Agreement) -> list[str]:
+    """Return the cells of one category: name, three counts, four measures; undefined measures are a dash."""
+    counts = (agreement.people, agreement.rules, agreement.both)
+    measures = (agreement.precision, agreement.recall, agreement.f1, agreement.kappa)
+    return [agreement.category, *(f"{count:,}" for count in counts), *(short(measure, 2) for measure in measures)]

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
-from typing import Any
 
 from assay.analysis.categories import PartsOfSpeech
 from assay.analysis.categories.vocabulary import CATEGORIES, GROUPS
 from assay.analysis.data import ScoredDataset
 from assay.analysis.errors.categories import categories_of_people, tag_by_rules
 from assay.errors import InputError
-from assay.numbers import short
-from assay.reports.sheets import Column, Document, Sheet
 
 
 @dataclass(frozen=True)
@@ -140,69 +137,3 @@ def evaluate_rules(
     if not annotated:
         raise InputError(f"{data.run.title}: {data.name} has no column category that people filled in")
     return evaluate_tags(annotated, tagged), missing
-
-
-def evaluation_document(
-    datasets: Sequence[ScoredDataset], scale: tuple[float, float] | None = None, speech: PartsOfSpeech | None = None
-) -> Document:
-    """Return tables of precision, recall, F1 and Cohen's kappa of the rules by category and by group.
-
-    Args:
-        datasets: the datasets; one table each.
-        scale: the lowest and the highest label; that of each dataset if None.
-        speech: the tagger of parts of speech; None for none.
-
-    Raises:
-        InputError: a dataset has no pair with an annotated category.
-    """
-    sheets, records, warnings = [], [], []
-    for data in datasets:
-        evaluation, missing = evaluate_rules(data, scale, speech)
-        warnings += missing
-        sheets.append(_evaluation_sheet(data, evaluation))
-        records += [_record_of_agreement(data, row) for row in (*evaluation.categories, *evaluation.groups)]
-    return Document(sheets, records, warnings=list(dict.fromkeys(warnings)))
-
-
-_NUMBER_HEADS = ("people", "rules", "both", "precision", "recall", "F1", "kappa")
-
-
-def _evaluation_sheet(data: ScoredDataset, evaluation: Evaluation) -> Sheet:
-    """Return the table of one dataset, with one row per category, then the groups as marked rows."""
-    rows = [*evaluation.categories, *evaluation.groups]
-    n = evaluation.n
-    return Sheet(
-        f"Rules against annotated categories: {data.title}",
-        [Column("category"), *(Column(head, number=True) for head in _NUMBER_HEADS)],
-        [_row_of_agreement(row) for row in rows],
-        facts=[
-            (
-                f"{n:,} annotated pairs; the rules give {evaluation.tags / n:.2f} categories a pair, "
-                f"none to {evaluation.untagged:,}; the annotated one is among them in {evaluation.any:,} "
-                f"({evaluation.any / n:.0%}), and the first in {evaluation.first:,} ({evaluation.first / n:.0%})"
-            )
-        ],
-        marked=frozenset(range(len(evaluation.categories), len(rows))),
-    )
-
-
-def _record_of_agreement(data: ScoredDataset, agreement: Agreement) -> dict[str, Any]:
-    return {
-        "dataset": data.name,
-        "category": agreement.category,
-        "people": agreement.people,
-        "rules": agreement.rules,
-        "both": agreement.both,
-        "precision": agreement.precision,
-        "recall": agreement.recall,
-        "f1": agreement.f1,
-        "kappa": agreement.kappa,
-        "n": agreement.n,
-    }
-
-
-def _row_of_agreement(agreement: Agreement) -> list[str]:
-    """Return the cells of one category: name, three counts, four measures; undefined measures are a dash."""
-    counts = (agreement.people, agreement.rules, agreement.both)
-    measures = (agreement.precision, agreement.recall, agreement.f1, agreement.kappa)
-    return [agreement.category, *(f"{count:,}" for count in counts), *(short(measure, 2) for measure in measures)]

@@ -1,0 +1,215 @@
+"""Cross-validation: the agreement of metrics by fold and by source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from assay.analysis.data import ScoredDataset, cells_of, group_codes, pair_codes
+from assay.errors import InputError
+from assay.messages import Setting
+from assay.settings import Graphs, Limited, OwnData, ScoreStore, Scoring, check_seed, parse_scale, setting
+from assay.statistics.coefficients import check_statistics, statistics_help
+from assay.statistics.crossvalidation import (
+    CrossValidated,
+    Partition,
+    ScoresOf,
+    cross_validate,
+    join_codes,
+    leave_one_value_out,
+    lookup_of_scores,
+    make_folds,
+)
+
+#: The default number of folds, as in STR-2022.
+DEFAULT_FOLD_COUNT = 5
+
+
+@dataclass(frozen=True)
+class CrossvalSettings(OwnData, Graphs, Limited, Scoring, ScoreStore):
+    """Settings of ``assay crossval``.
+
+    Raises:
+        InputError: a value out of its range, no such statistic, or settings for scoring beside runs that are scored.
+    """
+
+    runs: Sequence[str | Path] = setting(
+        "Run folders, or files with a label and score columns; none to score `datasets` here.", (), argument=True
+    )
+    _: KW_ONLY
+    datasets: Any | Sequence[Any] = setting(
+        "A dataset of the runs [default: all]; without runs, NAME[@VERSION][:SPLIT] or a file.",
+        (),
+        flags=("--dataset", "-d"),
+        metavar="DATASET",
+    )
+    metrics: Sequence[Any] = setting(
+        "A metric of the runs [default: all]; without runs, any. Names: assay metrics list.",
+        (),
+        flags=("--metric", "-m"),
+        metavar="METRIC",
+    )
+    train: Sequence[str] = setting("A model to train anew for every fold: RECIPE:BASE[,setting=value]…", ())
+    scale: str | None = setting(
+        "Lowest and highest label, for `train`, if the data does not declare them [default: 0,1].",
+        None,
+        parse=parse_scale,
+        metavar="LOW,HIGH",
+    )
+    folds: int = setting("Number of folds.", DEFAULT_FOLD_COUNT)
+    by: str | None = setting("Leave out each value of a column in turn, such as subset.", None, metavar="COLUMN")
+    group_by: str | None = setting(
+        "Keep pairs with the same value of a column in one fold [default: the data's groups].", None, metavar="COLUMN"
+    )
+    drop_duplicates: bool = setting("Drop repeated pairs with the same label.", False)
+    statistics: Sequence[str] = setting(statistics_help(), (), flags=("--statistic",), metavar="NAME")
+    seed: int = setting("Seed of the assignment of pairs to folds.", 0)
+
+    def check(self) -> None:
+        """Check the settings, and fill in the default coefficients; raise InputError if a setting is invalid."""
+        if self.folds < 2:
+            raise InputError(
+                "expected 2 or more; one fold is tested, the others trained on", setting="folds", value=self.folds
+            )
+        check_seed(self.seed)
+        if self.scale is not None and not self.train:
+            raise InputError(
+                "is for models that are trained here; name one with ",
+                Setting("train"),
+                setting="scale",
+                value=self.scale,
+            )
+        for name, value in self.scoring_settings().items():
+            # progress is shown for runs, too; any other setting must have its default, the class attribute
+            if self.runs and name != "progress" and value != getattr(CrossvalSettings, name):
+                raise InputError("is for data that is scored here, not for a run", setting=name)
+        # the class is frozen
+        object.__setattr__(self, "statistics", check_statistics(self.statistics))
+
+    def scoring_settings(self) -> dict[str, Any]:
+        """Return the settings for scoring, as keyword arguments of :func:`assay.run`."""
+        inherited_settings = self.values_of(OwnData, Graphs, Limited, Scoring, ScoreStore)
+        return {**inherited_settings, "drop_duplicates": self.drop_duplicates}
+
+    @property
+    def signature(self) -> str:
+        """The settings in one line, with which another person can repeat the division into folds."""
+        group_field = f"|group:{self.group_by}" if self.group_by else ""
+        return f"folds:{self.folds}|by:{self.by or 'none'}{group_field}|seed:{self.seed}"
+
+
+#: The source of pairs with an empty cell in the column of sources.
+NO_SOURCE = "(empty)"
+
+
+@dataclass(frozen=True)
+class DatasetValidation:
+    """The cross-validation of one dataset.
+
+    Attributes:
+        run: the title of the run; empty if there is only one.
+        dataset: the dataset's name in the run.
+        title: the dataset's title in tables.
+        division: a short phrase on how the pairs were divided, such as ``5 folds of pairs``.
+        results: the cross-validation of each method, by name in the order of the methods.
+        notes: caveats, such as pairs that were left out.
+    """
+
+    run: str
+    dataset: str
+    title: str
+    division: str
+    results: dict[str, CrossValidated]
+    notes: list[str]
+
+
+def recorded_methods(data: ScoredDataset, metrics: Sequence[str]) -> dict[str, ScoresOf]:
+    """Return the wanted metrics of a run, or all if none is named, as methods that look up the recorded scores.
+
+    Raises:
+        InputError: the run has no scores of one of the metrics.
+    """
+    return {name: lookup_of_scores(data.oriented_scores(name)) for name in data.find_metrics(list(metrics))}
+
+
+def cross_validate_methods(
+    data: ScoredDataset, settings: CrossvalSettings, methods: Mapping[str, ScoresOf], run: str = ""
+) -> DatasetValidation:
+    """Return the cross-validation of several methods on the same folds.
+
+    Args:
+        data: the pairs with labels.
+        settings: the settings of the division and the coefficients.
+        methods: the methods by name; their higher scores mean more similar.
+        run: the title of the run, if there are several.
+
+    Raises:
+        InputError: the pairs cannot be divided as requested, or there is no method.
+    """
+    if not methods:
+        raise InputError(f"{data.run.title}: {data.name} has no scores of any metric")
+    partition, division = divide(data, settings)
+    results = {
+        name: cross_validate(data.labels, partition, scores_of, settings.statistics)
+        for name, scores_of in methods.items()
+    }
+    notes = [
+        f"{name}: a low score means similar; the sign of its coefficients is turned"
+        for name in results
+        if name in data.metrics and not data.metrics[name].declared.higher_is_better
+    ]
+    notes += [
+        f"{name}: {result.missing:,} pairs have no score and are left out"
+        for name, result in results.items()
+        if result.missing
+    ]
+    title = f"{data.title}, {run}" if run else data.title
+    return DatasetValidation(run, data.name, title, division, results, notes)
+
+
+def divide(data: ScoredDataset, settings: CrossvalSettings) -> tuple[Partition, str]:
+    """Return the division of a dataset's pairs, and a short phrase that describes it.
+
+    Pairs of one group are never on both sides of a split. Neither are pairs whose texts differ only in order, case or
+    punctuation.
+
+    Raises:
+        InputError: there are fewer groups than folds, or a column is missing or does not distinguish sources.
+    """
+    groups, codes = group_codes(data, settings.group_by), pair_codes(data)
+    units = "pairs"
+    if groups is not None:
+        units = f"whole groups ({settings.group_by or data.facts.group})"
+        codes = join_codes(groups, codes)
+    folds = make_folds(codes, settings.folds, np.random.default_rng(settings.seed))
+    division = f"{settings.folds} folds of {units}"
+    if settings.by is None:
+        return Partition(folds, {}, ()), division
+    sources = [NO_SOURCE if cell in (None, "") else str(cell) for cell in cells_of(data, settings.by)]
+    source_count = len(set(sources))
+    if source_count < 2 or source_count == len(sources):
+        column_content = "one value" if source_count < 2 else "another value for every pair"
+        raise InputError(
+            f"{data.name} has {column_content} there, which tells no sources apart", setting="by", value=settings.by
+        )
+    left_out = leave_one_value_out(sources, codes)
+    return Partition(folds, {fold.name: fold.test for fold in left_out}, left_out), division
+
+
+def unused_pair_notes(partition: Partition) -> list[str]:
+    """Return one line per source for which pairs of other sources are not trained on when it is left out.
+
+    These pairs have the same texts as one of its pairs, or are in one of its groups.
+    """
+    pair_count = sum(len(fold.test) for fold in partition.folds)
+    unused_counts = {fold.name: pair_count - len(fold.train) - len(fold.test) for fold in partition.left_out}
+    return [
+        f"{name} left out: {count:,} pairs of other sources are the same as one of its pairs, or are in one of its "
+        "groups; they are not trained on"
+        for name, count in unused_counts.items()
+        if count
+    ]

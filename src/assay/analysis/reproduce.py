@@ -1,0 +1,251 @@
+"""Published tables compared with reproduced ones, cell by cell."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from assay.errors import InputError, unknown_name
+from assay.manifest import AgreementRow
+from assay.settings import Offline, WithProgress, setting
+
+# The published numbers live in TOML files with their source; each column is a dataset, bucket and
+# statistic, each row is a metric. Numbers are kept as printed, so that their decimals are known. The name of a metric
+# that reads word vectors contains ``{vectors}``, which is replaced by the user's file.
+
+#: The verdict on a cell of a row that needs word vectors if none were given.
+LEFT_OUT = "left out"
+
+
+_VECTORS_PLACEHOLDER = "{vectors}"
+
+
+Judgement = Literal["equal", "undefined, printed as zero", "rounded twice in print", "differs", "missing"]
+
+
+class _PublishedPart(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class PublishedColumn(_PublishedPart):
+    """One column: the dataset, which may include version and split, the bucket, and the statistic."""
+
+    title: str
+    dataset: str
+    bucket: str
+    statistic: str
+
+    def matches(self, row: AgreementRow) -> bool:
+        """Return whether a row of an agreement table belongs to this column."""
+        name, _, split = self.dataset.partition(":")
+        # the agreement table names datasets without their version, which follows the @
+        wanted = name.partition("@")[0], self.bucket, self.statistic
+        return (row.dataset, row.bucket, row.statistic) == wanted and split in ("", row.split)
+
+
+class PublishedRow(_PublishedPart):
+    """One row: the metric and the numbers as printed, one per column.
+
+    Attributes:
+        within: the tolerance, in the unit of the print, if equal numbers cannot be expected; *note* has the reason.
+    """
+
+    title: str
+    metric: str
+    printed: tuple[str, ...]
+    within: float | None = Field(default=None, gt=0)
+    note: str = ""
+
+    def metric_name(self, vectors_path: str | None) -> str | None:
+        """Return the metric's name with the path of the word vectors that it reads inserted, if it reads any.
+
+        The name is None if the metric reads word vectors but *vectors_path* is None.
+        """
+        if _VECTORS_PLACEHOLDER not in self.metric:
+            return self.metric
+        return None if vectors_path is None else self.metric.replace(_VECTORS_PLACEHOLDER, vectors_path)
+
+    @model_validator(mode="after")
+    def _check_tolerance_has_note(self) -> PublishedRow:
+        if self.within is not None and not self.note:
+            raise ValueError(f"row {self.title}: a tolerance needs its reason, as a note")
+        return self
+
+
+class PublishedTable(_PublishedPart):
+    """A published table.
+
+    Attributes:
+        scale: the factor by which coefficients were multiplied in print.
+    """
+
+    name: str
+    title: str
+    source: str
+    note: str = ""
+    scale: float = Field(default=1, gt=0)
+    columns: tuple[PublishedColumn, ...] = Field(min_length=1)
+    rows: tuple[PublishedRow, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _check_row_lengths(self) -> PublishedTable:
+        for row in self.rows:
+            if len(row.printed) != len(self.columns):
+                raise ValueError(f"row {row.title}: {len(row.printed)} numbers for {len(self.columns)} columns")
+        return self
+
+    @property
+    def datasets(self) -> tuple[str, ...]:
+        """The names of the datasets, without duplicates."""
+        return tuple(dict.fromkeys(column.dataset for column in self.columns))
+
+    def metrics(self, vectors: str | None = None) -> tuple[str, ...]:
+        """Return the names of the metrics that can be computed, without duplicates, in the order of the rows.
+
+        Args:
+            vectors: the path of the word vectors; if None, the metrics that read word vectors are left out.
+        """
+        names = dict.fromkeys(row.metric_name(vectors) for row in self.rows)
+        return tuple(name for name in names if name is not None)
+
+    @property
+    def rows_with_vectors(self) -> tuple[str, ...]:
+        """The titles of the rows that need word vectors."""
+        return tuple(row.title for row in self.rows if row.metric_name(None) is None)
+
+    @property
+    def statistics(self) -> tuple[str, ...]:
+        """The names of the statistics, without duplicates."""
+        return tuple(dict.fromkeys(column.statistic for column in self.columns))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReproduceSettings(Offline, WithProgress):
+    """Settings of ``assay reproduce``."""
+
+    vectors: str | Path | None = setting(
+        "Word vectors (a GloVe file, say) for the rows that need them.", None, metavar="FILE"
+    )
+
+
+@dataclass(frozen=True)
+class CellVerdict:
+    """One cell: the printed number, the reproduced one, and their comparison.
+
+    Attributes:
+        row, column: the titles of row and column.
+        printed: the number as printed.
+        value: the reproduced number, in the unit of the print; None if undefined or not computed.
+        difference: the value minus the printed number; None without a value.
+        verdict: ``equal``, ``within .5`` (or another tolerance of the row), ``differs`` and so on.
+    """
+
+    row: str
+    column: str
+    printed: str
+    value: float | None
+    difference: float | None
+    verdict: str
+
+    @property
+    def left_out(self) -> bool:
+        """Whether the value was not computed, since its row needs word vectors."""
+        return self.verdict == LEFT_OUT
+
+    @property
+    def failed(self) -> bool:
+        """Whether the value should agree with the printed number but does not."""
+        return self.verdict in ("differs", "missing")
+
+
+def _table_files() -> dict[str, Traversable]:
+    folder = resources.files("assay.analysis") / "published"
+    return {path.name.removesuffix(".toml"): path for path in folder.iterdir() if path.name.endswith(".toml")}
+
+
+def list_tables() -> list[PublishedTable]:
+    """Return the tables that ship with assay, sorted by name."""
+    return [load_table(name) for name in sorted(_table_files())]
+
+
+def load_table(name: str) -> PublishedTable:
+    """Return a published table.
+
+    Raises:
+        InputError: there is no table of that name.
+    """
+    files_by_name = _table_files()
+    if name not in files_by_name:
+        raise InputError(unknown_name("there is no published table", name, sorted(files_by_name)))
+    return PublishedTable.model_validate(tomllib.loads(files_by_name[name].read_text(encoding="utf-8")))
+
+
+def compare_cells(
+    table: PublishedTable, agreement: Sequence[AgreementRow], vectors: str | None = None
+) -> list[CellVerdict]:
+    """Return the comparison of every published cell with an agreement table, row by row.
+
+    Args:
+        table: the published table.
+        agreement: the reproduced agreement.
+        vectors: the path of the word vectors that the metrics of the agreement table read; None if there are none.
+    """
+    verdicts = []
+    for row in table.rows:
+        metric = row.metric_name(vectors)
+        for column, printed in zip(table.columns, row.printed, strict=True):
+            values = [
+                reproduced.value
+                for reproduced in agreement
+                if reproduced.metric == metric and column.matches(reproduced)
+            ]
+            if not values:
+                verdict = LEFT_OUT if metric is None else "missing"
+                verdicts.append(CellVerdict(row.title, column.title, printed, None, None, verdict))
+                continue
+            value = None if values[0] is None else values[0] * table.scale
+            verdicts.append(_judge_cell(row, column, printed, value))
+    return verdicts
+
+
+def _judge_cell(row: PublishedRow, column: PublishedColumn, printed: str, value: float | None) -> CellVerdict:
+    """Return the verdict on a reproduced number; one that differs by no more than the row's tolerance is ``within`` it.
+
+    Args:
+        row, column: the row and the column of the cell.
+        printed: the number as printed.
+        value: the reproduced number in the unit of the print; None if it is undefined.
+    """
+    difference = None if value is None else value - float(printed)
+    verdict = str(judge(printed, value))
+    is_tolerated = row.within is not None and difference is not None and abs(difference) <= row.within
+    if verdict == "differs" and is_tolerated:
+        verdict = f"within {row.within:g}".replace(" 0.", " .")
+    return CellVerdict(row.title, column.title, printed, value, difference, verdict)
+
+
+def judge(printed: str, value: float | None) -> Judgement:
+    """Return how a number compares with its printed form, to the printed number of decimals.
+
+    A number that fits only when it is rounded to one decimal more first (.7346, .735, .74) was rounded twice. An
+    undefined number (None) is ``missing``, unless a zero was printed.
+    """
+    target = Decimal(printed)
+    if value is None:
+        return "undefined, printed as zero" if target == 0 else "missing"
+    # one unit of the last printed decimal
+    unit = Decimal(1).scaleb(int(target.as_tuple().exponent))
+    exact = Decimal(repr(value))
+    if exact.quantize(unit, ROUND_HALF_UP) == target:
+        return "equal"
+    if exact.quantize(unit / 10, ROUND_HALF_UP).quantize(unit, ROUND_HALF_UP) == target:
+        return "rounded twice in print"
+    return "differs"

@@ -1,1 +1,0 @@
-"""Where a metric and people diverge, and why."""
