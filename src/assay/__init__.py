@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from assay.lazy import lazy_attributes
 
 if TYPE_CHECKING:
-    from assay.api.best_worst import best_worst
+    from assay.api.agree import agree
+    from assay.api.bws import bws
     from assay.api.cache import list_cache, prune_cache
     from assay.api.check import Checked, baseline, check
     from assay.api.combine import combine
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from assay.api.errors import evaluate_categories, find_errors
     from assay.api.explain import Explained, explain
     from assay.api.figure import figure
-    from assay.api.files import agree_file, score_file
     from assay.api.leaderboard import leaderboard
     from assay.api.power import power
     from assay.api.profile import profile
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from assay.api.reproduce import list_published, reproduce
     from assay.api.result import Result
     from assay.api.run import estimate, run
-    from assay.api.significance import compare_systems
+    from assay.api.score import score
+    from assay.api.significance import significance
     from assay.api.stress import estimate_stress, stress
     from assay.api.sweep import sweep
     from assay.api.systems import systems
@@ -61,14 +62,13 @@ __all__ = [
     "Result",
     "UnavailableError",
     "__version__",
-    "agree_file",
+    "agree",
     "as_evaluate",
     "baseline",
-    "best_worst",
+    "bws",
     "check",
     "combine",
     "compare",
-    "compare_systems",
     "crossval",
     "diagnose",
     "estimate",
@@ -92,7 +92,8 @@ __all__ = [
     "report",
     "reproduce",
     "run",
-    "score_file",
+    "score",
+    "significance",
     "stress",
     "sweep",
     "systems",

@@ -344,6 +344,26 @@ def takes_settings(kind: Callable[P, S]) -> _SettingsDecorator[P, S]:
     return decorate
 
 
+def verb(
+    settings: Callable[P, S], help: str, *examples: str, output: str = "table", **subjects: str
+) -> _SettingsDecorator[P, S]:
+    """Return the decorator of :func:`takes_settings` for a function that is a verb of the command line, too.
+
+    The command line reads these words in the source text (:mod:`assay.cli.declared`), since importing the function
+    takes longer than showing help. They must therefore be written out, and *settings* must be a name that is imported.
+    The function has the name of the verb, is in the module ``assay.api.VERB``, and returns a report, a run, the path of
+    what it wrote, or a list of failures.
+
+    Args:
+        settings: the class of the settings.
+        help: what the verb does, for its ``--help``.
+        examples: commands, such as ``assay compare runs/answers``.
+        output: the format that the verb prints unless another is asked for.
+        subjects: the help of each parameter that is not a setting; all are passed by position, except ``out``.
+    """
+    return takes_settings(settings)
+
+
 def _setting_parameters(kind: type) -> list[inspect.Parameter]:
     """Return one parameter of a Python function per setting of a class, in the order of :func:`declarations_of`."""
     fields = {field.name: field for field in dataclasses.fields(kind)}

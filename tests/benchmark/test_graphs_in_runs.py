@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import assay
-from assay.api.files import score_file
+from assay.api.score import score
 from assay.benchmark.singles import Singles
 from assay.datasets import load_dataset
 from assay.errors import UnavailableError
@@ -125,7 +125,7 @@ def test_what_a_metric_needs_is_fetched_before_its_aspects_are_asked_for(monkeyp
     monkeypatch.setattr(Fetched, "here", [])
     monkeypatch.setattr("assay.api.run.load_metric", lambda name: {"fetched": Fetched()}.get(name, Fetched(gone=True)))
     (tmp_path / "pairs.csv").write_text("reference,candidate\na,b\nc,c\n")
-    lines = score_file(tmp_path / "pairs.csv", ["gone", "fetched"], tmp_path / "out.csv")
+    lines = score(tmp_path / "pairs.csv", ["gone", "fetched"], tmp_path / "out.csv")
     assert lines == ["metric gone on pairs: it is nowhere -> look elsewhere"]
     assert (tmp_path / "out.csv").read_text().split() == [
         'reference,candidate,fetched,"fetched,less=0.5"',

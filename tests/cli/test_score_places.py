@@ -32,10 +32,10 @@ def test_jsonl_to_jsonl_adds_keys_and_changes_nothing(assay):
 
 
 def test_a_file_that_changes_meanwhile_is_told(assay, monkeypatch):
-    from assay.api import files
+    from assay.api import score
 
     changed = iter(["another digest"])
-    monkeypatch.setattr(files, "sha256_of", lambda _: next(changed))
+    monkeypatch.setattr(score, "sha256_of", lambda _: next(changed))
     complaint = assay("score", "pairs.jsonl", "-m", "em", "-o", "out.jsonl").complaint
     assert "pairs.jsonl: was changed while it was scored" in complaint
     assert not Path("out.jsonl").exists()

@@ -19,7 +19,7 @@ from assay.errors import InputError
 from assay.settings import Resampling, Settings, declarations_of, setting, takes_settings
 
 #: What a command may take beside its settings: subjects by position, and what concerns the terminal or a file beside.
-SUBJECTS = {"run", "runs", "against", "results", "tuples_file", "name", "recipe"}
+SUBJECTS = {"run", "runs", "against", "results", "tuples", "name", "recipe"}
 TERMINAL = {"output", "explain", "traceback", "verbose", "quiet", "out", "svg", "junit", "summary"} | {"dry_run"}
 #: Verbs that list what there is, or copy a run: they have nothing to set.
 WITHOUT_SETTINGS = {"baseline", "doctor", "metrics", "models", "datasets", "cache"}
@@ -98,8 +98,8 @@ def test_signatures_list_every_setting():
     for name in (
         "run",
         "crossval",
-        "score_file",
-        "agree_file",
+        "score",
+        "agree",
         "sweep",
         "recommend",
         "relatedness",
@@ -112,8 +112,8 @@ def test_signatures_list_every_setting():
 def test_an_unknown_or_missing_argument_is_told_of_the_function():
     with pytest.raises(TypeError, match=r"^run\(\) got an unexpected keyword argument 'metric'$"):
         assay.run(ROWS, metric="f1")
-    with pytest.raises(TypeError, match=r"^score_file\(\) missing a required argument: 'metrics'$"):
-        assay.score_file("pairs.csv")
+    with pytest.raises(TypeError, match=r"^score\(\) missing a required argument: 'metrics'$"):
+        assay.score("pairs.csv")
 
 
 @pytest.mark.parametrize(

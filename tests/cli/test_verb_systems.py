@@ -127,7 +127,7 @@ def agree(path, made, **settings):
     path.parent.mkdir(exist_ok=True)
     with path.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([SCORED, *made])
-    package.agree_file(str(path), out=path.with_suffix(""), resamples=0, **settings)
+    package.agree(str(path), out=path.with_suffix(""), resamples=0, **settings)
     return path.with_suffix("")
 
 

@@ -11,7 +11,7 @@ import pytest
 import assay
 from assay.analysis.data import read_datasets
 from assay.analysis.folder import read_run
-from assay.api.files import agree_file
+from assay.api.agree import agree
 from assay.datasets import load_dataset
 from assay.errors import InputError
 
@@ -83,7 +83,7 @@ def test_a_column_of_long_identifiers_is_no_score(tmp_path, ending, first):
         file.write_text("\n".join(["id,label,mine", *lines]) + "\n", encoding="utf-8")
     else:
         pq.write_table(pa.table(table), file)
-    assert {row.metric for row in agree_file(file, resamples=0).outcome.agreement} == {"recorded:mine"}
+    assert {row.metric for row in agree(file, resamples=0).outcome.agreement} == {"recorded:mine"}
 
 
 @pytest.mark.parametrize("text", [False, True])

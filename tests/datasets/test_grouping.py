@@ -99,7 +99,7 @@ def test_a_run_says_it_once_and_not_where_groups_are_set():
         assert "no groups" not in assay.run([data], ["f1"], resamples=100, group_by=choice).to_markdown()
 
 
-@pytest.mark.parametrize("verb", ["compare", "leaderboard", "thresholds", "agree_file", "crossval"])
+@pytest.mark.parametrize("verb", ["compare", "leaderboard", "thresholds", "agree", "crossval"])
 def test_every_report_on_a_file_says_it_once(verb, tmp_path):
     data = [row | {"other": -row["score"]} for row in rows(20, 3)]
     file = tmp_path / "scored.jsonl"

@@ -143,7 +143,7 @@ def test_a_folder_without_parts_and_a_damaged_part_are_named(tmp_path, parts):
 def test_parts_get_their_scores_in_one_file(parts, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     out = tmp_path / "scored.parquet"
-    assert assay.score_file("parts/", ["f1"], out, columns=OWN, store=tmp_path / "s.sqlite") == []
+    assert assay.score("parts/", ["f1"], out, columns=OWN, store=tmp_path / "s.sqlite") == []
     scored = pq.read_table(out)
     assert scored.column("candidate").to_pylist() == TABLE.column("candidate").to_pylist()
     result = assay.run([parts], ["f1"], columns=OWN, resamples=0, store=tmp_path / "s.sqlite")

@@ -23,7 +23,7 @@ def scored(tmp_path: Path) -> Path:
 
 
 def test_thresholds_and_folds_need_no_texts(scored: Path, tmp_path: Path) -> None:
-    assay.agree_file(scored, out=tmp_path / "run", resamples=0)
+    assay.agree(scored, out=tmp_path / "run", resamples=0)
     for given in (scored, tmp_path / "run"):
         assert assay.crossval(given, folds=5).to_markdown().count("recorded:a") >= 1
         assert assay.thresholds(given, folds=5, resamples=100).to_markdown().count("recorded:a") >= 1
@@ -33,12 +33,12 @@ def test_pairs_of_one_text_are_still_one(tmp_path: Path) -> None:
     path = tmp_path / "own.csv"
     rows = ["x,y,1,0.5", "X.,y,0,0.4", ",,1,0.2", ",,0,0.1", "z,y,1,0.3"]
     path.write_text("reference,candidate,label,a\n" + "\n".join(rows) + "\n", encoding="utf-8")
-    assay.agree_file(path, out=tmp_path / "run", resamples=0)
+    assay.agree(path, out=tmp_path / "run", resamples=0)
     (data,) = read_datasets(read_run(tmp_path / "run"))
     assert pair_codes(data).tolist() == [0, 0, 1, 1, 2]
     # of the references alone nothing follows
     path.write_text("reference,label,a\nx,1,0.5\nx,0,0.4\n", encoding="utf-8")
-    assay.agree_file(path, out=tmp_path / "half", resamples=0)
+    assay.agree(path, out=tmp_path / "half", resamples=0)
     (data,) = read_datasets(read_run(tmp_path / "half"))
     assert pair_codes(data).tolist() == [0, 1]
 

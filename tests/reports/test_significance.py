@@ -34,7 +34,7 @@ def write_table(path, truth=TRUTH, seeds=10, statistics=("spearman",)):
 
 def test_known_truth(tmp_path):
     """Table 2 and 3 of Waldis et al.: every test finds the four true differences and no other."""
-    report = assay.compare_systems(write_table(tmp_path / "results.csv"))
+    report = assay.significance(write_table(tmp_path / "results.csv"))
     for row in report.records.to_dict("records"):
         shift = TRUTH[row["first"]][DATASETS.index(row["dataset"])]
         every = ["ASO", "U", "bootstrap", "t"]
@@ -52,7 +52,7 @@ def test_known_truth(tmp_path):
 
 
 def test_every_couple(tmp_path):
-    report = assay.compare_systems(write_table(tmp_path / "results.csv"), all_pairs=True)
+    report = assay.significance(write_table(tmp_path / "results.csv"), all_pairs=True)
     couples = {(row["first"], row["second"]) for row in report.records.to_dict("records")}
     assert couples == {("base", "better"), ("base", "worse"), ("better", "worse")}
     counts = {row["system"]: row["t"] for row in json.loads(report.to_json())["counts"]}
@@ -65,7 +65,7 @@ def test_means_and_deviations(tmp_path):
     table.write_text(
         "system,dataset,seed,value\n" + "".join(f"{s},d,{k},{v}\n" for s in "ab" for k, v in enumerate((0.7, 0.8, 0.9)))
     )
-    report = assay.compare_systems(table)
+    report = assay.significance(table)
     results = json.loads(report.to_json())["results"]
     assert [(one["mean"], one["sd"], one["seeds"]) for one in results] == [
         (pytest.approx(0.8), pytest.approx(0.1), 3)
@@ -105,9 +105,9 @@ def test_one_family_is_a_statistic_in_one_direction(tmp_path):
 
 
 def test_a_further_system_changes_no_draw(tmp_path):
-    with_three = assay.compare_systems(write_table(tmp_path / "three.csv"), correction="none").records
+    with_three = assay.significance(write_table(tmp_path / "three.csv"), correction="none").records
     two = {name: TRUTH[name] for name in ("base", "better")}
-    with_two = assay.compare_systems(write_table(tmp_path / "two.csv", two), correction="none").records
+    with_two = assay.significance(write_table(tmp_path / "two.csv", two), correction="none").records
     both = with_three[with_three["first"] == "better"]
     assert both["epsilon_better"].tolist() == with_two["epsilon_better"].tolist()
     assert both["p_bootstrap_better"].tolist() == with_two["p_bootstrap_better"].tolist()
@@ -122,7 +122,7 @@ def test_resamples_follow_the_correction():
 
 
 def test_too_few_resamples_are_told(tmp_path):
-    report = assay.compare_systems(write_table(tmp_path / "results.csv"), alpha=1e-5)
+    report = assay.significance(write_table(tmp_path / "results.csv"), alpha=1e-5)
     assert "10,000 resamples are too few for 6 comparisons at 1e-05" in report.to_markdown()
 
 
@@ -132,7 +132,7 @@ def test_systems_that_do_not_vary(tmp_path):
         "system,dataset,seed,value\n"
         + "".join(f"{s},d,{k},{v}\n" for s, v in (("a", 0.7), ("b", 0.8)) for k in range(5))
     )
-    report = assay.compare_systems(table)
+    report = assay.significance(table)
     held = json.loads(report.to_json())["comparisons"][0]
     assert held["p_welch_better"] is None
     assert held["adjusted_p_bootstrap_worse"] is None
@@ -154,7 +154,7 @@ def test_folders_of_trainings(tmp_path):
     one = write_folder(tmp_path / "one", (0.80, 0.81, 0.82, 0.83))
     other = write_folder(tmp_path / "other", (0.70, 0.71, 0.72, 0.73))
     (other / "seed-3" / "results.json").unlink()
-    report = assay.compare_systems([f"base={other}", one])
+    report = assay.significance([f"base={other}", one])
     results = [tuple(one.values()) for one in json.loads(report.to_json())["results"]]
     assert results == [
         ("sts-b", "spearman", "base", pytest.approx(0.71), pytest.approx(0.01), 3),
@@ -176,7 +176,7 @@ def test_folders_of_one_seed_each(tmp_path):
     rows, notes = read_results(asked)
     assert not notes
     assert [(row.system, row.seed) for row in rows[:3]] == [("one", f"one-{number}") for number in range(3)]
-    assert assay.compare_systems(asked).records["second"].tolist() == ["one"]
+    assert assay.significance(asked).records["second"].tolist() == ["one"]
 
 
 def test_jsonl_is_the_same_as_csv(tmp_path):
@@ -185,17 +185,17 @@ def test_jsonl_is_the_same_as_csv(tmp_path):
     columns = ("system", "dataset", "statistic", "value")
     lines = [json.dumps({name: getattr(row, name) for name in columns} | {"seed": int(row.seed)}) for row in rows]
     (tmp_path / "results.jsonl").write_text("\n\n".join(lines) + "\n")
-    assert assay.compare_systems(tmp_path / "results.jsonl").to_json() == assay.compare_systems(table).to_json()
+    assert assay.significance(tmp_path / "results.jsonl").to_json() == assay.significance(table).to_json()
 
 
 def test_names_cannot_act_on_a_terminal(tmp_path):
     table = write_table(tmp_path / "results.csv")
     table.write_text(table.read_text().replace("worse", "\x1b[2Jworse").replace("ukp", '"uk\np"'))
-    report = assay.compare_systems(table)
+    report = assay.significance(table)
     assert "\x1b" not in report.to_markdown() + report.to_json()
     assert {row["dataset"] for row in report.records.to_dict("records")} == {"sick", "sts-b", "uk p"}
     with pytest.raises(InputError) as caught:
-        assay.compare_systems(table, baseline="wors")
+        assay.significance(table, baseline="wors")
     assert "\x1b" not in str(caught.value)
 
 
@@ -225,7 +225,7 @@ GOOD = "".join(f"{system},d,{seed},0.{seed + 5}\n" for system in "ab" for seed i
 def test_bad_tables(tmp_path, text, complaint):
     (tmp_path / "results.csv").write_text(text)
     with pytest.raises(InputError) as caught:
-        assay.compare_systems(tmp_path / "results.csv")
+        assay.significance(tmp_path / "results.csv")
     assert complaint in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -247,7 +247,7 @@ def test_bad_folders(tmp_path, text, complaint):
     folder = write_folder(tmp_path / "one", (0.8, 0.8, 0.8))
     (folder / "seed-1" / "results.json").write_text(text)
     with pytest.raises(InputError) as caught:
-        assay.compare_systems([folder])
+        assay.significance([folder])
     assert f"{folder / 'seed-1' / 'results.json'}: {complaint}" in str(caught.value)
 
 
@@ -272,5 +272,5 @@ def test_bad_places_and_settings(tmp_path):
     ]
     for arguments, complaint in cases:
         with pytest.raises(InputError) as caught:
-            assay.compare_systems(**arguments)
+            assay.significance(**arguments)
         assert complaint in str(caught.value)

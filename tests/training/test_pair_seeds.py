@@ -40,5 +40,5 @@ def test_seeds_can_be_compared(tiny_base, files, tmp_path):
 
     for name, rate in (("slow", 1e-5), ("fast", 1e-3)):
         train_on("bi-encoder", tiny_base, tmp_path / name, *files, seeds=3, epochs=1, learning_rate=rate)
-    found = assay.compare_systems([str(tmp_path / "slow"), str(tmp_path / "fast")])
+    found = assay.significance([str(tmp_path / "slow"), str(tmp_path / "fast")])
     assert {"slow", "fast"} <= set(found.to_csv().replace("\n", ",").split(","))

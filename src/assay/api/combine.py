@@ -1,4 +1,4 @@
-"""Combinations: one score learned from several metrics, and the folder from which it can be loaded as a metric."""
+"""``assay combine``: one score learned from several metrics."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from assay.progress import Silent
 from assay.reports.combine import to_document
 from assay.reports.formats import escape_markdown, format_document
 from assay.reports.sheets import with_signatures
-from assay.settings import takes_settings
+from assay.settings import verb
 from assay.statistics.learners import Step
 from assay.statistics.trees import Trees
 from assay.visible import code_span
@@ -29,7 +29,13 @@ from assay.visible import code_span
 CARD_FILE = "README.md"
 
 
-@takes_settings(CombineSettings)
+@verb(
+    CombineSettings,
+    "Learn one score from the metrics of a run, and tell whether it is better than the best of them.",
+    "assay combine runs/judges --out models/mine",
+    "assay run -d new.csv -m combined:models/mine",
+    run="A run folder.",
+)
 def combine(run: Run, settings: CombineSettings) -> Report:
     """Learn one score from the metrics of a run, and report how much better it is than each of them.
 

@@ -1,4 +1,4 @@
-"""Comparisons of metrics and runs."""
+"""``assay compare``: which of two is better, and is it real?"""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay.api.values import Report
 from assay.progress import Silent
 from assay.reports.compare import to_document
 from assay.reports.sheets import with_signatures
-from assay.settings import takes_settings
+from assay.settings import verb
 from assay.statistics.coefficients import (
     DEFAULT_STATISTICS,
     calibrated_forms,
@@ -26,7 +26,13 @@ from assay.statistics.coefficients import (
 MAX_SHOWN_PAIRS = 10
 
 
-@takes_settings(CompareSettings)
+@verb(
+    CompareSettings,
+    "Compare metrics pairwise: differences with intervals, corrected tests, and the pairs they differ on.",
+    "assay compare runs/answers --metric f1 --metric rouge-l",
+    "assay compare runs/before runs/after --metric chrf",
+    runs="One run folder, or two of the same data; or files with a label and score columns.",
+)
 def compare(runs: Run | Sequence[Run], settings: CompareSettings) -> Report:
     """Test which metric of a run, or which of two runs, agrees better with people.
 

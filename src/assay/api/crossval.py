@@ -1,4 +1,4 @@
-"""Cross-validation: agreement over k folds, and with each source held out in turn."""
+"""``assay crossval``: agreement fold by fold, source by source."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from assay.messages import Setting, join_messages
 from assay.progress import Silent
 from assay.reports.crossval import to_document
 from assay.reports.sheets import with_signatures
-from assay.settings import takes_settings
+from assay.settings import verb
 from assay.statistics.crossvalidation import ScoresOf
 from assay.training.data import Examples, Source
 from assay.training.ranks import process_count
@@ -44,7 +44,13 @@ TrainerFactory: TypeAlias = "Callable[[ScoredDataset], FoldTrainer]"
 BASELINE_METRIC = "dice"
 
 
-@takes_settings(CrossvalSettings)
+@verb(
+    CrossvalSettings,
+    "Average the agreement of metrics over folds, as trained models are judged, and tell sources apart.",
+    "assay crossval --dataset stsb:test --metric dice --by subset",
+    "assay crossval runs/main --metric dice --folds 10",
+    "assay crossval --dataset stsb:test --train bi-encoder:all-MiniLM-L6-v2,epochs=1 --by subset",
+)
 def crossval(settings: CrossvalSettings) -> Report:
     """Compute how far metrics agree with people, by the cross-validation that trained models are judged by.
 

@@ -1,4 +1,4 @@
-"""Figures of a run for a paper."""
+"""``assay figure``: a figure for a paper: PDF, SVG, PNG."""
 
 from __future__ import annotations
 
@@ -8,10 +8,16 @@ from assay.api.files import Run, open_runs
 from assay.paths import user_path
 from assay.reports.figure.settings import FigureSettings
 from assay.reports.figure.write import write_figure
-from assay.settings import takes_settings
+from assay.settings import verb
 
 
-@takes_settings(FigureSettings)
+@verb(
+    FigureSettings,
+    "Draw a figure of a run for a paper, with matplotlib; the same run gives the same file.",
+    "assay figure runs/answers --out agreement.pdf",
+    run="A run folder, or a file with a label and score columns.",
+    out="The figure: a name that ends in .pdf, .svg or .png.",
+)
 def figure(run: Run, out: str | Path, settings: FigureSettings) -> Path:
     """Write a figure of a run for a paper, and return its path; equal runs give identical files.
 

@@ -1,4 +1,4 @@
-"""Leaderboards over runs."""
+"""``assay leaderboard``: rank metrics over runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assay.errors import InputError
 from assay.progress import Silent
 from assay.reports.leaderboard import to_document
 from assay.reports.sheets import with_signatures
-from assay.settings import takes_settings
+from assay.settings import verb
 from assay.statistics.coefficients import (
     OF_TWO_LABELS,
     OF_VOTES,
@@ -24,7 +24,12 @@ from assay.statistics.coefficients import (
 )
 
 
-@takes_settings(LeaderboardSettings)
+@verb(
+    LeaderboardSettings,
+    "Rank metrics per dataset and bucket and over all datasets; what cannot be told apart shares a rank.",
+    "assay leaderboard runs/one runs/two --language en --format md",
+    runs="Run folders, or files with a label and score columns.",
+)
 def leaderboard(runs: Run | Sequence[Run], settings: LeaderboardSettings) -> Report:
     """Rank metrics over any number of runs, per dataset and bucket and over all datasets.
 

@@ -1,4 +1,4 @@
-"""The number of labelled pairs that is needed to tell metrics apart, from a pilot run."""
+"""``assay power``: how many pairs tell two metrics apart?"""
 
 from __future__ import annotations
 
@@ -13,11 +13,17 @@ from assay.api.files import open_runs
 from assay.api.values import Report
 from assay.reports.power import document
 from assay.reports.sheets import with_signatures
-from assay.settings import takes_settings
+from assay.settings import verb
 from assay.statistics.coefficients import check_statistics
 
 
-@takes_settings(PowerSettings)
+@verb(
+    PowerSettings,
+    "Say how many labelled pairs it takes to tell metrics apart, from a pilot run.",
+    "assay power runs/pilot --metric f1 --metric chrf --statistic spearman",
+    "assay power runs/pilot --effect 0.05 --comparisons 6 -n 500 -n 2000",
+    runs="The pilot: a run folder, two of the same data, or files with a label and score columns.",
+)
 def power(runs: str | Path | Sequence[str | Path], settings: PowerSettings) -> Report:
     """Estimate the number of labelled pairs that is needed to tell metrics apart, from a pilot run.
 

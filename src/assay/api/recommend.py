@@ -1,4 +1,4 @@
-"""Recommendation of a metric for the user's own labelled data."""
+"""``assay recommend``: which metric to use on your data."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from assay.progress import Silent
 from assay.reports.leaderboard import to_document
 from assay.reports.recommend import with_advice
 from assay.reports.sheets import with_signatures
-from assay.settings import AgreementSettings, Graphs, Limited, OwnData, Prices, Scoring, takes_settings
+from assay.settings import AgreementSettings, Graphs, Limited, OwnData, Prices, Scoring, verb
 from assay.statistics.coefficients import (
     DEFAULT_STATISTICS,
     calibrated_forms,
@@ -48,7 +48,11 @@ SUITE = "quickstart"
 LONG_ANSWER_METRICS = ("contains", "token-recall")
 
 
-@takes_settings(RecommendSettings)
+@verb(
+    RecommendSettings,
+    "Name the metric to use on your labelled data within a cost, with the evidence.",
+    ("assay recommend --dataset my.csv --columns reference=gold,candidate=answer,label=score --budget 1000/s"),
+)
 def recommend(settings: RecommendSettings) -> Report:
     """Recommend the metric to use on labelled data within limits of speed and price, with the evidence.
 

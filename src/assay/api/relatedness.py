@@ -1,4 +1,4 @@
-"""Agreement of word features of two sentences with labels of their relatedness."""
+"""``assay relatedness``: which related words go with the label."""
 
 from __future__ import annotations
 
@@ -22,10 +22,14 @@ from assay.paths import user_path
 from assay.progress import Progress, Silent
 from assay.reports.relatedness import to_document
 from assay.reports.sheets import with_signatures
-from assay.settings import Limited, Offline, OwnData, ScoreStore, takes_settings
+from assay.settings import Limited, Offline, OwnData, ScoreStore, verb
 
 
-@takes_settings(RelatednessSettings)
+@verb(
+    RelatednessSettings,
+    ("Compare features of two sentences' words with the label: overlap, related words, by part of speech and role."),
+    "assay relatedness --dataset stsb:test --vectors vectors.txt --pipeline en_core_web_md",
+)
 def relatedness(settings: RelatednessSettings) -> Report:
     """Compute how far features of the words in two sentences agree with the label of the pair.
 

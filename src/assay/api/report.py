@@ -1,4 +1,4 @@
-"""Runs as an HTML page, for analysis or for a decision."""
+"""``assay report``: a page of runs, in one HTML file."""
 
 from __future__ import annotations
 
@@ -10,10 +10,17 @@ from assay.api.files import Run, open_runs
 from assay.errors import InputError
 from assay.paths import user_path
 from assay.reports.page.render import write_page
-from assay.settings import takes_settings
+from assay.settings import verb
 
 
-@takes_settings(PageSettings)
+@verb(
+    PageSettings,
+    ("Write one self-contained HTML page: tables, figures, and every pair to look at; or the decision in sentences."),
+    "assay report runs/answers --out page",
+    "assay report runs/answers --for decision --out decision.html",
+    runs="Run folders, or files with a label and score columns.",
+    out="The folder for the page; for a decision also an .html or .md file. An earlier page is replaced.",
+)
 def report(runs: Run | Sequence[Run], out: str | Path, settings: PageSettings) -> Path:
     """Write one self-contained HTML page with tables, figures and every pair, and return its path.
 

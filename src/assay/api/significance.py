@@ -1,4 +1,4 @@
-"""Comparison of systems that were each trained with several seeds."""
+"""``assay significance``: do systems with several seeds differ?"""
 
 from __future__ import annotations
 
@@ -11,11 +11,20 @@ from assay.analysis.significance.testing import compare_samples, group_results, 
 from assay.api.values import Report
 from assay.progress import Silent
 from assay.reports.significance import to_document
-from assay.settings import takes_settings
+from assay.settings import verb
 
 
-@takes_settings(SignificanceSettings)
-def compare_systems(results: str | Path | Sequence[str | Path], settings: SignificanceSettings) -> Report:
+@verb(
+    SignificanceSettings,
+    "Test whether systems differ: almost stochastic order, Mann-Whitney U, bootstrap, t, Brown-Forsythe.",
+    "assay significance results.csv --baseline base",
+    "assay significance base=models/base node=models/node --all-pairs",
+    results=(
+        "CSV or JSONL with system, dataset, seed, value (and statistic); FOLDER or NAME=FOLDER of a training "
+        "with several seeds."
+    ),
+)
+def significance(results: str | Path | Sequence[str | Path], settings: SignificanceSettings) -> Report:
     """Test whether systems, each trained with several seeds, differ by more than seeds do.
 
     Args:

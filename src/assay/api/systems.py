@@ -1,4 +1,4 @@
-"""Comparison of systems that answered the same items."""
+"""``assay systems``: is one system better than another, and can the metric tell?"""
 
 from __future__ import annotations
 
@@ -11,10 +11,15 @@ from assay.api.files import Run, open_runs
 from assay.api.values import Report
 from assay.reports.sheets import with_signatures
 from assay.reports.systems import document
-from assay.settings import takes_settings
+from assay.settings import verb
 
 
-@takes_settings(SystemSettings)
+@verb(
+    SystemSettings,
+    "Compare systems on the items that all of them answered, under people's labels and under each metric.",
+    "assay systems runs/main --system model --item question",
+    runs="A run whose data has a column that names the system; or several runs, one per system.",
+)
 def systems(runs: Run | Sequence[Run], settings: SystemSettings) -> Report:
     """Compare systems that answered the same items, under people's labels and under each metric.
 

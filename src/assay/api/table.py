@@ -1,4 +1,4 @@
-"""Tables for papers."""
+"""``assay table``: a table for a paper, metrics by datasets or buckets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from assay.errors import InputError
 from assay.progress import Silent
 from assay.reports.sheets import with_signatures
 from assay.reports.table import add_latex, tables, to_document
-from assay.settings import Resampling, Seeded, takes_settings
+from assay.settings import Resampling, Seeded, verb
 from assay.statistics.coefficients import calibrated_forms, check_statistics, deciding_statistic
 
 #: The settings that determine the intervals of a run.
@@ -48,7 +48,13 @@ def _drawing_of_runs(runs: Sequence[RunFolder], given: Mapping[str, Any]) -> dic
     return requests[0]
 
 
-@takes_settings(TableSettings)
+@verb(
+    TableSettings,
+    ("Write one coefficient of metrics on datasets or buckets as LaTeX; the best is bold, what ties with it marked."),
+    "assay table runs/one runs/two --by pearson --siunitx > table.tex",
+    output="latex",
+    runs="Run folders, or files with a label and score columns.",
+)
 def table(runs: Run | Sequence[Run], settings: TableSettings) -> Report:
     r"""Lay out one coefficient of metrics on datasets (or in buckets) as a table for a paper.
 

@@ -1,4 +1,4 @@
-"""Thresholds that turn a score into a yes/no decision."""
+"""``assay thresholds``: the best threshold for a yes/no decision."""
 
 from __future__ import annotations
 
@@ -9,10 +9,15 @@ from assay.api.files import Run, open_runs
 from assay.api.values import Report
 from assay.reports.sheets import with_signatures
 from assay.reports.thresholds import to_document
-from assay.settings import takes_settings
+from assay.settings import verb
 
 
-@takes_settings(ThresholdSettings)
+@verb(
+    ThresholdSettings,
+    "Find the threshold of each metric that decides best between yes and no, and test it on other pairs.",
+    "assay thresholds runs/main --metric f1 --positive 'label>=2'",
+    run="A run folder, or a file with a label and score columns.",
+)
 def thresholds(run: Run, settings: ThresholdSettings) -> Report:
     """Find the threshold of each metric that best separates yes from no, and test it on other pairs.
 

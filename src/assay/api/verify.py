@@ -1,4 +1,4 @@
-"""Verification of a run: whether recomputing it gives the same numbers, and if not, what changed."""
+"""``assay verify``: recompute a run: still the same numbers?"""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ from assay.metrics.neural.runtime import Runtime, devices_of, use_runtime
 from assay.metrics.provenance import version_of
 from assay.paths import user_path
 from assay.progress import Silent
-from assay.reports.verify import to_document
-from assay.settings import takes_settings
+from assay.reports.verify import headline, to_document
+from assay.settings import verb
 
 #: Precisions in which the scores of a model may vary with the batch by more than the tolerance of its metric.
 _LOOSE_PRECISIONS = ("int8", "bf16", "fp16")
@@ -49,14 +49,23 @@ class Verified(Report):
 
     Attributes:
         found: the result as values; ``found.same`` says whether the run still gives the same numbers.
+        headline: the result in one line.
+        exit_code: the exit code of the command line: 0 if the numbers are the same, else 1.
     """
 
     def __init__(self, found: Verification) -> None:
         super().__init__(to_document(found))
         self.found = found
+        self.headline = headline(found)
+        self.exit_code = 0 if found.same else 1
 
 
-@takes_settings(VerifySettings)
+@verb(
+    VerifySettings,
+    ("Recompute a run; say whether it still gives the same numbers, and if not, what changed (exit code 1)."),
+    "assay verify runs/quickstart --sample 100",
+    run="A run folder.",
+)
 def verify(run: str | Path, settings: VerifySettings) -> Verified:
     """Recompute a run from its folder and report whether it still gives the same numbers.
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from assay.addresses import is_address
 from assay.analysis.data import ScoredDataset
 from assay.analysis.verify import Recomputation, ReloadedData, compare_scores, missing_recomputation
-from assay.api.files import load_scored_pairs
+from assay.api.agree import load_scored_pairs
 from assay.benchmark.adjusted import make_controls
 from assay.benchmark.buckets import QUANTITIES, Bucket, usable_rules
 from assay.benchmark.executor import InProcess

@@ -79,12 +79,14 @@ def _declare_switches(traceback: Traceback = False, verbose: Verbose = False) ->
 def verbs() -> dict[str, str]:
     """Return the summary of each verb as a dict from verb to summary, in the order of the help.
 
-    A verb is a file of this package whose docstring begins with ``assay VERB``, a colon and the summary. Only that line
-    is read, since importing every verb would make ``assay --help`` slow. The file defines a function with the name of
-    the verb, or an ``app`` with subcommands.
+    A verb is a file of this package, or of ``assay.api``, whose docstring begins with ``assay VERB``, a colon and the
+    summary. Only that line is read, since importing every verb would make ``assay --help`` slow. A file of
+    ``assay.api`` declares the verb at its function, see :mod:`assay.cli.declared`; one of this package defines a
+    function with the name of the verb, or an ``app`` with subcommands.
     """
     summaries = {}
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    here = Path(__file__).parent
+    for path in sorted([*here.glob("*.py"), *(here.parent / "api").glob("*.py")], key=lambda path: path.stem):
         with path.open(encoding="utf-8") as file:
             summary_match = re.match(rf'"""``assay {path.stem}``: (?P<summary>.+?)(?:""")?$', file.readline())
         if summary_match is not None:
@@ -114,12 +116,18 @@ class _LazyCommands(Mapping[str, Any]):
 
 
 def _load_command(verb: str) -> Any:
-    """Import the file of a verb and return its command or group of commands, with the switches of the root added."""
-    module = import_module(f"assay.cli.{verb}")
-    app = getattr(module, "app", None)
-    if app is None:
-        app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-        app.command(verb)(getattr(module, verb))
+    """Return the command of a verb, or its group of commands, with the switches of the root added."""
+    app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    if (Path(__file__).parent / f"{verb}.py").is_file():
+        module = import_module(f"assay.cli.{verb}")
+        if hasattr(module, "app"):
+            app = module.app
+        else:
+            app.command(verb)(getattr(module, verb))
+    else:
+        from assay.cli.declared import command_of, read_verb
+
+        app.command(verb)(command_of(read_verb(verb)))
     command = typer.main.get_command(app)
     command.name = verb
     _add_switches(command)

@@ -1,4 +1,4 @@
-"""Scores of items from best-worst annotations."""
+"""``assay bws``: scores from best-worst annotations."""
 
 from __future__ import annotations
 
@@ -16,12 +16,17 @@ from assay.errors import InputError
 from assay.output import FileKind, check_replaceable
 from assay.paths import user_path
 from assay.reports.best_worst import COLUMNS, AnnotationSet, to_document
-from assay.settings import takes_settings
+from assay.settings import verb
 from assay.statistics.best_worst import count_choices, split_halves
 
 
-@takes_settings(BestWorstSettings)
-def best_worst(tuples: str | Path, settings: BestWorstSettings) -> Report:
+@verb(
+    BestWorstSettings,
+    "Score items by how often they were chosen best and worst, and say how reliable the scores are.",
+    "assay bws tuples.csv --out scores.csv",
+    tuples="Annotations, one per row: item1, item2, item3, item4, best, worst[, tuple, annotator].",
+)
+def bws(tuples: str | Path, settings: BestWorstSettings) -> Report:
     """Compute a score for each item from best-worst annotations, and the reliability of the scores.
 
     The scores are counts, as in STR-2022 (Abdalla, Vishnubhotla and Mohammad 2023), sections 3.2.2 and 4.

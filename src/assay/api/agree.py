@@ -1,0 +1,174 @@
+"""``assay agree``: agreement of the score columns of a file."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.api.result import Result
+from assay.benchmark.buckets import first_rule_of_texts
+from assay.benchmark.folder import check_target
+from assay.benchmark.request import Request
+from assay.benchmark.runner import run
+from assay.benchmark.settings import AgreeSettings
+from assay.datasets import Pairs, read_table_file
+from assay.datasets.columns import parse_columns, resolve_columns
+from assay.datasets.files import is_standard_input, local_path_of
+from assay.datasets.load import own_pairs
+from assay.datasets.reading import Reading
+from assay.errors import InputError
+from assay.messages import Message, Setting
+from assay.metrics.recorded import Recorded
+from assay.paths import user_path
+from assay.settings import (
+    AdjustedAgreement,
+    Limited,
+    OwnColumns,
+    verb,
+)
+from assay.tables import OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS, has_exact_floats
+from assay.transfer import sha256_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@verb(
+    AgreeSettings,
+    "Compare score columns of a file with its label; the texts are needed for --bucket f1 only.",
+    "assay agree scored.csv --columns label=human --score f1 --score chrf",
+)
+def agree(settings: AgreeSettings) -> Result:
+    """Compute how far the score columns of a file agree with its labels.
+
+    Args:
+        file: CSV, TSV, JSONL or Parquet with labels and scores; texts are needed only by buckets that read them.
+        scores: the score columns; by default every numeric column that is neither a pair column nor an annotator's.
+        buckets: rules, as for :func:`assay.run`; none by default.
+        out: the run folder to write; None to write nothing.
+
+    Returns:
+        The result of a run whose metrics are the score columns.
+
+    Raises:
+        InputError: a column is missing or not numeric, or a bucket or control needs texts that the file lacks.
+    """
+    file = user_path(settings.file)
+    mapping = parse_columns(settings.columns)
+    pairs, absent = load_scored_pairs(file, Reading(**settings.values_of(OwnColumns)))
+    text_reader = _setting_that_reads_texts(settings)
+    if absent and text_reader:
+        columns_option = ",".join(f"{name}={name.upper()}" for name in absent)
+        raise InputError(
+            f"{file}: ",
+            text_reader,
+            f" needs the texts and there is no column {' and no column '.join(absent)}; say which is which: ",
+            Setting("columns", columns_option),
+        )
+    annotators: set[str] = set()
+    for source in mapping.get("label", ()):
+        annotators.update(part.strip() for part in source.split("+"))
+    score_columns, row_number_columns = _numeric_columns(pairs)
+    score_names = settings.scores or [name for name in score_columns if name not in annotators]
+    if not settings.scores and row_number_columns:
+        note = f"taken for row numbers, no scores: {', '.join(row_number_columns)} (named as a score, it is used)"
+        pairs = replace(pairs, notes=(*pairs.notes, note))
+    if not score_names:
+        hint = f" ({row_number_columns[0]} numbers the rows)" if row_number_columns else ""
+        raise InputError(
+            f"{file}: has no numeric column beside the label{hint}; name a column with ",
+            Setting("scores"),
+            f", or add scores: assay score {file} --metric f1 --out OUT.csv",
+        )
+    for name in score_names:
+        pairs.column(name)  # raises an error if there is no such column
+    # not loaded by name: a column called bleu,smoothing=floor would be read as a metric with an option
+    metrics = tuple(Recorded(subject=name) for name in score_names)
+    request_settings = settings.values_of(AdjustedAgreement, Limited)
+    request_settings["buckets"] = settings.buckets or ("none",)
+    request = Request((pairs,), metrics, **request_settings)
+    if settings.out is not None:
+        check_target(user_path(settings.out), request.digest())
+    result = Result(run(request, progress=settings.progress))
+    if settings.out is not None:
+        result.save(settings.out)
+    return result
+
+
+def _setting_that_reads_texts(settings: AgreeSettings) -> str:
+    """Return the first setting that needs the texts of the pairs, in words; empty if there is none."""
+    bucket_rule = first_rule_of_texts(settings.buckets)
+    if bucket_rule:
+        return f"bucket {bucket_rule!r}"
+    control_name = first_rule_of_texts(settings.controls)
+    if control_name:
+        return Message(Setting("controls", control_name))
+    return "dropping duplicates" if settings.drop_duplicates else ""
+
+
+def load_scored_pairs(file: Path, reading: Reading) -> tuple[Pairs, list[str]]:
+    """Return the pairs of a file of which only the label is required, and the names of its missing text columns.
+
+    Missing text columns (reference, candidate) are filled with empty texts. Row numbers become the pair ids if the file
+    has no others.
+
+    Raises:
+        InputError: the file cannot be read or has no label.
+    """
+    import pyarrow as pa
+
+    source = read_table_file(file)
+    table = source.table
+    mapping = parse_columns(reading.columns)
+    # checked before columns are added, so that a message lists only the columns of the file
+    resolve_columns(mapping, table.column_names, where=source.name, need_label=True, need_texts=False)
+    absent = [name for name in ("reference", "candidate") if name not in table.column_names and name not in mapping]
+    for name in absent:
+        table = table.append_column(name, pa.array([""] * len(table)))
+    name, origin = ("stdin", "standard input") if is_standard_input(file) else (file.stem, str(file))
+    pairs = own_pairs(replace(source, table=table), reading, name=name, origin=origin)
+    return replace(pairs, sha256=sha256_of(local_path_of(file))), absent
+
+
+def _numeric_columns(pairs: Pairs) -> tuple[list[str], list[str]]:
+    """Return the names of score columns, and of columns that identify rows, among columns without a role.
+
+    A score column holds numbers, typed or written as text. Identifying columns count the rows, or hold whole numbers
+    too large to be exact as floats.
+    """
+    import pyarrow as pa
+
+    reserved = {*PAIR_COLUMNS, *OPTIONAL_PAIR_COLUMNS}
+    score_columns: list[str] = []
+    identifier_columns: list[str] = []
+    for name in pairs.table.column_names:
+        column = pairs.table.column(name)
+        # a column without a name could not be shown as a metric
+        if name in reserved or not name.strip():
+            continue
+        if _is_row_index(column) or not has_exact_floats(column):
+            identifier_columns.append(name)
+        elif pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or _has_only_numbers(column):
+            score_columns.append(name)
+    return score_columns, identifier_columns
+
+
+def _is_row_index(column: pa.ChunkedArray) -> bool:
+    """Tell whether a column is 0, 1, 2, … or 1, 2, 3, …, like the row index that data frames write."""
+    values = [str(value) for value in column.to_pylist()]
+    from_zero = [str(number) for number in range(len(values))]
+    from_one = [str(number) for number in range(1, len(values) + 1)]
+    # two rows may have the scores 0 and 1
+    return len(values) > 2 and values in (from_zero, from_one)
+
+
+def _has_only_numbers(column: pa.ChunkedArray) -> bool:
+    """Tell whether a column has cells that are not empty, and all of them can be read as numbers."""
+    values = [value for value in column.to_pylist() if value not in (None, "")]
+    try:
+        for value in values:
+            float(value)
+    except (TypeError, ValueError):
+        return False
+    return bool(values)

@@ -1,0 +1,138 @@
+"""The commands of verbs that are declared beside their Python function, by :func:`assay.settings.verb`."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from assay.cli.command import command
+from assay.cli.guard import print_report, print_to_stderr, progress_on_stderr, report_failures
+from assay.cli.options import ExplainOption, QuietOption, ReportFormat, ReportFormatOption
+from assay.settings import Settings, declarations_of
+
+#: The package whose modules have the functions of verbs.
+FUNCTIONS = "assay.api"
+
+
+@dataclass(frozen=True)
+class DeclaredVerb:
+    """What the command line knows of a verb without importing its function.
+
+    Attributes:
+        name: the name of the verb, and of its function in the package ``assay``.
+        settings: the class of the settings.
+        help: the text and the examples of ``--help``.
+        output: the format that it prints by default.
+        subjects: the help of each parameter that is not a setting, by name.
+        takes_several: the names of those that accept several values.
+        prints_tables: whether it prints tables, and not only the path of what it wrote.
+    """
+
+    name: str
+    settings: type[Settings]
+    help: str
+    output: str
+    subjects: Mapping[str, str]
+    takes_several: frozenset[str]
+    prints_tables: bool
+
+
+def read_verb(name: str) -> DeclaredVerb:
+    """Return the declaration of a verb, read in the source text of its module; only the settings are imported."""
+    tree = ast.parse((files(FUNCTIONS) / f"{name}.py").read_text(encoding="utf-8"))
+    (function,) = (node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name)
+    (declaration,) = (node for node in function.decorator_list if isinstance(node, ast.Call))
+    settings_name, *texts = declaration.args
+    words = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in declaration.keywords}
+    help_text, *examples = map(ast.literal_eval, texts)
+    annotations = {argument.arg: ast.unparse(argument.annotation or argument) for argument in function.args.args}
+    return DeclaredVerb(
+        name,
+        _imported(tree, ast.unparse(settings_name)),
+        "\n\n".join([help_text, *examples]),
+        words.pop("output", "table"),
+        words,
+        frozenset(subject for subject in words if "Sequence" in annotations[subject]),
+        ast.unparse(function.returns or function) not in ("Path", "list[str]"),
+    )
+
+
+def _imported(tree: ast.Module, name: str) -> Any:
+    """Return an object that a module imports under this name, without importing the module itself."""
+    for statement in tree.body:
+        if isinstance(statement, ast.ImportFrom) and name in {alias.name for alias in statement.names}:
+            return getattr(import_module(str(statement.module)), name)
+    raise LookupError(f"{name} is not imported")
+
+
+def command_of(verb: DeclaredVerb) -> Callable[..., None]:
+    """Return the function that typer makes the command from: it calls the Python function and prints what it returns.
+
+    Tables go to stdout; failures, the path of a written file and the reason for an exit code other than 0 to stderr.
+    """
+    has_progress = "progress" in declarations_of(verb.settings)
+
+    def call(output: ReportFormat, explain: bool, quiet: bool, **arguments: Any) -> None:
+        import assay
+
+        subjects = [arguments.pop(name) for name in verb.subjects]
+        out = subjects[-1] if "out" in verb.subjects else arguments.get("out")
+        with progress_on_stderr(quiet) as progress:
+            if has_progress:
+                arguments["progress"] = progress
+            result = getattr(assay, verb.name)(*subjects, **arguments)
+        if verb.prints_tables:
+            print_report(result, output, explain=explain)
+        failures = result if isinstance(result, list) else getattr(result, "failures", ())
+        report_failures(failures, [] if out is None or quiet else [_written_line(result, out)])
+        if getattr(result, "exit_code", 0):
+            print_to_stderr(f"assay: {result.headline}")
+            raise typer.Exit(result.exit_code)
+
+    def call_silent(quiet: bool, **arguments: Any) -> None:
+        call(ReportFormat.table, False, quiet, **arguments)
+
+    parameters = [_subject_parameter(verb, name) for name in verb.subjects]
+    terminal: dict[str, tuple[Any, Any]] = {"quiet": (QuietOption, False)}
+    if verb.prints_tables:
+        shown = {"output": (ReportFormatOption, ReportFormat(verb.output)), "explain": (ExplainOption, False)}
+        terminal = shown | terminal
+    for name, (annotation, default) in terminal.items():
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        parameters.append(inspect.Parameter(name, keyword, default=default, annotation=annotation))
+    function: Any = call if verb.prints_tables else call_silent
+    function.__signature__ = inspect.Signature(parameters)
+    function.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    function.__name__ = verb.name
+    function.__doc__ = verb.help
+    return command(verb.settings)(function)
+
+
+def _subject_parameter(verb: DeclaredVerb, name: str) -> inspect.Parameter:
+    """Return the parameter of the command for a parameter of the function that is not a setting."""
+    # a run may be given as ./run/, and is shown without these characters
+    kind: Any = Path if name in ("run", "runs", "out") else str
+    if name in verb.takes_several:
+        kind = list[kind]
+    info: Any = typer.Argument(help=verb.subjects[name])
+    if name == "out":
+        info = typer.Option("--out", "-o", help=verb.subjects[name])
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, info])
+
+
+def _written_line(result: Any, out: Any) -> str:
+    """Return a line with the path of what a verb wrote, and its size if it is one file that the verb returned."""
+    if not isinstance(result, Path):
+        return f"wrote {out}"
+    size = os.stat(result).st_size  # noqa: PTH116
+    size_text = f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{size / 1e3:.0f} kB"
+    return f"wrote {result} ({size_text})"
