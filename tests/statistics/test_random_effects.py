@@ -35,14 +35,41 @@ def test_means_of_statsmodels(values, variances, between, mean, low, high):
     assert (found.low, found.high) == pytest.approx((low, high), abs=2e-6)
 
 
-def test_the_prediction_interval_is_its_formula():
+def test_the_variance_is_paule_and_mandels():
     values, variances = np.array([0.62, 0.48, 0.55, 0.20]), np.array([0.004, 0.002, 0.006, 0.003])
     found = combine_estimates(values, variances, 0.9)
     weights = 1 / (variances + found.deviation**2)
     assert (weights * (values - found.mean) ** 2).sum() == pytest.approx(3), "Paule and Mandel's equation"
-    # Higgins et al. (2009), equation 12: t of k - 2 degrees of freedom
-    half = t.ppf(0.95, 2) * np.sqrt(found.deviation**2 + 1 / weights.sum())
-    assert (found.new_low, found.new_high) == pytest.approx((found.mean - half, found.mean + half))
+
+
+@pytest.mark.parametrize("values", [[0.62, 0.48, 0.55, 0.20], [0.50, 0.52, 0.55, 0.51, 0.49, 0.53]])
+def test_the_prediction_interval_is_that_of_the_confidence_distribution(values):
+    """With equal errors everything is in closed form: the variance of a draw is (S / chi² - 1) s², or 0."""
+    values, squared_error, k = np.array(values), 0.003, len(values)
+    found = combine_estimates(values, np.full(k, squared_error), 0.9)
+    rng = np.random.default_rng(99)
+    sum_of_squares = ((values - values.mean()) ** 2).sum()
+    between = np.maximum(sum_of_squares / rng.chisquare(k - 1, 400_000) - squared_error, 0)
+    means = values.mean() + t.rvs(k - 1, size=400_000, random_state=rng) * values.std(ddof=1) / np.sqrt(k)
+    low, high = np.quantile(means + np.sqrt(between) * rng.normal(size=400_000), [0.05, 0.95])
+    # never narrower than the interval of the mean; the error of 10,000 draws is .03 of the spread
+    expected = min(low, found.low), max(high, found.high)
+    assert (found.new_low, found.new_high) == pytest.approx(expected, abs=0.03 * (high - low))
+    assert combine_estimates(values, np.full(k, squared_error), 0.9) == found, "the draws are the same each time"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("datasets", "deviation"), [(8, 0.05), (15, 0.05), (5, 0.1), (3, 0.1)])
+def test_a_new_dataset_is_held_where_datasets_differ_little(datasets, deviation):
+    """By the estimate of the variance alone, eight datasets that deviate as much as their errors covered .88."""
+    held = 0
+    for case in range(600):
+        rng = np.random.default_rng([datasets, case])
+        values = 0.6 + deviation * rng.normal(size=datasets) + 0.05 * rng.normal(size=datasets)
+        found = combine_estimates(values, np.full(datasets, 0.05**2), 0.95)
+        held += found.new_low <= 0.6 + deviation * rng.normal() <= found.new_high
+    # the standard error is .009
+    assert held / 600 >= 0.925
 
 
 def measured(value, error, n=500, seed=0, units=100):

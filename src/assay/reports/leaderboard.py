@@ -222,7 +222,7 @@ def _random_sheet(board: Board, by: str) -> Sheet:
     notes = (
         "the datasets are taken as a sample of others like them; the fixed mean above is of these datasets only",
         "deviation between datasets by Paule and Mandel, on Fisher's z; interval by Hartung and Knapp",
-        "new dataset: where the coefficient on one more of them is expected (Higgins et al. 2009)",
+        "new dataset: where the coefficient on one more of them is expected (Nagashima et al. 2019)",
     )
     return Sheet(f"random-effects mean over {dataset_count} datasets, {board.bucket}", heads, rows, notes=notes)
 
