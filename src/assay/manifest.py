@@ -6,8 +6,10 @@ newer assay may add keys. Defaults are for values that older folders did not rec
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -26,7 +28,8 @@ from pydantic_core import PydanticCustomError
 from assay.addresses import public_address, public_text, public_values
 from assay.errors import InputError
 from assay.messages import Message
-from assay.statistics.coefficients import check_statistics
+from assay.settings import DEFAULT_BUCKETS, RequestSettings, declarations_of, to_tuple
+from assay.statistics.coefficients import DEFAULT_STATISTICS, check_statistics
 from assay.tables import RUN_SCHEMA
 
 Status = Literal["done", "failed", "unavailable", "not applicable"]
@@ -81,43 +84,114 @@ def _check_statistic_name(name: str) -> str:
     return name
 
 
-class RequestRecord(_Record):
-    """The request of the run: what was to be scored, and how agreement was to be computed.
+#: The name of a statistic that this assay has.
+StatisticName = Annotated[str, AfterValidator(_check_statistic_name)]
+#: Settings that every run folder has recorded: they count in every digest, also where they have their default.
+_IN_EVERY_FOLDER = frozenset(
+    {
+        "buckets",
+        "statistics",
+        "resamples",
+        "confidence",
+        "group_by",
+        "drop_duplicates",
+        "seed",
+        "limit",
+        "references",
+    }
+)
+#: The fields of a request that are no part of its digest, each with the reason.
+NOT_IN_DIGEST = {"graphs": "the digests of the datasets cover the graphs, wherever their files lie"}
+#: The fields of a request that are no part of the signature of the run, each with the reason.
+NOT_IN_SIGNATURE = {
+    "suite": "a name for datasets and metrics",
+    "datasets": "have digests of their own",
+    "unavailable": "has no numbers",
+    "metrics": "have signatures of their own",
+    "recorded_files": "the signatures of the metrics have their digests",
+    "graphs": "the digests of the datasets cover the graphs",
+    "interval": "the signature says which intervals were computed how",
+}
 
-    Fields that are not listed have the meaning that they have in :class:`assay.benchmark.request.Request`.
+
+class RequestRecord(BaseModel, RequestSettings, frozen=True):
+    """The request of the run: what was to be scored, and by which settings agreement was to be computed.
+
+    It is the one list of what determines the numbers of a run; digest and signature follow from it.
 
     Attributes:
+        suite: the name of the suite; None without one.
         unavailable: the reason for each dataset that could not be loaded, by name.
         metrics: the metric names as typed, in the order of the tables; with an alias, ``ALIAS=NAME``.
         recorded_files: the SHA-256 of each file that recorded scores were read from, by path.
-        buckets: the bucket rules.
-        controls: the rules for what agreement was adjusted for.
-        statistics: the names of the coefficients, in the order of the tables.
-        resamples: the number of bootstrap resamples; 0 for no intervals.
-        interval: the method of the intervals, see :data:`assay.statistics.coefficients.INTERVALS`; folders that did not
-            record it used resamples.
-        confidence: the level of the intervals, in (0.5, 1).
         graphs: the files of AMR graphs that were joined to the pairs, by side.
+        statistics: the names of the coefficients, in the order of the tables.
     """
+
+    model_config = _Record.model_config
 
     suite: str | None = None
     datasets: list[RequestedDataset]
     unavailable: dict[PublicAddress, PublicText] = {}
     metrics: list[str] = []
     recorded_files: dict[str, str] = {}
-    buckets: list[str]
-    controls: list[str] = []
-    statistics: list[Annotated[str, AfterValidator(_check_statistic_name)]] = Field(min_length=1)
-    resamples: int
-    interval: Literal["auto", "bootstrap", "influence"] = "bootstrap"
-    confidence: float
-    group_by: str | None = None
-    drop_duplicates: bool
-    seed: int
-    limit: int | None
-    sample: int | None = None
-    references: Literal["best", "mean"]
     graphs: dict[str, list[str]] = {}
+    # as a request that names none resolves them
+    buckets: Sequence[str] = DEFAULT_BUCKETS
+    statistics: Sequence[StatisticName] = Field(DEFAULT_STATISTICS, min_length=1)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _complete_older_record(cls, values: Any) -> Any:
+        """Return the values with the intervals of folders that did not record them: they came from resamples.
+
+        Anything but a dictionary is returned unchanged, for pydantic to refuse.
+
+        Raises:
+            PydanticCustomError: a setting is missing that every folder has.
+        """
+        if not isinstance(values, dict):
+            return values
+        missing = sorted(_IN_EVERY_FOLDER - values.keys())
+        if missing:
+            raise PydanticCustomError("missing", "{names} missing", {"names": ", ".join(missing)})
+        return {"interval": "bootstrap"} | values
+
+    def digest(self) -> str:
+        """Return a digest of the request; a run may replace the folder of another run with the same digest.
+
+        Settings that older folders did not record count where they differ from their default, so that a request keeps
+        its digest when assay gets a new setting.
+        """
+        later_settings = declarations_of(RequestSettings).keys() - _IN_EVERY_FOLDER
+        unchanged = {name for name in later_settings if self._has_default(name)}
+        values = self.model_dump(exclude={*NOT_IN_DIGEST, *unchanged})
+        text = json.dumps(values, sort_keys=True, ensure_ascii=False)
+        # surrogatepass, because file names may hold bytes that are no UTF-8
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+    def signature_parts(self) -> dict[str, str]:
+        """Return the settings for the signature of the run, by key: some always, others where they are no default."""
+        always = {
+            "resamples": self.resamples,
+            "confidence": self.confidence,
+            "seed": self.seed,
+            "group_by": self.group_by or "data",
+            "references": self.references,
+            "drop_duplicates": "dropped" if self.drop_duplicates else "kept",
+            "limit": self.limit or "none",
+        }
+        keys = {"group_by": "group", "drop_duplicates": "duplicates"}
+        parts = {keys.get(name, name): str(value) for name, value in always.items()}
+        for name in type(self).model_fields:
+            if name not in always and name not in NOT_IN_SIGNATURE and not self._has_default(name):
+                parts[name] = ",".join(map(str, to_tuple(getattr(self, name))))
+        return parts
+
+    def _has_default(self, name: str) -> bool:
+        value = getattr(self, name)
+        # JSON has lists but no tuples
+        return bool((tuple(value) if isinstance(value, list) else value) == type(self).model_fields[name].default)
 
 
 class DatasetRecord(_Record):

@@ -607,6 +607,10 @@ class ChosenRows(Settings):
     )
 
 
+#: The bucket rules of a run that names none.
+DEFAULT_BUCKETS = ("f1",)
+
+
 @dataclass(frozen=True, kw_only=True)
 class AgreementSettings(ChosenRows, AgreementIntervals):
     """The settings of the agreement of scores with labels."""
@@ -668,6 +672,15 @@ class GoldAnswers(Settings):
     references: Literal["best", "mean"] = setting(
         "Several gold answers: the best score, or the mean.", "best", choices=("best", "mean")
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequestSettings(AdjustedAgreement, Limited, GoldAnswers):
+    """The settings that determine the numbers of a run, beside its data and metrics.
+
+    A setting that is added to one of these classes is recorded in ``run.json``. Where it differs from its default, it
+    is part of the digest of the request and the signature of the run, see :class:`assay.manifest.RequestRecord`.
+    """
 
 
 #: The names of the engines that can score pairs.

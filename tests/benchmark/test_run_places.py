@@ -119,7 +119,7 @@ def test_a_run_killed_between_its_renames_is_read_and_run_again(written, tmp_pat
         tmp_path,
     )
     assert not folder.exists()
-    assert read_run(folder).manifest.request_digest == outcome.request.digest()
+    assert read_run(folder).manifest.request_digest == outcome.request.record().digest()
     write_run(outcome, folder)
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
@@ -136,7 +136,7 @@ def test_runs_that_write_one_folder_at_once_all_end_well(written, monkeypatch, s
         return read_run(folder).manifest.request_digest
 
     with ThreadPoolExecutor(4) as pool:
-        assert set(pool.map(save, range(8))) == {outcome.request.digest()}
+        assert set(pool.map(save, range(8))) == {outcome.request.record().digest()}
     # assay stress adds its own
     assert {path.name for path in folder.iterdir()} == set(FILES) - {"stress.json", "evidence.json"}
     assert [path.name for path in folder.parent.iterdir() if path.name.startswith(".")] == []

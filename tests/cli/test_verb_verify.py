@@ -411,7 +411,7 @@ def test_a_folder_with_a_missing_file(assay, made, name):
     ("change", "said"),
     [
         (lambda manifest: manifest.update(schema=99), "was written by a newer assay"),
-        (lambda manifest: manifest["request"].pop("seed"), "run.json: request.seed: Field required"),
+        (lambda manifest: manifest["request"].pop("seed"), "run.json: request: seed missing"),
         (
             lambda manifest: manifest["request"].update(resamples="many"),
             "request.resamples: Input should be a valid int",

@@ -87,8 +87,8 @@ def test_what_a_review_sees(run_of, labels, tmp_path):
     row = rows["recorded:b", "spearman"]
     assert held["agreement"]["all"]["spearman"] == [round(value, 4) for value in (row.value, row.low, row.high)]
     assert "created" not in text and "platform" not in text and str(tmp_path) not in text
-    # a line of scores a metric, nothing else that a screen could not show
-    assert sum(len(line) > 160 for line in text.splitlines()) == 2
+    # a line of scores a metric, nothing else that a screen could not show but the signature, which says what was asked
+    assert [line.split(":")[0].strip() for line in text.splitlines() if len(line) > 160] == ['"run"', *['"scores"'] * 2]
     path = tmp_path / "baseline.json"
     path.write_text(text, encoding="utf-8")
     assert to_text(read_baseline(path)) == text
@@ -272,7 +272,9 @@ def test_what_else_differs(run_of, labels):
     baseline = take_baseline(_with_metric(run_of(scores, labels), 0, cost={"pairs_per_second": 1000.0}))
     holes = scores["holes"].copy()
     holes[:3] = np.nan
-    run = run_of({"kept": scores["kept"], "fresh": scores["kept"], "holes": holes}, labels, seed=5, references="mean")
+    # a control adds numbers and changes none
+    asked = {"seed": 5, "references": "mean", "controls": ["number"]}
+    run = run_of({"kept": scores["kept"], "fresh": scores["kept"], "holes": holes}, labels, **asked)
     signature = run.manifest.metrics[0].signature | {"assay": "9.9"}
     run = _with_metric(run, 0, cost={"pairs_per_second": 200.0}, signature=signature)
     report = check_run(run, baseline, CheckSettings())

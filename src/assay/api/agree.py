@@ -89,7 +89,7 @@ def agree(settings: AgreeSettings) -> Result:
     request_settings["buckets"] = settings.buckets or ("none",)
     request = Request((pairs,), metrics, **request_settings)
     if settings.out is not None:
-        check_target(user_path(settings.out), request.digest())
+        check_target(user_path(settings.out), request.record().digest())
     result = Result(run(request, progress=settings.progress))
     if settings.out is not None:
         result.save(settings.out)

@@ -32,7 +32,7 @@ from assay.metrics.neural.runtime import Runtime, devices_of, use_runtime
 from assay.metrics.registry import UntrustedMetricError, load_untrusted_metric
 from assay.paths import user_path
 from assay.progress import Silent
-from assay.settings import AdjustedAgreement, GoldAnswers, Limited, Offline, OwnData, Paid, Scoring, takes_settings
+from assay.settings import Offline, OwnData, Paid, RequestSettings, Scoring, takes_settings
 
 
 def plan_run(settings: RunSettings) -> Request:
@@ -59,7 +59,7 @@ def plan_run(settings: RunSettings) -> Request:
     drop_duplicates = settings.drop_duplicates
     if drop_duplicates is None:
         drop_duplicates = suite is not None and suite.drop_duplicates
-    request_settings = settings.values_of(AdjustedAgreement, Limited, GoldAnswers, Offline)
+    request_settings = settings.values_of(RequestSettings, Offline)
     request_settings["drop_duplicates"] = drop_duplicates
     if suite is not None:
         request_settings["buckets"] = settings.buckets or _applicable_buckets(
@@ -305,7 +305,7 @@ def run(settings: RunSettings) -> Result:
     """
     request = plan_run(settings)
     if settings.out is not None:
-        check_target(user_path(settings.out), request.digest())
+        check_target(user_path(settings.out), request.record().digest())
     store = None if settings.store is None else user_path(settings.store)
     with use_purse(purse_from_settings(settings, fresh=settings.fresh)), executor_for(settings) as executor:
         outcome = run_request(request, store=store, executor=executor, fresh=settings.fresh, progress=settings.progress)

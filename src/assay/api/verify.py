@@ -38,7 +38,7 @@ from assay.metrics.provenance import version_of
 from assay.paths import user_path
 from assay.progress import Silent
 from assay.reports.verify import headline, to_document
-from assay.settings import verb
+from assay.settings import RequestSettings, verb
 
 #: Precisions in which the scores of a model may vary with the batch by more than the tolerance of its metric.
 _LOOSE_PRECISIONS = ("int8", "bf16", "fp16")
@@ -153,24 +153,7 @@ def verify(run: str | Path, settings: VerifySettings) -> Verified:
 def _rebuild_request(manifest: Manifest, offline: bool) -> Request:
     """Return the request of a run with every setting that affects its numbers, but without data and metrics."""
     record = manifest.request
-    return Request(
-        pairs=(),
-        metrics=(),
-        buckets=record.buckets,
-        controls=record.controls,
-        statistics=record.statistics,
-        resamples=record.resamples,
-        interval=record.interval,
-        confidence=record.confidence,
-        drop_duplicates=record.drop_duplicates,
-        seed=record.seed,
-        limit=record.limit,
-        sample=record.sample,
-        group_by=record.group_by,
-        references=record.references,
-        offline=offline,
-        graphs=record.graphs,
-    )
+    return Request((), (), offline=offline, graphs=record.graphs, **record.values_of(RequestSettings))
 
 
 def _datasets_to_verify(

@@ -35,7 +35,7 @@ from assay.benchmark.records import DatasetScores, Outcome
 from assay.benchmark.request import Request
 from assay.configuration import APPLIED
 from assay.errors import InputError
-from assay.manifest import AGREEMENT_COLUMNS, DatasetRecord, Environment, Manifest
+from assay.manifest import AGREEMENT_COLUMNS, BucketRecord, DatasetRecord, Environment, Manifest, RequestRecord
 from assay.messages import Setting
 from assay.metrics.provenance import version_of
 from assay.output import (
@@ -79,24 +79,25 @@ def write_run(outcome: Outcome, folder: Path, *, finish: Callable[[Path], None] 
         InputError: the folder holds something else, or cannot be written.
     """
     folder = folder.absolute()
-    check_target(folder, outcome.request.digest())
+    manifest = manifest_of_run(outcome)
+    check_target(folder, manifest.request_digest)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with unfinished_folder(folder) as scratch:
-            _write_files(scratch, outcome)
+            _write_files(scratch, manifest, outcome)
             if finish:
                 finish(scratch)
             with exclusive_lock(folder.parent):
-                _check_locked_target(folder, outcome.request.digest())
+                _check_locked_target(folder, manifest.request_digest)
                 put_folder(scratch, folder)
     except OSError as error:
         raise _unwritable_error(folder, error) from error
     return folder
 
 
-def _write_files(scratch: Path, outcome: Outcome) -> None:
+def _write_files(scratch: Path, manifest: Manifest, outcome: Outcome) -> None:
     """Write the manifest and the tables of a run into a folder."""
-    _write_json(scratch / "run.json", manifest_of_run(outcome).plain_values())
+    _write_json(scratch / "run.json", manifest.plain_values())
     rows = [row.plain_values() for row in outcome.agreement]
     _write_json(scratch / "agreement.json", rows)
     with (scratch / "agreement.csv").open("w", encoding="utf-8", newline="") as file:
@@ -148,14 +149,14 @@ _PACKAGES = (
 
 def manifest_of_run(outcome: Outcome) -> Manifest:
     """Return the manifest of a run, created now, with the environment of this process."""
-    request = outcome.request
+    record = outcome.request.record()
     return Manifest(
         schema=RUN_SCHEMA,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
-        request=request.record(),
-        request_digest=request.digest(),
-        signature=_run_signature(outcome),
-        datasets=[_dataset_record(dataset, request) for dataset in outcome.datasets],
+        request=record,
+        request_digest=record.digest(),
+        signature=_run_signature(record, outcome.buckets),
+        datasets=[_dataset_record(dataset, outcome.request) for dataset in outcome.datasets],
         metrics=list(outcome.metrics),
         buckets=list(outcome.buckets),
         failures=outcome.failures,
@@ -164,24 +165,18 @@ def manifest_of_run(outcome: Outcome) -> Manifest:
     )
 
 
-def _run_signature(outcome: Outcome) -> str:
+def _run_signature(request: RequestRecord, buckets: Sequence[BucketRecord]) -> str:
     """Return the settings that determine the agreement values in one line, formatted like a metric's signature."""
-    request = outcome.request
     # means over buckets and adjusted values are listed as buckets without labels of their own
-    sizes = [bucket.n for bucket in outcome.buckets if bucket.labels]
+    sizes = [bucket.n for bucket in buckets if bucket.labels]
     parts = {
         "bootstrap": interval_method(request.statistics) if request.resamples else "none",
         **influence_signature(request.interval, request.resamples, sizes),
-        "resamples": request.resamples,
-        "confidence": request.confidence,
-        "seed": request.seed,
-        "group": request.group_by or "data",
-        "references": request.references,
-        "duplicates": "dropped" if request.drop_duplicates else "kept",
-        "limit": request.limit or "none",
+        **request.signature_parts(),
         "assay": version_of("assay"),
     }
-    return "|".join(f"{key}:{value}" for key, value in parts.items())
+    # a column may be called a|b
+    return "|".join(f"{key}:{value.replace('|', '%7C')}" for key, value in parts.items())
 
 
 def _dataset_record(dataset: DatasetScores, request: Request) -> DatasetRecord:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
@@ -16,7 +15,7 @@ from assay.manifest import RequestedDataset, RequestRecord
 from assay.messages import Setting
 from assay.metrics import ColumnMetric
 from assay.paths import user_path
-from assay.settings import AdjustedAgreement, GoldAnswers, Limited, Offline, check_level, check_resamples, check_seed
+from assay.settings import DEFAULT_BUCKETS, Offline, RequestSettings, check_level, check_resamples, check_seed
 from assay.statistics.coefficients import check_statistics, default_statistics
 from assay.statistics.votes import deciding_statistic_of
 from assay.tables import annotations_of, first_repeated
@@ -25,12 +24,9 @@ if TYPE_CHECKING:
     from assay.datasets import Pairs
     from assay.metrics import Metric
 
-#: The bucket rules of a request that names none.
-DEFAULT_BUCKETS = ("f1",)
-
 
 @dataclass(frozen=True)
-class Request(AdjustedAgreement, Limited, GoldAnswers, Offline):
+class Request(RequestSettings, Offline):
     """Everything that determines the numbers of a run.
 
     Attributes:
@@ -63,8 +59,8 @@ class Request(AdjustedAgreement, Limited, GoldAnswers, Offline):
         check_seed(self.seed)
         object.__setattr__(self, "buckets", self.buckets or DEFAULT_BUCKETS)
         check_rules(self.buckets)
-        object.__setattr__(self, "controls", tuple(self.controls))
         check_controls(self.controls)
+        object.__setattr__(self, "drop_duplicates", bool(self.drop_duplicates))
         default = () if self.statistics else default_statistics([_vote_statistic(pairs) for pairs in self.pairs])
         object.__setattr__(self, "statistics", check_statistics(self.statistics or default))
         if self.sample is not None and self.limit is not None:
@@ -133,37 +129,9 @@ class Request(AdjustedAgreement, Limited, GoldAnswers, Offline):
             unavailable=dict(self.unavailable),
             metrics=[*(metric.name.text for metric in self.metrics), *self.absent],
             recorded_files=recorded_files,
-            buckets=list(self.buckets),
-            controls=list(self.controls),
-            statistics=list(self.statistics),
-            resamples=self.resamples,
-            interval=self.interval,
-            confidence=self.confidence,
-            group_by=self.group_by,
-            drop_duplicates=bool(self.drop_duplicates),
-            seed=self.seed,
-            limit=self.limit,
-            sample=self.sample,
-            references=self.references,
+            **self.values_of(RequestSettings),
             graphs={side: [str(file) for file in files] for side, files in self.graphs.items()},
         )
-
-    def digest(self) -> str:
-        """Return a digest of :meth:`record`; a run may replace the folder of another run with the same digest.
-
-        The paths of graph files are left out, because the digests of the datasets cover the graphs.
-        """
-        decisive = self.record().model_dump(exclude={"graphs"})
-        # defaults of later settings are left out, so that folders of an older assay keep the digest of their request
-        if self.sample is None:
-            del decisive["sample"]
-        if not self.controls:
-            del decisive["controls"]
-        if self.interval == "auto":
-            del decisive["interval"]
-        text = json.dumps(decisive, sort_keys=True, ensure_ascii=False)
-        # surrogatepass, because file names may hold bytes that are no UTF-8
-        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _vote_statistic(pairs: Pairs) -> str | None:

@@ -69,12 +69,14 @@ def _changed_settings_findings(signature: str, baseline: Baseline) -> Iterator[C
 def _settings_in_signature(signature: str) -> dict[str, str]:
     """Return the settings in the signature of a run, by name.
 
-    The version of assay is left out, and so are the settings of resampling, since the gate draws its own resamples.
+    The version of assay is left out, and so are the settings of resampling, since the gate draws its own resamples, and
+    those that only say which numbers a run has, since the gate judges what both have.
     """
+    ignored = ("assay", "bootstrap", "resamples", "confidence", "seed", "buckets", "statistics", "controls")
     settings = {}
     for part in signature.split("|"):
         name, _, value = part.partition(":")
-        if name not in ("assay", "bootstrap", "resamples", "confidence", "seed"):
+        if name not in ignored:
             settings[name] = value
     return settings
 
