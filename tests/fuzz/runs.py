@@ -228,7 +228,7 @@ def stress_result() -> dict[str, Any]:
 
 def read_stress(path: Path) -> None:
     """Read the result of a stress test and lay it out."""
-    from assay.analysis.stress.study import read_study
+    from assay.analysis.stress import read_study
     from assay.api.values import Report
     from assay.reports.stress import to_document
 

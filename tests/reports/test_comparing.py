@@ -11,7 +11,7 @@ from scipy.stats import rankdata, t
 
 import assay
 from assay import compare
-from assay.analysis.compare.contests import compare_metrics, contests, match_pairs
+from assay.analysis.compare import compare_metrics, contests, match_pairs
 from assay.analysis.data import read_datasets
 from assay.analysis.folder import read_run
 from assay.analysis.settings import PermutationTests

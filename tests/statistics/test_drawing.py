@@ -7,9 +7,9 @@ import pytest
 
 from assay import best_worst, verify
 from assay.analysis.check.settings import CheckSettings
-from assay.analysis.compare.settings import CompareSettings
+from assay.analysis.compare import CompareSettings
 from assay.analysis.crossval import CrossvalSettings
-from assay.analysis.significance.settings import SignificanceSettings
+from assay.analysis.significance.testing import SignificanceSettings
 from assay.analysis.thresholds.settings import ThresholdSettings
 from assay.benchmark.request import Request
 from assay.benchmark.runner import run as run_request

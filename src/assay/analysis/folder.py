@@ -16,6 +16,9 @@ from assay.manifest import AgreementRow, Manifest, MetricRecord
 from assay.output import restore_folder
 from assay.tables import RUN_SCHEMA
 
+#: The name of the file in a run folder that holds the result of a stress test.
+STRESS_FILE = "stress.json"
+
 
 @dataclass(frozen=True)
 class RunFolder:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.analysis.compare.contests import Contest, used_buckets
+from assay.analysis.compare import Contest, used_buckets
 from assay.analysis.data import ALL
 from assay.analysis.settings import MetricsOfRun
 from assay.errors import InputError

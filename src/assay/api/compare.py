@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from assay.analysis.compare.contests import Contest, check_buckets, compare_metrics, contests, used_buckets
-from assay.analysis.compare.settings import CompareSettings
+from assay.analysis.compare import CompareSettings, Contest, check_buckets, compare_metrics, contests, used_buckets
 from assay.analysis.data import ScoredDataset
 from assay.analysis.folder import RunFolder
 from assay.api.files import Run, open_runs
@@ -15,12 +14,7 @@ from assay.progress import Silent
 from assay.reports.compare import to_document
 from assay.reports.sheets import with_signatures
 from assay.settings import verb
-from assay.statistics.coefficients import (
-    DEFAULT_STATISTICS,
-    calibrated_forms,
-    check_statistics,
-    default_statistics,
-)
+from assay.statistics.coefficients import DEFAULT_STATISTICS, calibrated_forms, check_statistics, default_statistics
 
 #: The number of pairs to show on which metrics differ most, over all comparisons: each of m metric pairs gets 1/m.
 MAX_SHOWN_PAIRS = 10

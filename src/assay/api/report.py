@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from assay.analysis.decision.settings import PageSettings
+from assay.analysis.report import PageSettings
 from assay.api.files import Run, open_runs
 from assay.errors import InputError
 from assay.paths import user_path

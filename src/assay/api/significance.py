@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from assay.analysis.significance.reading import read_results
-from assay.analysis.significance.settings import SignificanceSettings
-from assay.analysis.significance.testing import compare_samples, group_results, system_pairs
+from assay.analysis.significance.testing import SignificanceSettings, compare_samples, group_results, system_pairs
 from assay.api.values import Report
 from assay.progress import Silent
 from assay.reports.significance import to_document

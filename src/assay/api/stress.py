@@ -12,8 +12,7 @@ import numpy as np
 
 from assay.analysis.data import choose_datasets, draws_signature
 from assay.analysis.folder import RunFolder, read_run
-from assay.analysis.stress.settings import StressSettings
-from assay.analysis.stress.study import StressStudy, save_study
+from assay.analysis.stress import StressSettings, StressStudy, save_study
 from assay.analysis.thresholds.planning import classify_labels
 from assay.api.run import dataset_list, executor_for, load_metrics, purse_from_settings
 from assay.api.stress_effects import Source, stress_subject

@@ -8,16 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.analysis.data import ALL, keys_of_texts
-from assay.analysis.stress.effects import (
+from assay.analysis.stress import (
     FOLDS,
     Effect,
     Example,
+    StressSettings,
+    Subject,
     effects_and_violations,
     learned_thresholds,
     mean_estimates,
 )
-from assay.analysis.stress.settings import StressSettings
-from assay.analysis.stress.study import Subject
 from assay.benchmark.perturbed import ChangedScores, PerturbedScores
 from assay.datasets import Pairs
 from assay.errors import InputError

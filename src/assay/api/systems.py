@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay.analysis.data import draws_signature, read_datasets
-from assay.analysis.systems.settings import SystemSettings
-from assay.analysis.systems.study import study_systems
+from assay.analysis.systems import SystemSettings, study_systems
 from assay.api.files import Run, open_runs
 from assay.api.values import Report
 from assay.reports.sheets import with_signatures

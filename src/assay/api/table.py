@@ -6,16 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+from assay.analysis.data import ALL
 from assay.analysis.folder import RunFolder
 from assay.analysis.leaderboard.board import Filters, boards, join_runs, missing_metrics, resample_count
 from assay.analysis.settings import CorrectedTests, NeededResampling, PairedTests
-from assay.analysis.table.settings import ALL, TableSettings
+from assay.analysis.table import TableSettings, tables
 from assay.api.files import Run, open_runs
 from assay.api.values import Report
 from assay.errors import InputError
 from assay.progress import Silent
 from assay.reports.sheets import with_signatures
-from assay.reports.table import add_latex, tables, to_document
+from assay.reports.table import add_latex, to_document
 from assay.settings import Resampling, Seeded, verb
 from assay.statistics.coefficients import calibrated_forms, check_statistics, deciding_statistic
 

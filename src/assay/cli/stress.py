@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from assay.analysis.stress.settings import StressSettings
+from assay.analysis.stress import StressSettings
 from assay.cli.command import command
 from assay.cli.guard import print_report, progress_on_stderr, report_failures
 from assay.cli.options import ExplainOption, QuietOption, ReportFormat, ReportFormatOption

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.analysis.compare.contests import ComparedMetrics, Contest
+from assay.analysis.compare import ComparedMetrics, Contest
 from assay.analysis.settings import CORRECTIONS, PermutationTests
 from assay.numbers import label_text, p_value, percent, short
 from assay.reports.layout import cut

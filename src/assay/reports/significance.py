@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from assay.analysis.settings import CORRECTIONS
-from assay.analysis.significance.settings import SignificanceSettings
-from assay.analysis.significance.testing import TESTS, ComparedSystems, Samples
+from assay.analysis.significance.testing import TESTS, ComparedSystems, Samples, SignificanceSettings
 from assay.messages import Message, Setting
 from assay.numbers import p_value, short
 from assay.reports.sheets import Column, Document, Sheet

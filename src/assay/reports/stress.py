@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from assay.analysis.stress.effects import Effect, Estimate
-from assay.analysis.stress.study import StressStudy, Subject
+from assay.analysis.stress import Effect, Estimate, StressStudy, Subject
 from assay.numbers import short, signed
 from assay.reports.layout import MAX_TEXT, Cell, cut, elide_middle
 from assay.reports.sheets import Column, Document, Sheet, number_columns

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.analysis.systems.settings import SystemSettings
-from assay.analysis.systems.study import MeasuredMeans, MetricStudy, SystemStudy
+from assay.analysis.systems import MeasuredMeans, MetricStudy, SystemSettings, SystemStudy
 from assay.numbers import p_value, percent, short
 from assay.reports.layout import Cell
 from assay.reports.sheets import Column, Document, Sheet, number_columns

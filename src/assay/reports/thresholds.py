@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 
 from assay.analysis.thresholds.calibration import Calibration
-from assay.analysis.thresholds.each import ValueAgreement
 from assay.analysis.thresholds.intervals import Value, error_share
 from assay.analysis.thresholds.measures import NOISE
 from assay.analysis.thresholds.planning import DatasetThresholds
 from assay.analysis.thresholds.settings import TARGET_CONFIDENCE, ThresholdSettings
-from assay.analysis.thresholds.study import Decision
+from assay.analysis.thresholds.study import Decision, ValueAgreement
 from assay.numbers import percent, short
 from assay.reports.layout import Cell
 from assay.reports.sheets import Column, Document, Sheet, number_columns

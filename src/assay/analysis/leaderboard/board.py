@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.analysis.compare.contests import check_buckets, used_buckets
+from assay.analysis.compare import check_buckets, used_buckets
 from assay.analysis.data import BucketPairs, ScoredDataset, read_datasets
 from assay.analysis.folder import RunFolder, run_titles
 from assay.analysis.leaderboard.ties import CalibratedValue, calibrated_values, mean_calibrated_values

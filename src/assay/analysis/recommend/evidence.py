@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
-from assay.analysis.compare.contests import used_buckets
+from assay.analysis.compare import used_buckets
 from assay.analysis.data import ALL, ScoredDataset
 from assay.analysis.leaderboard.board import Board, JoinedDataset, Line, boards
 from assay.analysis.leaderboard.ties import CalibratedValue

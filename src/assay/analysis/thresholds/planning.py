@@ -20,12 +20,11 @@ from assay.analysis.data import (
     read_datasets,
 )
 from assay.analysis.folder import RunFolder
-from assay.analysis.thresholds.each import ValueAgreement, agreement_by_value
 from assay.analysis.thresholds.objectives import GivenThreshold
 from assay.analysis.thresholds.parts import ThresholdPart, draw_folds, parts_by_value, same_pairs_part
 from assay.analysis.thresholds.search import with_design_effect
 from assay.analysis.thresholds.settings import ThresholdSettings
-from assay.analysis.thresholds.study import Decision, tune_and_decide, tune_and_test
+from assay.analysis.thresholds.study import Decision, ValueAgreement, agreement_by_value, tune_and_decide, tune_and_test
 from assay.errors import InputError, unknown_name
 from assay.messages import Message, Setting, join_messages
 from assay.statistics.agreement import MIN_UNITS

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.analysis.data import ALL, ScoredDataset
-from assay.analysis.decision.evidence import Choice
+from assay.analysis.decision import Choice
 from assay.analysis.errors.divergence import find_divergence
 from assay.analysis.errors.settings import Rule
 from assay.analysis.thresholds.planning import positive_labels_of

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from assay.analysis.decision.evidence import Choice, Evidence, Part
-from assay.analysis.decision.settings import PageSettings
+from assay.analysis.decision import Choice, Evidence, Part
 from assay.analysis.leaderboard.board import Line
 from assay.analysis.power import PlannedComparison
 from assay.analysis.recommend.advice import Advice, rare_words
 from assay.analysis.recommend.evidence import NO_COMMON_WORD
+from assay.analysis.report import PageSettings
 from assay.numbers import money, short
 from assay.reports.decision.phrases import join_names, percent_text, shorten_metric_names, two_digit_text
 from assay.reports.layout import Cell

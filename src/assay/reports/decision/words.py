@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.analysis.data import draws_signature
-from assay.analysis.decision.evidence import Choice, Evidence, YesNoDecisions
-from assay.analysis.decision.settings import PageSettings
+from assay.analysis.decision import Choice, Evidence, YesNoDecisions
 from assay.analysis.leaderboard.board import Line
+from assay.analysis.report import PageSettings
 from assay.analysis.thresholds.intervals import Value
 from assay.analysis.thresholds.settings import parse_costs
 from assay.manifest import MetricRecord

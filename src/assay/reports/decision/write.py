@@ -8,9 +8,9 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from assay.analysis.decision.evidence import gather_evidence
-from assay.analysis.decision.settings import PageSettings
+from assay.analysis.decision import gather_evidence
 from assay.analysis.folder import RunFolder
+from assay.analysis.report import PageSettings
 from assay.errors import InputError
 from assay.messages import Setting
 from assay.output import FileKind, check_replaceable

@@ -12,8 +12,7 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from assay.analysis.folder import RunFolder, run_titles
-from assay.analysis.stress import FILE_NAME as STRESS_FILE_NAME
+from assay.analysis.folder import STRESS_FILE, RunFolder, run_titles
 from assay.errors import InputError
 from assay.messages import Setting
 from assay.output import atomic_write, is_unfinished
@@ -95,10 +94,10 @@ def _stress_documents(runs: Sequence[RunFolder]) -> list[tuple[str, Document]]:
     """Return the title of each run that has a result of ``assay stress``, with the tables of that result."""
     documents = []
     for title, run in zip(run_titles(runs), runs, strict=True):
-        if run.path is None or not (run.path / STRESS_FILE_NAME).is_file():
+        if run.path is None or not (run.path / STRESS_FILE).is_file():
             continue
         # only now: most runs have no such result
-        from assay.analysis.stress.study import read_study
+        from assay.analysis.stress import read_study
         from assay.reports.stress import to_document
 
         study = read_study(run.path)

@@ -1,24 +1,87 @@
-"""The effects of a perturbation on the scores and verdicts of a metric, with intervals."""
+"""Stress: how scores and verdicts move when pairs are changed in ways that must, or must not, matter."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import FiniteFloat
+from pydantic import FiniteFloat, TypeAdapter, ValidationError
 
+from assay.analysis.folder import STRESS_FILE
 from assay.analysis.thresholds.objectives import MeasureObjective
 from assay.analysis.thresholds.parts import draw_folds
 from assay.analysis.thresholds.settings import OPTIMISED
 from assay.analysis.thresholds.study import tune_and_decide
+from assay.errors import InputError
+from assay.messages import Setting
+from assay.output import atomic_write, json_text
 from assay.perturbations.base import Expected
-from assay.settings import Resampling
+from assay.settings import ChosenRows, Limited, OwnData, Paid, Resampling, ScoreStore, Scoring, setting
 from assay.statistics.agreement import MIN_UNITS, percentile_interval
 from assay.statistics.concordance import Floats
 from assay.statistics.crossvalidation import Rows, join_codes
 from assay.statistics.resampling import Resampler
 from assay.statistics.shares import share_interval
+
+
+@dataclass(frozen=True)
+class StressSettings(OwnData, ChosenRows, Resampling, Limited, Scoring, Paid, ScoreStore):
+    """What is stressed, by which perturbations, and from which score on a verdict is yes.
+
+    Raises:
+        InputError: settings that contradict each other or are out of their range.
+    """
+
+    metrics: Sequence[Any] = setting(
+        "Metrics: name[:subject][,option=value]…; with `run`, by default those of the run.",
+        (),
+        argument=True,
+        metavar="METRIC",
+    )
+    datasets: Any | Sequence[Any] = setting(
+        "A dataset (NAME[@VERSION][:SPLIT]) or a CSV, TSV, JSONL, Parquet file; with `run`, one of the run.",
+        (),
+        flags=("--dataset", "-d"),
+        metavar="DATASET",
+    )
+    run: str | Path | None = setting(
+        "Take metrics and pairs from this run folder, and add the result to it and its page.", None, metavar="RUN"
+    )
+    perturbations: Sequence[str] = setting(
+        "A perturbation, such as denied-gold [default: every one].",
+        (),
+        flags=("--perturbation", "-p"),
+        metavar="NAME",
+    )
+    positive: str | None = setting(
+        "The labels that mean yes, such as 'label>=2' [default: the higher of two].", None, metavar="RULE"
+    )
+    threshold: float | None = setting(
+        "The lowest score that means yes [default: .5 for a judge's probability, else learned in folds].",
+        None,
+        metavar="SCORE",
+    )
+
+    def check(self) -> None:
+        """Raise InputError if settings are out of range, or choose rows although the pairs of a run are taken."""
+        super().check()
+        if self.run is None:
+            return
+        for name in ("limit", "sample", "drop_duplicates", "group_by"):
+            if getattr(self, name) is not None:
+                raise InputError(
+                    "the pairs of a run are taken as they were; give ",
+                    Setting("datasets"),
+                    " in place of ",
+                    Setting("run"),
+                    setting=name,
+                )
+
 
 #: The number of folds in which thresholds are learned.
 FOLDS = 5
@@ -194,3 +257,94 @@ def mean_estimates(
         low, high = bounds or (None, None)
         by_name[name] = Estimate(float(column.mean()), low, high)
     return by_name
+
+
+#: The version of the schema of the file.
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One metric on one dataset.
+
+    Attributes:
+        dataset: the name of the dataset.
+        title: the title of the dataset in tables.
+        metric: the name of the metric.
+        n: the number of pairs of the dataset.
+        verdicts: the origin of the verdicts, in words; empty without verdicts.
+        agreement: the share of verdicts on the original pairs that people agree with; None without labels.
+        effects: the effects of the perturbations that apply.
+        signature: the short signature of the metric.
+        notes: caveats.
+    """
+
+    dataset: str
+    title: str
+    metric: str
+    n: int
+    verdicts: str
+    agreement: FiniteFloat | None
+    effects: tuple[Effect, ...]
+    signature: str
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class StressStudy:
+    """The effects of perturbations on metrics.
+
+    Attributes:
+        subjects: the results, ordered by dataset and then by metric.
+        notes: lines on perturbations that were left out, with the reason.
+        draws: the signature of intervals and perturbations.
+        interval: a description of the intervals; empty without intervals.
+        hints: hints that the data may have been read differently than the user intended.
+        schema: the version of the file's schema.
+    """
+
+    subjects: tuple[Subject, ...]
+    notes: tuple[str, ...]
+    draws: str
+    interval: str
+    hints: tuple[str, ...] = ()
+    schema: int = SCHEMA
+
+
+_STUDY = TypeAdapter(StressStudy)
+
+
+def save_study(study: StressStudy, folder: Path) -> Path:
+    """Write a study into a run folder atomically, and return the path of the file."""
+    path = folder / STRESS_FILE
+    with atomic_write(path) as scratch:
+        # texts may have lone surrogates, which UTF-8 refuses; in JSON strings their escapes stand for them
+        scratch.write_text(
+            json_text(_STUDY.dump_python(study, mode="json")), encoding="utf-8", errors="backslashreplace"
+        )
+    return path
+
+
+def read_study(folder: Path) -> StressStudy | None:
+    """Return the study in a run folder, validated; None if there is none.
+
+    Raises:
+        InputError: it is not a file that ``assay stress`` wrote, or that of a newer assay.
+    """
+    path = folder / STRESS_FILE
+    if not path.is_file():
+        return None
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(values, dict) and isinstance(values.get("schema"), int) and values["schema"] > SCHEMA:
+            raise InputError(f"{path}: was written by a newer assay (schema {values['schema']}); update assay")
+        study = _STUDY.validate_python(values)
+        if not any(subject.effects for subject in study.subjects):
+            raise ValueError("it has no perturbation")
+        return study
+    # a ValidationError is a ValueError; deeply nested JSON exhausts the recursion of the parser
+    except (OSError, ValueError, RecursionError) as error:
+        reason = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
+        raise InputError(
+            f"{path}: is not a result of assay stress ({reason}); remove it, or run assay stress again"
+        ) from None

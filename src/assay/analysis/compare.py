@@ -1,4 +1,4 @@
-"""Metrics of a run compared pairwise, or the metrics of one run with those of another."""
+"""Which of two metrics, or of two runs, agrees better with people, and whether that is more than chance."""
 
 from __future__ import annotations
 
@@ -14,14 +14,32 @@ from numpy.typing import NDArray
 
 from assay.analysis.data import ScoredDataset, read_datasets
 from assay.analysis.folder import RunFolder, run_titles
-from assay.analysis.settings import PermutationTests
+from assay.analysis.settings import BucketsOfRun, MetricsOfRun, PermutationTests
 from assay.errors import InputError, unknown_name
 from assay.messages import Setting
+from assay.settings import WithProgress, setting
 from assay.statistics.comparison import Difference, compare_all
 from assay.statistics.concordance import Floats
 from assay.statistics.draws import MetricPair
 from assay.statistics.missing import share_pairs
 from assay.statistics.significance import adjust_p_values
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareSettings(MetricsOfRun, BucketsOfRun, PermutationTests, WithProgress):
+    """What of one or two runs is compared, and how.
+
+    Raises:
+        InputError: a value is out of its range.
+    """
+
+    pairs: int | None = setting(
+        "Pairs to show for each metric pair on which its metrics differ most [default: 10 in all].",
+        None,
+        at_least=0,
+        metavar="N",
+    )
+    force: bool = setting("Compare runs on different data on the pairs that both have.", False)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -11,17 +11,46 @@ from numpy.typing import NDArray
 
 from assay.analysis.data import ScoredDataset, read_datasets
 from assay.analysis.folder import RunFolder, run_titles
-from assay.analysis.systems.settings import SystemSettings
+from assay.analysis.settings import DatasetsOfRun, MetricsOfRun
 from assay.errors import InputError, unknown_name
 from assay.messages import Message, Setting
+from assay.settings import Resampling, setting
 from assay.statistics.concordance import Floats
 from assay.statistics.resampling import Resampler, seed_of
 from assay.statistics.system_gaps import ScoreGaps, gaps_of_scores
 from assay.statistics.system_means import MeanDifference, compare_means, mean_intervals
-from assay.statistics.systems import SystemAgreement, system_agreement
+from assay.statistics.systems import ResampledUnits, SystemAgreement, system_agreement
+
+
+@dataclass(frozen=True)
+class SystemSettings(MetricsOfRun, DatasetsOfRun, Resampling):
+    """What is a system, what an item, and how differences are tested."""
+
+    _: KW_ONLY
+    system: str | None = setting(
+        "The column that names the system [default: system, or subset].", None, metavar="COLUMN"
+    )
+    item: str | None = setting(
+        "The column that identifies the items that all systems answered [default: item, question, group or reference].",
+        None,
+        metavar="COLUMN",
+    )
+    only: Sequence[str] = setting(
+        "A system to compare [default: all]; only items that all of them answered count.", (), metavar="SYSTEM"
+    )
+    draw: ResampledUnits | None = setting(
+        "What is resampled for intervals of a metric's order: items, systems or both [default: both; items if "
+        "there are few systems].",
+        None,
+        choices=("items", "systems", "both"),
+    )
+    permutations: int = setting("Draws of soft pairwise accuracy.", 1000, at_least=100)
+
 
 #: The columns tried by default for the system and for the item.
 SYSTEM_COLUMNS = ("system", "subset")
+
+
 ITEM_COLUMNS = ("item", "question", "group", "reference")
 
 

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from assay.analysis.categories.vocabulary import LAST_RESORTS
 from assay.analysis.data import ALL, ScoredDataset, choose_datasets
-from assay.analysis.decision.settings import PageSettings
 from assay.analysis.errors.categories import Share, categorise_pairs, ratio_intervals
 from assay.analysis.errors.divergence import Divergence
 from assay.analysis.folder import RunFolder
@@ -18,6 +17,7 @@ from assay.analysis.leaderboard.board import Line, missing_metrics
 from assay.analysis.recommend.advice import Advice
 from assay.analysis.recommend.evidence import NO_COMMON_WORD, evidence_of, with_decision
 from assay.analysis.recommend.settings import Limits
+from assay.analysis.report import PageSettings
 from assay.analysis.settings import PairedTests
 from assay.analysis.thresholds.intervals import Value, error_share
 from assay.analysis.thresholds.planning import DatasetThresholds, find_thresholds, positive_labels_of

@@ -1,1 +1,0 @@
-"""What the page for a decision says, as values: evidence, limits and examples."""

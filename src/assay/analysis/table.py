@@ -1,0 +1,241 @@
+"""Tables for a paper: values, and how each compares with the best of its column."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from assay.analysis.leaderboard.board import Board, JoinedDataset, Line
+from assay.analysis.settings import BucketsOfRun, CorrectedTests, DatasetsOfRun, MetricsOfRun
+from assay.errors import InputError
+from assay.settings import WithProgress, setting
+from assay.tables import short_names
+
+
+def _check_label(label: str) -> str:
+    r"""Return the label of a table, which ``\label`` takes as it is.
+
+    Raises:
+        InputError: it is empty, or has characters that LaTeX reads as commands, or blanks.
+    """
+    if not re.fullmatch(r"[A-Za-z0-9:./+*-]+", label):
+        raise InputError(
+            "must consist of letters, digits and : . / + * -, such as tab:answers", setting="label", value=label
+        )
+    return label
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableSettings(MetricsOfRun, DatasetsOfRun, BucketsOfRun, CorrectedTests, WithProgress):
+    """What stands in the rows and columns of a table for a paper, and how it looks.
+
+    Raises:
+        InputError: a value is out of its range.
+    """
+
+    by: str | None = setting(
+        "The coefficient of the table [default: auc where all labels have two values, else spearman].",
+        None,
+        metavar="NAME",
+    )
+    across: Literal["datasets", "buckets"] = setting(
+        "The columns: datasets, with a table for each bucket [default: all pairs]; or buckets, with a table "
+        "for each dataset.",
+        "datasets",
+        choices=("datasets", "buckets"),
+    )
+    mean: bool = setting(
+        "Add the mean over several datasets, all with the same weight.", True, flags=("--mean/--no-mean",)
+    )
+    intervals: bool = setting(
+        "Add the run's intervals, in small print below each value; others if resamples, confidence, interval or seed "
+        "is not the default, or if runs differ in them.",
+        False,
+        flags=("--intervals/--no-intervals",),
+    )
+    siunitx: bool = setting("LaTeX: use columns of siunitx, which align at the decimal point.", False)
+    label: str | None = setting(
+        "LaTeX: the label for \\ref [default: tab: and the coefficient].", None, parse=_check_label, metavar="LABEL"
+    )
+    caption: str | None = setting("The beginning of the caption; n and method follow.", None, metavar="TEXT")
+
+    @property
+    def coefficient(self) -> str:
+        """The name of the coefficient of the table; ``spearman`` if *by* is neither given nor set from the labels."""
+        return self.by or "spearman"
+
+
+#: How a value compares with the best of its column: it is the best, it could be, it is lower, or it was not tested.
+#: Empty if the column has no best value.
+Standing = Literal["best", "tied", "lower", "untested", ""]
+
+
+#: The head of the column of means over datasets.
+MEAN = "mean"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One cell of a table.
+
+    Attributes:
+        value, low, high: the coefficient and its interval; None if undefined or not computed.
+        n: the number of pairs that have a score.
+        standing: the comparison with the best of the column.
+        signature: the short signature of the metric.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    standing: Standing
+    signature: str
+
+
+@dataclass(frozen=True)
+class PaperColumn:
+    """One column: a dataset, a bucket, or the mean over datasets.
+
+    Attributes:
+        head: a short name, unique in the table.
+        dataset, bucket: the full titles of dataset and bucket.
+        n: the number of pairs.
+        entries: the cells by metric; metrics without scores are absent.
+        unranked: the reason why metrics are not ranked; empty if they are.
+        is_mean: whether the column is a mean over datasets.
+    """
+
+    head: str
+    dataset: str
+    bucket: str
+    n: int
+    entries: Mapping[str, Entry]
+    unranked: str
+    is_mean: bool = False
+
+
+@dataclass(frozen=True)
+class PaperTable:
+    """One table.
+
+    Attributes:
+        subject: what all columns share: the bucket if columns are datasets, or the dataset if they are buckets.
+        metrics: the rows: the displayed short name of each metric, by name.
+        columns: the columns, from left to right.
+    """
+
+    subject: str
+    metrics: Mapping[str, str]
+    columns: Sequence[PaperColumn]
+
+
+def tables(boards: Sequence[Board], joined: Sequence[JoinedDataset], settings: TableSettings) -> list[PaperTable]:
+    """Return one table per bucket with datasets as columns, or one per dataset with buckets as columns.
+
+    Rows and datasets are in the order of the settings, or else in the order of the runs; means are last.
+
+    Args:
+        boards: the boards of every dataset and bucket, and of the means over datasets.
+        joined: the datasets, in the order of the runs.
+        settings: the kind of columns, the coefficient, and the order.
+    """
+    short_titles = _short_titles(joined, settings.datasets)
+    metrics = _sort_by_wanted([name for dataset in joined for name in dataset.scores], settings.metrics)
+    displayed_names = short_names(metrics)
+    # a dataset may be named "mean", so the key tells its table from the table of the means
+    columns: dict[tuple[str, bool], list[PaperColumn]] = {}
+    for board in _ordered_boards(boards, short_titles):
+        is_mean = board.title not in short_titles
+        if is_mean and not settings.mean:
+            continue
+        dataset = MEAN if is_mean else short_titles[board.title]
+        head, subject = (dataset, board.bucket) if settings.across == "datasets" else (board.bucket, dataset)
+        entries = board_entries(board, settings.coefficient)
+        column = PaperColumn(head, board.title, board.bucket, board.n, entries, board.unranked, is_mean)
+        columns.setdefault((subject, is_mean and settings.across == "buckets"), []).append(column)
+    return [
+        PaperTable(subject, displayed_names, columns_of_table) for (subject, _), columns_of_table in columns.items()
+    ]
+
+
+def board_entries(board: Board, by: str) -> dict[str, Entry]:
+    """Return the cells of a board by metric; metrics that lack a dataset of a mean are absent."""
+    standing = standings_by_metric(board, by)
+    entries = {}
+    for line in board.lines:
+        if not line.missing:
+            entries[line.metric] = Entry(*line.values[by], line.n, standing[line.metric], line.signature)
+    return entries
+
+
+def standings_by_metric(board: Board, by: str) -> dict[str, Standing]:
+    """Return how each metric of a board compares with the highest tested value.
+
+    Several metrics are the best if their values are exactly equal. Without a second tested metric, all are empty.
+    """
+    tested = {}
+    for line in board.lines:
+        value = line.values[by][0]
+        # only ranked lines were tested, and few scores that differ from the others decide nothing
+        if line.rank and value is not None and not line.has_rare_scores:
+            tested[line.metric] = value
+    highest = max(tested.values(), default=None)
+    best = [name for name, value in tested.items() if value == highest]
+    return {line.metric: _compare_with_best(line, by, tested, best, board) for line in board.lines}
+
+
+def _compare_with_best(line: Line, by: str, tested: Mapping[str, float], best: Sequence[str], board: Board) -> Standing:
+    """Return the standing of one metric on a board; empty without a value or a second tested metric.
+
+    Args:
+        line: the line of the metric.
+        by: the coefficient of the table.
+        tested: the values of the tested metrics.
+        best: the metrics with the highest of these values.
+        board: the board, which says which metrics could be the best.
+    """
+    if len(tested) < 2 or line.values[by][0] is None:
+        return ""
+    if line.metric not in tested:
+        return "untested"
+    if line.metric in best:
+        return "best"
+    if any(line.metric in pair and set(best) & set(pair) for pair in board.untested):
+        return "untested"
+    return "tied" if line.metric in board.best else "lower"
+
+
+def _short_titles(joined: Sequence[JoinedDataset], wanted: Sequence[str]) -> dict[str, str]:
+    """Return the head of each dataset by title, in the order of the table: its name if unique, else its title."""
+    names = Counter(dataset.data.name for dataset in joined)
+    in_table_order = sorted(joined, key=lambda dataset: _find_position(dataset.data.name, wanted))
+    return {
+        dataset.title: dataset.data.name if names[dataset.data.name] == 1 else dataset.title
+        for dataset in in_table_order
+    }
+
+
+def _ordered_boards(boards: Sequence[Board], titles: Mapping[str, str]) -> list[Board]:
+    """Return the boards in the order in which their titles are keys of *titles*; boards of means come last."""
+    positions = {title: position for position, title in enumerate(titles)}
+    return sorted(boards, key=lambda board: positions.get(board.title, len(positions)))
+
+
+def _sort_by_wanted(names: Sequence[str], wanted: Sequence[str]) -> list[str]:
+    """Return names without duplicates in the order of *wanted*; names that are not wanted come last, in their order."""
+    return sorted(dict.fromkeys(names), key=lambda name: _find_position(name, wanted))
+
+
+def _find_position(name: str, wanted: Sequence[str]) -> int:
+    """Return the index of a name among the wanted ones, or their number if it is none of them.
+
+    A name may end in the title of its run, as in ``f1 [runs/two]``, which is ignored.
+    """
+    for position, wanted_name in enumerate(wanted):
+        if name == wanted_name or name.startswith(f"{wanted_name} ["):
+            return position
+    return len(wanted)
