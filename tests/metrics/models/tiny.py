@@ -7,7 +7,15 @@ import string
 from pathlib import Path
 from typing import Any, Literal
 
-__all__ = ["CHAT_TEMPLATE", "WORDS", "make_bert", "make_causal", "tiny_causal_sizes"]
+__all__ = [
+    "CHAT_TEMPLATE",
+    "WORDS",
+    "make_bert",
+    "make_causal",
+    "save_tokenizer",
+    "tiny_causal_sizes",
+    "vocabulary_size",
+]
 
 _ENGLISH = """
 a about after again all also am american an and animal are as at author away baby back bank be because been before best
@@ -68,7 +76,13 @@ def _vocabulary() -> dict[str, int]:
     return {token: number for number, token in enumerate(dict.fromkeys((*_SPECIAL, *single, *inside, *WORDS)))}
 
 
-def _save_tokenizer(folder: Path, max_length: int) -> None:
+def vocabulary_size() -> int:
+    """Return the number of tokens of the tokenizer that :func:`save_tokenizer` writes."""
+    return len(_vocabulary())
+
+
+def save_tokenizer(folder: Path, max_length: int | None) -> None:
+    """Write a WordPiece tokenizer for English and German that cuts texts at *max_length* tokens; None for no limit."""
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
@@ -79,12 +93,12 @@ def _save_tokenizer(folder: Path, max_length: int) -> None:
     inner.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     inner.decoder = decoders.WordPiece()
     inner.post_processor = processors.BertProcessing(("[SEP]", vocabulary["[SEP]"]), ("[CLS]", vocabulary["[CLS]"]))
-    names = {f"{token.strip('[]').lower()}_token": token for token in _SPECIAL}
+    names: dict[str, Any] = {f"{token.strip('[]').lower()}_token": token for token in _SPECIAL}
     # BERT takes the types of a pair's two texts; transformers 5 leaves them out unless it is told
     inputs = ["input_ids", "token_type_ids", "attention_mask"]
-    PreTrainedTokenizerFast(
-        tokenizer_object=inner, model_max_length=max_length, model_input_names=inputs, **names
-    ).save_pretrained(str(folder))
+    if max_length is not None:
+        names["model_max_length"] = max_length
+    PreTrainedTokenizerFast(tokenizer_object=inner, model_input_names=inputs, **names).save_pretrained(str(folder))
 
 
 def make_bert(
@@ -131,7 +145,7 @@ def make_bert(
         config = BertConfig(**sizes)
         model = BertModel(config) if labels is None else BertForSequenceClassification(config)
     model.save_pretrained(str(folder))
-    _save_tokenizer(folder, max_length)
+    save_tokenizer(folder, max_length)
     if pooling is not None:
         parts = [("", "Transformer"), ("1_Pooling", "Pooling")]
         modules = [

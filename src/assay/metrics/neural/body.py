@@ -5,8 +5,9 @@ On a CPU its linear layers are replaced by faster ones.
 
 from __future__ import annotations
 
+import logging
 import platform
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, Protocol
 
 from assay.metrics.neural.runtime import import_torch
@@ -22,6 +23,10 @@ _POST_NORM = frozenset({"bert", "roberta", "xlm-roberta", "camembert", "electra"
 _FIRST_TOKEN = frozenset({"bert", "roberta", "xlm-roberta", "camembert", "electra"})
 #: The number of rows that the layout of packed weights is optimised for; other numbers are about as fast.
 PACKED_FOR_ROWS = 1024
+#: The largest change of an output by packed layers, relative and absolute; rounding stays far below it.
+MAX_PACKED_CHANGE = 1e-3
+
+log = logging.getLogger(__name__)
 
 
 class Body(Protocol):
@@ -178,12 +183,17 @@ def _layered_module(model: Any) -> Any:
     return None
 
 
-def pack_linears(model: Any) -> None:
+def pack_linears(model: Any, trial: Callable[[], torch.Tensor]) -> None:
     """Replace the fp32 linear layers of a model on a CPU by oneDNN's, whose weights are laid out once in advance.
 
     They are faster than torch's own layers, which use MKL, above all on AMD. Scores change no more than with another
     batch size. The kernels are those that torch uses in compiled models, under private names: if the version of torch
-    lacks them, or the machine is not an x86-64, the model stays as it is.
+    lacks them, or the machine is not an x86-64, the model stays as it is. It also stays as it is if it computes
+    something else afterwards, or nothing: some architectures use the weights of a layer without calling the layer.
+
+    Args:
+        model: the model, changed in place.
+        trial: computes an output of the model for some text.
     """
     torch = import_torch()
     kernels = torch.ops.mkldnn
@@ -193,30 +203,61 @@ def pack_linears(model: Any) -> None:
         or not (hasattr(kernels, "_linear_pointwise") and hasattr(kernels, "_reorder_linear_weight"))
     ):
         return
+    with torch.inference_mode():
+        expected = trial()
     with torch.no_grad():
-        _replace_linears(model, torch)
+        replaced = _replace_linears(model, torch)
+    try:
+        with torch.inference_mode():
+            computed = trial()
+        is_same = torch.allclose(computed, expected, rtol=MAX_PACKED_CHANGE, atol=MAX_PACKED_CHANGE, equal_nan=True)
+    except (AttributeError, NotImplementedError, RuntimeError, TypeError, ValueError) as error:
+        log.info("linear layers are not packed: %s", error)
+        is_same = False
+    if not is_same:
+        for module, name, linear in replaced:
+            setattr(module, name, linear)
 
 
-def _replace_linears(module: Any, torch: Any) -> None:
-    """Replace the fp32 linear layers in a module and in all modules below it; see :func:`pack_linears`."""
+def _replace_linears(module: Any, torch: Any) -> list[tuple[Any, str, Any]]:
+    """Replace the fp32 linear layers in a module and in all modules below it; see :func:`pack_linears`.
+
+    Returns:
+        The module above each replaced layer, the name of the layer there, and the layer.
+    """
+    replaced = []
     for name, child in module.named_children():
         # not isinstance: a subclass may compute something else
         if type(child) is torch.nn.Linear and child.weight.dtype == torch.float32:
             setattr(module, name, _packed_linear(child, torch))
+            replaced.append((module, name, child))
         else:
-            _replace_linears(child, torch)
+            replaced += _replace_linears(child, torch)
+    return replaced
 
 
 def _packed_linear(linear: Any, torch: Any) -> Any:
     """Return a module that computes the same as a linear layer, with its weights in the layout of oneDNN."""
-    weight = torch.ops.mkldnn._reorder_linear_weight(linear.weight.detach(), PACKED_FOR_ROWS)
-    bias = None if linear.bias is None else linear.bias.detach()
+    packed = torch.ops.mkldnn._reorder_linear_weight(linear.weight.detach(), PACKED_FOR_ROWS)
+    bias_values = None if linear.bias is None else linear.bias.detach()
     compute = torch.ops.mkldnn._linear_pointwise
 
     class PackedLinear(torch.nn.Module):  # type: ignore[misc]  # torch is Any here
-        """A linear layer without parameters, since torch would cast and count them without knowing their layout."""
+        """A linear layer without parameters, since torch would cast and count them without knowing their layout.
+
+        Attributes:
+            weight: a tensor with the shape and type of the weights, but without values: T5 asks for the type.
+            bias: the bias of the layer, or None.
+            in_features, out_features: as in the layer.
+        """
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.in_features, self.out_features = linear.in_features, linear.out_features
+            self.weight = torch.empty_like(linear.weight, device="meta", requires_grad=False)
+            self.bias = bias_values
 
         def forward(self, states: Any) -> Any:
-            return compute(states, weight, bias, "none", [], "")
+            return compute(states, packed, bias_values, "none", [], "")
 
     return PackedLinear()

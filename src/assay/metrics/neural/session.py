@@ -17,12 +17,15 @@ from assay.metrics.neural.body import Body, ScorerBody
 from assay.metrics.neural.causal_body import CausalBody
 from assay.metrics.neural.loading import LoadedModel, count_parameters
 from assay.metrics.neural.runtime import import_torch, set_threads
-from assay.metrics.neural.tokens import Packed, Packer, Tokens
+from assay.metrics.neural.tokens import Packed, Packer, Tokens, tokenize
 from assay.metrics.work import Flag
 
 LoadedT = TypeVar("LoadedT", bound=LoadedModel)
 BodyT = TypeVar("BodyT", bound=Body | ScorerBody | CausalBody)
 
+
+#: The text with which a changed model is tried, and the most tokens of it: every model has as many positions.
+SAMPLE_TEXT, MAX_SAMPLE_TOKENS = "What we try first is a sentence of some words, and a number such as 27.", 16
 
 log = logging.getLogger(__name__)
 
@@ -120,8 +123,9 @@ class ModelSession(Generic[LoadedT, BodyT]):
     Args:
         engine: the settings.
         load: the function that loads a model, given its folder, a precision and a device.
-        open_bodies: the function that makes the bodies, given the models, the settings and the number of threads; see
-            :mod:`assay.metrics.neural.backends`. A body computes the batches of one device or thread.
+        open_bodies: the function that makes the bodies, given the models, the settings, the number of threads and the
+            tokens of a sample text; see :mod:`assay.metrics.neural.backends`. A body computes the batches of one device
+            or thread.
 
     Raises:
         MissingExtraError: a package is not installed.
@@ -136,7 +140,7 @@ class ModelSession(Generic[LoadedT, BodyT]):
         self,
         engine: ModelEngine,
         load: Callable[[Path, str, str], LoadedT],
-        open_bodies: Callable[[list[Any], ModelEngine, int], list[BodyT]],
+        open_bodies: Callable[[list[Any], ModelEngine, int, Sequence[int]], list[BodyT]],
     ) -> None:
         self._meter = Meter(engine.devices)
         threads = set_threads(engine.threads)
@@ -151,7 +155,8 @@ class ModelSession(Generic[LoadedT, BodyT]):
         del copies
         pads = self.pads_on_cpu or set(engine.devices) != {"cpu"} or engine.backend != "torch"
         self._packer = Packer(int(self._tokenizer.pad_token_id or 0), engine.tokens, pads=pads)
-        self._bodies = open_bodies(models, engine, threads)
+        sample = tokenize(self._tokenizer, [SAMPLE_TEXT], MAX_SAMPLE_TOKENS)[0].ids
+        self._bodies = open_bodies(models, engine, threads, sample)
         self._threads = threads
         #: Threads that torch uses within a batch: 1 if each body has a thread of its own.
         self._threads_per_batch = threads if len(self._bodies) == len(engine.devices) else 1

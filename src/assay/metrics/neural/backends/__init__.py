@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import copy
+import functools
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from assay.metrics.neural.body import Body, ScorerBody, TorchBody, TorchScorerBody, pack_linears
 from assay.metrics.neural.causal_body import CausalBody
+from assay.metrics.neural.runtime import import_torch
 
 if TYPE_CHECKING:
+    import torch
+
     from assay.metrics.neural.session import ModelEngine
 
 __all__ = ["open_causal_bodies", "open_encoder_bodies", "open_scorer_bodies"]
 
 
-def open_encoder_bodies(models: list[Any], engine: ModelEngine, threads: int) -> list[Body]:
+def open_encoder_bodies(models: list[Any], engine: ModelEngine, threads: int, sample: Sequence[int]) -> list[Body]:
     """Return the bodies of an encoder: one per device, or one per thread if torch computes on the CPU.
 
     For torch the models on the CPU are changed in place, since their linear layers are packed.
@@ -24,20 +29,21 @@ def open_encoder_bodies(models: list[Any], engine: ModelEngine, threads: int) ->
             model and its conversion are not in memory together; a conversion loads the model again, in fp32.
         engine: the settings: devices, backend and precision.
         threads: the number of CPU threads.
+        sample: the tokens of a text, with which the packing of the layers is tried.
 
     Raises:
         InputError: the backend has no such precision.
         UnavailableError: a package is missing.
     """
     if engine.backend == "torch":
-        _pack_on_cpu(models, engine)
+        _pack_on_cpu(models, engine, sample)
         return [TorchBody(model, device) for model, device in _copies_per_thread(models, engine, threads)]
     from assay.metrics.neural.backends.converted import ConvertedBody
 
     return [ConvertedBody(_take_config(models), engine, threads)]
 
 
-def open_scorer_bodies(models: list[Any], engine: ModelEngine, threads: int) -> list[ScorerBody]:
+def open_scorer_bodies(models: list[Any], engine: ModelEngine, threads: int, sample: Sequence[int]) -> list[ScorerBody]:
     """Return the bodies of a cross-encoder: one per device, or one per thread if torch computes on the CPU.
 
     For torch the models are changed in place: their linear layers are packed on the CPU, and their last layer computes
@@ -48,36 +54,42 @@ def open_scorer_bodies(models: list[Any], engine: ModelEngine, threads: int) -> 
             model and its conversion are not in memory together.
         engine: the settings: devices, backend and precision.
         threads: the number of CPU threads.
+        sample: the tokens of a text, with which the packing of the layers is tried.
 
     Raises:
         InputError: the backend has no such precision.
         UnavailableError: a package is missing, the model cannot be converted, or its scores change too much.
     """
     if engine.backend == "torch":
-        _pack_on_cpu(models, engine)
+        _pack_on_cpu(models, engine, sample)
         return [TorchScorerBody(model, device) for model, device in _copies_per_thread(models, engine, threads)]
     from assay.metrics.neural.backends.converted import ConvertedScorerBody
 
     return [ConvertedScorerBody(_take_config(models), engine, threads)]
 
 
-def open_causal_bodies(models: list[Any], engine: ModelEngine, threads: int) -> list[CausalBody]:
+def open_causal_bodies(models: list[Any], engine: ModelEngine, threads: int, sample: Sequence[int]) -> list[CausalBody]:
     """Return the bodies of a causal language model, one per device; torch is the only backend for them.
 
-    The models on the CPU are changed in place, since their linear layers are packed. *threads* is not used: every
-    function that opens bodies accepts it.
+    The models on the CPU are changed in place, since their linear layers are packed, which is tried with the tokens
+    *sample*. *threads* is not used: every function that opens bodies accepts it.
     """
-    # recurrent models read the weights of their linear layers directly, so these must stay in place
-    if not any(getattr(model, "_is_stateful", False) for model in models):
-        _pack_on_cpu(models, engine)
+    _pack_on_cpu(models, engine, sample)
     return [CausalBody(model, device, engine.precision) for model, device in zip(models, engine.devices, strict=True)]
 
 
-def _pack_on_cpu(models: list[Any], engine: ModelEngine) -> None:
-    """Pack the linear layers of the models that are on the CPU."""
+def _pack_on_cpu(models: list[Any], engine: ModelEngine, sample: Sequence[int]) -> None:
+    """Pack the linear layers of the models that are on the CPU, where that leaves the output for *sample* the same."""
     for model, device in zip(models, engine.devices, strict=True):
         if device == "cpu":
-            pack_linears(model)
+            ids = import_torch().tensor([list(sample)])
+            pack_linears(model, functools.partial(_first_output, model, ids))
+
+
+def _first_output(model: Any, ids: torch.Tensor) -> torch.Tensor:
+    """Return the hidden states or logits of a batch, whichever the model computes; *ids* has shape (b, l)."""
+    output: torch.Tensor = model(input_ids=ids)[0]
+    return output
 
 
 def _copies_per_thread(models: list[Any], engine: ModelEngine, threads: int) -> list[tuple[Any, str]]:
