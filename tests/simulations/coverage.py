@@ -230,7 +230,7 @@ def main() -> None:
             found = coverage(setting, n, truth)
             print(f"| {setting.name} | {n} | " + " | ".join(found[name] for name in STATISTICS) + " |", flush=True)
     print()
-    print("| pairs with the rarer label | true AUC | Newcombe | percentiles |")
+    print("| pairs with the rarer label | true AUC | AUC's interval | percentiles |")
     print("|---|---:|---:|---:|")
     for fewer, n in ((3, 30), (10, 100), (30, 100), (5, 300)):
         for area in AREAS:
