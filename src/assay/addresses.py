@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote, unquote
@@ -159,6 +160,15 @@ def _secrets_of(address: str) -> set[str]:
     # as libraries write them in their messages
     written = (unquote, lambda part: quote(part, safe=""), lambda part: repr(part)[1:-1])
     return parts.union(*(map(write, parts) for write in written))
+
+
+def command_line(*words: object) -> str:
+    """Return an ``assay`` command for a shell, its words quoted: ``assay report 'my runs/one' --out page``.
+
+    Every command that is shown comes from here. What stands for something of the user's own is in capitals. The secrets
+    of addresses are left out.
+    """
+    return shlex.join(["assay", *public_words(map(str, words))])
 
 
 def public_words(words: Iterable[str]) -> list[str]:

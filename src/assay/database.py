@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import ClassVar, Self
 
+from assay.addresses import command_line
 from assay.errors import AssayError, InputError
 from assay.paths import make_private_folder
 
@@ -131,7 +132,7 @@ class Database:
         """Return the error to raise for a damaged file; its message says how to remove it."""
         return DamagedStoreError(
             f"{self.path}: the {self.title} is damaged ({reason}); move the file away, or remove it with: "
-            f"assay cache prune {self.kind}"
+            f"{command_line('cache', 'prune', self.kind)}"
         )
 
 

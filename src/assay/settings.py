@@ -16,7 +16,6 @@ import functools
 import inspect
 import math
 import re
-import shlex
 import sys
 import textwrap
 import types
@@ -41,7 +40,7 @@ from typing import (
     overload,
 )
 
-from assay.addresses import public_values, public_words
+from assay.addresses import command_line, public_values, public_words
 from assay.errors import InputError
 from assay.messages import Setting, default_flag
 from assay.statistics.coefficients import INTERVALS, MIN_INFLUENCE_PAIRS, statistics_help
@@ -228,7 +227,7 @@ class Settings:
 
     def command(self, *verb: str) -> str:
         """Return the command line with these settings, such as ``assay train s3bert --base …``."""
-        return shlex.join(["assay", *verb, *self.words()])
+        return command_line(*verb, *self.words())
 
 
 def to_tuple(value: Any) -> tuple[Any, ...]:

@@ -124,7 +124,7 @@ def test_what_is_next_fits_the_folder(assay):
     ]
     assert "compare" not in assay(*own, "-m", "f1", "--out", "one").err, "there is nothing to compare it with"
     bundled = assay("run", "--dataset", "probe", "-m", "f1", "--limit", 40, "--resamples", 0, "--out", "probe").err
-    assert "      assay run --dataset FILE --columns reference=…,candidate=…,label=…" in bundled
+    assert "      assay run --dataset FILE --columns reference=COLUMN,candidate=COLUMN,label=COLUMN" in bundled
     failed = assay(*own, "-m", "evaluate:nowhere.py", "--out", "failed")
     assert failed.code == 1
     assert "wrote failed" in failed.err

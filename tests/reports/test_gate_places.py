@@ -21,7 +21,7 @@ HELD = {
     JUNIT: '<?xml version="1.0"?>\n<testsuites name="assay check"><testsuite/></testsuites>\n',
     SUMMARY: "### Gate passed: 1 unchanged\n\n- judged: ρ\n",
 }
-KINDS = pytest.mark.parametrize("kind", HELD, ids=lambda kind: kind.option)
+KINDS = pytest.mark.parametrize("kind", HELD, ids=lambda kind: kind.setting)
 OTHERS = {
     "manifest": '{"schema": 2, "created": "", "request": {}, "signature": "", "datasets": [], "metrics": []}',
     "list": "[1, 2]",
@@ -56,12 +56,12 @@ def test_anything_else_may_not(tmp_path, kind, name):
     place.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(InputError) as refused:
         check_replaceable(place, kind)
-    said = f"{place}: holds something else than {kind.name}; give {kind.option} another name or remove it"
+    said = f"{place}: holds something else than {kind.name}; give `{kind.setting}` another name or remove it"
     assert str(refused.value) == said
 
 
 @KINDS
-@pytest.mark.parametrize("other", HELD, ids=lambda kind: kind.option)
+@pytest.mark.parametrize("other", HELD, ids=lambda kind: kind.setting)
 def test_no_kind_replaces_another(tmp_path, kind, other):
     place = tmp_path / "file"
     place.write_text(HELD[other], encoding="utf-8")
@@ -94,7 +94,7 @@ def test_a_report_that_was_looked_at_is_closed(tmp_path, monkeypatch, text):
 
 @KINDS
 def test_a_folder_and_a_link_to_itself(tmp_path, kind):
-    with pytest.raises(InputError, match=f"is a folder; give {kind.option} another name"):
+    with pytest.raises(InputError, match=f"is a folder; give `{kind.setting}` another name"):
         check_replaceable(tmp_path, kind)
     loop = tmp_path / "loop"
     loop.symlink_to(loop)

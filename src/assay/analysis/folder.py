@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
+from assay.addresses import command_line
 from assay.errors import InputError
 from assay.manifest import AgreementRow, Manifest, MetricRecord
 from assay.output import restore_folder
@@ -97,7 +98,9 @@ def _read_json(folder: Path, name: str, json_type: type) -> Any:
     path = folder / name
     if not folder.is_dir():
         if folder.is_file():
-            raise InputError(f"{folder}: is a file; assay agree {folder} --out RUN makes a run of its scores")
+            raise InputError(
+                f"{folder}: is a file; {command_line('agree', folder, '--out', 'RUN')} makes a run of its scores"
+            )
         raise InputError(f"{folder}: there is no such run folder")
     if not path.is_file():
         raise InputError(f"{folder}: is not a run folder, {name} is missing")

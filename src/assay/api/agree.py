@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assay.addresses import command_line
 from assay.api.result import Result
 from assay.benchmark.buckets import first_rule_of_texts
 from assay.benchmark.folder import check_target
@@ -79,7 +80,7 @@ def agree(settings: AgreeSettings) -> Result:
         raise InputError(
             f"{file}: has no numeric column beside the label{hint}; name a column with ",
             Setting("scores"),
-            f", or add scores: assay score {file} --metric f1 --out OUT.csv",
+            f", or add scores: {command_line('score', file, '--metric', 'f1', '--out', 'OUT.csv')}",
         )
     for name in score_names:
         pairs.column(name)  # raises an error if there is no such column

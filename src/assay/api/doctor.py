@@ -8,6 +8,7 @@ import shutil
 from dataclasses import dataclass
 from importlib import metadata
 
+from assay.addresses import command_line
 from assay.benchmark.store import default_store
 from assay.datasets import is_here, list_datasets
 from assay.datasets.readers.base import installed_readers
@@ -176,10 +177,12 @@ def _dataset_findings() -> list[DoctorFinding]:
             findings.append(DoctorFinding("dataset", name, True, entry.card.title))
         elif entry.card.instructions:
             findings.append(
-                DoctorFinding("dataset", name, False, entry.card.title, f"assay datasets show {entry.name}")
+                DoctorFinding("dataset", name, False, entry.card.title, command_line("datasets", "show", entry.name))
             )
         else:
-            findings.append(DoctorFinding("dataset", name, False, entry.card.title, f"assay datasets fetch {name}"))
+            findings.append(
+                DoctorFinding("dataset", name, False, entry.card.title, command_line("datasets", "fetch", name))
+            )
     return findings
 
 

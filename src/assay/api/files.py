@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -10,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assay.addresses import command_line
 from assay.analysis.folder import RunFolder, read_run
 from assay.api.result import Result
 from assay.benchmark.folder import write_run
@@ -70,7 +70,7 @@ def _open_run(run: Run, temporary: Path) -> RunFolder:
     try:
         agree(path, resamples=0, out=folder)
     except MissingColumnsError as error:
-        command = shlex.join(["assay", "agree", str(path), "--columns", error.columns, "--out", "RUN"])
+        command = command_line("agree", path, "--columns", error.columns, "--out", "RUN")
         raise InputError(
             f"{error.problem} A report takes the names as they are; this makes a run of the file: {command}"
         ) from error

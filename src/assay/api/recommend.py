@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
 import tempfile
 from dataclasses import replace
 from pathlib import Path
 
+from assay.addresses import command_line
 from assay.analysis.combine import COMBINATION, SmallCombination, small_combination
 from assay.analysis.data import ALL
 from assay.analysis.folder import read_run
@@ -128,7 +128,7 @@ def recommend(settings: RecommendSettings) -> Report:
     if combined is not None:
         run_folder = "RUN" if settings.out is None else str(settings.out)
         note = _combination_note(combined, joined[0], advice[ALL].highest, tests, by)
-        remedy = f"assay combine {shlex.quote(run_folder)} --out FOLDER makes it a metric"
+        remedy = f"{command_line('combine', run_folder, '--out', 'FOLDER')} makes it a metric"
         advised = replace(advised, warnings=[*advised.warnings, f"{note}; {remedy}"])
     return Report(advised)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import tempfile
 import zlib
 from collections.abc import Mapping, Sequence
@@ -34,7 +33,7 @@ from assay.datasets.files import digest_of_files, is_table_file
 from assay.datasets.reading import Reading
 from assay.errors import AssayError, InputError, UnavailableError
 from assay.manifest import AgreementRow, Manifest, MetricRecord
-from assay.messages import Message
+from assay.messages import Message, Setting
 from assay.metrics import ColumnMetric, Metric, load_metric
 from assay.metrics.recorded import Recorded
 from assay.metrics.registry import UntrustedMetricError, load_untrusted_metric
@@ -277,7 +276,7 @@ def _typed_metric_name(name: str, typed_names: Sequence[str]) -> str:
 
 def trust_option(name: str) -> str:
     """Return the option of ``assay verify`` that trusts a metric or dataset, quoted for a shell."""
-    return f"--trust {shlex.quote(name)}"
+    return Setting("trust", name).with_flag({})
 
 
 def verify_scores(

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.addresses import command_line
 from assay.batches import DIGEST
 from assay.database import DamagedStoreError, Database
 from assay.output import atomic_write
@@ -147,7 +148,7 @@ class ScoreStore(Database):
         """Return the error for a damaged Parquet file of the store."""
         return DamagedStoreError(
             f"{part}: this part of the {self.title} is damaged ({reason}); move it away, or remove the store with: "
-            f"assay cache prune {self.kind}"
+            f"{command_line('cache', 'prune', self.kind)}"
         )
 
     def expect(self, metric: int, scores: int) -> None:

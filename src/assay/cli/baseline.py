@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from assay.addresses import command_line
 from assay.cli.guard import guarded, print_to_stderr
 from assay.cli.options import QuietOption
 
@@ -38,4 +39,4 @@ def baseline(
     assay.baseline(run, out, baseline_of=baseline_of)
     if not quiet:
         print_to_stderr(f"wrote {out}")
-        print_to_stderr(f"next: assay check RUN --against {out}")
+        print_to_stderr(f"next: {command_line('check', 'RUN', '--against', out)}")

@@ -21,7 +21,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from assay.addresses import is_address, public_values
+from assay.addresses import command_line, is_address, public_values
 from assay.configuration import Configuration
 from assay.errors import AssayError, InputError, suggestion_for
 from assay.messages import Message
@@ -395,7 +395,9 @@ def _check_key(
     verb = " ".join(path)
     complaint = f"assay {verb} has no such option" if verb else "no verb has such an option"
     suggestion = suggestion_for(option_name, sorted(known_names))
-    raise InputError(f"{location}: {complaint}.{suggestion} assay {verb or 'VERB'} --help lists the options")
+    raise InputError(
+        f"{location}: {complaint}.{suggestion} {command_line(*(path or ['VERB']), '--help')} lists the options"
+    )
 
 
 def _iterate_verbs_from(command: Any, first_verb: str) -> Iterator[Any]:

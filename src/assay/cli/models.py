@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assay.addresses import command_line
 from assay.cli.guard import guarded, print_data, print_grid, print_line
 from assay.cli.options import JsonOption, ListFormat, ListFormatOption, OfflineOption
 
@@ -53,7 +54,9 @@ def show_(model: Model, as_json: JsonOption = False) -> None:
         located = locate(model, offline=True)
     except OfflineError:
         # not the error about forbidden downloads: the user forbade nothing, this verb just never downloads
-        raise InputError(f"model {model} is not on this machine; get it with: assay models fetch {model}") from None
+        raise InputError(
+            f"model {model} is not on this machine; get it with: {command_line('models', 'fetch', model)}"
+        ) from None
     _print_facts(_model_facts(located), as_json=as_json)
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from assay.addresses import command_line
 from assay.analysis.reproduce import ReproduceSettings
 from assay.cli.command import command
 from assay.cli.guard import print_report, progress_on_stderr, report_failures
@@ -40,7 +41,8 @@ def reproduce(
     if "vectors" not in settings and table.rows_with_vectors:
         rows = ", ".join(table.rows_with_vectors)
         notes.append(
-            f"assay: {rows} left out, since they read word vectors: assay reproduce {table.name} --vectors FILE"
+            f"assay: {rows} left out, since they read word vectors: "
+            f"{command_line('reproduce', table.name, '--vectors', 'FILE')}"
         )
     report_failures(failures, notes)
     if any(cell.failed for cell in verdicts):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from assay.addresses import command_line
 from assay.benchmark.settings import RunSettings
 from assay.cli.command import command
 from assay.cli.guard import print_report, progress_on_stderr, report_failures
@@ -75,41 +75,41 @@ def _suggestion_lines(result: Result, folder: Path) -> list[str]:
     """Return lines that suggest what to do with the run folder; none if the run has no agreement rows."""
     if not result.outcome.agreement:
         return []
-    quoted_folder = shlex.quote(str(folder))
     page_path = folder / "report.html"
-    lines = [f"a page to look at: assay report {quoted_folder} --out page"]
-    if page_path.exists():
-        lines = [f"look at {page_path}"]
+    lines = [f"look at {page_path}"]
+    if not page_path.exists():
+        lines = [f"a page to look at: {command_line('report', folder, '--out', 'page')}"]
     # later verbs are aligned below the first
     line_start = "next: "
-    for verb in _suggested_verbs(result, folder):
-        lines.append(f"{line_start}assay {verb}")
+    for suggestion in _suggested_commands(result, folder):
+        lines.append(f"{line_start}{suggestion}")
         line_start = " " * len(line_start)
     return lines
 
 
-def _suggested_verbs(result: Result, folder: Path) -> list[str]:
-    """Return suggested verbs with their arguments; none if no agreement is defined.
+def _suggested_commands(result: Result, folder: Path) -> list[str]:
+    """Return suggested commands; none if no agreement is defined.
 
     Args:
         result: the result of the run.
         folder: the run folder.
     """
-    run = shlex.quote(str(folder))
     defined_agreements = {(row.dataset, row.metric) for row in result.outcome.agreement if row.value is not None}
     if not defined_agreements:
         return []
     datasets = {dataset for dataset, _ in defined_agreements}
     a_dataset_has_two_metrics = len(datasets) < len(defined_agreements)
-    verbs = [f"compare {run}"] if a_dataset_has_two_metrics else []
-    verbs += [f"errors {run}", f"baseline {run} --out baseline.json"]
+    commands = [command_line("compare", folder)] if a_dataset_has_two_metrics else []
+    commands += [command_line("errors", folder), command_line("baseline", folder, "--out", "baseline.json")]
     if all(dataset.pairs.kind != "own" for dataset in result.outcome.datasets):
-        verbs.append(f"run --dataset FILE --columns reference=…,candidate=…,label=…{_metric_option(result, folder)}")
-    return verbs
+        columns = "reference=COLUMN,candidate=COLUMN,label=COLUMN"
+        metric = _metric_option(result, folder)
+        commands.append(command_line("run", "--dataset", "FILE", "--columns", columns, *metric))
+    return commands
 
 
-def _metric_option(result: Result, folder: Path) -> str:
-    """Return the option, with a leading space, for the metric that ``assay recommend`` would name on this run.
+def _metric_option(result: Result, folder: Path) -> list[str]:
+    """Return the option for the metric that ``assay recommend`` would name on this run, as words.
 
     It is empty if none can be named, or if another one is named on another dataset.
     """
@@ -120,8 +120,8 @@ def _metric_option(result: Result, folder: Path) -> str:
     human_labelled = [d.pairs.name for d in result.outcome.datasets if d.pairs.kind not in NOT_BY_PEOPLE]
     named = {recommended_metric(data) for data in read_datasets(read_run(folder)) if data.name in human_labelled}
     if len(named) != 1 or None in named:
-        return ""
-    return f" --metric {shlex.quote(str(named.pop()))}"
+        return []
+    return ["--metric", str(named.pop())]
 
 
 def _default_folder(suite: str | None, datasets: list[str] | None) -> Path:

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from assay.batches import codes_of_names, counts_of_names
 from assay.datasets.pairs import Pairs
+from assay.messages import Setting
 from assay.statistics.resampling import design_effect
 from assay.tables import NOT_BY_PEOPLE
 
@@ -52,7 +53,7 @@ class SuggestedGroups:
         """One line with the observation, its consequence, and the option to use."""
         return (
             f"no groups: {self.shared:,} of {self.pairs:,} pairs share their {self.column}, but intervals treat them "
-            f"as independent: run with --group-by {self.column} ({self.groups:,} groups)"
+            f"as independent: run with {Setting('group_by', self.column).with_flag({})} ({self.groups:,} groups)"
         )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -236,9 +235,11 @@ def _escaped(separator: str) -> str:
 
 def _separator_remedy(separator: str) -> str:
     """Return a phrase with the option that reads references with a separator as several gold answers."""
-    # only $'…' of a shell turns backslash and n into a newline
-    argument = f"$'{_escaped(separator)}'" if separator == "\n" else shlex.quote(separator)
-    return f"if they are several gold answers, run with --separator {argument}"
+    option = Setting("separator", separator).with_flag({})
+    if separator == "\n":
+        # only $'…' of a shell turns backslash and n into a newline
+        option = f"--separator $'{_escaped(separator)}'"
+    return f"if they are several gold answers, run with {option}"
 
 
 def _count_cells_with(texts: pa.ChunkedArray, separator: str) -> int:

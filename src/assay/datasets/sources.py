@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from assay.addresses import is_encrypted_or_local, public_address
+from assay.addresses import command_line, is_encrypted_or_local, public_address
 from assay.datasets.card import Card, FileEntry, SourceEntry, fill_address, load_card, parse_spec
 from assay.errors import (
     ChecksumError,
@@ -527,7 +527,7 @@ def _not_located_error(context: Context, entry: FileEntry, misses: list[tuple[st
     if is_offline:
         return OfflineError(
             f"{description} is not on this machine and the network is forbidden; fetch it once with:"
-            f" assay datasets fetch {card.name}@{card.version} ({reasons})"
+            f" {command_line('datasets', 'fetch', f'{card.name}@{card.version}')} ({reasons})"
         )
     remedy = f"put the file into a folder DIR/{card.name} and set ASSAY_DATA=DIR ({reasons})"
     return UnavailableError(f"{description} is not available from any of its sources", remedy)

@@ -7,12 +7,12 @@ how fast it learns, and where it runs.
 from __future__ import annotations
 
 import platform
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from assay.addresses import command_line
 from assay.datasets.columns import columns_text, parse_columns
 from assay.datasets.load import is_own_file
 from assay.errors import InputError, MissingExtraError
@@ -90,9 +90,7 @@ class TrainingSettings(Output, Hardware, WithProgress):
 
     def training_command(self) -> str:
         """Return the command that repeats this training; the hardware is left out."""
-        return shlex.join(
-            ["assay", "train", self.recipe, *self.words(leave_out=LOCAL_SETTINGS), "--out", str(self.out)]
-        )
+        return command_line("train", self.recipe, *self.words(leave_out=LOCAL_SETTINGS), "--out", self.out)
 
 
 @dataclass(frozen=True, kw_only=True)

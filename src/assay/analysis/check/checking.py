@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -292,9 +291,10 @@ def _hint_to_rename(name: str, datasets: Mapping[str, ScoredDataset], baseline: 
     """
     for data in datasets.values():
         if data.name not in baseline.datasets and not _describe_changed_pairs(data, baseline.datasets[name]):
-            file = shlex.quote(f"{name}={data.facts.source}")
-            return f"{data.name} has the same pairs: give the run --dataset {file}"
-    return "the run was not asked for it; a file of another name is run as --dataset " + shlex.quote(f"{name}=FILE")
+            option = Setting("dataset", f"{name}={data.facts.source}").with_flag({})
+            return f"{data.name} has the same pairs: give the run {option}"
+    option = Setting("dataset", f"{name}=FILE").with_flag({})
+    return f"the run was not asked for it; a file of another name is run as {option}"
 
 
 def _reasons_for_no_judgement(report: GateReport) -> str:

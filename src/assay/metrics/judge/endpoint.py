@@ -323,7 +323,7 @@ class EndpointSession:
                 simpler = _simpler_request_form(assumed, request, error.text)
                 if simpler is None:
                     remedy = _remedy_for(error.text)
-                    raise AssayError(f"{url} refuses the request: {error.text}{remedy}") from None
+                    raise AssayError(f"{url} refuses the request: {error.text}", remedy) from None
                 assumed = simpler
                 continue
             if completion.model not in accepted_names:

@@ -10,6 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
 
+from assay.addresses import command_line
 from assay.errors import InputError
 from assay.paths import user_path
 
@@ -142,7 +143,7 @@ class ModelReference:
     @property
     def fetch_command(self) -> str:
         """The shell command that downloads the model."""
-        return f"assay models fetch {self}"
+        return command_line("models", "fetch", self)
 
 
 def _is_allowed_hub_name(text: str) -> bool:

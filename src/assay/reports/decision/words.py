@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from assay.addresses import command_line
 from assay.analysis.data import draws_signature
 from assay.analysis.decision import Choice, Evidence, YesNoDecisions
 from assay.analysis.leaderboard.board import Line
@@ -344,7 +344,7 @@ def _notes_to_reproduce(evidence: Evidence, *, has_examples: bool) -> Iterator[s
     if line is not None:
         bounds = advice.new_sample.get(line.metric, line.values[evidence.by])
         expected, own = Cell(*bounds, "").text, Cell(*line.values[evidence.by], "").text
-        recommender = "assay recommend" + (f" --positive '{evidence.positive}'" if evidence.positive else "")
+        recommender = command_line("recommend", *(["--positive", evidence.positive] if evidence.positive else []))
         subject = f"The metric is the one that {recommender} names" if advice.recommended else "The highest metric"
         yield (
             f"{subject}: {line.metric}, {coefficient} {expected} on a new sample, {own} on these pairs "
@@ -354,7 +354,7 @@ def _notes_to_reproduce(evidence: Evidence, *, has_examples: bool) -> Iterator[s
     choice = evidence.choice
     if choice is not None and choice.yes_no is not None:
         yes_no, settings = choice.yes_no, choice.yes_no.settings
-        command = shlex.join(["assay", "thresholds", run.title, *settings.words()])
+        command = command_line("thresholds", run.title, *settings.words())
         draws = draws_signature(resamples=settings.resamples, confidence=settings.confidence, seed=settings.seed)
         rule = f"{yes_no.subject.split_description}; yes is {yes_no.subject.rule}"
         yield f"Threshold and errors are those of {command}: {rule} ({draws})."

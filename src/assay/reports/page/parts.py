@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assay.addresses import command_line
 from assay.analysis.data import ALL
 from assay.analysis.folder import RunFolder
 from assay.analysis.settings import PairedTests
@@ -181,7 +181,7 @@ class RunPart:
     def command(self) -> str:
         """The command line that made the run; empty if it was made from Python."""
         argv = self.run.manifest.environment.argv
-        return shlex.join(["assay", *argv]) if argv else ""
+        return command_line(*argv) if argv else ""
 
     @property
     def configured(self) -> str:

@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch.nn import functional
 
+from assay.addresses import command_line
 from assay.progress import Progress
 from assay.training.evaluation import agreement_before_and_after, agreement_over_seeds, comparable_scores
 from assay.training.folder import Render, Results, make_models, open_work_folder
@@ -60,7 +61,10 @@ def describe_model(facts: Mapping[str, Any]) -> Card:
         about=about,
         seeds=f"{facts['seed']} for the wrong forms and the order, {settings['seed']} for what is held out",
         best=best_line(facts),
-        use=[f"assay run --dataset DATASET --metric {metric}:FOLDER" for metric in ("bi-encoder", "pooled")],
+        use=[
+            command_line("run", "--dataset", "DATASET", "--metric", f"{metric}:FOLDER")
+            for metric in ("bi-encoder", "pooled")
+        ],
         limits=_LIMITS,
         made_with={"wrong forms": ", ".join(f"{kind} {number:,}" for kind, number in facts["wrong_forms"].items())},
     )

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from assay.addresses import command_line
 from assay.datasets.annotation_graph import describe_graph
 from assay.progress import Progress
 from assay.training.evaluation import agreement_before_and_after, agreement_over_seeds, comparable_scores
@@ -67,7 +68,7 @@ def _usage_of_model(recipe: str, has_classes: bool) -> list[str]:
     if recipe == "cross-encoder" and has_classes:
         return ['CrossEncoder("FOLDER").predict([("TEXT", "TEXT")])  # of sentence-transformers: logits of the classes']
     metrics = ["cross-encoder"] if recipe == "cross-encoder" else ["bi-encoder", "bertscore", "pooled"]
-    return [f"assay run --dataset DATASET --metric {metric}:FOLDER" for metric in metrics]
+    return [command_line("run", "--dataset", "DATASET", "--metric", f"{metric}:FOLDER") for metric in metrics]
 
 
 def train_on_pairs(settings: PairSettings, *, render: Render, progress: Progress) -> Results:
