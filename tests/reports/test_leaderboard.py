@@ -12,16 +12,9 @@ import pytest
 import assay
 from assay import leaderboard
 from assay.analysis.folder import read_run
-from assay.analysis.leaderboard.board import (
-    Board,
-    Filters,
-    Line,
-    Rank,
-    boards,
-    comparison_outcomes,
-    join_runs,
-    resample_count,
-)
+from assay.analysis.leaderboard.board import Board, Line, Rank, comparison_outcomes
+from assay.analysis.leaderboard.join import Filters, join_runs
+from assay.analysis.leaderboard.measurements import boards, resample_count
 from assay.analysis.recommend.advice import advise
 from assay.analysis.recommend.settings import Limits
 from assay.analysis.settings import PairedTests

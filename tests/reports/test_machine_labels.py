@@ -6,7 +6,8 @@ import pytest
 
 import assay
 from assay.analysis.folder import read_run
-from assay.analysis.leaderboard.board import Filters, boards, join_runs
+from assay.analysis.leaderboard.join import Filters, join_runs
+from assay.analysis.leaderboard.measurements import boards
 from assay.analysis.settings import PairedTests
 from assay.reports.page.parts import findings_by_bucket
 from assay.reports.units import read_units

@@ -13,7 +13,8 @@ from assay.analysis.data import ALL, ScoredDataset, choose_datasets
 from assay.analysis.errors.categories import Share, categorise_pairs, ratio_intervals
 from assay.analysis.errors.divergence import Divergence
 from assay.analysis.folder import RunFolder
-from assay.analysis.leaderboard.board import Line, missing_metrics
+from assay.analysis.leaderboard.board import Line
+from assay.analysis.leaderboard.join import missing_metrics
 from assay.analysis.recommend.advice import Advice
 from assay.analysis.recommend.evidence import NO_COMMON_WORD, evidence_of, with_decision
 from assay.analysis.recommend.settings import Limits

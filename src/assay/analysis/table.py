@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from assay.analysis.leaderboard.board import Board, JoinedDataset, Line
+from assay.analysis.leaderboard.board import Board, Line
+from assay.analysis.leaderboard.join import JoinedDataset
 from assay.analysis.settings import BucketsOfRun, CorrectedTests, DatasetsOfRun, MetricsOfRun
 from assay.errors import InputError
 from assay.settings import WithProgress, setting

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from assay.analysis.leaderboard.board import Filters, boards, join_runs, missing_metrics, resample_count
-from assay.analysis.leaderboard.settings import LeaderboardSettings
+from assay.analysis.leaderboard.join import Filters, LeaderboardSettings, join_runs, missing_metrics
+from assay.analysis.leaderboard.measurements import boards, resample_count
 from assay.api.files import Run, open_runs
 from assay.api.values import Report
 from assay.errors import InputError

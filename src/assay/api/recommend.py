@@ -10,15 +10,9 @@ from assay.addresses import command_line
 from assay.analysis.combine import COMBINATION, SmallCombination, small_combination
 from assay.analysis.data import ALL
 from assay.analysis.folder import read_run
-from assay.analysis.leaderboard.board import (
-    Filters,
-    JoinedDataset,
-    Line,
-    boards,
-    join_runs,
-    missing_metrics,
-    resample_count,
-)
+from assay.analysis.leaderboard.board import Line
+from assay.analysis.leaderboard.join import Filters, JoinedDataset, join_runs, missing_metrics
+from assay.analysis.leaderboard.measurements import boards, resample_count
 from assay.analysis.recommend.evidence import RunEvidence, keep_evidence, with_decision
 from assay.analysis.recommend.settings import Limits, RecommendSettings
 from assay.analysis.settings import PairedTests

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 
 from assay.analysis.data import ALL
 from assay.analysis.folder import RunFolder
-from assay.analysis.leaderboard.board import Filters, boards, join_runs, missing_metrics, resample_count
+from assay.analysis.leaderboard.join import Filters, join_runs, missing_metrics
+from assay.analysis.leaderboard.measurements import boards, resample_count
 from assay.analysis.settings import CorrectedTests, NeededResampling, PairedTests
 from assay.analysis.table import TableSettings, tables
 from assay.api.files import Run, open_runs

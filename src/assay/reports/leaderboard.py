@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from assay.analysis.leaderboard.board import Board, Line
-from assay.analysis.leaderboard.ties import threshold_notes, tie_notes
+from assay.analysis.leaderboard.ties import CalibratedValue, has_influential_ties
 from assay.analysis.settings import CORRECTIONS, PairedTests
 from assay.numbers import money, p_value, percent, rate, short
 from assay.reports.layout import Cell, intervals_in_words
 from assay.reports.sheets import Column, Document, Sheet, number_columns
-from assay.statistics.coefficients import OF_TWO_LABELS, WHY_AUC, interval_method, title_of
+from assay.statistics.coefficients import OF_TWO_LABELS, WHY_AUC, calibrated_form, interval_method, title_of
 from assay.statistics.missing import SetApart
-from assay.statistics.ranks import letters, rank_groups
 
 #: The head of the price column.
 PRICE_HEAD = "price per 1,000"
@@ -72,16 +71,6 @@ def _empty_board_warning(board: Board) -> str:
     return f"{board.title}, {board.bucket}: no table, since no metric has a value there: {reason}"
 
 
-def alike_letters(board: Board) -> dict[str, str]:
-    """Return letters by metric, see :func:`~assay.statistics.ranks.letters`.
-
-    A metric without any test has none, since a letter would say that it is like another one.
-    """
-    names = board.ranked_names
-    tested = [name for name in names if len(names) == 1 or any(board.is_tested(name, other) for other in names)]
-    return letters(tested, board.compared)
-
-
 def _rank_span(first: int, last: int) -> str:
     return f"{first}" if first == last else f"{first}–{last}"
 
@@ -91,7 +80,7 @@ def _board_sheet(board: Board, heads: Sequence[Column], settings: PairedTests, b
 
     Metrics that could be the best are marked; notes say why metrics have no rank, and list caveats on intervals.
     """
-    alike = alike_letters(board)
+    alike = board.alike
     heads_shown = {column.head for column in heads}
     rows = [_line_cells(line, alike.get(line.metric, "–"), settings, heads_shown) for line in board.lines]
     could_be_best = frozenset(row for row, line in enumerate(board.lines) if line.metric in board.best)
@@ -180,6 +169,42 @@ def _add_tie_notes(sheet: Sheet, board: Board, by: str) -> Sheet:
     return replace(sheet, notes=notes)
 
 
+def tie_notes(ties: Mapping[str, float], values: Mapping[str, CalibratedValue], by: str) -> list[str]:
+    """Return one line about the ties and the calibrated order, as a list; empty if ties do not influence the ranking.
+
+    Args:
+        ties: the share of the comparisons that each ranked metric ties.
+        values: the metrics under the calibrated form; empty if it was not computed.
+        by: the name of the coefficient that ranks.
+    """
+    calibrated_name = calibrated_form(by)
+    if calibrated_name is None or not has_influential_ties(ties, by):
+        return []
+    lowest_metric, highest_metric = min(ties, key=lambda name: ties[name]), max(ties, key=lambda name: ties[name])
+    highest, lowest = f"{ties[highest_metric]:.0%}", f"{ties[lowest_metric]:.0%}"
+    line = f"ties: {highest_metric} ties {highest} of the comparisons, {lowest_metric} {lowest}, and {title_of(by)} "
+    line += "depends on that"
+    defined_values = {}
+    for name in ties:
+        value = values[name].value if name in values else None
+        if value is not None:
+            defined_values[name] = value
+    if not defined_values:
+        return [f"{line}; --calibrate-ties ranks by {title_of(calibrated_name)}"]
+    names_by_value = sorted(defined_values, key=lambda name: -defined_values[name])
+    listed = ", ".join(f"{name} {short(defined_values[name], 3)}" for name in names_by_value)
+    return [f"{line}; by {title_of(calibrated_name)} the order is {listed} (--calibrate-ties ranks by it)"]
+
+
+def threshold_notes(thresholds: Mapping[str, float | None]) -> list[str]:
+    """Return one line with the tie threshold of each metric, as a list; empty if no metric has one."""
+    listed = [f"{name} {value:.3g}" for name, value in thresholds.items() if value is not None]
+    if not listed:
+        return []
+    line = f"calibrated ties: differences up to {', '.join(listed)} are ties, the best thresholds on all pairs"
+    return [f"{line}; values are of thresholds chosen out of fold"]
+
+
 def _line_cells(line: Line, alike: str, settings: PairedTests, shown: Container[str]) -> list[str]:
     """Return the cells of one row of a board.
 
@@ -229,7 +254,7 @@ def _random_sheet(board: Board, by: str) -> Sheet:
 
 def _board_records(board: Board, by: str) -> Iterator[dict[str, Any]]:
     """Yield one flat record per metric of a board; undefined or unknown values are None."""
-    alike, groups = alike_letters(board), rank_groups(board.ranked_names, board.compared)
+    alike, groups = board.alike, board.rank_groups
     for line in board.lines:
         record: dict[str, Any] = {
             "dataset": board.title,

@@ -1,4 +1,4 @@
-"""Notes for a ranking whose metrics tie very different shares of the comparisons."""
+"""Whether ties influence a ranking, and its values with calibrated ties."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.numbers import short
 from assay.statistics.agreement import Coefficients, measure_all
-from assay.statistics.coefficients import calibrated_form, title_of
+from assay.statistics.coefficients import calibrated_form
 
 #: The difference between the highest and the lowest share of ties above which ties are said to influence the ranking.
 INFLUENTIAL_TIE_DIFFERENCE = 0.1
@@ -101,39 +100,3 @@ def mean_calibrated_values(by_dataset: Sequence[Mapping[str, CalibratedValue]]) 
         mean = float(np.mean(defined_values)) if len(defined_values) == len(by_dataset) else None
         means[name] = CalibratedValue(mean, threshold=None)
     return means
-
-
-def tie_notes(ties: Mapping[str, float], values: Mapping[str, CalibratedValue], by: str) -> list[str]:
-    """Return one line about the ties and the calibrated order, as a list; empty if ties do not influence the ranking.
-
-    Args:
-        ties: the share of the comparisons that each ranked metric ties.
-        values: the metrics under the calibrated form; empty if it was not computed.
-        by: the name of the coefficient that ranks.
-    """
-    calibrated_name = calibrated_form(by)
-    if calibrated_name is None or not has_influential_ties(ties, by):
-        return []
-    lowest_metric, highest_metric = min(ties, key=lambda name: ties[name]), max(ties, key=lambda name: ties[name])
-    highest, lowest = f"{ties[highest_metric]:.0%}", f"{ties[lowest_metric]:.0%}"
-    line = f"ties: {highest_metric} ties {highest} of the comparisons, {lowest_metric} {lowest}, and {title_of(by)} "
-    line += "depends on that"
-    defined_values = {}
-    for name in ties:
-        value = values[name].value if name in values else None
-        if value is not None:
-            defined_values[name] = value
-    if not defined_values:
-        return [f"{line}; --calibrate-ties ranks by {title_of(calibrated_name)}"]
-    names_by_value = sorted(defined_values, key=lambda name: -defined_values[name])
-    listed = ", ".join(f"{name} {short(defined_values[name], 3)}" for name in names_by_value)
-    return [f"{line}; by {title_of(calibrated_name)} the order is {listed} (--calibrate-ties ranks by it)"]
-
-
-def threshold_notes(thresholds: Mapping[str, float | None]) -> list[str]:
-    """Return one line with the tie threshold of each metric, as a list; empty if no metric has one."""
-    listed = [f"{name} {value:.3g}" for name, value in thresholds.items() if value is not None]
-    if not listed:
-        return []
-    line = f"calibrated ties: differences up to {', '.join(listed)} are ties, the best thresholds on all pairs"
-    return [f"{line}; values are of thresholds chosen out of fold"]

@@ -17,7 +17,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from assay.analysis.compare import Contest
-from assay.analysis.leaderboard.board import Board, JoinedDataset, Line
+from assay.analysis.leaderboard.board import Board, Line
+from assay.analysis.leaderboard.join import JoinedDataset
 from assay.analysis.power import PlannedComparison, PowerSettings, plan_comparisons
 from assay.analysis.recommend.settings import Limits
 from assay.analysis.settings import PairedTests

@@ -19,7 +19,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from assay.analysis.compare import used_buckets
 from assay.analysis.data import ALL, ScoredDataset
-from assay.analysis.leaderboard.board import Board, JoinedDataset, Line, boards
+from assay.analysis.leaderboard.board import Board, Line
+from assay.analysis.leaderboard.join import JoinedDataset
+from assay.analysis.leaderboard.measurements import boards
 from assay.analysis.leaderboard.ties import CalibratedValue
 from assay.analysis.recommend.advice import Advice, advise_on
 from assay.analysis.recommend.settings import NO_LIMITS, Limits

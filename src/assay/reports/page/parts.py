@@ -29,7 +29,8 @@ from assay.reports.units import Unit
 from assay.statistics.coefficients import title_of
 
 if TYPE_CHECKING:
-    from assay.analysis.leaderboard.board import JoinedDataset, Line
+    from assay.analysis.leaderboard.board import Line
+    from assay.analysis.leaderboard.join import JoinedDataset
     from assay.analysis.recommend.advice import Advice
 
 # The page in a few sentences, computed from the numbers
@@ -331,7 +332,8 @@ def rank_metrics(runs: Sequence[RunFolder], statistic: str) -> Document | str:
     The tables have the short names of the metrics.
     """
     # the page of one run has no leaderboard and does not need its tests
-    from assay.analysis.leaderboard.board import Filters, boards, join_runs
+    from assay.analysis.leaderboard.join import Filters, join_runs
+    from assay.analysis.leaderboard.measurements import boards
     from assay.reports.leaderboard import to_document
 
     has_scores = any(run.manifest.has_scores for run in runs)

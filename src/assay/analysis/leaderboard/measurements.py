@@ -1,0 +1,323 @@
+"""The boards of several runs: metrics measured on each bucket of each dataset, and averaged over datasets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from statistics import fmean, harmonic_mean
+from typing import Any
+
+import numpy as np
+
+from assay.analysis.compare import check_buckets, used_buckets
+from assay.analysis.data import BucketPairs
+from assay.analysis.leaderboard.board import Board, Line, ranked_board
+from assay.analysis.leaderboard.join import JoinedDataset
+from assay.analysis.leaderboard.ties import CalibratedValue, calibrated_values, mean_calibrated_values
+from assay.analysis.settings import PairedTests
+from assay.statistics.agreement import Coefficients, measure_all
+from assay.statistics.comparison import average, average_draws
+from assay.statistics.concordance import Floats
+from assay.statistics.draws import MetricPair, PairDraws, draw_all
+from assay.statistics.missing import SharedScores, filled_scores, share_pairs
+from assay.statistics.random_effects import RandomEffects, random_effects_mean
+
+
+@dataclass(frozen=True)
+class _BucketMeasurement:
+    """The measurements on one bucket of one dataset.
+
+    Attributes:
+        joined: the dataset.
+        bucket: the bucket's name.
+        n: the number of pairs in the bucket.
+        coefficients: the coefficients by metric.
+        comparisons: the comparison of each metric pair; empty if nothing is ranked.
+        calibrated: each metric under the calibrated form of the ranking coefficient; may be empty.
+        sharing: the pairs on which the metrics are compared.
+        filled: the bounds on the ranking coefficient of each metric that lacks scores.
+    """
+
+    joined: JoinedDataset
+    bucket: str
+    n: int
+    coefficients: dict[str, Coefficients]
+    comparisons: dict[MetricPair, PairDraws]
+    calibrated: dict[str, CalibratedValue]
+    sharing: SharedScores
+    filled: dict[str, tuple[float, float]]
+
+    @property
+    def compared_metrics(self) -> list[str]:
+        """The metrics that are compared with each other, in the order of the run."""
+        return [name for name in self.coefficients if name not in self.sharing.apart]
+
+
+def resample_count(joined: Sequence[JoinedDataset], settings: PairedTests, buckets: Sequence[str] = ()) -> int:
+    """Return the number of resamples that :func:`boards` will draw, over all metrics and buckets."""
+    tables = sum(len(dataset.scores) * len(used_buckets(dataset.data, buckets)) for dataset in joined)
+    return tables * settings.resamples
+
+
+def boards(
+    joined: Sequence[JoinedDataset],
+    settings: PairedTests,
+    *,
+    by: str,
+    buckets: Sequence[str] = (),
+    advance: Callable[[int], None] | None = None,
+) -> list[Board]:
+    """Return one board per dataset and bucket, and then one per bucket on the mean over datasets if there are several.
+
+    Metrics are not ranked by labels that people did not give, such as those of the probe set; such datasets do not
+    enter the mean either. In the mean every dataset has the same weight. A metric without scores on one of the datasets
+    has no mean and no rank; a bucket in which no metric has scores on all datasets has no board of means.
+
+    Args:
+        joined: the datasets.
+        settings: the settings of intervals and tests.
+        by: the coefficient that ranks, one of the settings' statistics.
+        buckets: the buckets; all of them by default.
+        advance: a progress callback that receives the number of resamples drawn since its last call.
+
+    Raises:
+        InputError: no dataset has one of the buckets.
+    """
+    check_buckets([dataset.data for dataset in joined], buckets)
+    all_measurements = []
+    for dataset in joined:
+        for bucket in used_buckets(dataset.data, buckets):
+            all_measurements.append(_measure_bucket(dataset, bucket, settings, by, advance))
+    ranked = [_board_of_bucket(measurement, settings, by) for measurement in all_measurements]
+    for bucket in dict.fromkeys(measurement.bucket for measurement in all_measurements):
+        measurements = _measurements_to_average(
+            [measurement for measurement in all_measurements if measurement.bucket == bucket]
+        )
+        if len(measurements) < 2:
+            continue
+        common_metrics = set.intersection(*(set(measurement.compared_metrics) for measurement in measurements))
+        if common_metrics:
+            ranked.append(_board_of_means(bucket, measurements, settings, by))
+    return ranked
+
+
+def _measurements_to_average(measurements: Sequence[_BucketMeasurement]) -> list[_BucketMeasurement]:
+    """Return the measurements that enter a mean: those on datasets with human labels.
+
+    Of several datasets with one name and split, such as versions of one dataset, only the largest is kept, and of
+    equally large ones the first.
+    """
+    largest_by_dataset: dict[tuple[str, str], _BucketMeasurement] = {}
+    for measurement in measurements:
+        facts = measurement.joined.data.facts
+        if measurement.joined.unranked:
+            continue
+        largest = largest_by_dataset.get((facts.name, facts.split))
+        if largest is None or measurement.n > largest.n:
+            largest_by_dataset[facts.name, facts.split] = measurement
+    return list(largest_by_dataset.values())
+
+
+def _measure_bucket(
+    joined: JoinedDataset, bucket: str, settings: PairedTests, by: str, advance: Callable[[int], None] | None
+) -> _BucketMeasurement:
+    """Return the coefficients of every metric on a bucket, with resamples, and the pairwise comparisons of metrics.
+
+    Nothing is compared or calibrated if the metrics are not ranked by the labels of the dataset.
+
+    Args:
+        joined: the dataset.
+        bucket: the name of the bucket.
+        settings: the settings of intervals and tests.
+        by: the coefficient that ranks.
+        advance: a progress callback that receives the number of resamples drawn since its last call.
+    """
+    pairs = joined.data.pairs_in_bucket(bucket, settings.seed)
+    own_scores = {name: pairs.take(values) for name, values in joined.scores.items()}
+    sharing = share_pairs(own_scores, pairs.labels)
+    # labels that rank nothing compare nothing, and every metric keeps the pairs that it has scored
+    scores = own_scores if joined.unranked else sharing.scores
+    # what the coefficients and their comparisons have in common
+    drawing: dict[str, Any] = {
+        "statistics": settings.statistics,
+        "seed": pairs.seed,
+        "groups": pairs.groups,
+        "interval": settings.interval,
+    }
+    coefficients = measure_all(scores, pairs.labels, resamples=settings.resamples, advance=advance, **drawing)
+    # None stands for all pairs of metrics
+    metric_pairs = () if joined.unranked else None
+    comparisons = draw_all(scores, pairs.labels, permutations=0, resamples=0, metric_pairs=metric_pairs, **drawing)
+    calibrated_metrics: dict[str, CalibratedValue] = {}
+    if not joined.unranked:
+        calibrated_metrics = calibrated_values(scores, pairs.labels, pairs.groups, coefficients, by)
+    filled = {} if joined.unranked else _filled_values(own_scores, pairs, by)
+    return _BucketMeasurement(
+        joined, bucket, len(pairs), coefficients, comparisons, calibrated_metrics, sharing, filled
+    )
+
+
+def _filled_values(scores: Mapping[str, Floats], pairs: BucketPairs, by: str) -> dict[str, tuple[float, float]]:
+    """Return the lowest and highest value of a coefficient that the missing scores of each metric allow.
+
+    Metrics without missing scores, without any score, or with an undefined value are left out.
+    """
+    filled = {}
+    for name, values in scores.items():
+        if np.isfinite(values).all() or not np.isfinite(values).any():
+            continue
+        fills = {str(index): fill for index, fill in enumerate(filled_scores(values, pairs.labels))}
+        measured = measure_all(fills, pairs.labels, statistics=(by,), resamples=0, seed=(0,), groups=pairs.groups)
+        possible = [float(coefficients.values[0]) for coefficients in measured.values()]
+        if not np.isnan(possible).any():
+            filled[name] = min(possible), max(possible)
+    return filled
+
+
+def _board_of_bucket(measurement: _BucketMeasurement, settings: PairedTests, by: str) -> Board:
+    """Return the board of one bucket of one dataset.
+
+    If metrics are not ranked by its labels, the lines stay in the order of the run, and no metrics are compared.
+    """
+    joined = measurement.joined
+    statistic_index = list(settings.statistics).index(by)
+    lines = []
+    for name, coefficients in measurement.coefficients.items():
+        line = _unranked_line(name, [measurement], coefficients, settings)
+        narrow = coefficients.narrowing(statistic_index)
+        apart = None if joined.unranked else measurement.sharing.apart.get(name)
+        lines.append(replace(line, filled=measurement.filled.get(name), apart=apart, narrow=tuple(narrow)))
+    if joined.unranked:
+        return Board(
+            joined.title, measurement.bucket, measurement.n, tuple(lines), {}, joined.unranked, sizes=(measurement.n,)
+        )
+    board = ranked_board(
+        joined.title, measurement.bucket, lines, measurement.coefficients, measurement.comparisons, settings, by
+    )
+    shared = int(measurement.sharing.rows.sum())
+    return replace(board, n=measurement.n, sizes=(measurement.n,), calibrated=measurement.calibrated, shared=shared)
+
+
+def _board_of_means(bucket: str, measurements: Sequence[_BucketMeasurement], settings: PairedTests, by: str) -> Board:
+    """Return the board of the fixed means over datasets, with the random-effects mean of each metric.
+
+    A metric that lacks scores on one of the datasets, or is set apart there, comes last, without a value.
+    """
+    names = list(dict.fromkeys(name for measurement in measurements for name in measurement.coefficients))
+    complete_names = [
+        name for name in names if all(name in measurement.compared_metrics for measurement in measurements)
+    ]
+    lines, means = [], {}
+    for name in complete_names:
+        means[name] = average([measurement.coefficients[name] for measurement in measurements])
+        line = _unranked_line(name, measurements, means[name], settings)
+        lines.append(replace(line, random_effects=_random_effects_means(name, measurements, settings)))
+    for name in names:
+        if name not in complete_names:
+            lines.append(_incomplete_line(name, measurements, settings))
+    comparisons = {}
+    for first, second in combinations(complete_names, 2):
+        comparisons[first, second] = average_draws(
+            [_ordered_draws(measurement, first, second) for measurement in measurements]
+        )
+    title = f"fixed mean over {len(measurements)} datasets of equal weight"
+    pair_counts = tuple(measurement.n for measurement in measurements)
+    board = ranked_board(title, bucket, lines, means, comparisons, settings, by)
+    calibrated_means = mean_calibrated_values([measurement.calibrated for measurement in measurements])
+    shared = sum(int(measurement.sharing.rows.sum()) for measurement in measurements)
+    return replace(board, n=sum(pair_counts), sizes=pair_counts, calibrated=calibrated_means, shared=shared)
+
+
+def _random_effects_means(
+    name: str, measurements: Sequence[_BucketMeasurement], settings: PairedTests
+) -> dict[str, RandomEffects]:
+    """Return a metric's random-effects mean over datasets, by statistic; statistics without such a mean are absent."""
+    coefficients = [measurement.coefficients[name] for measurement in measurements]
+    means = {}
+    for index, statistic in enumerate(settings.statistics):
+        mean = random_effects_mean(coefficients, index, statistic, settings.confidence)
+        if mean is not None:
+            means[statistic] = mean
+    return means
+
+
+def _incomplete_line(name: str, measurements: Sequence[_BucketMeasurement], settings: PairedTests) -> Line:
+    """Return the line of a metric that lacks some of the datasets, or is set apart there, without values."""
+    record = next(measurement.joined.records[name] for measurement in measurements if name in measurement.coefficients)
+    undefined = dict.fromkeys(settings.statistics, (None, None, None))
+    missing = []
+    for measurement in measurements:
+        if name not in measurement.compared_metrics:
+            missing.append(measurement.joined.title)
+    return Line(name, record.declared.kind, undefined, {}, 0, None, record.short_signature, missing=tuple(missing))
+
+
+def _ordered_draws(measurement: _BucketMeasurement, first: str, second: str) -> PairDraws:
+    """Return the comparison of a metric pair in the order *first*, *second*, swapping the draws if needed.
+
+    The order in which a dataset holds the two metrics is the order of its run, which may differ between datasets.
+    """
+    if (first, second) in measurement.comparisons:
+        return measurement.comparisons[first, second]
+    draws = measurement.comparisons[second, first]
+    return replace(draws, first=draws.second, second=draws.first)
+
+
+def _unranked_line(
+    name: str, measurements: Sequence[_BucketMeasurement], coefficients: Coefficients, settings: PairedTests
+) -> Line:
+    """Return the line of one metric, not ranked yet.
+
+    Args:
+        name: the metric.
+        measurements: the datasets that the line is about, one or more.
+        coefficients: the metric's coefficients on them, averaged if there are several.
+        settings: the settings of intervals and tests.
+    """
+    values = {}
+    for index, statistic in enumerate(settings.statistics):
+        value = coefficients.values[index]
+        low, high = coefficients.interval(index, settings.confidence) or (None, None)
+        values[statistic] = (None if np.isnan(value) else float(value), low, high)
+    reservations: dict[str, None] = {}
+    for index in range(len(settings.statistics)):
+        reservation = coefficients.reservation(index)
+        # rare labels are the same for all metrics, rare scores those of one
+        if reservation and coefficients.rare_scores is not None:
+            reservation = f"{name}: {reservation}"
+        reservations[reservation] = None
+    metric_kind = measurements[0].joined.records[name].declared.kind
+    signatures = dict.fromkeys(measurement.joined.records[name].short_signature for measurement in measurements)
+    chance = dict(zip(settings.statistics, coefficients.chance.tolist(), strict=True))
+    return Line(
+        name,
+        metric_kind,
+        values,
+        chance,
+        coefficients.n,
+        _mean_speed(name, measurements),
+        "; ".join(signatures),
+        reservations=tuple(filter(None, reservations)),
+        ties=coefficients.ties,
+        tie_threshold=coefficients.tie_threshold,
+        price_per_1000=_mean_price(name, measurements),
+        unscored=sum(measurement.sharing.missing[name] for measurement in measurements),
+    )
+
+
+def _mean_speed(metric: str, measurements: Sequence[_BucketMeasurement]) -> float | None:
+    """Return the harmonic mean of a metric's pairs per second; None if the speed is unknown for a dataset.
+
+    It is the speed on equally many pairs of each dataset, since the times add up, not the speeds.
+    """
+    speeds = [measurement.joined.records[metric].cost.pairs_per_second for measurement in measurements]
+    known_speeds = [speed for speed in speeds if speed is not None]
+    return harmonic_mean(known_speeds) if len(known_speeds) == len(speeds) else None
+
+
+def _mean_price(metric: str, measurements: Sequence[_BucketMeasurement]) -> float | None:
+    """Return a metric's mean price of 1,000 pairs over equally weighted datasets; None if it is unknown for one."""
+    prices = [measurement.joined.records[metric].price_per_1000 for measurement in measurements]
+    known_prices = [price for price in prices if price is not None]
+    return fmean(known_prices) if len(known_prices) == len(prices) else None
