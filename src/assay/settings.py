@@ -67,7 +67,8 @@ class SettingDeclaration:
     Attributes:
         help: the description in ``--help`` and in the docstring of the Python function; other settings are written in
             it as `` `name` ``, which ``--help`` shows as the flag.
-        argument: whether the command line accepts it by position, without a flag.
+        argument: whether the command line accepts it by position, without a flag; by position as well as by its flags
+            if *flags* are written out.
         flags: the flags on the command line, such as ``("--metric", "-m")``; derived from the name if empty.
         choices: the allowed values; empty if any value is allowed.
         at_least: the lowest whole number allowed; None for no such check.
@@ -274,7 +275,7 @@ def flag_of(name: str, declaration: SettingDeclaration | None = None) -> str:
         name: the name of the setting.
         declaration: its declaration; None for a setting whose flag is derived from its name.
     """
-    if declaration is not None and declaration.argument:
+    if declaration is not None and declaration.argument and not declaration.flags:
         return declaration.metavar or name.upper()
     if declaration is not None and declaration.flags:
         return declaration.flags[0].partition("/")[0]

@@ -17,6 +17,7 @@ import assay
 from assay.cli import app, verbs
 from assay.errors import InputError
 from assay.settings import Resampling, Settings, declarations_of, setting, takes_settings
+from tests.cli.calling import call
 
 #: What a command may take beside its settings: subjects by position, and what concerns the terminal or a file beside.
 SUBJECTS = {"run", "runs", "against", "results", "tuples", "name", "recipe"}
@@ -52,7 +53,8 @@ def test_every_option_is_a_setting_and_every_setting_has_help(path):
     options = {parameter.name: parameter for parameter in command.params}
     on_command_line = {name for name, item in settings.items() if not item.python_only}
     assert on_command_line <= set(options)
-    extra = set(options) - on_command_line - SUBJECTS - TERMINAL
+    by_position = {f"{name}_by_position" for name in on_command_line}
+    extra = set(options) - on_command_line - by_position - SUBJECTS - TERMINAL
     assert extra <= EXTRA.get(path[0], set()), "an option that is not a setting"
     for name in on_command_line:
         if not settings[name].argument:
@@ -209,3 +211,34 @@ def test_a_function_takes_what_its_settings_declare():
     assert toy(subject="x", choice="b") == ("x", "b")
     assert isinstance(_Toy(), Settings)
     assert "    choice: Which." in toy.__doc__
+
+
+#: Verbs of the command line that are no function of Python's, or are several.
+WITHOUT_FUNCTION = {"errors", "doctor", "train", "metrics", "models", "datasets", "cache"}
+
+
+def test_a_verb_has_its_name_in_python():
+    assert {verb for verb in verbs() if not callable(getattr(assay, verb, None))} == WITHOUT_FUNCTION
+
+
+#: Settings that name the pairs or the runs that a verb reads.
+DATA = {"dataset", "datasets", "file", "run", "runs", "suite", "results", "tuples"}
+#: Verbs that read no pairs and no runs, or several sets of pairs for different uses, each with a flag; the texts of
+#: explain are given by position.
+WITHOUT_DATA = {"reproduce", "train", "tune", "explain"}
+
+
+@pytest.mark.parametrize("path", [path for path in WITH_SETTINGS if path[0] not in WITHOUT_DATA], ids=" ".join)
+def test_a_verb_takes_its_data_by_position(path):
+    arguments = [parameter for parameter in WITH_SETTINGS[path].params if parameter.param_type_name == "argument"]
+    assert {parameter.name.removesuffix("_by_position") for parameter in arguments} & DATA
+
+
+def test_data_is_given_once():
+    for verb in ("recommend", "relatedness", "profile", "sweep"):
+        words = ["--vectors", "v.txt"] if verb == "relatedness" else []
+        words += ["-m", "f1"] if verb == "sweep" else []
+        twice = call(verb, "one.csv", "--dataset", "two.csv", *words)
+        assert twice.code == 2
+        assert "data is given by position and by --dataset; give it once" in twice.err
+    assert call("recommend").err == "assay: no DATASET is given: assay recommend DATASET (assay recommend --help)\n"

@@ -53,7 +53,7 @@ def effects(rows, metric="contains"):
 
 @pytest.mark.slow
 def test_what_contains_is_fooled_by(assay, pairs):
-    done = assay("stress", "contains", "-d", "pairs.csv", "-f", "json", "-q")
+    done = assay("stress", "pairs.csv", "-m", "contains", "-f", "json", "-q")
     assert (done.code, done.err) == (0, "")
     rows = effects(json.loads(done.out))
     # the gold answer denied contains it; all 12 right pairs stay yes
@@ -75,7 +75,7 @@ def test_what_contains_is_fooled_by(assay, pairs):
 
 @pytest.mark.slow
 def test_intervals_are_of_groups(pairs):
-    result = package.stress(["contains"], "pairs.csv", perturbations=["question-as-answer"])
+    result = package.stress("pairs.csv", ["contains"], perturbations=["question-as-answer"])
     (effect,) = result.study.subjects[0].effects
     # each group has one right and one wrong pair: every resample of groups has the same share, which has a width
     assert effect.flipped.low < 0.4 < 0.6 < effect.flipped.high
@@ -87,7 +87,7 @@ def test_intervals_are_of_groups(pairs):
     assert (effect.fooled.low, effect.fooled.high) == (0.0, pytest.approx(upper))
     assert upper == pytest.approx(z**2 / (12 * (z / quantile) ** 2 + z**2))
     assert upper > binomtest(0, 12).proportion_ci(0.95, method="wilson").high
-    single = package.stress(["contains"], "pairs.csv", perturbations=["question-as-answer"], group_by="none")
+    single = package.stress("pairs.csv", ["contains"], perturbations=["question-as-answer"], group_by="none")
     (effect,) = single.study.subjects[0].effects
     assert effect.flipped.low < 0.4 < 0.6 < effect.flipped.high
 
@@ -112,14 +112,14 @@ def test_scores_come_from_the_store(pairs, tmp_path, monkeypatch):
     log = tmp_path / "log"
     monkeypatch.setenv("COUNTING_LOG", str(log))
     settings = {"threshold": 0.5, "resamples": 0, "store": tmp_path / "store.sqlite"}
-    first = package.stress([Counting()], "pairs.csv", perturbations=["upper-case", "lower-case"], **settings)
+    first = package.stress("pairs.csv", [Counting()], perturbations=["upper-case", "lower-case"], **settings)
     scored = log.read_text().splitlines()
     # 12 right pairs and 12 wrong ones that are alike but for the gold answer, three times
     assert len(scored) == len(set(scored)) == 72
-    again = package.stress([Counting()], "pairs.csv", perturbations=["upper-case", "lower-case"], **settings)
+    again = package.stress("pairs.csv", [Counting()], perturbations=["upper-case", "lower-case"], **settings)
     assert log.read_text().splitlines() == scored
     assert again.study == first.study
-    package.stress([Counting()], "pairs.csv", perturbations=["upper-case", "denied-gold"], **settings)
+    package.stress("pairs.csv", [Counting()], perturbations=["upper-case", "denied-gold"], **settings)
     assert len(log.read_text().splitlines()) == 72 + 12, "what an earlier one scored is not scored again"
 
 
@@ -138,17 +138,17 @@ class Seeded(Metric):
 
 
 def test_options_that_must_not_matter(pairs):
-    result = package.stress([Seeded(), "f1"], "pairs.csv", threshold=0.5, resamples=0)
+    result = package.stress("pairs.csv", [Seeded(), "f1"], threshold=0.5, resamples=0)
     of_seeded = {effect.perturbation: effect for effect in result.study.subjects[0].effects}
     assert (of_seeded["other-seed"].fooled.value, of_seeded["other-seed"].shift.value) == (1.0, -1.0)
     assert of_seeded["other-temperature"].fooled.value == 0.0
     assert "other-seed" not in {effect.perturbation for effect in result.study.subjects[1].effects}
-    alone = package.stress(["f1"], "pairs.csv", threshold=0.5, resamples=0, perturbations=["other-seed", "lower-case"])
+    alone = package.stress("pairs.csv", ["f1"], threshold=0.5, resamples=0, perturbations=["other-seed", "lower-case"])
     assert alone.study.notes == ("pairs: other-seed is left out, no metric has the option seed",)
 
 
 def test_a_score_that_falls_with_similarity(pairs):
-    result = package.stress(["ter"], "pairs.csv", threshold=1, resamples=0, perturbations=["names-replaced"])
+    result = package.stress("pairs.csv", ["ter"], threshold=1, resamples=0, perturbations=["names-replaced"])
     (effect,) = result.study.subjects[0].effects
     # one word of the gold answer, three of the candidate: 3 edits, then 4
     assert (effect.shift.value, effect.fooled.value) == (-1.0, 0.0)
@@ -158,7 +158,7 @@ def test_a_score_that_falls_with_similarity(pairs):
 def test_questions_that_repeat_are_told(assay, pairs):
     text = Path("pairs.csv").read_text()
     Path("pairs.csv").write_text("\n".join(line.rpartition(",")[0] for line in text.splitlines()))
-    words = ("stress", "contains", "-d", "pairs.csv", "--resamples", "0", "-p", "lower-case", "-q")
+    words = ("stress", "pairs.csv", "-m", "contains", "--resamples", "0", "-p", "lower-case", "-q")
     shown = " ".join(assay(*words).out.split())
     assert shown.startswith(
         "pairs: no groups: 24 of 24 pairs share their question, but intervals treat them as independent"
@@ -168,21 +168,21 @@ def test_questions_that_repeat_are_told(assay, pairs):
 
 def test_without_labels(assay, workplace):
     Path("bare.csv").write_text("reference,candidate\n" + "".join(f"{name},It is {name}\n" for name in NAMES))
-    done = assay("stress", "f1", "-d", "bare.csv", "-f", "json", "-q")
+    done = assay("stress", "bare.csv", "-m", "f1", "-f", "json", "-q")
     rows = effects(json.loads(done.out), "f1")
     assert rows["upper-case"]["fooled"] is None and rows["upper-case"]["shift"] == 0
     assert rows["answer-denied"]["fooled"] == 0, "the score is all it takes"
-    shown = assay("stress", "f1", "-d", "bare.csv", "-q")
+    shown = assay("stress", "bare.csv", "-m", "f1", "-q")
     assert "no verdicts: there are no labels; a verdict needs --threshold SCORE" in shown.out
-    with_threshold = assay("stress", "f1", "-d", "bare.csv", "--threshold", ".5", "-f", "json", "-q")
+    with_threshold = assay("stress", "bare.csv", "-m", "f1", "--threshold", ".5", "-f", "json", "-q")
     assert effects(json.loads(with_threshold.out), "f1")["denied-gold"]["fooled"] == 1
 
 
 def test_labels_of_several_values_need_a_rule(assay):
     columns = ("--columns", "reference=gold,candidate=answer,label=human")
-    shown = assay("stress", "f1", "-d", "own.csv", *columns, "-q")
+    shown = assay("stress", "own.csv", "-m", "f1", *columns, "-q")
     assert "no verdicts: own.csv: the label of own has 3 values; say which mean yes, such as --positive" in shown.out
-    few = assay("stress", "f1", "-d", "own.csv", *columns, "--positive", "label>=2", "-q")
+    few = assay("stress", "own.csv", "-m", "f1", *columns, "--positive", "label>=2", "-q")
     assert few.code == 0 and "yes from a threshold learned in 5 folds" in few.out
 
 
@@ -270,7 +270,7 @@ def test_a_stress_test_that_is_killed_resumes(pairs, tmp_path):
     code = (
         "import assay\n"
         "from tests.benchmark.counting import Counting\n"
-        f"assay.stress([Counting(log={str(log)!r}, pause=0.1)], 'pairs.csv', threshold=.5, resamples=0,\n"
+        f"assay.stress('pairs.csv', [Counting(log={str(log)!r}, pause=0.1)], threshold=.5, resamples=0,\n"
         f"    store={str(tmp_path / 'store.sqlite')!r}, perturbations={ONE_LINE})\n"
     )
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
@@ -304,7 +304,7 @@ def test_a_judge_at_an_endpoint(assay, pairs, monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with serve(Behaviour(), probability=gullible) as server:
         judge = f"judge:stand-in,endpoint={server.url},prompt=correctness,price_in=1,price_out=2"
-        words = ("stress", judge, "-d", "pairs.csv", "--resamples", "0", "-q", "-f", "json", "-p", "denied-gold")
+        words = ("stress", "pairs.csv", "-m", judge, "--resamples", "0", "-q", "-f", "json", "-p", "denied-gold")
         words += ("-p", "injected-instruction", "-p", "lower-case", "-p", "other-seed")
         planned = json.loads(assay(*words, "--dry-run").out)
         assert not server.chats
@@ -328,15 +328,19 @@ def test_a_judge_at_an_endpoint(assay, pairs, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["f1"], "no dataset: give --dataset NAME_OR_FILE, or --run FOLDER"),
-        (["-d", "pairs.csv"], "no metric: name one or more, such as assay stress contains f1 --dataset FILE"),
-        (["f1", "-d", "pairs.csv", "-p", "denied"], "there is no perturbation 'denied'. Did you mean"),
-        (["f1", "-d", "pairs.csv", "--positive", "label>=7"], "makes all pairs of pairs no"),
-        (["recorded:label", "-d", "pairs.csv"], "a recorded score is that of the pair as it was; name a metric"),
-        (["f1", "--run", "nowhere"], "there is no such run folder"),
-        (["f1", "--run", "nowhere", "--sample", "3"], "--sample: the pairs of a run are taken as they were"),
-        (["f2", "-d", "pairs.csv"], "there is no metric 'f2'"),
-        (["f1", "-d", "pairs.csv", "-p", "other-seed"], "no perturbation applies; pairs: other-seed is left out"),
+        (["-m", "f1"], "no dataset: give --dataset NAME_OR_FILE, or --run FOLDER"),
+        (["pairs.csv"], "no metric: name one or more, such as assay stress FILE --metric f1"),
+        (["pairs.csv", "-m", "f1", "-p", "denied"], "there is no perturbation 'denied'. Did you mean"),
+        (["-d", "pairs.csv", "-m", "f1", "--positive", "label>=7"], "makes all pairs of pairs no"),
+        (["pairs.csv", "-m", "recorded:label"], "a recorded score is that of the pair as it was; name a metric"),
+        (["-m", "f1", "--run", "nowhere"], "there is no such run folder"),
+        (["-m", "f1", "--run", "nowhere", "--sample", "3"], "--sample: the pairs of a run are taken as they were"),
+        (["pairs.csv", "-m", "f2"], "there is no metric 'f2'"),
+        (["pairs.csv", "-m", "f1", "-p", "other-seed"], "no perturbation applies; pairs: other-seed is left out"),
+        # metrics were once given by position, and data by a flag
+        (["f1", "em", "-d", "pairs.csv"], "by --metric: assay stress pairs.csv --metric f1 --metric em"),
+        (["contains", "--run", "my run"], "by --metric: assay stress --run 'my run' --metric contains"),
+        (["judge:m,prompt=p"], "by --metric: assay stress FILE --metric judge:m,prompt=p"),
     ],
 )
 def test_refusals(assay, pairs, words, said):
@@ -344,7 +348,9 @@ def test_refusals(assay, pairs, words, said):
 
 
 def test_a_metric_that_is_unavailable_is_one_line(assay, pairs):
-    done = assay("stress", "f1", "cross-encoder:nowhere/at-all", "-d", "pairs.csv", "--offline", "--resamples", "0")
+    done = assay(
+        "stress", "pairs.csv", "-m", "f1", "-m", "cross-encoder:nowhere/at-all", "--offline", "--resamples", "0"
+    )
     assert done.code == 1
     assert done.err.count("cross-encoder:nowhere/at-all") == 1
     assert "f1 under stress" in done.out
@@ -352,5 +358,5 @@ def test_a_metric_that_is_unavailable_is_one_line(assay, pairs):
 
 @pytest.mark.parametrize("form", ["md", "csv", "html", "latex"])
 def test_formats(assay, pairs, form):
-    done = assay("stress", "contains", "-d", "pairs.csv", "--resamples", "0", "-f", form, "-q")
+    done = assay("stress", "pairs.csv", "-m", "contains", "--resamples", "0", "-f", form, "-q")
     assert done.code == 0 and "denied-gold" in done.out

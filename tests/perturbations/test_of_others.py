@@ -66,7 +66,7 @@ def test_by_name(theirs):
 
 @pytest.mark.slow
 def test_beside_the_others(theirs):
-    done = call("stress", "f1", "-d", "pairs.csv", "--threshold", ".5", "--resamples", "0", "-f", "json", "-q")
+    done = call("stress", "pairs.csv", "-m", "f1", "--threshold", ".5", "--resamples", "0", "-f", "json", "-q")
     assert done.code == 1
     assert "the perturbation 'broken' failed (RuntimeError: no such thing)" in done.err
     assert "'absent' (their_perturbations:ABSENT) cannot be loaded" in done.err

@@ -135,7 +135,7 @@ def test_layers_that_are_left_out(folder):
 
 
 def test_a_run_without_layers_says_what_makes_one(run):
-    with pytest.raises(InputError, match=r"no layers of one model to draw; assay sweep METRIC"):
+    with pytest.raises(InputError, match=r"no layers of one model to draw; assay sweep DATA"):
         draw_layers(choose_datasets(run, [], [], []), "spearman", 6.5)
 
 

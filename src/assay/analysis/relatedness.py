@@ -29,7 +29,10 @@ class RelatednessSettings(OwnData, AgreementIntervals, Limited, Offline, ScoreSt
     """Settings of ``assay relatedness``."""
 
     dataset: Any = setting(
-        "A dataset (NAME[@VERSION][:SPLIT]) or a labelled file.", flags=("--dataset", "-d"), metavar="DATASET"
+        "A dataset (NAME[@VERSION][:SPLIT]) or a labelled file.",
+        argument=True,
+        flags=("--dataset", "-d"),
+        metavar="DATASET",
     )
     vectors: str | Path = setting("Word vectors: word2vec, GloVe, fastText .vec, or a folder.", metavar="FILE")
     _: KW_ONLY

@@ -37,17 +37,18 @@ class StressSettings(OwnData, ChosenRows, Resampling, Limited, Scoring, Paid, Sc
         InputError: settings that contradict each other or are out of their range.
     """
 
-    metrics: Sequence[Any] = setting(
-        "Metrics: name[:subject][,option=value]…; with `run`, by default those of the run.",
-        (),
-        argument=True,
-        metavar="METRIC",
-    )
     datasets: Any | Sequence[Any] = setting(
         "A dataset (NAME[@VERSION][:SPLIT]) or a CSV, TSV, JSONL, Parquet file; with `run`, one of the run.",
         (),
+        argument=True,
         flags=("--dataset", "-d"),
         metavar="DATASET",
+    )
+    metrics: Sequence[Any] = setting(
+        "Metrics: name[:subject][,option=value]…; with `run`, by default those of the run.",
+        (),
+        flags=("--metric", "-m"),
+        metavar="METRIC",
     )
     run: str | Path | None = setting(
         "Take metrics and pairs from this run folder, and add the result to it and its page.", None, metavar="RUN"

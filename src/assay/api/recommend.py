@@ -45,7 +45,7 @@ LONG_ANSWER_METRICS = ("contains", "token-recall")
 @verb(
     RecommendSettings,
     "Name the metric to use on your labelled data within a cost, with the evidence.",
-    ("assay recommend --dataset my.csv --columns reference=gold,candidate=answer,label=score --budget 1000/s"),
+    ("assay recommend my.csv --columns reference=gold,candidate=answer,label=score --budget 1000/s"),
 )
 def recommend(settings: RecommendSettings) -> Report:
     """Recommend the metric to use on labelled data within limits of speed and price, with the evidence.

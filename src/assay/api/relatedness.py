@@ -28,7 +28,7 @@ from assay.settings import Limited, Offline, OwnData, ScoreStore, verb
 @verb(
     RelatednessSettings,
     ("Compare features of two sentences' words with the label: overlap, related words, by part of speech and role."),
-    "assay relatedness --dataset stsb:test --vectors vectors.txt --pipeline en_core_web_md",
+    "assay relatedness stsb:test --vectors vectors.txt --pipeline en_core_web_md",
 )
 def relatedness(settings: RelatednessSettings) -> Report:
     """Compute how far features of the words in two sentences agree with the label of the pair.

@@ -67,9 +67,9 @@ def stress(settings: StressSettings) -> Stress:
     resumes.
 
     Args:
-        metrics: the metrics, as for :func:`assay.run`; with `run`, the metrics of the run by default.
         datasets: the datasets, as for :func:`assay.run`; labels are not needed if `threshold` is set. With `run`, names
             of its datasets.
+        metrics: the metrics, as for :func:`assay.run`; with `run`, the metrics of the run by default.
         run: a run folder with pairs and metrics; the result is saved there and shown on its page.
         perturbations: the names of perturbations; see ``docs/stress.md``.
         positive: the labels that mean yes; the higher of two by default.
@@ -84,7 +84,7 @@ def stress(settings: StressSettings) -> Stress:
         UnavailableError: the dataset, or every metric, is unavailable.
 
     Example:
-        >>> assay.stress(["contains", "f1"], "answers.csv").records  # doctest: +SKIP
+        >>> assay.stress("answers.csv", ["contains", "f1"]).records  # doctest: +SKIP
     """
     plan, sources, run, notes = _plan_test(settings)
     with use_purse(purse_from_settings(settings, fresh=settings.fresh)), executor_for(settings) as executor:
@@ -185,7 +185,7 @@ def _load_test_metrics(
                 raise InputError(f"metric {metric}: a recorded score is that of the pair as it was; name a metric")
         return metrics, dict(absent), []
     if run is None:
-        raise InputError("no metric: name one or more, such as assay stress contains f1 --dataset FILE")
+        raise InputError("no metric: name one or more, such as assay stress FILE --metric f1")
     checked, notes = [], []
     unavailable: dict[str, Any] = {}
     for name in dict.fromkeys(record.metric for record in run.manifest.metrics if record.is_done):

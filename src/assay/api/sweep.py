@@ -54,8 +54,8 @@ def sweep(settings: SweepSettings) -> Result:
     As in figure 3 of Mustafazade and Ebbinghaus (2022), "Evaluation of Semantic Answer Similarity Metrics".
 
     Args:
-        metric: a metric with an option ``layer``, such as ``bertscore:MODEL`` or ``pooled:MODEL,pooling=cls``.
         datasets: the datasets, as for :func:`assay.run`.
+        metric: a metric with an option ``layer``, such as ``bertscore:MODEL`` or ``pooled:MODEL,pooling=cls``.
         out: the run folder to write; None to write nothing.
 
     Returns:

@@ -83,10 +83,10 @@ class AgreeSettings(RunFolderOutput, OwnColumns, AdjustedAgreement, Limited, Wit
 class SweepSettings(RunFolderOutput, OwnData, Graphs, AgreementSettings, Limited, Scoring, ScoreStore):
     """Settings of ``assay sweep``."""
 
+    datasets: Any | Sequence[Any] = setting(DATASETS, argument=True, flags=("--dataset", "-d"), metavar="DATASET")
     metric: str | MetricName | Metric = setting(
-        "A metric with layers: bertscore:MODEL, pooled:MODEL,pooling=cls.", argument=True
+        "A metric with layers: bertscore:MODEL, pooled:MODEL,pooling=cls.", flags=("--metric", "-m"), metavar="METRIC"
     )
-    datasets: Any | Sequence[Any] = setting(DATASETS, (), flags=("--dataset", "-d"), metavar="DATASET")
     _: KW_ONLY
     resamples: int = setting("Bootstrap resamples for the intervals; 0 for none.", 0)
 
@@ -101,7 +101,11 @@ class ProfileSettings(OwnData, Hardware, Prices, Offline, WithProgress):
 
     metrics: Sequence[Any] = setting(METRICS, (), flags=("--metric", "-m"), metavar="METRIC")
     dataset: Any = setting(
-        "Where the texts come from: a dataset or a file.", "probe", flags=("--dataset", "-d"), metavar="DATASET"
+        "Where the texts come from: a dataset or a file.",
+        "probe",
+        argument=True,
+        flags=("--dataset", "-d"),
+        metavar="DATASET",
     )
     _: KW_ONLY
     pairs: str | int | Sequence[int] = setting("Numbers of pairs to score.", "64,256,1024", metavar="N,N,…")

@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import inspect
 import os
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,6 +27,9 @@ from assay.settings import (
     is_sequence_type,
     union_members,
 )
+
+#: What follows the name of a setting that has a flag in the name of the parameter for its values by position.
+POSITION = "_by_position"
 
 #: Types that a word of the command line can be read as, in order of preference. Text comes first: a setting that
 #: accepts a name or a number tells them apart itself.
@@ -59,6 +63,7 @@ def command(
                 own_parameters.append(keyword_parameter)
         takes_context = "context" in hints
         options = _setting_parameters(settings_class, position_callback)
+        by_position = [name for name in declarations_of(settings_class) if name + POSITION in options]
         parameters = sorted(
             [*own_parameters, *options.values()], key=lambda parameter: _help_rank(parameter, own_parameters)
         )
@@ -67,6 +72,8 @@ def command(
         def call_verb(context: typer.Context, **values: Any) -> None:
             # typer passes None for a sequence option that is absent; dropped, so that the setting keeps its own default
             arguments = {name: value for name, value in values.items() if value is not None or name not in options}
+            for name in by_position:
+                _merge_positions(context, settings_class, name, arguments)
             if takes_context:
                 arguments["context"] = context
             if context.default_map:
@@ -111,6 +118,42 @@ def _use_configuration(context: typer.Context, *, quiet: bool) -> Iterator[None]
         APPLIED.reset(token)
 
 
+def _merge_positions(
+    context: typer.Context, settings_class: type[Settings], name: str, arguments: dict[str, Any]
+) -> None:
+    """Replace the values that were given by position for a setting that also has a flag, by values of the setting.
+
+    They take precedence over those of a configuration file.
+
+    Raises:
+        InputError: there are values by position and by the flag, or the setting is required and has none.
+    """
+    given = arguments.pop(name + POSITION, None)
+    flag = flag_of(name, declarations_of(settings_class)[name])
+    field = next(field for field in dataclasses.fields(settings_class) if field.name == name)
+    if given:
+        source = context.get_parameter_source(name)
+        if arguments.get(name) and source is not None and source.name == "COMMANDLINE":
+            # the former form of some verbs had metrics by position, and the data by a flag
+            words = [*context.command_path.split(), *_words(arguments[name])]
+            words += [word for metric in _words(given) for word in ("--metric", metric)]
+            raise InputError(
+                f"{' '.join(_words(given))}: data is given by position and by {flag}; give it once, and metrics by "
+                f"--metric: {shlex.join(words)}"
+            )
+        arguments[name] = given
+    elif name not in arguments and field.default is dataclasses.MISSING:
+        placeholder = declarations_of(settings_class)[name].metavar or name.upper()
+        raise InputError(
+            f"no {placeholder} is given: {context.command_path} {placeholder} ({context.command_path} --help)"
+        )
+
+
+def _words(value: Any) -> list[str]:
+    """Return the words of a command line for a value, or for each of several."""
+    return [str(item) for item in value] if isinstance(value, list) else [str(value)]
+
+
 def flags_of(settings_class: type[Settings]) -> dict[str, str]:
     """Return the flag of each setting, by the name of the setting; settings for Python alone have none."""
     return {
@@ -148,7 +191,11 @@ def _setting_parameters(
         help_text = help_with_flags(setting.help, flags)
         if _accepts_several(hints[name]) and not setting.argument and "repeatable" not in help_text:
             help_text = f"{help_text.rstrip('.')}; repeatable."
-        if default is dataclasses.MISSING:
+        has_both = setting.argument and setting.flags
+        if default is dataclasses.MISSING and has_both:
+            # required in one of two places, which is checked when both are known
+            typer_type, default = typer_type | None, None
+        elif default is dataclasses.MISSING:
             # the option is required
             default = inspect.Parameter.empty
         elif default is None or default == ():
@@ -163,7 +210,15 @@ def _setting_parameters(
                 callback=position_callback,
                 autocompletion=completer_of(name, setting.metavar),
             )
-        else:
+            if has_both:
+                parameters[name + POSITION] = inspect.Parameter(
+                    name + POSITION,
+                    inspect.Parameter.KEYWORD_ONLY,
+                    default=None,
+                    annotation=Annotated[typer_type | None, typer_info],
+                )
+                help_text = "The same."
+        if not setting.argument or has_both:
             typer_info = typer.Option(
                 *_explicit_flags(name, setting, default),
                 help=help_text,

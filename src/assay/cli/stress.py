@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
@@ -10,6 +13,7 @@ from assay.analysis.stress import StressSettings
 from assay.cli.command import command
 from assay.cli.guard import print_report, progress_on_stderr, report_failures
 from assay.cli.options import ExplainOption, QuietOption, ReportFormat, ReportFormatOption
+from assay.errors import InputError
 
 
 @command(StressSettings)
@@ -24,10 +28,11 @@ def stress(
 ) -> None:
     """Change pairs in ways that must, or must not, matter, and say which changes fool a metric.
 
-    assay stress contains f1 --dataset answers.csv
+    assay stress answers.csv --metric contains --metric f1
     """
     import assay
 
+    _check_former_form(settings)
     if dry_run:
         print_report(assay.estimate_stress(**settings), output, explain=explain)
         return
@@ -35,3 +40,15 @@ def stress(
         result = assay.stress(**settings, progress=progress)
     print_report(result, output, explain=explain)
     report_failures(result.failures, [] if quiet else [f"wrote {path}" for path in result.written])
+
+
+def _check_former_form(settings: Mapping[str, Any]) -> None:
+    """Raise InputError with the command to write where the names by position are metrics, as they once were."""
+    from assay.metrics.registry import registry
+
+    names = settings.get("datasets") or ()
+    metrics = {entry.name for entry in registry().entries()}
+    if "metrics" not in settings and names and all(re.split("[:,]", name)[0] in metrics for name in names):
+        data = ["--run", str(settings["run"])] if settings.get("run") else ["FILE"]
+        words = ["assay", "stress", *data, *(word for name in names for word in ("--metric", name))]
+        raise InputError(f"{', '.join(names)}: metrics are given by --metric: {shlex.join(words)}")

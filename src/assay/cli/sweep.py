@@ -16,7 +16,7 @@ def sweep(
 ) -> None:
     """Say for every layer of a model how far a metric agrees with people, from one pass over the texts.
 
-    assay sweep bertscore:all-MiniLM-L6-v2 --dataset stsb:test
+    assay sweep stsb:test --metric bertscore:all-MiniLM-L6-v2
     """
     import assay
     from assay.reports.sweep import document

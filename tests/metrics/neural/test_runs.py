@@ -119,7 +119,7 @@ def test_cut_and_empty_texts_are_counted_also_from_the_store(encoder: Path, tmp_
 
 
 def test_a_sweep_over_layers_is_one_pass(encoder: Path) -> None:
-    result = assay.sweep(f"bertscore:{encoder}", [rows(60)], device="cpu", threads=1)
+    result = assay.sweep([rows(60)], f"bertscore:{encoder}", device="cpu", threads=1)
     names = [status.metric for status in result.outcome.metrics]
     assert names == [f"bertscore:{encoder},layer={layer}" for layer in range(4)]
     texts = {row[key] for row in rows(60) for key in ("reference", "candidate")}
@@ -133,9 +133,9 @@ def test_a_sweep_over_layers_is_one_pass(encoder: Path) -> None:
     assert tables[0].best_layer(0) == int(value.to_numpy().argmax())
     assert f"| {tables[0].best_layer(0)} | **" in format_document(document(result.report), "md")
     with pytest.raises(InputError, match="has no layers"):
-        assay.sweep("f1", [rows(5)])
+        assay.sweep([rows(5)], "f1")
     with pytest.raises(InputError, match="leave layer out"):
-        assay.sweep(f"bertscore:{encoder},layer=1", [rows(5)])
+        assay.sweep([rows(5)], f"bertscore:{encoder},layer=1")
 
 
 def test_a_sweep_of_a_preset_takes_the_model_of_the_language(
@@ -146,10 +146,10 @@ def test_a_sweep_of_a_preset_takes_the_model_of_the_language(
     monkeypatch.setattr(presets_module, "presets", lambda: chosen)
     english, other = (assay.load_dataset(rows(20), language=language) for language in ("en", "de"))
     for pairs_of, folder, layers in ((english, encoder, 3), (other, german, 2)):
-        found = [status.metric for status in assay.sweep("bertscore-vanilla", pairs_of, threads=1).outcome.metrics]
+        found = [status.metric for status in assay.sweep(pairs_of, "bertscore-vanilla", threads=1).outcome.metrics]
         assert len(found) == layers + 1 and all(str(folder) in name for name in found)
     with pytest.raises(InputError, match=r"several languages \(de, en\)"):
-        assay.sweep("bertscore-vanilla", [english, other])
+        assay.sweep([english, other], "bertscore-vanilla")
 
 
 def test_a_preset_with_another_model_keeps_its_layer(encoder: Path) -> None:

@@ -119,7 +119,10 @@ class RecommendSettings(RunFolderOutput, OwnData, Graphs, PairedTests, Agreement
     """Settings of ``assay recommend``."""
 
     dataset: Any = setting(
-        "A labelled CSV, TSV, JSONL or Parquet file, or a dataset's name.", flags=("--dataset", "-d"), metavar="DATASET"
+        "A labelled CSV, TSV, JSONL or Parquet file, or a dataset's name.",
+        argument=True,
+        flags=("--dataset", "-d"),
+        metavar="DATASET",
     )
     metrics: Sequence[Any] = setting(
         "A metric to choose from: name[:subject][,option=value]… [default: those of the suite quickstart, contains and "

@@ -224,7 +224,7 @@ def _chosen_models(chosen_datasets: Sequence[ChosenDataset]) -> list[tuple[Chose
     if not models:
         raise InputError(
             f"{chosen_datasets[0].unit.run.title}: has no layers of one model to draw; "
-            "assay sweep METRIC --dataset DATA --out RUN makes such a run"
+            "assay sweep DATA --metric METRIC --out RUN makes such a run"
         )
     chosen_models = []
     for chosen, model in models:
