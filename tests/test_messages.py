@@ -141,7 +141,7 @@ def test_no_message_has_a_setting_in_its_text() -> None:
                 assert "`" not in text, f"{place}: a setting belongs into Setting(…)"
             if isinstance(node, ast.FormattedValue):
                 inside = ast.unparse(node.value)
-                as_text = "Setting(" in inside or inside.endswith(("remedy", "error.message", "record.reason"))
+                as_text = "Setting(" in inside or inside.endswith((".remedy", "error.message", "record.reason"))
                 assert not as_text, f"{place}: {inside} as a part of its own"
 
 
