@@ -137,14 +137,14 @@ def test_runs_that_write_one_folder_at_once_all_end_well(written, monkeypatch, s
 
     with ThreadPoolExecutor(4) as pool:
         assert set(pool.map(save, range(8))) == {outcome.request.record().digest()}
-    # assay stress adds its own
-    assert {path.name for path in folder.iterdir()} == set(FILES) - {"stress.json", "evidence.json"}
+    # other verbs add these
+    added = {"stress.json", "evidence.json", "table.md", "table.tex"}
+    assert {path.name for path in folder.iterdir()} == set(FILES) - added
     assert [path.name for path in folder.parent.iterdir() if path.name.startswith(".")] == []
 
 
 def test_a_folder_of_the_user_with_the_name_of_a_file_of_the_run_is_kept(written):
     outcome, folder = written
-    (folder / "table.md").unlink()
     (folder / "table.md").mkdir()
     (folder / "table.md/notes.txt").write_text("mine")
     with pytest.raises(InputError, match=r"holds table\.md beside the run; move it away"):

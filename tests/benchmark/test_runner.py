@@ -148,7 +148,7 @@ def test_another_executor_gives_the_same_result(monkeypatch, tmp_path):
 def test_run_folder(tmp_path):
     result = assay.run(["probe"], ["f1", "em"], out=tmp_path / "out", resamples=100, buckets=["f1", "subset=negation"])
     folder = tmp_path / "out"
-    names = {"run.json", "agreement.json", "agreement.csv", "scores.parquet", "pairs.parquet", "table.md", "table.tex"}
+    names = {"run.json", "agreement.json", "agreement.csv", "scores.parquet", "pairs.parquet"}
     assert {path.name for path in folder.iterdir()} == names | {"report.html"}
     rows = json.loads((folder / "agreement.json").read_text(encoding="utf-8"))
     assert list(rows[0]) == ["dataset", "split", "bucket", "metric", "statistic", "value", "low", "high", "n", "note"]
@@ -162,7 +162,6 @@ def test_run_folder(tmp_path):
     assert manifest["schema"] == 1
     assert manifest["datasets"][0]["kind"] == "probe"
     assert "f1|" in manifest["metrics"][0]["short_signature"]
-    assert r"\toprule" in (folder / "table.tex").read_text(encoding="utf-8")
 
 
 def test_a_folder_with_another_run_is_left_alone(tmp_path):

@@ -18,8 +18,6 @@ FILES = {
     "scores.parquet",
     "pairs.parquet",
     "evidence.json",
-    "table.md",
-    "table.tex",
     "report.html",
 }
 OWN = ("run", "--dataset", "own.csv", *COLUMNS, "--metric", "f1", "--metric", "levenshtein")
@@ -45,6 +43,7 @@ def test_every_format(assay):
     assert list(rows[0]) == keys
     assert rows == json.loads(Path("a/agreement.json").read_text(encoding="utf-8"))
     assert list(assay(*given, "--out", "c", "--format", "csv").rows[0]) == keys
+    assert assay("table", "a", "--write", "--quiet").code == 0
     assert assay(*given, "--out", "d", "--format", "md").out == Path("a/table.md").read_text(encoding="utf-8")
     latex = assay(*given, "--out", "e", "--format", "latex").out
     assert r"\toprule" in latex and latex == Path("a/table.tex").read_text(encoding="utf-8")

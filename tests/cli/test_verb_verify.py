@@ -13,6 +13,8 @@ import pytest
 
 import assay as library
 from assay.analysis.folder import read_run
+from assay.reports.formats import format_document
+from assay.reports.run import document
 
 #: Words in common decide the lexical scores; no two rows are alike.
 ROWS = [
@@ -105,7 +107,7 @@ def test_intervals_from_influence_values_are_made_again(assay):
     ran(assay, *RUN, *METRICS, "-b", "f1", "--interval", "influence")
     run = read_run(Path("RUN"))
     assert run.manifest.request.interval == "influence" and "|influence:all|" in run.manifest.signature
-    table = Path("RUN/table.md").read_text(encoding="utf-8")
+    table = format_document(document(run), "md")
     assert "95% intervals from influence values (Fisher's scale)" in table
     assert verified(assay)["same"]
     # a folder that did not record how intervals were made has them from resamples
@@ -117,7 +119,7 @@ def test_intervals_from_influence_values_are_made_again(assay):
 def test_intervals_of_an_older_folder_are_from_resamples(assay, made):
     run = read_run(Path("RUN"))
     assert run.manifest.request.interval == "auto" and "influence" not in run.manifest.signature
-    table = Path("RUN/table.md").read_text(encoding="utf-8")
+    table = format_document(document(run), "md")
     assert "95% bootstrap intervals (expanded percentile) from 100 resamples" in table
     edit("run.json", lambda run: run["request"].pop("interval"))
     assert verified(assay)["same"]

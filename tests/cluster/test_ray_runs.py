@@ -133,7 +133,7 @@ def same(here: assay.Result, there: assay.Result, folder: Path) -> None:
     assert here.failures == there.failures == []
     assert here.scores.equals(there.scores)
     assert here.agreement.equals(there.agreement)
-    for name in ("scores.parquet", "table.md", "agreement.csv"):
+    for name in ("scores.parquet", "agreement.csv"):
         assert (folder / "here" / name).read_bytes() == (folder / "ray" / name).read_bytes()
 
 

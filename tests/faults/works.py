@@ -123,7 +123,7 @@ class Run(Work):
         return log.read_text().splitlines() if log.exists() else []
 
     def tables(self, folder: Path) -> dict[str, Any]:
-        names = ("agreement.json", "agreement.csv", "scores.parquet", "pairs.parquet", "table.md", "table.tex")
+        names = ("agreement.json", "agreement.csv", "scores.parquet", "pairs.parquet")
         manifest = json.loads((folder / "out/run.json").read_text())
         page = folder / "out/report.html"
         if page.exists() and not page.read_text().rstrip().endswith("</html>"):

@@ -9,7 +9,9 @@ from assay.analysis.folder import read_run
 from assay.analysis.leaderboard.join import Filters, join_runs
 from assay.analysis.leaderboard.measurements import boards
 from assay.analysis.settings import PairedTests
+from assay.reports.formats import format_document
 from assay.reports.page.parts import findings_by_bucket
+from assay.reports.run import document
 from assay.reports.units import read_units
 
 TOLD = "machine-made labels: agreement with them is not agreement with people; never rank metrics by it"
@@ -24,7 +26,7 @@ def run(shared_data, monkeypatch, tmp_path):
 
 
 def test_table_and_page_say_it(run):
-    assert (run.path / "table.md").read_text(encoding="utf-8").count(TOLD) == 1
+    assert format_document(document(run), "md").count(TOLD) == 1
     machine, human, _ = read_units([run])
     assert (machine.is_by_people, human.is_by_people) == (False, True)
     sentences = [sentence for _, sentence in findings_by_bucket(machine)]

@@ -329,7 +329,7 @@ def of_two_files(tmp_path):
 @pytest.mark.parametrize("table", ["paper", "run"])
 def test_latex_names_files_by_what_tells_them_apart(of_two_files, tmp_path, table):
     result, metrics = of_two_files
-    text = assay.table(result).to_latex() if table == "paper" else (tmp_path / "run/table.tex").read_text("utf-8")
+    text = assay.table(result).to_latex() if table == "paper" else result.to_latex()
     comments, _, body = text.partition(r"\begin{table}")
     for metric, name in zip(metrics, ("good_1", "near"), strict=True):
         short = f"recorded:…/{name}/scores.jsonl#score"
@@ -337,7 +337,7 @@ def test_latex_names_files_by_what_tells_them_apart(of_two_files, tmp_path, tabl
         assert short.replace("…", "...").replace("_", r"\_").replace("#", r"\#") + " & " in body
     assert str(tmp_path) not in body.replace(r"\_", "_")
     if table == "run":
-        assert metrics[0] in (tmp_path / "run/table.md").read_text("utf-8").replace("\\", ""), "in full elsewhere"
+        assert metrics[0] in result.to_markdown().replace("\\", ""), "in full elsewhere"
 
 
 @pytest.mark.slow

@@ -61,6 +61,10 @@ class TableSettings(MetricsOfRun, DatasetsOfRun, BucketsOfRun, CorrectedTests, W
     label: str | None = setting(
         "LaTeX: the label for \\ref [default: tab: and the coefficient].", None, parse=_check_label, metavar="LABEL"
     )
+    write: bool = setting(
+        "Also write the tables of all coefficients and buckets of each run into its folder: table.md, table.tex.",
+        False,
+    )
     caption: str | None = setting("The beginning of the caption; n and method follow.", None, metavar="TEXT")
 
     @property

@@ -86,7 +86,7 @@ class Result(Tables):
         Raises:
             InputError: the folder holds something else, or cannot be written.
         """
-        self.folder = write_run(self.outcome, user_path(folder), finish=self._write_tables)
+        self.folder = write_run(self.outcome, user_path(folder))
         if page:
             self.write_page()
         return self.folder
@@ -109,10 +109,6 @@ class Result(Tables):
         with exclusive_lock(self.folder.parent):
             page = page_html([read_run(self.folder)], leaderboard=False, categories=False)
             put_page(page, self.folder / PAGE)
-
-    def _write_tables(self, folder: Path) -> None:
-        (folder / "table.md").write_text(self.to_markdown(), encoding="utf-8")
-        (folder / "table.tex").write_text(self.to_latex(), encoding="utf-8")
 
     def __repr__(self) -> str:
         """Return the tables as plain text, as wide as the terminal."""

@@ -15,7 +15,10 @@ from assay.analysis.table import TableSettings, tables
 from assay.api.files import Run, open_runs
 from assay.api.values import Report
 from assay.errors import InputError
+from assay.output import atomic_write
 from assay.progress import Silent
+from assay.reports.formats import format_document
+from assay.reports.run import document as run_document
 from assay.reports.sheets import with_signatures
 from assay.reports.table import add_latex, to_document
 from assay.settings import Resampling, Seeded, verb
@@ -50,6 +53,24 @@ def _drawing_of_runs(runs: Sequence[RunFolder], given: Mapping[str, Any]) -> dic
     return requests[0]
 
 
+def _write_tables(runs: Sequence[RunFolder]) -> None:
+    """Write ``table.md`` and ``table.tex`` into each run folder.
+
+    Raises:
+        InputError: a run is no folder, or its folder cannot be written.
+    """
+    for run in runs:
+        if run.path is None or run.source is not None:
+            raise InputError(f"{run.title}: is no run folder, which tables could be written into", setting="write")
+        tables_of_run = run_document(run)
+        try:
+            for name, form in (("table.md", "md"), ("table.tex", "latex")):
+                with atomic_write(run.path / name) as temporary:
+                    temporary.write_text(format_document(tables_of_run, form), encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"{run.path}: cannot be written ({error.strerror or error})", setting="write") from error
+
+
 @verb(
     TableSettings,
     ("Write one coefficient of metrics on datasets or buckets as LaTeX; the best is bold, what ties with it marked."),
@@ -79,6 +100,8 @@ def table(runs: Run | Sequence[Run], settings: TableSettings) -> Report:
     test_settings = settings.values_of(CorrectedTests, NeededResampling, Resampling, Seeded)
     buckets = settings.buckets or ((ALL,) if settings.across == "datasets" else ())
     with open_runs(runs) as opened:
+        if settings.write:
+            _write_tables(opened)
         joined = join_runs(opened, Filters(tuple(settings.metrics), tuple(settings.datasets)))
         of_votes = [dataset.data.vote_statistic for dataset in joined if not dataset.unranked]
         by = settings.by or deciding_statistic(of_votes, calibrate_ties=settings.calibrate_ties)

@@ -10,7 +10,7 @@
     the pairs as they were scored, with their dataset, their buckets, the group that was resampled, and further columns
     of the source that hold names or counts
 ``table.md``, ``table.tex``
-    the agreement tables for readers; written by the reports
+    the agreement tables for readers; written by ``assay table --write``, and removed when the run is replaced
 ``report.html``
     the report page, except for very large runs; written last, by the reports
 ``stress.json``
@@ -25,7 +25,7 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -67,13 +67,12 @@ FILES = (
 )
 
 
-def write_run(outcome: Outcome, folder: Path, *, finish: Callable[[Path], None] | None = None) -> Path:
+def write_run(outcome: Outcome, folder: Path) -> Path:
     """Write a run folder in one step and return its absolute path; an existing run of the same request is replaced.
 
     Args:
         outcome: the finished run.
         folder: the run folder; its parents are created.
-        finish: a function that adds files; called with the temporary folder before it is renamed.
 
     Raises:
         InputError: the folder holds something else, or cannot be written.
@@ -85,8 +84,6 @@ def write_run(outcome: Outcome, folder: Path, *, finish: Callable[[Path], None] 
         folder.parent.mkdir(parents=True, exist_ok=True)
         with unfinished_folder(folder) as scratch:
             _write_files(scratch, manifest, outcome)
-            if finish:
-                finish(scratch)
             with exclusive_lock(folder.parent):
                 _check_locked_target(folder, manifest.request_digest)
                 put_folder(scratch, folder)

@@ -295,6 +295,8 @@ def test_a_reply_that_would_act_on_the_terminal_or_the_page(pairs):
         done = call("run", pairs, "-m", judge_at(server.url, verdict="text"), "-m", "f1", "-b", "none", "-o", folder)
     assert done.code == 0
     assert "perhaps" in done.out
+    written = call("table", folder, "--write")
+    assert written.code == 0
     for text in (done.out, done.err, (folder / "table.md").read_text(), (folder / "report.html").read_text()):
         assert not set(text) & {"\x1b", "\x07", "\u202e"}
     assert "<script>alert" not in (folder / "report.html").read_text()
