@@ -28,6 +28,7 @@ from pydantic_core import PydanticCustomError
 from assay.addresses import public_address, public_text, public_values
 from assay.errors import InputError
 from assay.messages import Message
+from assay.numbers import NOTE_SEPARATOR, Number
 from assay.settings import DEFAULT_BUCKETS, RequestSettings, declarations_of, to_tuple
 from assay.statistics.coefficients import DEFAULT_STATISTICS, check_statistics
 from assay.tables import RUN_SCHEMA
@@ -555,7 +556,8 @@ class AgreementRow(_Record):
         value: the coefficient; None if it is undefined.
         low, high: the bounds of its interval; None without an interval.
         n: the number of pairs it was computed on.
-        note: the reason why it is undefined, or another note for readers.
+        notes: the reason why it is undefined, or other notes for readers. A table has them joined as ``note``, and
+            ``agreement.json`` also as ``notes`` where the joined text does not show where a note ends.
     """
 
     dataset: str
@@ -567,12 +569,35 @@ class AgreementRow(_Record):
     low: float | None
     high: float | None
     n: int = Field(ge=0)
-    note: str
+    notes: Annotated[tuple[str, ...], Field(strict=False)]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_joined_notes(cls, values: Any) -> Any:
+        """Take the notes from the joined text if there is no list of them."""
+        if not isinstance(values, Mapping) or "notes" in values or "note" not in values:
+            return values
+        note = values["note"]
+        return {**values, "notes": _split_notes(note) if isinstance(note, str) else note}
+
+    @property
+    def number(self) -> Number:
+        """The coefficient with its interval and notes."""
+        return Number(self.value, self.low, self.high, self.notes)
 
     def plain_values(self) -> dict[str, Any]:
         """Return the row as plain values, by column of the agreement table."""
-        return self.model_dump()
+        return {**self.model_dump(exclude={"notes"}), "note": self.number.note}
+
+    def stored_values(self) -> dict[str, Any]:
+        """Return the row as plain values, as in ``agreement.json``."""
+        values = self.plain_values()
+        return values if _split_notes(values["note"]) == self.notes else {**values, "notes": list(self.notes)}
+
+
+def _split_notes(note: str) -> tuple[str, ...]:
+    return tuple(filter(None, note.split(NOTE_SEPARATOR)))
 
 
 #: The columns of ``agreement.csv``.
-AGREEMENT_COLUMNS = tuple(AgreementRow.model_fields)
+AGREEMENT_COLUMNS = (*(name for name in AgreementRow.model_fields if name != "notes"), "note")

@@ -1,9 +1,10 @@
-"""Numbers as texts: coefficients, labels, p-values, levels, speeds and prices."""
+"""One number with its interval; and numbers as texts: coefficients, labels, p-values, levels, speeds and prices."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from assay.tables import exact_number
@@ -11,6 +12,51 @@ from assay.tables import exact_number
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+#: Between notes that share one text.
+NOTE_SEPARATOR = "; "
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number with its interval.
+
+    Attributes:
+        value: the number; None if it is undefined.
+        low, high: the bounds of the interval; None without one.
+        notes: the reason why the number is undefined, or reservations.
+    """
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def note(self) -> str:
+        """The notes joined by ``; ``, as in a column of a table."""
+        return NOTE_SEPARATOR.join(self.notes)
+
+    @property
+    def value_and_bounds(self) -> tuple[float | None, float | None, float | None]:
+        """The value, the lower bound and the upper bound."""
+        return self.value, self.low, self.high
+
+    @property
+    def exact_texts(self) -> list[str]:
+        """Value, lower and upper bound with four decimals, for the table behind a plot; a dash if undefined."""
+        return [short(number, 4) for number in self.value_and_bounds]
+
+    @property
+    def text(self) -> str:
+        """The value with three decimals and its bounds with two, as in ``.734 [.68, .78]``.
+
+        It is the value alone without an interval, and a dash if the value is undefined. The zero before the point is
+        left out, since coefficients are between -1 and 1.
+        """
+        if self.value is None or self.low is None or self.high is None:
+            return short(self.value, 3)
+        return f"{short(self.value, 3)} [{short(self.low, 2)}, {short(self.high, 2)}]"
 
 
 def short(value: float | None, decimals: int) -> str:

@@ -292,12 +292,11 @@ def _check_bar(run: RunFolder, metric: str, settings: CheckSettings, bar: float)
     Warns:
         AgreementWarning: the interval contains the bar, or there is none.
     """
-    from assay.reports.layout import Cell
     from assay.statistics.coefficients import title_of
 
     (bucket,), (statistic,) = settings.buckets, settings.statistics
     row = next(row for row in run.agreement if (row.metric, row.bucket) == (metric, bucket))
-    cell = Cell(row.value, row.low, row.high, row.note)
+    cell = row.number
     result = f"{metric} on {row.dataset}, {bucket}: {title_of(statistic)} {cell.text} (n = {row.n:,})"
     if cell.value is None:
         raise AssertionError(f"{result} is undefined: {cell.note}")
@@ -345,7 +344,7 @@ def _check_rival(run: RunFolder, settings: CheckSettings) -> None:
     """
     from assay.analysis.check.cells import Verdict, judge
     from assay.analysis.data import read_datasets
-    from assay.reports.layout import Cell
+    from assay.numbers import Number
     from assay.statistics.coefficients import title_of
     from assay.statistics.paired_change import paired_changes
 
@@ -364,7 +363,7 @@ def _check_rival(run: RunFolder, settings: CheckSettings) -> None:
     )
     note = change.note
     value = None if change.now is None or change.before is None else change.now - change.before
-    difference = Cell(value, change.low, change.high, note).text
+    difference = Number(value, change.low, change.high).text
     compared = f"{title_of(statistic)} of {first} minus that of {second}"
     result = f"{compared} on {data.name}, {bucket}: {difference} (n = {change.n:,})"
     if value is None:

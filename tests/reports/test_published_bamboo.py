@@ -39,7 +39,7 @@ def found(value, other=None, metric="m", split="test"):
             low=None,
             high=None,
             n=1,
-            note="",
+            notes=(),
         )
         for name, where, statistic, number in rows
     ]

@@ -11,9 +11,9 @@ from assay.analysis.folder import RunFolder, read_run
 from assay.analysis.reproduce import compare_cells, judge, list_tables, load_table
 from assay.errors import InputError
 from assay.manifest import AgreementRow, Manifest
-from assay.numbers import label_texts, percent
+from assay.numbers import Number, label_texts, percent
 from assay.reports.formats import format_document
-from assay.reports.layout import Cell, lay_out
+from assay.reports.layout import lay_out
 from assay.reports.reproduce import summarise
 from assay.reports.run import document
 from assay.reports.terminal import TerminalReport
@@ -171,8 +171,8 @@ def test_undefined_values_are_null_empty_or_a_dash():
 
 
 def test_cells_and_facts():
-    assert Cell(0.5, None, None, "").text == ".500"
-    assert Cell(-0.12345, -0.5, 0.25, "").text == "-.123 [-.50, .25]"
+    assert Number(0.5).text == ".500"
+    assert Number(-0.12345, -0.5, 0.25).text == "-.123 [-.50, .25]"
     (section,) = lay_out(run_of(rows=[]))
     assert section.blocks[0].rows == []
     assert section.facts == ["1,234 pairs", "resampled by question", "2 duplicate rows left out"]

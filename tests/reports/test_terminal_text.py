@@ -117,9 +117,9 @@ def test_what_does_not_change_a_conclusion_is_shown_on_request():
 
 @pytest.mark.parametrize("width", range(60, 76))
 def test_the_mark_of_a_footnote_stays_beside_the_name(width):
-    heads = [Column("bucket"), Column("metric"), *number_columns(["r", "rho"]), Column("", is_note=True)]
-    cells = ["all", "bi-encoder:all-MiniLM-L6-v2", ".123 [.10, .20]", ".456 [.40, .50]", "few pairs"]
-    sheet = Sheet("t", heads, [cells], groups={"all": ["n = 9"]})
+    heads = [Column("bucket"), Column("metric"), *number_columns(["r", "rho"])]
+    cells = ["all", "bi-encoder:all-MiniLM-L6-v2", ".123 [.10, .20]", ".456 [.40, .50]"]
+    sheet = Sheet("t", heads, [cells], groups={"all": ["n = 9"]}, row_notes=[("few pairs",)])
     lines = lines_in(width, Document([sheet], []), explain=False)
     (marked,) = [line for line in lines if "all-MiniLM-L6-v2" in line and "few pairs" not in line]
     assert "all-MiniLM-L6-v2 *" in marked

@@ -40,7 +40,7 @@ NUMPY = Change("numpy", "1.26.4", "2.4.6")
 def row(bucket="all", statistic="kendall", value=0.5, low=0.25, high=0.75, n=4):
     return AgreementRow(
         dataset="own", split="", bucket=bucket, metric="m", statistic=statistic, value=value, low=low, high=high, n=n,
-        note="",
+        notes=(),
     )  # fmt: skip
 
 

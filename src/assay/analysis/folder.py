@@ -142,7 +142,7 @@ def _with_metric_directions(manifest: Manifest, agreement: Sequence[AgreementRow
 
     Earlier versions of assay did not write it; their agreement tables have a note on each metric whose sign was turned.
     """
-    lower_is_better = {row.metric for row in agreement if "sign turned" in row.note}
+    lower_is_better = {row.metric for row in agreement if any("sign turned" in note for note in row.notes)}
 
     def with_direction(metric: MetricRecord) -> MetricRecord:
         if "higher_is_better" in metric.declared.model_fields_set:

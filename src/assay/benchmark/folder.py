@@ -95,10 +95,9 @@ def write_run(outcome: Outcome, folder: Path) -> Path:
 def _write_files(scratch: Path, manifest: Manifest, outcome: Outcome) -> None:
     """Write the manifest and the tables of a run into a folder."""
     _write_json(scratch / "run.json", manifest.plain_values())
-    rows = [row.plain_values() for row in outcome.agreement]
-    _write_json(scratch / "agreement.json", rows)
+    _write_json(scratch / "agreement.json", [row.stored_values() for row in outcome.agreement])
     with (scratch / "agreement.csv").open("w", encoding="utf-8", newline="") as file:
-        write_records(file, AGREEMENT_COLUMNS, rows)
+        write_records(file, AGREEMENT_COLUMNS, (row.plain_values() for row in outcome.agreement))
     write_scores(outcome.datasets, scratch / "scores.parquet")
     write_pairs(outcome.datasets, scratch / "pairs.parquet")
 

@@ -218,7 +218,7 @@ def _mean_row(bucket: str, parts: Sequence[AgreementRow]) -> AgreementRow:
         low=None,
         high=None,
         n=sum(part.n for part in parts),
-        note=note,
+        notes=(note,),
     )
 
 
@@ -230,7 +230,7 @@ def _mean_ceiling(summaries: Sequence[BucketRecord], statistic: str) -> float | 
 
 
 def _agreement_row(pairs: Pairs, bucket: Bucket, estimate: Estimate, remark: str) -> AgreementRow:
-    """Return the agreement row of an estimate; *remark*, which may be empty, is added to its note."""
+    """Return the agreement row of an estimate; *remark*, which may be empty, is added to its notes."""
     return AgreementRow(
         dataset=pairs.name,
         split=pairs.split,
@@ -241,7 +241,7 @@ def _agreement_row(pairs: Pairs, bucket: Bucket, estimate: Estimate, remark: str
         low=estimate.low,
         high=estimate.high,
         n=estimate.n,
-        note="; ".join(filter(None, (estimate.note, remark))),
+        notes=(*estimate.notes, *((remark,) if remark else ())),
     )
 
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from assay.analysis.combine import COMBINED, BucketComparison, CombinationResult, CombineSettings
 from assay.analysis.settings import CORRECTIONS
-from assay.numbers import money, p_value, rate, short
-from assay.reports.layout import Cell, intervals_in_words
+from assay.numbers import Number, money, p_value, rate, short
+from assay.reports.layout import intervals_in_words
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 from assay.statistics.coefficients import interval_method, title_of
 from assay.statistics.comparison import Difference
@@ -117,7 +117,7 @@ def _bucket_table(result: CombinationResult, comparison: BucketComparison) -> Sh
         for index in range(len(result.statistics)):
             value = float(coefficients.values[index])
             low, high = coefficients.interval(index, comparison.confidence) or (None, None)
-            cells.append(Cell(None if np.isnan(value) else value, low, high, "").text)
+            cells.append(Number(None if np.isnan(value) else value, low, high).text)
         if metric == COMBINED:
             speed = result.inputs.speed_of(result.study.combination.members)
             rows.append([metric, *cells, "", "", "–" if speed is None else rate(speed), ""])

@@ -12,7 +12,7 @@ from assay.analysis.errors.divergence import Divergence
 from assay.analysis.errors.evaluation import Agreement, Evaluation
 from assay.analysis.errors.report import Cleaning, ErrorReport, SubsetAgreement, records
 from assay.numbers import label_texts, short
-from assay.reports.layout import Cell, cut
+from assay.reports.layout import cut
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 from assay.statistics.agreement import MIN_UNITS as FEWEST_UNITS
 from assay.statistics.coefficients import title_of
@@ -252,7 +252,7 @@ def _cleaning_sheet(report: ErrorReport, cleaning: Cleaning) -> Sheet:
 
 def _estimate_text(subset: SubsetAgreement, metric: str, statistic: str) -> str:
     estimate = subset.estimate_of(metric, statistic)
-    return Cell(estimate.value, estimate.low, estimate.high, estimate.note).text
+    return estimate.text
 
 
 def _share_text(share: Share) -> str:

@@ -23,8 +23,9 @@ def document(works: Sequence[Mapping[str, Any]], budget: float | None) -> Docume
     """
     has_calls = any(work["calls"] or work["tokens_in"] for work in works)
     heads = (*_PAIR_HEADS, *_CALL_HEADS) if has_calls else _PAIR_HEADS
-    columns = [Column("dataset"), Column("metric", key=True), *number_columns(heads), Column("note", is_note=True)]
-    rows = [[work["dataset"], work["metric"], *_number_cells(work, has_calls), work["note"]] for work in works]
+    columns = [Column("dataset"), Column("metric", key=True), *number_columns(heads)]
+    rows = [[work["dataset"], work["metric"], *_number_cells(work, has_calls)] for work in works]
+    row_notes = [(work["note"],) if work["note"] else () for work in works]
     notes: list[str] = []
     if has_calls:
         notes.append("tokens in: estimated; tokens out and price: the most that the calls can come to")
@@ -36,7 +37,7 @@ def document(works: Sequence[Mapping[str, Any]], budget: float | None) -> Docume
             notes.append(f"the budget of {money(budget)} may end the run before that; what came is kept")
     elif prices:
         notes.append(Message("no price: give price_in and price_out with the judge, or ", Setting("prices", "FILE")))
-    sheet = Sheet("What the run would compute", columns, rows, notes=notes)
+    sheet = Sheet("What the run would compute", columns, rows, notes=notes, row_notes=row_notes)
     return Document((sheet,), [dict(work) for work in works], metrics=[work["metric"] for work in works])
 
 

@@ -104,7 +104,7 @@ def _to_markdown(document: Document) -> str:
     if lines:
         lines.append("")
     for sheet in document.sheets:
-        lines += _markdown_sheet_lines(sheet)
+        lines += _markdown_sheet_lines(sheet.with_note_column())
     lines += [f"- {escape_markdown(note)}" for note in (*document.warnings, *document.notes)]
     provenance = document.provenance
     if provenance is not None:
@@ -246,7 +246,7 @@ def _latex_cells(sheet: Sheet, row: int, column_indices: Sequence[int]) -> Itera
 def _to_html(document: Document) -> str:
     """Return hints, sheets, warnings, notes and provenance as HTML, in this order; all text is escaped."""
     parts = [f"<p>{escape_html(hint)}</p>" for hint in document.hints]
-    for sheet in document.sheets:
+    for sheet in (sheet.with_note_column() for sheet in document.sheets):
         caption = escape_html(". ".join([sheet.title, *sheet.facts]))
         heads = "".join(
             f'<th scope="col"{_class_attribute(column)}>{escape_html(column.head)}</th>' for column in sheet.columns

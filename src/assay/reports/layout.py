@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
 
 from assay.analysis.data import ALL
 from assay.analysis.folder import RunFolder
 from assay.manifest import AgreementRow, AnnotatorReliability, BucketRecord, DatasetRecord, MetricRecord
-from assay.numbers import is_exact_integer, label_texts, percent, short
+from assay.numbers import Number, is_exact_integer, label_texts, percent, short
 from assay.statistics.coefficients import (
     MIN_INFLUENCE_PAIRS,
     OF_TWO_LABELS,
@@ -24,9 +23,6 @@ from assay.statistics.coefficients import (
 )
 from assay.statistics.partial import NO_PARTIAL
 from assay.tables import NOT_BY_PEOPLE
-
-if TYPE_CHECKING:
-    pass
 
 # Names short enough for a figure; the list of signatures has the full names.
 
@@ -54,67 +50,8 @@ def cut(text: str) -> str:
 
 # The agreement table laid out for a reader: per dataset and bucket, one line per metric, one column per statistic.
 
-
-class NumberWithInterval(Protocol):
-    """A number with its interval and a note, such as an estimate."""
-
-    @property
-    def value(self) -> float | None:
-        """The number; None if it is undefined."""
-
-    @property
-    def low(self) -> float | None:
-        """The lower bound of the interval; None without an interval."""
-
-    @property
-    def high(self) -> float | None:
-        """The upper bound of the interval; None without an interval."""
-
-    @property
-    def note(self) -> str:
-        """The reason why the number is undefined, or a caveat; may be empty."""
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One number with its interval.
-
-    Attributes:
-        value: the number; None if it is undefined.
-        low, high: the bounds of the interval; None without one.
-        note: the reason why the number is undefined, or a caveat; may be empty.
-    """
-
-    value: float | None
-    low: float | None
-    high: float | None
-    note: str
-
-    @classmethod
-    def of(cls, number: NumberWithInterval) -> Cell:
-        """Return the cell of an estimate or of a row of an agreement table."""
-        return cls(number.value, number.low, number.high, number.note)
-
-    @property
-    def value_and_bounds(self) -> tuple[float | None, float | None, float | None]:
-        """The value, the lower bound and the upper bound."""
-        return self.value, self.low, self.high
-
-    @property
-    def exact_texts(self) -> list[str]:
-        """Value, lower and upper bound with four decimals, for the table behind a plot; a dash if undefined."""
-        return [short(number, 4) for number in self.value_and_bounds]
-
-    @property
-    def text(self) -> str:
-        """The value with three decimals and its bounds with two, as in ``.734 [.68, .78]``.
-
-        It is the value alone without an interval, and a dash if the value is undefined. The zero before the point is
-        left out, since coefficients are between -1 and 1.
-        """
-        if self.value is None or self.low is None or self.high is None:
-            return short(self.value, 3)
-        return f"{short(self.value, 3)} [{short(self.low, 2)}, {short(self.high, 2)}]"
+#: A number that a run does not have.
+NOT_COMPUTED = Number(notes=("not computed",))
 
 
 @dataclass(frozen=True)
@@ -124,17 +61,17 @@ class Block:
     Attributes:
         bucket: the bucket's name.
         facts: short phrases on the number of pairs, the labels, their ties and reliability, and the groups.
-        ceiling: the highest value that a tie-free score could reach, one cell per statistic. Undefined on datasets with
-            two labels, since a low ceiling would look like a fault of the metric there.
+        ceiling: the highest value that a tie-free score could reach, one number per statistic. Undefined on datasets
+            with two labels, since a low ceiling would look like a fault of the metric there.
         chance: the average value of a tie-free score that ignores the pairs, one per statistic; None if unknown.
-        rows: one tuple per metric: its name, its cells in the order of the statistics, and its notes.
+        rows: one tuple per metric: its name, its numbers in the order of the statistics, and their notes.
     """
 
     bucket: str
     facts: list[str]
-    ceiling: list[Cell]
+    ceiling: list[Number]
     chance: list[float | None]
-    rows: list[tuple[str, list[Cell], str]]
+    rows: list[tuple[str, list[Number], tuple[str, ...]]]
 
 
 @dataclass(frozen=True)
@@ -239,7 +176,7 @@ def lay_out(run: RunFolder) -> Iterator[Section]:
 def _lacks_partial_form(block: Block) -> bool:
     """Return whether no statistic of a bucket has a partial form, though the bucket controls for a property."""
     cells = [cell for _, cells, _ in block.rows for cell in cells]
-    return bool(cells) and all(cell.note == NO_PARTIAL for cell in cells)
+    return bool(cells) and all(cell.notes == (NO_PARTIAL,) for cell in cells)
 
 
 def _metric_remark(metric: MetricRecord, pair_count: int) -> str:
@@ -283,23 +220,12 @@ def _bucket_block(
             by_metric.setdefault(row.metric, {})[row.statistic] = row
     metric_rows = []
     for metric, row_by_statistic in by_metric.items():
-        cells = [_agreement_cell(row_by_statistic.get(name)) for name in statistics]
-        notes = []
-        for cell in cells:
-            for note in cell.note.split("; "):
-                if note and note not in notes:
-                    notes.append(note)
-        metric_rows.append((metric, cells, "; ".join(notes)))
+        cells = [row_by_statistic[name].number if name in row_by_statistic else NOT_COMPUTED for name in statistics]
+        metric_rows.append((metric, cells, tuple(dict.fromkeys(note for cell in cells for note in cell.notes))))
     ceiling_values = bucket.ceiling if with_ceiling else {}
-    ceiling = [Cell(ceiling_values.get(name), None, None, "") for name in statistics]
+    ceiling = [Number(ceiling_values.get(name)) for name in statistics]
     chance = [STATISTICS[name].chance_level(bucket.ties) for name in statistics]
     return Block(bucket.bucket, _bucket_facts(bucket), ceiling, chance, metric_rows)
-
-
-def _agreement_cell(row: AgreementRow | None) -> Cell:
-    if row is None:
-        return Cell(None, None, None, "not computed")
-    return Cell.of(row)
 
 
 def _count_text(value: float) -> str:

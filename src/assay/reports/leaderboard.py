@@ -11,8 +11,8 @@ from typing import Any
 from assay.analysis.leaderboard.board import Board, Line
 from assay.analysis.leaderboard.ties import CalibratedValue, has_influential_ties
 from assay.analysis.settings import CORRECTIONS, PairedTests
-from assay.numbers import money, p_value, percent, rate, short
-from assay.reports.layout import Cell, intervals_in_words
+from assay.numbers import Number, money, p_value, percent, rate, short
+from assay.reports.layout import intervals_in_words
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 from assay.statistics.coefficients import OF_TWO_LABELS, WHY_AUC, calibrated_form, interval_method, title_of
 from assay.statistics.missing import SetApart
@@ -214,7 +214,7 @@ def _line_cells(line: Line, alike: str, settings: PairedTests, shown: Container[
         settings: the settings, whose statistics have a column each.
         shown: the heads of the columns; cost columns that are not among them are left out.
     """
-    values = [Cell(*line.values[name], note="").text for name in settings.statistics]
+    values = [Number(*line.values[name]).text for name in settings.statistics]
     front_texts = {True: "yes", False: "", None: "–"}
     costs = {
         "pairs/s": "–" if line.pairs_per_second is None else rate(line.pairs_per_second),
@@ -242,7 +242,7 @@ def _random_sheet(board: Board, by: str) -> Sheet:
         dataset_count = mean.datasets
         prediction_interval = f"{short(mean.new_low, 2)} to {short(mean.new_high, 2)}"
         rows.append(
-            [line.metric, Cell(mean.mean, mean.low, mean.high, "").text, prediction_interval, short(mean.deviation, 2)]
+            [line.metric, Number(mean.mean, mean.low, mean.high).text, prediction_interval, short(mean.deviation, 2)]
         )
     notes = (
         "the datasets are taken as a sample of others like them; the fixed mean above is of these datasets only",

@@ -14,8 +14,8 @@ import numpy as np
 from markupsafe import Markup, escape
 from numpy.typing import NDArray
 
-from assay.numbers import short
-from assay.reports.layout import Block, Cell
+from assay.numbers import Number, short
+from assay.reports.layout import NOT_COMPUTED, Block
 from assay.reports.sheets import Sheet
 from assay.reports.sweep import LayeredModel, best_layer
 from assay.reports.units import Unit
@@ -77,16 +77,13 @@ def log_ticks(values: Sequence[float]) -> list[float]:
     return [10.0**power for power in range(lowest_power, highest_power + 1)]
 
 
-def range_of_cells(cells: Iterable[Cell]) -> tuple[float, float] | None:
+def range_of_cells(cells: Iterable[Number]) -> tuple[float, float] | None:
     """Return the lowest and the highest value or bound of some cells; None if all are undefined."""
     numbers = [number for cell in cells for number in cell.value_and_bounds if number is not None]
     return (min(numbers), max(numbers)) if numbers else None
 
 
 # The forest plot: agreement with its interval, one row per metric, one panel per bucket (or dataset).
-
-#: The cell for a number that a run does not have.
-NOT_COMPUTED = Cell(None, None, None, "not computed")
 
 
 @dataclass(frozen=True)
@@ -119,8 +116,8 @@ class ForestPanel:
 
     title: str
     fact: str
-    cells: Sequence[Cell]
-    reference: Cell | None = None
+    cells: Sequence[Number]
+    reference: Number | None = None
     reference_hint: str = ""
     chance: float | None = None
 
@@ -138,7 +135,7 @@ class Forest:
 
         The numbers are the values and bounds of the cells, the references, and the chance levels.
         """
-        cells = [Cell(0.0, None, None, "")]
+        cells = [Number(0.0)]
         for panel in self.panels:
             cells += [*panel.cells, *([panel.reference] if panel.reference else [])]
         low, high = range_of_cells(cells) or (0.0, 0.0)
@@ -150,7 +147,7 @@ def agreement_forest(unit: Unit, statistic: str, blocks: Sequence[Block], metric
     """Return the forest plot of a dataset by one statistic, with one panel per block.
 
     The rows are those of *metrics*, in the order of :meth:`assay.reports.units.Unit.ranking`; metrics that the dataset
-    has no rows for are left out. A metric without a row in a block has the cell :data:`NOT_COMPUTED` there.
+    has no rows for are left out. A metric without a row in a block has :data:`~assay.reports.layout.NOT_COMPUTED`.
     """
     chosen_metrics = set(metrics)
     ranked = [metric for metric in unit.ranking(statistic) if metric in chosen_metrics]
@@ -187,7 +184,7 @@ class LayerCurve:
     """
 
     bucket: str
-    cells: dict[int, Cell]
+    cells: dict[int, Number]
 
     @property
     def best_layer(self) -> int | None:

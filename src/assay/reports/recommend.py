@@ -10,8 +10,7 @@ from typing import Any
 from assay.analysis.leaderboard.board import Line
 from assay.analysis.power import PlannedComparison
 from assay.analysis.recommend.advice import MUCH_FASTER, Advice, ValueAndBounds, rare_words
-from assay.numbers import money, rate, short
-from assay.reports.layout import Cell
+from assay.numbers import Number, money, rate, short
 from assay.reports.sheets import Document, Sheet
 from assay.statistics.coefficients import title_of
 
@@ -186,10 +185,10 @@ def _advice_lines(advice: Advice, by: str) -> list[str]:
     """
 
     def value_text(line: Line) -> str:
-        return Cell(*line.values[by], "").text
+        return Number(*line.values[by]).text
 
     def expected_text(line: Line) -> str:
-        return f"{Cell(*advice.new_sample[line.metric], '').text} on a new sample"
+        return f"{Number(*advice.new_sample[line.metric]).text} on a new sample"
 
     def cost_text(line: Line) -> str:
         return _cost_text(line, has_prices=advice.board.has_prices)

@@ -9,7 +9,7 @@ import numpy as np
 
 from assay.analysis.data import ScoredDataset
 from assay.analysis.relatedness import MAX_RARE_SHARE, Feature, RelatednessStudy
-from assay.reports.layout import Cell, intervals_in_words
+from assay.reports.layout import intervals_in_words
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 from assay.settings import AgreementIntervals
 from assay.statistics.agreement import Estimate
@@ -42,7 +42,7 @@ def to_document(study: RelatednessStudy, drawing: AgreementIntervals, notes: Seq
     for name, feature_estimates in study.correlations.items():
         columns += number_columns([f"Spearman ρ, {name}", "pairs"])
         for row, feature, estimate in zip(rows, kept, feature_estimates, strict=True):
-            row += [Cell.of(estimate).text, f"{estimate.n:,}"]
+            row += [estimate.text, f"{estimate.n:,}"]
             records.append(_correlation_record(data, name, feature, estimate))
     sheet = Sheet(
         f"{data.title}: features of related words",

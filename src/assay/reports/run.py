@@ -46,13 +46,16 @@ def _section_sheet(section: Section, intervals: str) -> Sheet:
         intervals: how intervals were computed, in words, for the caption in print.
     """
     rows: list[list[str]] = []
+    row_notes: list[tuple[str, ...]] = []
     ceilings = []
     for block in section.blocks:
-        for metric, cells, note in block.rows:
-            rows.append([block.bucket, metric, *(cell.text for cell in cells), note])
+        for metric, numbers, notes in block.rows:
+            rows.append([block.bucket, metric, *(number.text for number in numbers)])
+            row_notes.append(notes)
         if block.rows and any(cell.value is not None for cell in block.ceiling):
             ceilings.append(len(rows))
-            rows.append([block.bucket, CEILING, *(cell.text for cell in block.ceiling)])
+            rows.append([block.bucket, CEILING, *(number.text for number in block.ceiling)])
+            row_notes.append(())
     facts = "; ".join(section.facts)
     return Sheet(
         section.title,
@@ -60,7 +63,6 @@ def _section_sheet(section: Section, intervals: str) -> Sheet:
             Column("bucket"),
             Column("metric", printed="Metric"),
             *number_columns(section.heads, keep=1),
-            Column("note", is_note=True),
         ],
         rows,
         facts=[facts],
@@ -68,5 +70,6 @@ def _section_sheet(section: Section, intervals: str) -> Sheet:
         warnings=section.missing,
         asides=frozenset(ceilings),
         groups={block.bucket: block.facts for block in section.blocks},
+        row_notes=row_notes,
         caption=f"{section.title}: {facts}; {intervals}",
     )

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from assay.numbers import NOTE_SEPARATOR
 from assay.tables import short_names
 
 if TYPE_CHECKING:  # the help of a verb needs the formats of tables, and not NumPy
@@ -23,8 +24,6 @@ class Column:
     Attributes:
         head: the text of the head.
         number: whether the column holds numbers, which are aligned to the right and never truncated.
-        is_note: whether the column holds remarks on rows, separated by ``; ``. In a terminal they become footnotes; in
-            print they are left out.
         printed: the text of the head in print; the same as *head* if empty.
         spare: a narrow terminal leaves out the columns with the highest number first, with a hint; columns with 0 are
             always shown.
@@ -34,7 +33,6 @@ class Column:
 
     head: str
     number: bool = False
-    is_note: bool = False
     printed: str = ""
     spare: int = 0
     key: bool = False
@@ -68,6 +66,8 @@ class Sheet:
         caption: the caption in print; title, facts and notes if empty.
         spare_rows: the number of minor rows at the end, which a terminal leaves out and print keeps.
         spare_words: a plural noun phrase for these rows, for the line that a terminal shows in their place.
+        row_notes: the remarks on each row, if any row may have some. In a terminal they become footnotes; in print they
+            are left out; elsewhere they are the last column.
     """
 
     title: str
@@ -83,6 +83,7 @@ class Sheet:
     caption: str = ""
     spare_rows: int = 0
     spare_words: str = ""
+    row_notes: Sequence[Sequence[str]] = ()
 
     def is_emphasised(self, row: int, column: int) -> bool:
         """Return whether a cell is emphasised: its row is marked, or it is the best of its column."""
@@ -107,9 +108,18 @@ class Sheet:
         return [f"{group}: {'; '.join(facts)}" for group, facts in self.groups.items()]
 
     def shown_columns(self) -> list[int]:
-        """Return the indices of the columns that print and a terminal show: all but those of groups and notes."""
-        indices = range(self.label_column, len(self.columns))
-        return [index for index in indices if not self.columns[index].is_note]
+        """Return the indices of the columns that print and a terminal show: all but that of groups."""
+        return list(range(self.label_column, len(self.columns)))
+
+    def with_note_column(self) -> Sheet:
+        """Return the sheet with the remarks on its rows as a last column, for a format without footnotes."""
+        if not self.row_notes:
+            return self
+        rows = []
+        for number, (row, notes) in enumerate(zip(self.rows, self.row_notes, strict=True)):
+            # a reference has no remarks
+            rows.append([*row] if number in self.asides else [*row, NOTE_SEPARATOR.join(notes)])
+        return replace(self, columns=[*self.columns, Column("note")], rows=rows, row_notes=())
 
     def grouped_rows(self) -> Iterator[tuple[tuple[str, str] | None, Sequence[int]]]:
         """Yield the heading (name, first fact) and the row indices of each group; without groups, None and all rows."""

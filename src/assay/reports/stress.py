@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from assay.analysis.stress import Effect, Estimate, StressStudy, Subject
-from assay.numbers import short, signed
-from assay.reports.layout import MAX_TEXT, Cell, cut, elide_middle
+from assay.numbers import Number, short, signed
+from assay.reports.layout import MAX_TEXT, cut, elide_middle
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 
 #: Expected effect of a perturbation -> heading, with what counts as fooled.
@@ -125,7 +125,7 @@ def _examples_sheet(subject: Subject) -> Sheet:
 
 
 def _estimate_text(estimate: Estimate) -> str:
-    return Cell(estimate.value, estimate.low, estimate.high, note="").text
+    return Number(estimate.value, estimate.low, estimate.high).text
 
 
 def _shift_text(estimate: Estimate) -> str:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from assay.analysis.folder import RunFolder
-from assay.reports.layout import Cell, lay_out
+from assay.numbers import Number
+from assay.reports.layout import lay_out
 from assay.reports.sheets import Document, Sheet, number_columns
 from assay.reports.units import Unit
 
@@ -68,7 +69,7 @@ class LayerTable:
 
     title: str
     heads: list[str]
-    rows: list[tuple[int, list[Cell]]]
+    rows: list[tuple[int, list[Number]]]
 
     def best_layer(self, column: int) -> int | None:
         """Return the layer with the highest value in a column of :attr:`heads`; None if all values are undefined."""

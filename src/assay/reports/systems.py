@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from assay.analysis.systems import MeasuredMeans, MetricStudy, SystemSettings, SystemStudy
-from assay.numbers import p_value, percent, short
-from assay.reports.layout import Cell
+from assay.numbers import Number, p_value, percent, short
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 from assay.statistics.concordance import Floats
 from assay.statistics.significance import adjust_p_values
@@ -63,7 +62,7 @@ def _means_sheet(study: SystemStudy) -> Sheet:
         cells = []
         for measured in _means_by_name(study).values():
             low, high = (measured and measured.bounds[index]) or (None, None)
-            cells.append(Cell(None if measured is None else float(measured.means[index]), low, high, "").text)
+            cells.append(Number(None if measured is None else float(measured.means[index]), low, high).text)
         rows.append([system, *cells])
     fact = f"{len(study.systems)} systems, {study.items:,} items that all of them answered"
     if study.groups is not None:
@@ -134,7 +133,7 @@ def _differences_sheet(study: SystemStudy, settings: SystemSettings) -> Sheet:
             text = short(difference.value, 3)
             if name == LABELS:
                 # differences of metrics have no interval, so that the table stays narrow
-                text = Cell(difference.value, difference.low, difference.high, "").text
+                text = Number(difference.value, difference.low, difference.high).text
             cells.append(f"{text}{star}")
         pair_text = f"{study.systems[first]} − {study.systems[second]}"
         rows.append([pair_text, p_value(corrected[LABELS][index]), *cells])
@@ -169,11 +168,11 @@ def _agreement_sheet(study: SystemStudy, settings: SystemSettings) -> Sheet:
             rows.append([name, *[short(None, 3)] * 5])
             continue
         cells = [
-            Cell(agreement.accuracy, agreement.accuracy_low, agreement.accuracy_high, ""),
-            Cell(agreement.soft_accuracy, None, None, ""),
-            Cell(agreement.kendall, agreement.kendall_low, agreement.kendall_high, ""),
-            Cell(agreement.pearson, agreement.pearson_low, agreement.pearson_high, ""),
-            Cell(agreement.within_items, None, None, ""),
+            Number(agreement.accuracy, agreement.accuracy_low, agreement.accuracy_high),
+            Number(agreement.soft_accuracy, None, None),
+            Number(agreement.kendall, agreement.kendall_low, agreement.kendall_high),
+            Number(agreement.pearson, agreement.pearson_low, agreement.pearson_high),
+            Number(agreement.within_items, None, None),
         ]
         rows.append([name, *(cell.text for cell in cells)])
     k = len(study.systems)

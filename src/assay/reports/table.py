@@ -9,9 +9,9 @@ from typing import Any
 from assay.analysis.data import ALL
 from assay.analysis.settings import PairedTests
 from assay.analysis.table import Entry, PaperColumn, PaperTable, TableSettings
-from assay.numbers import percent, short
+from assay.numbers import Number, percent, short
 from assay.reports.formats import escape_latex, latex_name_comments
-from assay.reports.layout import Cell, intervals_in_words
+from assay.reports.layout import intervals_in_words
 from assay.reports.sheets import Column, Document, Sheet, ShortNames, number_columns
 from assay.statistics.coefficients import interval_method, title_of
 from assay.visible import visible_text
@@ -113,7 +113,7 @@ def _paper_sheet(table: PaperTable, settings: TableSettings, tests: PairedTests)
         row = [displayed_name]
         for column_index, column in enumerate(table.columns, start=1):
             entry = _entry_of(column, metric)
-            row.append(Cell(entry.value, entry.low, entry.high, "").text + MARKS.get(entry.standing, ""))
+            row.append(Number(entry.value, entry.low, entry.high).text + MARKS.get(entry.standing, ""))
             if entry.standing == "best":
                 best.add((row_index, column_index))
         rows.append(row)

@@ -141,20 +141,11 @@ def _notes_below(sheet: Sheet, names: ShortNames, *, explain: bool) -> list[str]
     return [*group_lines[:1], *notes]
 
 
-def _notes_of_row(sheet: Sheet, row: int) -> list[str]:
-    """Return the single notes on the row at index *row*: its note columns, split at ``; ``."""
-    cells = [sheet.cell(row, column_index) for column_index, column in enumerate(sheet.columns) if column.is_note]
-    notes = []
-    for cell in cells:
-        notes.extend([note for note in cell.split("; ") if note])
-    return notes
-
-
 def _footnote_lines(sheet: Sheet) -> list[str]:
     """Return one line per note, with the rows that it belongs to: ``* constant score: f1 (all, f1=0)``."""
     rows_by_note: dict[str, dict[str, list[str]]] = {}
-    for row_index, row in enumerate(sheet.rows):
-        for note in _notes_of_row(sheet, row_index):
+    for row, notes in zip(sheet.rows, sheet.row_notes, strict=False):
+        for note in notes:
             groups = rows_by_note.setdefault(note, {}).setdefault(row[sheet.label_column], [])
             if sheet.groups:
                 groups.append(row[0])
@@ -322,7 +313,7 @@ def _printed_cell(sheet: Sheet, row: int, column: int) -> str:
     cell = brief_text(sheet.cell(row, column))
     if column != sheet.label_column:
         return cell
-    mark = FOOTNOTE_MARK if any(_notes_of_row(sheet, row)) else ""
+    mark = FOOTNOTE_MARK if sheet.row_notes and sheet.row_notes[row] else ""
     return " " * _column_indent(sheet, column) + cell + mark
 
 

@@ -12,8 +12,7 @@ from assay.analysis.thresholds.measures import NOISE
 from assay.analysis.thresholds.planning import DatasetThresholds
 from assay.analysis.thresholds.settings import TARGET_CONFIDENCE, ThresholdSettings
 from assay.analysis.thresholds.study import Decision, ValueAgreement
-from assay.numbers import percent, short
-from assay.reports.layout import Cell
+from assay.numbers import Number, percent, short
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 
 _NAMES = {
@@ -54,7 +53,7 @@ def to_document(subjects: list[DatasetThresholds], settings: ThresholdSettings) 
 def _value_text(value: Value, *, has_interval: bool = True) -> str:
     """Return a value as a table shows it: a dash if undefined, with its interval in brackets if *has_interval*."""
     low, high = (value.low, value.high) if has_interval else (None, None)
-    return Cell(value.value, low, high, note="").text
+    return Number(value.value, low, high).text
 
 
 #: Measures in the table of decisions, beside the measure that the thresholds are chosen by.

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from assay.analysis.data import ALL, ScoredDataset, read_datasets
 from assay.analysis.folder import RunFolder, run_titles
-from assay.numbers import label_texts
-from assay.reports.layout import Block, Cell, Section, lay_out
+from assay.numbers import Number, label_texts
+from assay.reports.layout import Block, Section, lay_out
 from assay.statistics.coefficients import main_statistic
 from assay.tables import NOT_BY_PEOPLE, short_names
 
@@ -110,7 +110,7 @@ class Unit:
                 blocks.append(replace(block, rows=rows))
         return blocks
 
-    def cell(self, block: Block, metric: str, statistic: str) -> Cell | None:
+    def cell(self, block: Block, metric: str, statistic: str) -> Number | None:
         """Return a statistic of a metric with its interval, or None if the metric has no row in this bucket."""
         column = self.section.statistics.index(statistic)
         for name, cells, _ in block.rows:

@@ -15,6 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.numbers import Number
 from assay.statistics.cells import LabelCounts, Labels
 from assay.statistics.coefficients import STATISTICS, LabelKind, ObservedValue, is_by_influence
 from assay.statistics.concordance import Floats
@@ -39,26 +40,18 @@ LARGEST_BIAS = 0.4
 
 
 @dataclass(frozen=True)
-class Estimate:
-    """One statistic of one score.
+class Estimate(Number):
+    """One statistic of one score on the observed pairs.
 
     Attributes:
         metric: the name of the score.
         statistic: the name of the statistic.
-        value: the value on the observed pairs; None if undefined, with the reason in *note*.
-        low: the lower bound of the interval; None without an interval.
-        high: the upper bound; None without an interval.
         n: the number of pairs that have a score.
-        note: why the value is undefined, or reservations; may be empty.
     """
 
-    metric: str
-    statistic: str
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
-    note: str
+    metric: str = field(kw_only=True)
+    statistic: str = field(kw_only=True)
+    n: int = field(kw_only=True)
 
 
 def agreement(
@@ -121,7 +114,7 @@ def estimate(
     n = coefficients.n
     value = float(coefficients.values[index])
     if np.isnan(value):
-        return Estimate(metric, statistic, None, None, None, n, coefficients.reasons[index])
+        return undefined_estimate(metric, statistic, n, coefficients.reasons[index])
     notes = [] if n == pairs else [f"{n} of {pairs} pairs have a score"]
     low = high = None
     if coefficients.has_intervals:
@@ -131,14 +124,18 @@ def estimate(
         elif not coefficients.has_own_interval(index):
             notes += coefficients.undefined_notes(index)
         low, high = coefficients.interval(index, confidence) or (None, None)
-    if reservation := coefficients.reservation(index):
-        notes.append(reservation)
+    notes += coefficients.reservations(index)
     thresholds = coefficients.tie_thresholds
     if STATISTICS[statistic].is_calibrated and thresholds is not None:
         # the thresholds maximise acc-eq, so that its value in sample is known and too high
         in_sample = f", with which {statistic} is {thresholds.fitted:.3f} in sample" if statistic == "acc-eq" else ""
         notes.append(f"differences up to {thresholds.shown:.3g} are ties{in_sample}")
-    return Estimate(metric, statistic, value, low, high, n, "; ".join(notes))
+    return Estimate(value, low, high, tuple(notes), metric=metric, statistic=statistic, n=n)
+
+
+def undefined_estimate(metric: str, statistic: str, n: int, reason: str) -> Estimate:
+    """Return the estimate of a statistic that is undefined for a reason, on the n pairs that have a score."""
+    return Estimate(notes=(reason,), metric=metric, statistic=statistic, n=n)
 
 
 # The statistics of each score: values on the pairs and on each resample.
@@ -377,17 +374,17 @@ class Coefficients:
         """
         return [] if self.has_own_interval(index) else self.rare_values
 
-    def reservation(self, index: int) -> str:
-        """Return a warning about rare labels or scores for the interval of the statistic at *index*; empty for enough.
+    def reservations(self, index: int) -> list[str]:
+        """Return warnings about rare labels or scores for the interval of the statistic at *index*; empty for enough.
 
         It is also empty without intervals and for means over datasets. A statistic's own kind of interval keeps its
         level, so that only the numbers of rare values are given for it.
         """
         if not self.has_intervals:
-            return ""
+            return []
         if self.narrowing(index):
-            return "; ".join(rare.reservation for rare in self.rare_values)
-        return "; ".join(rare.rarity for rare in self.rare_values)
+            return [rare.reservation for rare in self.rare_values]
+        return [rare.rarity for rare in self.rare_values]
 
 
 def measure_all(

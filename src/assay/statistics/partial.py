@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.statistics.agreement import Coefficients, Estimate, estimate, measure_all
+from assay.statistics.agreement import Coefficients, Estimate, estimate, measure_all, undefined_estimate
 from assay.statistics.concordance import Floats
 
 #: Statistics with a partial form.
@@ -62,7 +62,7 @@ def partial_agreement(
                     index = computed.index(statistic)
                     partial_estimate = estimate(metric, statistic, partial[metric], index, confidence, len(labels))
                 else:
-                    partial_estimate = Estimate(metric, statistic, None, None, None, int(rows.sum()), NO_PARTIAL)
+                    partial_estimate = undefined_estimate(metric, statistic, int(rows.sum()), NO_PARTIAL)
                 by_metric[metric].append(partial_estimate)
     return [partial_estimate for metric in scores for partial_estimate in by_metric[metric]]
 
@@ -211,7 +211,7 @@ def stratified_agreement(
         for index, statistic in enumerate(statistics):
             pooled, notes = _weighted_mean(coefficients_by_stratum, index, units, int(rows.sum()))
             mean = estimate(metric, statistic, pooled, 0, confidence, len(labels))
-            estimates.append(replace(mean, note="; ".join(filter(None, (mean.note, *notes)))))
+            estimates.append(replace(mean, notes=(*mean.notes, *notes)))
     return estimates
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.statistics.agreement import Estimate, agreement, estimate, measure_all
+from assay.statistics.agreement import Estimate, agreement, estimate, measure_all, undefined_estimate
 from assay.statistics.coefficients import STATISTICS, title_of
 from assay.statistics.concordance import Floats
 from assay.statistics.resampling import Resampler
@@ -478,7 +478,7 @@ def disattenuated_agreement(
         for statistic in statistics:
             if statistic not in computed:
                 reason = f"{title_of(statistic)} has no correction for attenuation"
-                estimates.append(Estimate(metric, statistic, None, None, None, coefficients.n, reason))
+                estimates.append(undefined_estimate(metric, statistic, coefficients.n, reason))
                 continue
             index = computed.index(statistic)
             # without a reliability, the value becomes NaN

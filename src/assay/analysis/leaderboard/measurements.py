@@ -282,7 +282,7 @@ def _unranked_line(
         values[statistic] = (None if np.isnan(value) else float(value), low, high)
     reservations: dict[str, None] = {}
     for index in range(len(settings.statistics)):
-        reservation = coefficients.reservation(index)
+        reservation = "; ".join(coefficients.reservations(index))
         # rare labels are the same for all metrics, rare scores those of one
         if reservation and coefficients.rare_scores is not None:
             reservation = f"{name}: {reservation}"

@@ -11,9 +11,8 @@ from assay.analysis.power import PlannedComparison
 from assay.analysis.recommend.advice import Advice, rare_words
 from assay.analysis.recommend.evidence import NO_COMMON_WORD
 from assay.analysis.report import PageSettings
-from assay.numbers import money, short
+from assay.numbers import Number, money, short
 from assay.reports.decision.phrases import join_names, percent_text, shorten_metric_names, two_digit_text
-from assay.reports.layout import Cell
 from assay.reports.page.parts import typographic_condition
 from assay.reports.recommend import MAX_REALISTIC_PAIRS
 from assay.statistics.coefficients import title_of
@@ -239,7 +238,7 @@ def _no_common_word_sentences(evidence: Evidence, choice: Choice, names: Mapping
         text += ". No agreement with people can be computed there"
     else:
         chance = line.chance[evidence.by]
-        on_all_pairs, there = (Cell(*item.values[evidence.by], note="").text for item in (chosen_line, line))
+        on_all_pairs, there = (Number(*item.values[evidence.by]).text for item in (chosen_line, line))
         text += f". Its agreement with people there is {there}, against {on_all_pairs} on all pairs "
         text += f"({title_of(evidence.by)}; "
         text += f"{short(chance, 2)} would be chance)"

@@ -13,7 +13,7 @@ from assay.analysis.report import PageSettings
 from assay.analysis.thresholds.intervals import Value
 from assay.analysis.thresholds.settings import parse_costs
 from assay.manifest import MetricRecord
-from assay.numbers import money, percent
+from assay.numbers import Number, money, percent
 from assay.reports.decision.examples import Judgement, judgements
 from assay.reports.decision.limits import sentences_on_certainty, sentences_on_weaknesses
 from assay.reports.decision.phrases import (
@@ -24,7 +24,6 @@ from assay.reports.decision.phrases import (
     shorten_metric_names,
     two_digit_text,
 )
-from assay.reports.layout import Cell
 from assay.reports.thresholds import unreached_target_notes
 from assay.statistics.coefficients import OF_TWO_LABELS, title_of
 from assay.tables import short_names
@@ -343,7 +342,7 @@ def _notes_to_reproduce(evidence: Evidence, *, has_examples: bool) -> Iterator[s
     line = advice.recommended or advice.highest
     if line is not None:
         bounds = advice.new_sample.get(line.metric, line.values[evidence.by])
-        expected, own = Cell(*bounds, "").text, Cell(*line.values[evidence.by], "").text
+        expected, own = Number(*bounds).text, Number(*line.values[evidence.by]).text
         recommender = command_line("recommend", *(["--positive", evidence.positive] if evidence.positive else []))
         subject = f"The metric is the one that {recommender} names" if advice.recommended else "The highest metric"
         yield (

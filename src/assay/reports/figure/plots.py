@@ -12,7 +12,7 @@ import numpy as np
 from assay.analysis.folder import RunFolder
 from assay.errors import InputError, unknown_name
 from assay.messages import Setting
-from assay.numbers import percent
+from assay.numbers import Number, percent
 from assay.reports.figure.style import (
     CHARACTER_WIDTH,
     LINE_HEIGHT,
@@ -23,10 +23,9 @@ from assay.reports.figure.style import (
     metric_labels,
     visible_line,
 )
-from assay.reports.layout import Block, Cell
+from assay.reports.layout import NOT_COMPUTED, Block
 from assay.reports.plots import (
     MAX_PANELS_PER_ROW,
-    NOT_COMPUTED,
     ForestPanel,
     ForestRow,
     HistogramAxis,
@@ -398,7 +397,7 @@ class ChosenDataset:
     blocks: list[Block]
     metrics: list[str]
 
-    def defined_cells(self, statistic: str) -> list[Cell]:
+    def defined_cells(self, statistic: str) -> list[Number]:
         """Return the cells of a statistic for the chosen buckets and metrics, without those of undefined value."""
         cells = [self.unit.cell(block, metric, statistic) for block in self.blocks for metric in self.metrics]
         return [cell for cell in cells if cell is not None and cell.value is not None]

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from assay.numbers import short
-from assay.reports.layout import Cell, elide_middle
+from assay.numbers import Number, short
+from assay.reports.layout import NOT_COMPUTED, elide_middle
 from assay.reports.plots import (
     CHARACTER_WIDTH,
     MAX_PANELS_PER_ROW,
-    NOT_COMPUTED,
     Figure,
     Forest,
     ForestPanel,
@@ -92,11 +91,9 @@ def agreement_table(unit: Unit, statistic: str) -> AgreementTable:
     )
 
 
-def _table_cell(cell: Cell, letters_by_note: dict[str, str]) -> TableCell:
+def _table_cell(cell: Number, letters_by_note: dict[str, str]) -> TableCell:
     """Return a number as a cell of the table; its notes are added to *letters_by_note* if they are new."""
-    notes = [note for note in cell.note.split("; ") if note]
-    if cell.value is None and not notes:
-        notes = ["undefined"]
+    notes = cell.notes or (("undefined",) if cell.value is None else ())
     marks = [letters_by_note.setdefault(note, _footnote_letters(len(letters_by_note))) for note in notes]
     return TableCell(cell.text, cell.value, marks)
 
@@ -285,7 +282,7 @@ def _draw_forest_panel(
     return element("g", *parts, data_bucket=panel.title if can_filter else None)
 
 
-def _draw_value(cell: Cell, title: str, scale: Scale, y: float) -> Iterator[Markup]:
+def _draw_value(cell: Number, title: str, scale: Scale, y: float) -> Iterator[Markup]:
     """Yield the dot of a value, the bar of its interval if it has one, and a tooltip that begins with *title*.
 
     Without a value, yield the word "undefined".

@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 
 from assay.analysis.data import ALL
 from assay.analysis.errors.settings import Rule
-from assay.numbers import short
-from assay.reports.layout import Cell, elide_middle
+from assay.numbers import Number, short
+from assay.reports.layout import NOT_COMPUTED, elide_middle
 from assay.reports.page.agreement import draw_forest
 from assay.reports.page.pairs import TagColumns
 from assay.reports.plots import (
     CHARACTER_WIDTH,
-    NOT_COMPUTED,
     Figure,
     Forest,
     ForestPanel,
@@ -129,7 +128,7 @@ def _dataset_panel(model: AspectModel, unit: Unit, statistic: str) -> ForestPane
     return ForestPanel(unit.title, fact, cells, whole, hint)
 
 
-def _aspect_cell(unit: Unit, metric: str, statistic: str) -> Cell | None:
+def _aspect_cell(unit: Unit, metric: str, statistic: str) -> Number | None:
     """Return the agreement of a metric over all pairs of a dataset; None if the run has none."""
     block = next((block for block in unit.blocks if block.bucket == ALL), None)
     return unit.cell(block, metric, statistic) if block else None

@@ -14,8 +14,9 @@ from assay.analysis.folder import RunFolder
 from assay.analysis.settings import PairedTests
 from assay.configuration import Configuration
 from assay.manifest import MetricRecord
+from assay.numbers import Number
 from assay.reports.decision.phrases import shorten_metric_names
-from assay.reports.layout import Block, Cell, run_intervals_in_words
+from assay.reports.layout import Block, run_intervals_in_words
 from assay.reports.page.agreement import AgreementTable, agreement_table, draw_agreement_forest, draw_layers
 from assay.reports.page.aspects import AspectModel, Profile, draw_aspects, draw_profile
 from assay.reports.page.cost import CostFigure, draw_cost, draw_price
@@ -97,7 +98,7 @@ def _advice_sentence(advice: Advice, names: Mapping[str, str], by: str, measure:
     recommended, highest = advice.recommended, advice.highest
 
     def with_value(line: Line) -> str:
-        text = Cell(*line.values[by], note="").text.replace(" ", "\N{NO-BREAK SPACE}")
+        text = Number(*line.values[by]).text.replace(" ", "\N{NO-BREAK SPACE}")
         return f"{names[line.metric]}, {measure} {text}"
 
     if highest is None:
