@@ -213,9 +213,43 @@ class Named:
 
 
 def test_a_layer_without_that_part_computes_every_token() -> None:
+    """As in versions of transformers whose layers have no such method: with the same logits."""
+    model, batch = make_scorer("bert"), batch_of([5, 3])
+    last, seen = last_layer(model, "bert"), []
+    with torch.no_grad():
+        expected = model(input_ids=batch.ids, attention_mask=batch.mask).logits
+
+        class Layer(type(last)):  # type: ignore[misc]
+            """A layer whose method nobody else finds."""
+
+            inside = False
+
+            @property
+            def feed_forward_chunk(self) -> Any:
+                if not self.inside:
+                    raise AttributeError("this version has no such method")
+                return super().feed_forward_chunk
+
+            def forward(self, *args: Any, **kwargs: Any) -> Any:
+                self.inside = True
+                try:
+                    return super().forward(*args, **kwargs)
+                finally:
+                    self.inside = False
+
+        last.__class__ = Layer
+        last.intermediate.register_forward_hook(lambda _, inputs, __: seen.append(inputs[0].shape[1]))
+        found = TorchScorerBody(model, "cpu").logits(batch)
+    assert seen == [5]
+    assert found.tolist() == expected.tolist()
+
+
+def test_a_model_without_layers_stays_as_it_is() -> None:
     config = Named(model_type="bert")
     for inner in (Named(encoder=Named(layer=[Named()])), Named(encoder=Named()), Named()):
-        TorchScorerBody(Named(config=config, base_model_prefix="inner", inner=inner), "cpu")
+        model = Named(config=config, base_model_prefix="inner", inner=inner)
+        assert TorchScorerBody(model, "cpu").model is model
+        assert [vars(layer) for layer in getattr(getattr(inner, "encoder", None), "layer", [])] in ([], [{}])
 
 
 @pytest.mark.parametrize(("family", "expected"), [("electra", ["a"]), ("a family of its own", ["a", "b", "c"])])
