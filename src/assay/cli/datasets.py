@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from assay.cli.command import command
 from assay.cli.completion import complete_datasets
 from assay.cli.guard import guarded, print_data, print_grid, print_line, print_to_stderr
-from assay.cli.options import (
-    ColumnsOption,
-    JsonOption,
-    LabelsOption,
-    ListFormat,
-    ListFormatOption,
-    OfflineOption,
-    QuietOption,
-    SeparatorOption,
-)
+from assay.cli.options import JsonOption, ListFormat, ListFormatOption, QuietOption
 from assay.messages import Message
+from assay.settings import Offline, OwnColumns
 from assay.tables import exact_number
 from assay.visible import brief_text
 
@@ -101,15 +95,8 @@ def _print_datasets_json() -> None:
 
 
 @app.command("show")
-@guarded
-def show_(
-    name: DatasetOrFile,
-    columns: ColumnsOption = None,
-    separator: SeparatorOption = None,
-    labels: LabelsOption = None,
-    directed: DirectedOption = False,
-    as_json: JsonOption = False,
-) -> None:
+@command(OwnColumns)
+def show_(name: DatasetOrFile, directed: DirectedOption = False, as_json: JsonOption = False, **settings: Any) -> None:
     """Show a card (labels, licence, citation, splits, sources), or what a file of pairs has (rows, columns, labels).
 
     The annotation graph is measured where the files are here.
@@ -119,7 +106,7 @@ def show_(
     from assay.datasets.reading import Reading
     from assay.output import json_text
 
-    reading = Reading(columns, separator, labels)
+    reading = Reading(**settings)
     if is_own_file(name):
         description = describe_file(name, reading=reading, directed=directed)
     else:
@@ -162,12 +149,12 @@ def _number_text(fact: object) -> str:
 
 
 @app.command("fetch")
-@guarded
-def fetch(name: CardName, offline: OfflineOption = False, quiet: QuietOption = False) -> None:
+@command(Offline)
+def fetch(name: CardName, quiet: QuietOption = False, **settings: Any) -> None:
     """Bring the files of a dataset onto this machine, checked."""
     from assay.datasets import fetch_dataset
 
-    for located in fetch_dataset(name, offline=offline, progress=None if quiet else _download_progress()):
+    for located in fetch_dataset(name, **settings, progress=None if quiet else _download_progress()):
         print_line(f"{located.path} ({located.source})")
 
 
@@ -186,17 +173,14 @@ def _download_progress() -> Callable[[str, int, int | None], None] | None:
     return show_progress
 
 
+@dataclass(frozen=True, kw_only=True)
+class CheckedData(OwnColumns, Offline):
+    """How the data to check is read."""
+
+
 @app.command("check")
-@guarded
-def check(
-    name: DatasetOrFile,
-    columns: ColumnsOption = None,
-    separator: SeparatorOption = None,
-    labels: LabelsOption = None,
-    directed: DirectedOption = False,
-    offline: OfflineOption = False,
-    as_json: JsonOption = False,
-) -> None:
+@command(CheckedData)
+def check(name: DatasetOrFile, directed: DirectedOption = False, as_json: JsonOption = False, **settings: Any) -> None:
     """Check rows, labels, groups, duplicates, conflicts, swapped pairs, leaks, encodings; exit 1 on errors."""
     from assay.datasets import check_dataset, load_card, load_card_splits
     from assay.datasets.checks import annotation_notes, group_notes
@@ -204,7 +188,8 @@ def check(
     from assay.datasets.reading import Reading
     from assay.output import json_text
 
-    splits = load_card_splits(name, reading=Reading(columns, separator, labels), offline=offline)
+    offline = settings.pop("offline")
+    splits = load_card_splits(name, reading=Reading(**settings), offline=offline)
     card = None if is_own_file(name) else load_card(name)
     findings = check_dataset(splits, card)
     notes = [*annotation_notes(splits, directed=directed), *group_notes(splits)]

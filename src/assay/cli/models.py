@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from assay.addresses import command_line
+from assay.cli.command import command
 from assay.cli.guard import guarded, print_data, print_grid, print_line
-from assay.cli.options import JsonOption, ListFormat, ListFormatOption, OfflineOption
+from assay.cli.options import JsonOption, ListFormat, ListFormatOption
+from assay.settings import Offline
 
 if TYPE_CHECKING:
     from assay.metrics.models import LocatedModel
@@ -61,12 +63,12 @@ def show_(model: Model, as_json: JsonOption = False) -> None:
 
 
 @app.command("fetch")
-@guarded
-def fetch(model: Model, offline: OfflineOption = False, as_json: JsonOption = False) -> None:
+@command(Offline)
+def fetch(model: Model, as_json: JsonOption = False, **settings: Any) -> None:
     """Bring a model onto this machine, checked."""
     from assay.metrics.models import locate
 
-    _print_facts(_model_facts(locate(model, offline=offline)), as_json=as_json)
+    _print_facts(_model_facts(locate(model, **settings)), as_json=as_json)
 
 
 def _model_facts(located: LocatedModel) -> dict[str, object]:

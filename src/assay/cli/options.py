@@ -60,14 +60,3 @@ ReportFormatOption = Annotated[ReportFormat, typer.Option("--format", "-f", help
 ExplainOption = Annotated[
     bool, typer.Option("--explain", help="Show every column and note, method and signatures below the tables.")
 ]
-OfflineOption = Annotated[bool, typer.Option("--offline", help="Download nothing.")]
-ColumnsOption = Annotated[
-    str | None,
-    typer.Option("--columns", help="The columns: reference=answer1,candidate=answer2,label=a1+a2,question=q"),
-]
-SeparatorOption = Annotated[
-    str | None, typer.Option("--separator", help="The text between several gold answers of a reference: '|'.")
-]
-LabelsOption = Annotated[
-    str | None, typer.Option("--labels", help="The number of each word that is a label: no=0,partly=1,yes=2")
-]
