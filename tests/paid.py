@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.metrics import Batch, Declaration, Metric, option
-from assay.metrics.work import Scores
+from assay.metrics.scores import Scores
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from assay.analysis.folder import read_run
 from assay.benchmark.executor import InProcess, UnitLostError, score_unit
 from assay.errors import UnavailableError
 from assay.metrics.base import Declaration, Metric, option
-from assay.metrics.work import Scores, open_session, release_sessions
+from assay.metrics.scores import Scores
+from assay.metrics.work import open_session, release_sessions
 from assay.reports.page.render import page_html
 from assay.reports.units import read_units
 

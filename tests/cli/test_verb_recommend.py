@@ -12,7 +12,8 @@ import pytest
 
 from assay import recommend
 from assay.metrics.base import Declaration, Metric
-from assay.metrics.work import Scores, release_sessions
+from assay.metrics.scores import Scores
+from assay.metrics.work import release_sessions
 from tests.cli.calling import COLUMNS
 
 

@@ -10,7 +10,6 @@ pytest.importorskip("penman", reason="penman is absent: pip install assay[amr]")
 
 from assay.errors import InputError
 from assay.metrics import Batch, load_metric
-from assay.metrics.explaining.explanation import explain_pairs
 from tests.metrics.amr.amr_data import bamboo
 
 TWO_CATS = "(l / look-01 :ARG0 (c / cat :quant 2) :ARG1 (w / window))"
@@ -22,7 +21,7 @@ def graphs(first: str, second: str) -> Batch:
 
 
 def test_matching_triples_are_told_from_others():
-    (found,) = explain_pairs(load_metric("amr:smatch"), graphs(TWO_CATS, WHITE_CAT))
+    (found,) = load_metric("amr:smatch").explain(graphs(TWO_CATS, WHITE_CAT))
     plain = found.as_dict()
     both = [triple for triple in plain["triples"] if None not in triple.values()]
     assert both == [
@@ -65,19 +64,19 @@ def test_matching_triples_are_told_from_others():
 def test_the_triples_sum_to_the_score(pair, options):
     metric = load_metric(f"amr:smatch{options}")
     batch = graphs(*pair)
-    (found,) = explain_pairs(metric, batch)
+    (found,) = metric.explain(batch)
     assert found.score == pytest.approx(metric.score(batch)[0])
 
 
 def test_data_without_graphs_is_refused():
     with pytest.raises(InputError, match="no AMR graph for 1 of 1 references and 1 of 1 candidates"):
-        explain_pairs(load_metric("amr:smatch"), Batch(["a"], ["b"]))
+        load_metric("amr:smatch").explain(Batch(["a"], ["b"]))
 
 
 @pytest.mark.parametrize("name", ["amr:concepts", "f1", "bleu"])
 def test_a_metric_without_parts_names_those_that_have(name):
     with pytest.raises(InputError, match=r"no parts to show; these have: s3bert:FOLDER.*amr:smatch") as caught:
-        explain_pairs(load_metric(name), graphs(TWO_CATS, WHITE_CAT))
+        load_metric(name).explain(graphs(TWO_CATS, WHITE_CAT))
     assert "\n" not in str(caught.value)
 
 
@@ -87,5 +86,5 @@ def test_hill_climbing_explains_the_score_of_the_metric(shared_data):
     batch = Batch(first, second, None, first, second)
     metric = load_metric("amr:smatch,solver=hill-climbing")
     for one in (batch, batch.swapped()):
-        explained = [found.score for found in explain_pairs(metric, one)]
+        explained = [found.score for found in metric.explain(one)]
         assert explained == pytest.approx(metric.score(one).tolist(), abs=1e-12)

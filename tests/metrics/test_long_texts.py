@@ -11,7 +11,7 @@ from rouge_score.rouge_scorer import RougeScorer
 import assay
 from assay.metrics import Batch, load_metric
 from assay.metrics.edit import MAX_CHARACTERS
-from assay.metrics.work import Flag
+from assay.metrics.scores import Flag
 
 
 def test_rouge_l_is_that_of_rouge_score_to_the_last_digit():

@@ -16,7 +16,7 @@ from assay.errors import InputError
 from assay.messages import Setting
 from assay.metrics import Batch, Metric, load_metric
 from assay.metrics.base import Context
-from assay.metrics.explaining.explanation import check_explainable, explain_pairs
+from assay.metrics.explaining.explanation import NotExplainableError
 from assay.metrics.neural.runtime import Runtime, use_runtime
 from assay.output import atomic_write
 from assay.paths import user_path
@@ -86,7 +86,8 @@ def explain(settings: ExplainSettings) -> Explained:
         UnavailableError: the model or the data is unavailable.
     """
     metric = load_metric(settings.metric)
-    check_explainable(metric)
+    if not metric.is_explainable:
+        raise NotExplainableError(str(metric))
     data = _load_pairs(settings)
     if settings.graphs is not None:
         data = join_graphs(data, settings.graphs)
@@ -108,7 +109,7 @@ def explain(settings: ExplainSettings) -> Explained:
         bound_metric.for_language(data.language)
         bound_metric.obtain(offline=settings.offline)
         bound_metric.check_available()
-        for explanation in explain_pairs(bound_metric, batch):
+        for explanation in bound_metric.explain(batch):
             # reported under the name as typed; for a preset, a note says which model it used
             notes = (bound_metric.says(), *explanation.notes) if metric.picks_by_language else explanation.notes
             explanations.append(replace(explanation, metric=str(metric), notes=notes).as_dict())

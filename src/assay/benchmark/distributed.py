@@ -23,7 +23,8 @@ from assay.metrics.base import Batch
 from assay.metrics.models import LocatedModel, locate, use_model
 from assay.metrics.neural.metric import ModelMetric
 from assay.metrics.neural.runtime import RemoteMachines, Runtime, free_cores, use_runtime
-from assay.metrics.work import Scores, session_if_open
+from assay.metrics.scores import Scores
+from assay.metrics.work import session_if_open
 from assay.paths import use_local_copy, user_path
 from assay.processes import peak_memory
 

@@ -17,7 +17,7 @@ from assay.benchmark.store import ScoreStore, default_store
 from assay.errors import InputError, UnavailableError
 from assay.metrics import Batch, ColumnMetric, Context, Metric
 from assay.metrics.combined import Combined
-from assay.metrics.judge.judge import Judge
+from assay.metrics.judge.server import ServerJudge
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def _estimate_metric(metric: Metric, dataset: PreparedDataset, store: ScoreStore
             bound = metric.bind(Context(part.language, partial(dataset.references, part)))
             bound.check_available()
             singles = dataset.singles(bound, part)
-            if isinstance(bound, Judge) and bound.endpoint is not None:
+            if isinstance(bound, ServerJudge):
                 return _estimate_judge(bound, name, singles)
             pairs += len(singles.digests)
             if not fresh:
@@ -112,13 +112,12 @@ def _estimate_metric(metric: Metric, dataset: PreparedDataset, store: ScoreStore
     return WorkEstimate(name, str(metric), pairs, stored)
 
 
-def _estimate_judge(judge: Judge, dataset: str, singles: Singles) -> WorkEstimate:
+def _estimate_judge(judge: ServerJudge, dataset: str, singles: Singles) -> WorkEstimate:
     """Return the calls, tokens and price of a judge at an endpoint on distinct pairs."""
-    from assay.metrics.judge.endpoint import Endpoint
     from assay.metrics.judge.request import estimate_cost
     from assay.metrics.judge.spending import current_purse
 
-    price = Endpoint.of_judge(judge).token_price(current_purse())
+    price = judge.needs().token_price(current_purse())
     estimated = estimate_cost(judge, _batches_of(singles), price)
     return WorkEstimate(
         dataset,

@@ -19,8 +19,10 @@ from numpy.typing import NDArray
 
 from assay.errors import AssayError, UnavailableError, WorkerDiedError
 from assay.metrics import Batch, Metric
+from assay.metrics.base import Engine
 from assay.metrics.neural.runtime import free_cores
-from assay.metrics.work import MISSING, Engine, Scores, open_session, release_sessions, session_if_open
+from assay.metrics.scores import MISSING, Scores
+from assay.metrics.work import open_session, release_sessions, session_if_open
 from assay.processes import Crew, peak_memory, reset_peak_memory
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from assay.metrics import Batch, Metric
-    from assay.metrics.work import Engine
+    from assay.metrics.base import Engine
 
 Tell = Callable[[dict[str, Any]], None]
 
@@ -156,7 +156,7 @@ def _measure_point(metric: Metric, engine: Engine | None, batch: Batch, times: i
 def _score_timed(metric: Metric, engine: Engine | None, batch: Batch) -> tuple[float, float, int]:
     """Score a batch in the units of a run, without a store; return wall seconds, CPU seconds and truncated pairs."""
     from assay.benchmark.executor import score_unit
-    from assay.metrics.work import Flag
+    from assay.metrics.scores import Flag
 
     units = list(_units_of_batch(metric, engine, batch))
     truncated = 0

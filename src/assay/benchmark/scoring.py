@@ -16,7 +16,8 @@ from assay.benchmark.store import ScoreStore
 from assay.database import StoreError
 from assay.manifest import Asymmetry
 from assay.metrics import Metric
-from assay.metrics.work import Engine, Flag, Scores
+from assay.metrics.base import Engine
+from assay.metrics.scores import Flag, Scores
 from assay.progress import Progress, share_listener
 
 log = logging.getLogger(__name__)

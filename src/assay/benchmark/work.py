@@ -26,7 +26,7 @@ from assay.errors import AssayError, ClusterError, MissingExtraError, Unavailabl
 from assay.manifest import Cost, MetricRecord
 from assay.messages import Message
 from assay.metrics import ColumnMetric, Context, Metric
-from assay.metrics.work import Engine
+from assay.metrics.base import Engine
 from assay.processes import peak_memory, reset_peak_memory
 from assay.tables import short_names
 

@@ -6,191 +6,25 @@ import dataclasses
 import functools
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from assay.errors import InputError, MissingExtraError, UnavailableError
+from assay.errors import InputError, UnavailableError
+from assay.metrics.batch import Batch, Context
+from assay.metrics.declaration import Declaration
 from assay.metrics.name import SUBJECT, MetricName, convert_value, format_value, option, options_of
-from assay.metrics.provenance import ABSENT, origin_of, own_version, version_of
+from assay.metrics.provenance import origin_of, own_version, version_of
 from assay.progress import track_progress
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from assay.metrics.work import Engine
+    from assay.metrics.explaining.explanation import Explanation
+    from assay.metrics.scores import Scores
 
-__all__ = ["Batch", "ColumnMetric", "Context", "Declaration", "Metric", "PairMetric", "option"]
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Pairs to score, as columns of equal length.
-
-    Attributes:
-        references: the gold answers.
-        candidates: the answers to judge.
-        questions: the questions, or None.
-        gold_answers: all gold answers of each pair, for metrics that read them together; the first one is the
-            reference. None if the reference is the only gold answer.
-        reference_graphs, candidate_graphs: the AMR graphs of the texts in Penman notation; None if the data has no
-            graphs.
-
-    Raises:
-        InputError: the columns differ in length.
-    """
-
-    references: Sequence[str]
-    candidates: Sequence[str]
-    questions: Sequence[str] | None = None
-    reference_graphs: Sequence[str] | None = None
-    candidate_graphs: Sequence[str] | None = None
-    gold_answers: Sequence[Sequence[str]] | None = None
-
-    def __post_init__(self) -> None:
-        lengths = {name.replace("_", " "): len(column) for name, column in vars(self).items() if column is not None}
-        if len(set(lengths.values())) > 1:
-            shown = ", ".join(f"{count} {name}" for name, count in lengths.items())
-            raise InputError(f"a batch needs as many candidates as references: {shown}")
-
-    def __len__(self) -> int:
-        return len(self.references)
-
-    def pairs(self) -> Iterator[tuple[str, str]]:
-        """Return an iterator over the pairs (reference, candidate), in order."""
-        return zip(self.references, self.candidates, strict=True)
-
-    def take(self, indices: Sequence[int]) -> Batch:
-        """Return the pairs at *indices*, in that order."""
-
-        def pick(column: Sequence[str]) -> list[str]:
-            return [column[i] for i in indices]
-
-        def pick_optional(column: Sequence[str] | None) -> list[str] | None:
-            return None if column is None else pick(column)
-
-        return Batch(
-            pick(self.references),
-            pick(self.candidates),
-            pick_optional(self.questions),
-            pick_optional(self.reference_graphs),
-            pick_optional(self.candidate_graphs),
-            None if self.gold_answers is None else [self.gold_answers[i] for i in indices],
-        )
-
-    def asked(self) -> Batch:
-        """Return the batch with each question put before both texts of its pair; the batch itself without questions.
-
-        A blank question leaves its texts unchanged. The gold answers and the graphs stay as they are.
-        """
-        questions = self.questions
-        if questions is None:
-            return self
-
-        def prepend_questions(texts: Sequence[str]) -> list[str]:
-            return [prepend_question(question, text) for question, text in zip(questions, texts, strict=True)]
-
-        references, candidates = prepend_questions(self.references), prepend_questions(self.candidates)
-        return dataclasses.replace(self, references=references, candidates=candidates)
-
-    def swapped(self) -> Batch:
-        """Return the batch with references and candidates, and their graphs, exchanged; without ``gold_answers``."""
-        return Batch(self.candidates, self.references, self.questions, self.candidate_graphs, self.reference_graphs)
-
-
-def prepend_question(question: str, text: str) -> str:
-    """Return the question, a space and the text as one input for a model; the text alone if the question is blank.
-
-    Outer white space of the question is removed.
-    """
-    return f"{question.strip()} {text}" if question.strip() else text
-
-
-@dataclass(frozen=True)
-class Context:
-    """The data that a metric is about to score.
-
-    Attributes:
-        language: the ISO 639-1 code of its texts; None if unknown.
-        references: a function that returns all gold answers, in order.
-    """
-
-    language: str | None
-    references: Callable[[], Sequence[str]]
-
-
-@dataclass(frozen=True)
-class Declaration:
-    """The promises of a metric about its scores, and its description; ``assay metrics check`` tests the promises.
-
-    Only *name* and *summary* are required. The constructor checks nothing: a contradiction, such as a *perfect* score
-    out of range, is reported by :func:`~assay.metrics.contract.check_metric`.
-
-    Attributes:
-        name: how users write the metric: letters, digits, ``.``, ``_``, ``-``, not taken in the registry. It is part of
-            the signature.
-        summary: one line for ``assay metrics list``, without a full stop.
-        low, high: inclusive bounds of the score, ``low < high``; ``-math.inf`` or ``math.inf`` for no bound. A run
-            reports scores out of bounds. ``assay errors`` applies thresholds to scores from 0 to 1.
-        higher_is_better: False if a low score means similar (TER); agreement is then computed on the negated score.
-        symmetric: whether exchanging reference and candidate keeps the score, within *tolerance*.
-        perfect: the score of two identical texts that are not empty, in [low, high]; None if it depends on the text.
-        languages: ISO 639-1 codes in lower case of the supported languages, such as ``frozenset({"en"})``; None for
-            any. On data in another language the metric is *not applicable*.
-        reads_question: whether the question changes the score; if False, ``Batch.questions`` must not be read.
-        reads_graphs: whether it compares the AMR graphs of the texts, which the data must then have.
-        reads_all_references: whether it reads all gold answers of a pair at once, in ``Batch.gold_answers``. Otherwise
-            each gold answer is scored separately, and the best score counts, or the mean.
-        aspect: the aspect of meaning that it measures, such as ``negation``; empty for a metric of the whole meaning.
-        whole: the name of the metric of which it is an aspect; empty for a metric of the whole meaning.
-        citation: the paper or script that it comes from.
-        option_sets: named sets of options, used as ``name:set``: ``{"paper": {"lowercase": False}}``.
-        subject: the meaning of the text after the colon, such as ``MODEL``; the class then has a field ``subject``.
-            None if only an option set may follow the colon.
-        provider: the packages that compute it, by their names on PyPI. Their versions are part of the signature, so
-            that scores are recomputed with another version.
-        tolerance: the largest difference between two computations of one score, such as alone and in a batch; 0 or
-            more, in the unit of the score. 1e-9 suits double precision, 1e-5 cosines in single precision.
-        extra: the extra of assay that installs the packages; None for a metric of your own package, for which messages
-            say ``pip install PACKAGE``.
-        kind: its family, by which leaderboards filter: ``lexical``, ``embedding``, ``cross-encoder``, ``amr``,
-            ``recorded``, or a word of your own.
-    """
-
-    name: str
-    summary: str
-    low: float = 0.0
-    high: float = 1.0
-    higher_is_better: bool = True
-    symmetric: bool = False
-    perfect: float | None = None
-    languages: frozenset[str] | None = None
-    reads_question: bool = False
-    reads_graphs: bool = False
-    reads_all_references: bool = False
-    aspect: str = ""
-    whole: str = ""
-    citation: str = ""
-    option_sets: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-    subject: str | None = None
-    provider: tuple[str, ...] = ()
-    tolerance: float = 1e-9
-    extra: str | None = None
-    kind: str = "other"
-
-    def check_packages(self) -> None:
-        """Check that the packages that compute the metric are installed.
-
-        Raises:
-            UnavailableError: a package is not installed; the error has the command that installs it.
-        """
-        for package in self.provider:
-            if version_of(package) != ABSENT:
-                continue
-            if self.extra is not None:
-                raise MissingExtraError(package, self.extra)
-            raise UnavailableError(f"the package {package} is not installed", f"pip install {package}")
+__all__ = ["Batch", "ColumnMetric", "Context", "Declaration", "Engine", "Metric", "PairMetric", "Session", "option"]
 
 
 #: The arguments that ``score`` accepts, for messages.
@@ -247,6 +81,51 @@ def _accept_columns(score: Callable[..., Any]) -> Callable[..., Any]:
     return score_batch_or_columns
 
 
+class Session(Protocol):
+    """A costly resource, such as a model in memory, that is held while pairs are scored."""
+
+    def score(self, metrics: Sequence[Metric], batch: Batch, again: Collection[str] = ()) -> Scores:
+        """Return the scores of a batch under metrics with this session's engine.
+
+        Args:
+            metrics: the m metrics.
+            batch: the n pairs.
+            again: texts of the batch that a later batch will contain too, so that keeping their embeddings pays off.
+
+        Raises:
+            AssayError: the scores cannot be computed.
+        """
+        ...
+
+    def cost(self) -> dict[str, Any]:
+        """Return the cost of the work so far, such as a price or numbers of tokens, as plain values by name."""
+        ...
+
+    def close(self) -> None:
+        """Free what the session holds, such as memory and processes; it is not used afterwards."""
+        ...
+
+
+class Engine(Hashable, Protocol):
+    """The description of a resource that scoring needs; metrics with equal engines share a session.
+
+    It can be pickled.
+    """
+
+    @property
+    def pairs(self) -> int:
+        """The number of pairs in a unit of work, which are the most that an interrupted run loses."""
+        ...
+
+    def open(self) -> Session:
+        """Load the resource and return its session.
+
+        Raises:
+            AssayError: the resource cannot be loaded, such as a model that is damaged.
+        """
+        ...
+
+
 @dataclass(frozen=True)
 class Metric(ABC):
     """Base of all metrics: a frozen dataclass whose fields are its options.
@@ -278,6 +157,20 @@ class Metric(ABC):
             value = convert_value(self.declaration.name, declared, getattr(self, key))
             # a frozen dataclass allows no plain assignment
             object.__setattr__(self, key, value)
+
+    @classmethod
+    def with_options(cls, **values: Any) -> Metric:
+        """Return the metric with these options; by default one of this class.
+
+        A metric that has a class for each way to compute it chooses the class here.
+
+        Args:
+            **values: the value of each option that was set, by its name.
+
+        Raises:
+            InputError: an option has an invalid value.
+        """
+        return cls(**values)
 
     @abstractmethod
     def score(self, batch: Batch) -> NDArray[np.float64]:
@@ -315,13 +208,29 @@ class Metric(ABC):
         return None
 
     def flags(self, batch: Batch) -> NDArray[np.uint8]:
-        """Return the flags of each score (see :class:`assay.metrics.work.Flag`): uint8, shape ``(len(batch),)``.
+        """Return the flags of each score (see :class:`assay.metrics.scores.Flag`): uint8, shape ``(len(batch),)``.
 
         By default no flag is set. Metrics with an engine return their flags together with the scores instead.
         """
         import numpy as np
 
         return np.zeros(len(batch), dtype=np.uint8)
+
+    @property
+    def is_explainable(self) -> bool:
+        """Whether :meth:`explain` shows what a score consists of; by default False."""
+        return False
+
+    def explain(self, batch: Batch) -> Sequence[Explanation]:
+        """Return the explanation of the score of each pair; the metric must be bound and available.
+
+        Raises:
+            NotExplainableError: the score has no parts to show.
+            InputError: the data lacks what it needs.
+        """
+        from assay.metrics.explaining.explanation import NotExplainableError
+
+        raise NotExplainableError(str(self))
 
     def price_per_1000(self) -> float | None:
         """Return the price of 1,000 distinct pairs if it is known without scoring any; by default None.

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Self
 
 from assay.errors import InputError
-from assay.metrics.base import Context, Declaration, option
-from assay.metrics.neural.metric import EncoderBased
+from assay.metrics.base import Batch, Context, Declaration, option
+from assay.metrics.neural.readers import TokenMatcher
 from assay.metrics.neural.runtime import current_runtime, devices_of
 from assay.metrics.neural.views import Preparation, View
 from assay.metrics.provenance import file_digest
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from assay.metrics.base import Engine
+    from assay.metrics.explaining.tokens import TokenExplanation
     from assay.metrics.neural.bertscore import TokenWeighting
     from assay.metrics.neural.embeddings import TextEmbeddings
-    from assay.metrics.work import Engine
 
 #: The beginning of a value of ``rescale`` that names a corpus.
 _CORPUS = "corpus:"
@@ -30,7 +31,7 @@ _PROVIDER = ("torch", "transformers", "sentence-transformers")
 
 
 @dataclass(frozen=True)
-class BertScore(EncoderBased):
+class BertScore(TokenMatcher):
     """BERTScore of candidate against reference; 0 where a text is empty.
 
     Precision and recall are in [-1, 1] unless rescaled; so is F, except for the rare pair where one of them is negative
@@ -116,8 +117,10 @@ class BertScore(EncoderBased):
     def needs(self) -> Engine:
         """Return the engine: the encoder, or for ``engine=bert-score`` the package with its settings."""
         if self.engine == "assay":
-            return super().needs()
-        from assay.metrics.neural.bertscore import BertScorePackageEngine
+            from assay.metrics.neural.encoder import EncoderEngine
+
+            return self.engine_of(EncoderEngine)
+        from assay.metrics.neural.bertscore_package import BertScorePackageEngine
 
         model = self.located()
         runtime = current_runtime()
@@ -125,6 +128,18 @@ class BertScore(EncoderBased):
         return BertScorePackageEngine(
             str(model.folder), model.digest, self.chosen_layer(), idf, devices_of(runtime)[0], runtime.threads
         )
+
+    @property
+    def is_explainable(self) -> bool:
+        """True: tokens are matched."""
+        return True
+
+    def explain(self, batch: Batch) -> list[TokenExplanation]:
+        """Return the token matches of each pair; for ``engine=bert-score`` those of assay's own engine."""
+        from assay.metrics.explaining.tokens import explain_tokens
+
+        metric = dataclasses.replace(self, engine="assay")
+        return explain_tokens(metric, metric.token_weighting(), batch)
 
     def data_signature(self) -> dict[str, str]:
         """Return what the model adds to the signature, the layer, and digests of the corpus and of the baseline.

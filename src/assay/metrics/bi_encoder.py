@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 from assay.errors import InputError, unknown_name
 from assay.metrics.base import Declaration, option
 from assay.metrics.models.files import read_json
-from assay.metrics.neural.metric import EncoderBased
+from assay.metrics.neural.readers import EncoderBased
 from assay.metrics.neural.views import Preparation, View
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from assay.metrics.base import Engine
     from assay.metrics.neural.embeddings import TextEmbeddings
 
 #: The prefixes that families of models were trained with, by a short name.
@@ -73,6 +74,17 @@ class BiEncoder(EncoderBased):
             problem = unknown_name(f"metric {self}: the model has no prompt", prompt_name, sorted(prompts))
             raise InputError(f"{problem} Or give prefix=TEXT.")
         return prompts[prompt_name]
+
+    def needs(self) -> Engine:
+        """Return the engine of the encoder, which all metrics of the same model and settings share.
+
+        Raises:
+            UnavailableError: the model is not on this machine.
+            InputError: this machine has no such device, or the device does not support the precision.
+        """
+        from assay.metrics.neural.encoder import EncoderEngine
+
+        return self.engine_of(EncoderEngine)
 
     def view(self) -> View:
         """Return the view that reads the sentence embedding of each text, with the prefix before the text."""

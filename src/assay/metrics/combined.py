@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from assay.lexicon.properties import TextPair
     from assay.metrics.combination import CombinedFile
+    from assay.metrics.explaining.members import MembersExplanation
 
 
 @functools.cache
@@ -220,6 +221,22 @@ class Combined(Metric):
 
         texts = text_pairs(batch.gold_answers or batch.references, batch.candidates, batch.questions)
         return self.combine(self.scores_of_members(batch), texts)
+
+    @property
+    def is_explainable(self) -> bool:
+        """True: the members have scores of their own."""
+        return True
+
+    def explain(self, batch: Batch) -> list[MembersExplanation]:
+        """Return the contributions of the members and of the properties of the texts to the score of each pair.
+
+        Raises:
+            InputError: the folder of the combination cannot be used.
+            UnavailableError: a member differs from the one that the combination was learned from.
+        """
+        from assay.metrics.explaining.members import explain_members
+
+        return explain_members(str(self), self.file, self.scores_of_members(batch), batch)
 
     def scores_of_members(self, batch: Batch) -> list[NDArray[np.float64]]:
         """Compute the scores of all members, and return them in the order of the members, float64, shape (n,) each.

@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from assay.metrics.base import Declaration, option
-from assay.metrics.neural.metric import ModelMetric
+from assay.metrics.base import Batch, Declaration
+from assay.metrics.neural.readers import PairReader
 
 if TYPE_CHECKING:
-    from assay.metrics.work import Engine
+    from assay.metrics.base import Engine
+    from assay.metrics.explaining.words import WordExplanation
 
 
 @dataclass(frozen=True)
-class CrossEncoder(ModelMetric):
+class CrossEncoder(PairReader):
     """The output of a cross-encoder, which reads both texts of a pair together.
 
     The order of the two texts changes the score: Mustafazade and Ebbinghaus (2022) saw .09 for 11/eleven and .89 for
     eleven/11. ``order=mean`` averages both orders, and the run then reports how much they differ.
     """
-
-    order: Literal["reference-first", "candidate-first", "mean"] = option("reference-first", "which text comes first")
-    activation: Literal["declared", "sigmoid", "identity"] = option(
-        "declared", "what turns the output into a score; declared is what the model's files say"
-    )
 
     declaration = Declaration(
         name="cross-encoder",
@@ -46,14 +42,6 @@ class CrossEncoder(ModelMetric):
         if self.order == "mean":
             self.redeclare(symmetric=True)
 
-    def orders(self, reference: str, candidate: str) -> tuple[tuple[str, str], ...]:
-        """Return the pairs (first text, second text) that the model reads for a pair: one, or both orders."""
-        if self.order == "candidate-first":
-            return ((candidate, reference),)
-        if self.order == "mean":
-            return ((reference, candidate), (candidate, reference))
-        return ((reference, candidate),)
-
     def needs(self) -> Engine:
         """Return the engine of the cross-encoder; metrics of the same model with the same settings have equal ones.
 
@@ -64,6 +52,17 @@ class CrossEncoder(ModelMetric):
         from assay.metrics.neural.cross import CrossEngine
 
         return self.engine_of(CrossEngine)
+
+    @property
+    def is_explainable(self) -> bool:
+        """True: words can be left out."""
+        return True
+
+    def explain(self, batch: Batch) -> list[WordExplanation]:
+        """Return the effect of each word of each pair, see :func:`~assay.metrics.explaining.words.explain_words`."""
+        from assay.metrics.explaining.words import explain_words
+
+        return explain_words(self, batch)
 
 
 @dataclass(frozen=True)

@@ -33,10 +33,10 @@ class _Edit(PairMetric):
         return {"unicode": unicodedata.unidata_version}
 
     def flags(self, batch: Batch) -> NDArray[np.uint8]:
-        """Return :class:`~assay.metrics.work.Flag` bits for the texts that are cut: uint8, shape ``(len(batch),)``."""
+        """Return :class:`~assay.metrics.scores.Flag` bits for texts that are cut: uint8, shape ``(len(batch),)``."""
         import numpy as np
 
-        from assay.metrics.work import Flag
+        from assay.metrics.scores import Flag
 
         flags = np.zeros(len(batch), dtype=np.uint8)
         for row, (reference, candidate) in enumerate(batch.pairs()):

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from assay.metrics.base import Declaration, option
-from assay.metrics.neural.metric import EncoderBased
+from assay.metrics.neural.readers import EncoderBased
 from assay.metrics.neural.views import Preparation, View
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from assay.metrics.base import Engine
     from assay.metrics.neural.embeddings import TextEmbeddings
 
 
@@ -35,6 +36,17 @@ class Pooled(EncoderBased):
         tolerance=1e-5,
         extra="neural",
     )
+
+    def needs(self) -> Engine:
+        """Return the engine of the encoder, which all metrics of the same model and settings share.
+
+        Raises:
+            UnavailableError: the model is not on this machine.
+            InputError: this machine has no such device, or the device does not support the precision.
+        """
+        from assay.metrics.neural.encoder import EncoderEngine
+
+        return self.engine_of(EncoderEngine)
 
     def view(self) -> View:
         """Return the view that reads the pooled token embeddings of the layer, of texts without outer white space."""

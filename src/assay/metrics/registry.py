@@ -180,7 +180,7 @@ class Registry:
                 subject_form = f"{name.name}:{cls.declaration.subject or key.upper()}"
                 form = subject_form if key == SUBJECT else f"{key}=…"
                 raise InputError(f"metric {str(name)!r} needs a {key}: write {form}")
-        metric = cls(**values)
+        metric = cls.with_options(**values)
         object.__setattr__(metric, "_typed", name)
         return metric
 
@@ -321,7 +321,9 @@ def describe_metric(name: str) -> list[str]:
     # options may change the declaration, so that of the built metric takes precedence
     metric = load_metric(name) if buildable else None
     declaration = cls.declaration if metric is None else metric.declaration
-    options = {key: value for key, value in options_of(cls).items() if metric is None or metric.takes(key)}
+    options = options_of(cls)
+    if metric is not None:
+        options = {key: value for key, value in options_of(type(metric)).items() if metric.takes(key)}
     lines = _declaration_lines(declaration, entry.origin)
     if declaration.subject:
         lines += _subject_lines(declaration, options.get(SUBJECT), optional=bool(by_language))

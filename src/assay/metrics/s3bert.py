@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 from assay.errors import InputError, UnavailableError
 from assay.metrics.aspects.layout import Layout, embedding_size, read_layout, read_layout_file
-from assay.metrics.base import option
+from assay.metrics.base import Batch, option
 from assay.metrics.bi_encoder import BiEncoder
 from assay.metrics.name import MetricName
 from assay.paths import user_path
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from assay.metrics.explaining.aspects import AspectExplanation
     from assay.metrics.neural.embeddings import TextEmbeddings
 
 
@@ -157,6 +158,23 @@ class S3Bert(BiEncoder):
             )
         part = dataclasses.replace(embeddings, values=embeddings.values[:, first:stop])
         return super().compare(part, left, right)
+
+    @property
+    def is_explainable(self) -> bool:
+        """True: the aspects have scores of their own."""
+        return True
+
+    def explain(self, batch: Batch) -> list[AspectExplanation]:
+        """Return the score of each aspect of each pair, and what is usual for the overall score.
+
+        Raises:
+            InputError: the metric is a single aspect, or the reference set lacks an aspect of the layout.
+        """
+        from assay.metrics.explaining.aspects import explain_aspects
+
+        if self.aspect is not None:
+            raise InputError(f"metric {self}: one aspect has no parts; explain the whole: {self.declaration.whole}")
+        return explain_aspects(self.expand(), self.located().folder, self.read_layout(), batch)
 
     def _span_in(self, layout: Layout) -> tuple[int, int]:
         return (0, layout.dimensions) if self.aspect is None else layout.range_of(self.aspect)

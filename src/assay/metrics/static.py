@@ -125,14 +125,14 @@ class Static(Metric):
         return bounded
 
     def flags(self, batch: Batch) -> NDArray[np.uint8]:
-        """Return the flags of texts without a known word (:class:`assay.metrics.work.Flag`).
+        """Return the flags of texts without a known word (:class:`assay.metrics.scores.Flag`).
 
         They are uint8, shape ``(len(batch),)``.
         """
         import numpy as np
 
+        from assay.metrics.scores import Flag
         from assay.metrics.words.vectors import open_vectors
-        from assay.metrics.work import Flag
 
         texts, (left, right) = _distinct_texts(batch)
         rows_of_texts = self._row_numbers(open_vectors(self.path), texts)

@@ -1,132 +1,18 @@
-"""Sessions, which hold resources that metrics share, such as a model in memory, and the scores that they return."""
+"""The open sessions of this process, and the session of metrics that need no model."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Hashable, Sequence
-from dataclasses import dataclass
-from enum import IntFlag
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Collection, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import AssayError
+from assay.metrics.base import Batch, Engine, Metric, Session
+from assay.metrics.scores import Scores
 from assay.progress import scaled_shares
-
-if TYPE_CHECKING:
-    from assay.metrics.base import Batch, Metric
-
-
-class Flag(IntFlag):
-    """A property of a pair's texts that qualifies its score; a pair may have several."""
-
-    REFERENCE_CUT = 1
-    CANDIDATE_CUT = 2
-    REFERENCE_EMPTY = 4
-    CANDIDATE_EMPTY = 8
-    NO_VERDICT = 16
-    REFUSED = 32
-    TOO_LONG = 64
-
-    @property
-    def phrase(self) -> str:
-        """The meaning of a single flag in words."""
-        if self in _NO_SCORE:
-            return _NO_SCORE[self]
-        side = "reference" if self in (Flag.REFERENCE_CUT, Flag.REFERENCE_EMPTY) else "candidate"
-        state = "truncated" if self in (Flag.REFERENCE_CUT, Flag.CANDIDATE_CUT) else "without a token that counts"
-        return f"{side} {state}"
-
-
-#: The reasons why a pair has no score, in words.
-_NO_SCORE = {
-    Flag.NO_VERDICT: "reply without a verdict, no score",
-    Flag.REFUSED: "reply refused, no score",
-    Flag.TOO_LONG: "too long for the model, no score",
-}
-#: Flags of a pair that has no score: its value is NaN.
-MISSING = Flag.NO_VERDICT | Flag.REFUSED | Flag.TOO_LONG
-
-
-@dataclass(frozen=True)
-class Scores:
-    """Scores of n pairs under m metrics.
-
-    Attributes:
-        values: the scores, float64, shape (n, m); NaN only if a flag of :data:`MISSING` gives the reason.
-        flags: the bits of :class:`Flag`, uint8, shape (n, m).
-        seconds: the wall time of each metric, float64, shape (m,). It includes work shared with other metrics, but not
-            loading (unless there is only one pair).
-        asymmetry: the difference between the scores of the two orders of the texts, float64, shape (n, m), NaN for a
-            metric that reads one order only; None if all metrics do.
-    """
-
-    values: NDArray[np.float64]
-    flags: NDArray[np.uint8]
-    seconds: NDArray[np.float64]
-    asymmetry: NDArray[np.float64] | None = None
-
-    @classmethod
-    def concatenate(cls, parts: Sequence[Scores]) -> Scores:
-        """Return the scores of the same pairs under the metrics of all *parts*, side by side in the order of the parts.
-
-        The asymmetry is NaN for the metrics of a part without one.
-        """
-        asymmetries = [
-            np.full(part.values.shape, np.nan) if part.asymmetry is None else part.asymmetry for part in parts
-        ]
-        return cls(
-            np.concatenate([part.values for part in parts], axis=1),
-            np.concatenate([part.flags for part in parts], axis=1),
-            np.concatenate([part.seconds for part in parts]),
-            np.concatenate(asymmetries, axis=1),
-        )
-
-
-class Session(Protocol):
-    """A costly resource, such as a model in memory, that is held while pairs are scored."""
-
-    def score(self, metrics: Sequence[Metric], batch: Batch, again: Collection[str] = ()) -> Scores:
-        """Return the scores of a batch under metrics with this session's engine.
-
-        Args:
-            metrics: the m metrics.
-            batch: the n pairs.
-            again: texts of the batch that a later batch will contain too, so that keeping their embeddings pays off.
-
-        Raises:
-            AssayError: the scores cannot be computed.
-        """
-        ...
-
-    def cost(self) -> dict[str, Any]:
-        """Return the cost of the work so far, such as a price or numbers of tokens, as plain values by name."""
-        ...
-
-    def close(self) -> None:
-        """Free what the session holds, such as memory and processes; it is not used afterwards."""
-        ...
-
-
-class Engine(Hashable, Protocol):
-    """The description of a resource that scoring needs; metrics with equal engines share a session.
-
-    It can be pickled.
-    """
-
-    @property
-    def pairs(self) -> int:
-        """The number of pairs in a unit of work, which are the most that an interrupted run loses."""
-        ...
-
-    def open(self) -> Session:
-        """Load the resource and return its session.
-
-        Raises:
-            AssayError: the resource cannot be loaded, such as a model that is damaged.
-        """
-        ...
 
 
 def scores_of(metric: Metric, batch: Batch) -> NDArray[np.float64]:
@@ -222,3 +108,20 @@ def release_sessions() -> None:
     while _open_sessions:
         _, session = _open_sessions.popitem()
         session.close()
+
+
+def score_alone(metric: Metric, batch: Batch) -> NDArray[np.float64]:
+    """Return a metric's scores of n pairs, float64, shape (n,), by its engine, which stays open afterwards.
+
+    What the engine needs is downloaded if need be.
+
+    Raises:
+        AssayError: the engine cannot be opened, or the scores cannot be computed; all open sessions are then closed.
+    """
+    metric.obtain()
+    try:
+        values: NDArray[np.float64] = open_session(metric.needs()).score([metric], batch).values[:, 0]
+    except AssayError:
+        release_sessions()
+        raise
+    return values

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.metrics.judge.endpoint import MOST_NEW_NAMES
+from assay.metrics.judge.probing import MOST_NEW_NAMES
 from tests.cli.calling import Done, call
 from tests.judge_server import serve
 from tests.judge_server.protocol import Behaviour

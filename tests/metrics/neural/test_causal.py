@@ -19,7 +19,8 @@ from assay.metrics import Batch, Metric, check_metric, load_metric
 from assay.metrics.judge.replies import Reply
 from assay.metrics.neural.causal import CausalSession
 from assay.metrics.neural.runtime import Runtime, use_runtime
-from assay.metrics.work import Flag, open_session, release_sessions
+from assay.metrics.scores import Flag
+from assay.metrics.work import open_session, release_sessions
 from tests.metrics.models.tiny import WORDS, make_causal, tiny_causal_sizes
 
 

@@ -12,7 +12,8 @@ import pytest
 from assay.errors import InputError, UnavailableError
 from assay.metrics import Batch, check_metric, load_metric
 from assay.metrics.neural.runtime import Runtime, use_runtime
-from assay.metrics.work import Flag, open_session, release_sessions
+from assay.metrics.scores import Flag
+from assay.metrics.work import open_session, release_sessions
 from tests.metrics.neural.texts import pairs
 
 

@@ -11,7 +11,6 @@ from assay.errors import InputError
 from assay.metrics import Batch, load_metric
 from assay.metrics.aspects.layout import even_layout, write_layout
 from assay.metrics.aspects.reference import write_reference
-from assay.metrics.explaining.explanation import explain_pairs
 from tests.metrics.models.tiny import make_bert
 from tests.metrics.neural.texts import pairs
 
@@ -28,7 +27,7 @@ def model(tmp_path):
 
 
 def explained(name: str, batch: Batch = PAIR):
-    found = explain_pairs(load_metric(name), batch)
+    found = load_metric(name).explain(batch)
     for one in found:
         json.dumps(one.as_dict(), allow_nan=False)
     return found
@@ -147,7 +146,7 @@ def test_empty_texts_have_no_tokens(encoder):
 @pytest.mark.parametrize("order", ["reference-first", "mean"])
 def test_changes_are_scores_without_the_word(scorer, order):
     metric = load_metric(f"cross-encoder:{scorer},order={order}")
-    (found,) = explain_pairs(metric, Batch(["big red dog"], ["red cat"]))
+    (found,) = metric.explain(Batch(["big red dog"], ["red cat"]))
 
     def score(reference: str, candidate: str) -> float:
         return float(metric.score(Batch([reference], [candidate]))[0])

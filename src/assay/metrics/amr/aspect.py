@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Literal
+
+from assay.metrics.base import Metric
 
 Solver = Literal["exact", "hill-climbing"]
 
@@ -39,3 +42,16 @@ class AspectSettings:
     cutoff: float = 0.95
     diffsense: float = 0.5
     concept_weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class AspectMetric(Metric):
+    """A metric that compares graphs in one aspect."""
+
+    @abstractmethod
+    def settings(self) -> AspectSettings:
+        """Return the aspect and the settings of its computation.
+
+        Raises:
+            InputError: the metric means several aspects.
+        """

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from assay.amr import ASPECTS
 from assay.errors import AssayError, InputError, unknown_name
-from assay.metrics.amr.aspect import ALIGNED, SETS, WITH_VECTORS, AspectSettings
+from assay.metrics.amr.aspect import ALIGNED, SETS, WITH_VECTORS, AspectMetric, AspectSettings
 from assay.metrics.base import Batch, Declaration, Metric, option
 from assay.metrics.provenance import version_of
 from assay.paths import user_path
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from assay.metrics.work import Engine
+    from assay.metrics.base import Engine
+    from assay.metrics.explaining.explanation import Explanation
 
 _ALL: Final = "all"
 _NAMES: Final = (*ASPECTS, "bag-of-nodes", "s2match")
@@ -45,7 +47,7 @@ _CITATIONS: Final = {
 
 
 @dataclass(frozen=True)
-class Amr(Metric):
+class Amr(AspectMetric):
     """Similarity of the AMR graphs of two texts in one aspect, from 0 to 1; ``amr:all`` means the fifteen.
 
     It is 1 where the aspect is absent from both graphs, as in Opitz and Frank 2022. Alignments are optimal, which is
@@ -223,6 +225,24 @@ class Amr(Metric):
             release_sessions()
             raise
         return values
+
+    @property
+    def is_explainable(self) -> bool:
+        """Whether the aspect is ``smatch``, whose alignment can be shown."""
+        return self.subject == "smatch"
+
+    def explain(self, batch: Batch) -> Sequence[Explanation]:
+        """Return the alignment of each pair of graphs; for ``engine=smatchpp`` that of assay's own engine.
+
+        Raises:
+            NotExplainableError: the aspect has no alignment to show.
+            InputError: a text has no graph, or its graph cannot be read.
+        """
+        from assay.metrics.explaining.graphs import explain_graphs
+
+        if not self.is_explainable:
+            return super().explain(batch)
+        return explain_graphs(str(self), self.settings(), self.parser or "", batch)
 
     def data_signature(self) -> dict[str, str]:
         """Return the digests of the word vectors and of the parser's model, if any, and with it amrlib's version.

@@ -7,23 +7,20 @@ import time
 from collections.abc import Collection, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import UnavailableError
 from assay.lexicon.texts import sorted_pair
-from assay.metrics.amr.aspect import AspectSettings
+from assay.metrics.amr.aspect import AspectMetric, AspectSettings
 from assay.metrics.amr.comparison import Comparer
 from assay.metrics.amr.parsing import graphs_of, load_parser_for
-from assay.metrics.work import Scores
+from assay.metrics.base import Batch, Metric
+from assay.metrics.scores import Scores
 from assay.processes import Crew, NotForWorkersError
 from assay.progress import report_share
-
-if TYPE_CHECKING:
-    from assay.metrics.amr.metric import Amr
-    from assay.metrics.base import Batch, Metric
 
 #: The number of pairs that a process gets at a time: far fewer than a batch, so that all processes end together.
 PAIRS_PER_CHUNK = 16
@@ -161,7 +158,7 @@ class AmrSession:
             WorkerDiedError: some pairs ended two processes, for example because memory ran out.
             AssayError: no optimal alignment of a pair was found, or a package is missing.
         """
-        aspects = [cast("Amr", metric).settings() for metric in metrics]
+        aspects = [cast(AspectMetric, metric).settings() for metric in metrics]
         self._load_seconds += load_parser_for(batch, self._parser)
         started = time.perf_counter()
         first, second = graphs_of(batch, self._parser)

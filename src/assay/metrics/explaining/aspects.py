@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -17,9 +18,10 @@ from assay.metrics.aspects.reference import (
     find_neighbours,
     read_reference,
 )
-from assay.metrics.base import Batch
-from assay.metrics.explaining.explanation import Explanation, notes_of, score_together
-from assay.metrics.s3bert import S3Bert
+from assay.metrics.base import Batch, Metric
+from assay.metrics.explaining.explanation import Explanation
+from assay.metrics.scores import phrases_of
+from assay.metrics.work import open_session
 
 NO_REFERENCE_SET = (
     f"what is usual is not known: the model keeps no reference set ({REFERENCE_FILE}); assay train s3bert writes one, "
@@ -73,19 +75,22 @@ class AspectExplanation(Explanation):
     compared: ComparedPairs | None
 
 
-def explain_aspects(metric: S3Bert, batch: Batch) -> list[AspectExplanation]:
+def explain_aspects(parts: Sequence[Metric], folder: Path, layout: Layout, batch: Batch) -> list[AspectExplanation]:
     """Return the score of each aspect of each pair under an S3BERT model, and what is usual for the overall score.
 
     If the model has no usable reference set, what is usual is None, and a note gives the reason.
 
+    Args:
+        parts: the metric of the whole embedding, and that of each aspect.
+        folder: the folder of the model.
+        layout: the layout of the aspects.
+        batch: the pairs.
+
     Raises:
-        InputError: the metric is a single aspect, or the reference set lacks an aspect of the layout.
+        InputError: the reference set lacks an aspect of the layout.
     """
-    if metric.aspect is not None:
-        raise InputError(f"metric {metric}: one aspect has no parts; explain the whole: {metric.declaration.whole}")
-    parts = metric.expand()
-    reference, remarks = _usable_reference(metric)
-    scores = score_together(parts, batch)
+    reference, remarks = _usable_reference(folder, layout)
+    scores = open_session(parts[0].needs()).score(parts, batch)
     names = tuple(part.declaration.aspect or OVERALL for part in parts)
     explanations = []
     for row, (first, second) in enumerate(batch.pairs()):
@@ -97,24 +102,22 @@ def explain_aspects(metric: S3Bert, batch: Batch) -> list[AspectExplanation]:
             score = float(value)
             usual = None if neighbours is None else neighbours.usual_scores(name, score)
             aspects.append(AspectScore(name, score, usual))
-        notes = (*remarks, *notes_of(scores.flags[row, 0]))
+        notes = (*remarks, *phrases_of(scores.flags[row, 0]))
         if compared and not compared.low <= overall <= compared.high:
             notes += ("no reference pair has an overall score this far out: what is usual is a guess",)
-        explanations.append(AspectExplanation(str(metric), first, second, overall, notes, tuple(aspects), compared))
+        explanations.append(AspectExplanation(str(parts[0]), first, second, overall, notes, tuple(aspects), compared))
     return explanations
 
 
-def _usable_reference(metric: S3Bert) -> tuple[Reference | None, tuple[str, ...]]:
+def _usable_reference(folder: Path, layout: Layout) -> tuple[Reference | None, tuple[str, ...]]:
     """Return the model's reference set and no remarks, or None and a remark with the reason why it is not used.
 
     Raises:
         InputError: the reference set belongs to the layout but has other aspects.
     """
-    folder = metric.located().folder
     reference = read_reference(folder)
     if reference is None:
         return None, (NO_REFERENCE_SET,)
-    layout = metric.read_layout()
     if not _belongs_to_layout(reference, folder, layout):
         return None, ("what is usual is not known: the model's reference set belongs to another layout",)
     if set(reference.names) != {OVERALL, *layout.parts}:

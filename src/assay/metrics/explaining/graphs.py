@@ -8,11 +8,11 @@ from typing import ClassVar
 from assay.amr import Graph
 from assay.lexicon.texts import sorted_pair
 from assay.metrics.amr.alignment import Triples, make_problem
+from assay.metrics.amr.aspect import AspectSettings
 from assay.metrics.amr.comparison import PreparedGraph, align
-from assay.metrics.amr.metric import Amr
 from assay.metrics.amr.parsing import graphs_of
 from assay.metrics.amr.smatch import smatch_f1
-from assay.metrics.base import Batch
+from assay.metrics.batch import Batch
 from assay.metrics.explaining.explanation import Explanation
 
 
@@ -66,45 +66,53 @@ class GraphExplanation(Explanation):
     triples: tuple[AlignedTriple, ...]
 
 
-def explain_graphs(metric: Amr, batch: Batch) -> list[GraphExplanation]:
+def explain_graphs(metric: str, settings: AspectSettings, parser: str, batch: Batch) -> list[GraphExplanation]:
     """Return the alignment of each pair of graphs under ``amr:smatch``.
 
-    For ``engine=smatchpp`` the explanation comes from assay's own alignment.
+    Args:
+        metric: the name of the metric.
+        settings: the settings of its alignment.
+        parser: the parser of texts without a graph; empty for none.
+        batch: the pairs.
 
     Raises:
         InputError: a text has no graph, or its graph cannot be read.
     """
-    reference_graphs, candidate_graphs = graphs_of(batch, metric.parser or "")
+    reference_graphs, candidate_graphs = graphs_of(batch, parser)
     explanations = []
     for row, (first, second) in enumerate(batch.pairs()):
-        explanations.append(_explain_pair(metric, first, second, reference_graphs[row], candidate_graphs[row]))
+        graphs = reference_graphs[row], candidate_graphs[row]
+        explanations.append(_explain_pair(metric, settings, first, second, *graphs))
     return explanations
 
 
-def _explain_pair(metric: Amr, first: str, second: str, first_text: str, second_text: str) -> GraphExplanation:
+def _explain_pair(
+    metric: str, settings: AspectSettings, first: str, second: str, first_text: str, second_text: str
+) -> GraphExplanation:
     """Return the explanation of one pair, with the alignment that the metric computes.
 
     Args:
-        metric: the metric.
+        metric: the name of the metric.
+        settings: the settings of its alignment.
         first, second: the texts of reference and candidate.
         first_text, second_text: their graphs in Penman notation.
     """
-    standard = metric.standardize
+    standard = settings.standardize
     first_graph, second_graph = PreparedGraph(first_text), PreparedGraph(second_text)
     first_triples = first_graph.triples("smatch", standardize=standard)
     second_triples = second_graph.triples("smatch", standardize=standard)
     # hill climbing depends on the order of the two graphs, so the order must be the same as in the metric
     if (first_text, second_text) == sorted_pair(first_text, second_text):
-        alignment = align(make_problem(first_triples, second_triples), metric.settings())
+        alignment = align(make_problem(first_triples, second_triples), settings)
         mapping = alignment.mapping
     else:
-        alignment = align(make_problem(second_triples, first_triples), metric.settings())
+        alignment = align(make_problem(second_triples, first_triples), settings)
         mapping = _inverse_mapping(alignment.mapping, len(first_triples.concepts))
     first_form, second_form = first_graph.form(standardize=standard), second_graph.form(standardize=standard)
     triples = _aligned_triples(first_triples, second_triples, mapping, first_form, second_form)
     matched = sum(triple.reference is not None and triple.candidate is not None for triple in triples)
     return GraphExplanation(
-        str(metric),
+        metric,
         first,
         second,
         smatch_f1(matched, first_triples, second_triples),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -9,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.lexicon.properties import text_pairs
-from assay.metrics.base import Batch
-from assay.metrics.combined import Combined
+from assay.metrics.batch import Batch
+from assay.metrics.combination import CombinedFile
 from assay.metrics.explaining.explanation import Explanation
 
 
@@ -49,17 +50,19 @@ class MembersExplanation(Explanation):
     members: tuple[MemberPart, ...]
 
 
-def explain_members(metric: Combined, batch: Batch) -> list[MembersExplanation]:
+def explain_members(
+    metric: str, combination: CombinedFile, scores: Sequence[NDArray[np.float64]], batch: Batch
+) -> list[MembersExplanation]:
     """Return the contributions of the members and of the properties of the texts to the score of each pair.
 
     A pair that lacks the score of a member has neither a score nor contributions, and a note that says so.
 
-    Raises:
-        InputError: the folder of the combination cannot be used.
-        UnavailableError: a member differs from the one that the combination was learned from.
+    Args:
+        metric: the name of the metric.
+        combination: what it has learned.
+        scores: the unchanged scores of each member, shape (n,) each.
+        batch: the n pairs.
     """
-    combination = metric.file
-    scores = metric.scores_of_members(batch)
     texts = text_pairs(batch.gold_answers or batch.references, batch.candidates, batch.questions)
     inputs = combination.inputs_of(scores, texts)
     means = np.array(combination.means)
@@ -68,7 +71,7 @@ def explain_members(metric: Combined, batch: Batch) -> list[MembersExplanation]:
     contributions, bases = combination.learned.contributions(np.where(has_score[:, None], inputs, means), means)
     contributions = np.where(has_score[:, None], contributions, np.nan)
     bases = np.where(has_score, bases, np.nan)
-    values = np.where(has_score, metric.combine(scores, texts), np.nan)
+    values = np.where(has_score, combination.learned.scores(inputs), np.nan)
     signs = [1 if member.higher_is_better else -1 for member in combination.members] + [1] * len(combination.properties)
     names = [member.metric for member in combination.members] + list(combination.properties)
     explanations = []
@@ -85,7 +88,7 @@ def explain_members(metric: Combined, batch: Batch) -> list[MembersExplanation]:
             )
         explanations.append(
             MembersExplanation(
-                str(metric),
+                metric,
                 " | ".join(texts[row].golds),
                 texts[row].candidate,
                 _finite_or_none(values[row]),

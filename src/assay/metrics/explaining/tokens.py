@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, cast
 
-from assay.metrics.base import Batch, Metric
-from assay.metrics.bertscore import BertScore
-from assay.metrics.explaining.explanation import Explanation, notes_of, score_together
+from assay.metrics.base import Batch
+from assay.metrics.explaining.explanation import Explanation
+from assay.metrics.scores import phrases_of
+from assay.metrics.work import open_session
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from assay.metrics.neural.bertscore import TokenWeighting
     from assay.metrics.neural.embeddings import TextEmbeddings
-    from assay.metrics.neural.views import View
+    from assay.metrics.neural.encoder import EncoderSession
+    from assay.metrics.neural.readers import EncoderBased
 
 
 @dataclass(frozen=True)
@@ -57,22 +59,29 @@ class TokenExplanation(Explanation):
     tokens: tuple[TokenMatch, ...]
 
 
-def explain_tokens(metric: BertScore, batch: Batch) -> list[TokenExplanation]:
-    """Return the token matches of each pair under BERTScore.
+def explain_tokens(metric: EncoderBased, weigh: TokenWeighting, batch: Batch) -> list[TokenExplanation]:
+    """Return the token matches of each pair under BERTScore in assay's own engine.
 
-    For ``engine=bert-score`` the explanation and the score come from assay's own engine.
+    Args:
+        metric: the metric.
+        weigh: the function that returns the weights of tokens.
+        batch: the pairs.
     """
     from assay.metrics.neural.loading import load_tokenizer
 
-    metric = dataclasses.replace(metric, engine="assay")
-    recorder = _Recorder(metric)
-    # the recorder has the part of a metric that the engine of embeddings calls
-    scores = score_together([metric, cast(Metric, recorder)], batch)
+    session = cast("EncoderSession", open_session(metric.needs()))
+    # the embeddings stay in the cache
+    scores = session.score([metric], batch, {*batch.references, *batch.candidates})
+    pairs: list[tuple[_TextTokens, _TextTokens]] = []
+    for embeddings, left, right in session.embeddings_of(metric, batch):
+        for indices in zip(left, right, strict=True):
+            reference, candidate = (_tokens_of(embeddings, int(index), weigh) for index in indices)
+            pairs.append((reference, candidate))
     model = metric.located()
     tokenizer = load_tokenizer(str(model.folder), model.digest)
     explanations = []
     for row, (first, second) in enumerate(batch.pairs()):
-        reference, candidate = recorder.pairs[row]
+        reference, candidate = pairs[row]
         similarity = reference.unit_embeddings @ candidate.unit_embeddings.T
         reference_words = [_readable_token(tokenizer, token_id) for token_id in reference.ids]
         candidate_words = [_readable_token(tokenizer, token_id) for token_id in candidate.ids]
@@ -83,7 +92,7 @@ def explain_tokens(metric: BertScore, batch: Batch) -> list[TokenExplanation]:
             first,
             second,
             float(scores.values[row, 0]),
-            notes_of(scores.flags[row, 0]),
+            phrases_of(scores.flags[row, 0]),
             precision=_mean_best_similarity(candidate.weights, similarity.T),
             recall=_mean_best_similarity(reference.weights, similarity),
             tokens=tuple(matches),
@@ -106,49 +115,17 @@ class _TextTokens(NamedTuple):
     weights: NDArray[np.float64]
 
 
-class _Recorder:
-    """Stands in for a metric during scoring to record the tokens of each pair; its own scores are 0.
+def _tokens_of(embeddings: TextEmbeddings, text_index: int, weigh: TokenWeighting) -> _TextTokens:
+    """Return the tokens of the text with the given index in the embeddings."""
+    import numpy as np
 
-    Attributes:
-        pairs: the tokens of reference and candidate for each pair scored.
-    """
-
-    def __init__(self, metric: BertScore) -> None:
-        self._metric = metric
-        self.declaration = metric.declaration
-        self.pairs: list[tuple[_TextTokens, _TextTokens]] = []
-
-    def view(self) -> View:
-        return self._metric.view()
-
-    def compare(
-        self, embeddings: TextEmbeddings, left: NDArray[np.intp], right: NDArray[np.intp]
-    ) -> NDArray[np.float64]:
-        """Record the tokens of each of n pairs, and return n zeros as their scores.
-
-        Args:
-            embeddings: the embeddings of the tokens of all texts.
-            left, right: the index of each pair's reference and candidate among the texts, shape (n,).
-        """
-        import numpy as np
-
-        for reference_index, candidate_index in zip(left, right, strict=True):
-            reference = self._tokens_of(embeddings, int(reference_index))
-            candidate = self._tokens_of(embeddings, int(candidate_index))
-            self.pairs.append((reference, candidate))
-        return np.zeros(len(left))
-
-    def _tokens_of(self, embeddings: TextEmbeddings, text_index: int) -> _TextTokens:
-        """Return the tokens of the text with the given index in the embeddings."""
-        import numpy as np
-
-        assert embeddings.starts is not None  # noqa: S101 - embeddings of tokens have starts
-        ids = list(embeddings.ids[text_index])
-        start = int(embeddings.starts[text_index])
-        values = embeddings.values[start : start + len(ids)].cpu().double().numpy()
-        norms = np.linalg.norm(values, axis=1, keepdims=True)
-        unit_embeddings = np.divide(values, norms, out=np.zeros_like(values), where=norms > 0)
-        return _TextTokens(unit_embeddings, ids, self._metric.token_weighting()(np.asarray(ids, dtype=np.int64)))
+    assert embeddings.starts is not None  # noqa: S101 - embeddings of tokens have starts
+    ids = list(embeddings.ids[text_index])
+    start = int(embeddings.starts[text_index])
+    values = embeddings.values[start : start + len(ids)].cpu().double().numpy()
+    norms = np.linalg.norm(values, axis=1, keepdims=True)
+    unit_embeddings = np.divide(values, norms, out=np.zeros_like(values), where=norms > 0)
+    return _TextTokens(unit_embeddings, ids, weigh(np.asarray(ids, dtype=np.int64)))
 
 
 def _token_matches(

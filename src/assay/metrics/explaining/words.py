@@ -11,9 +11,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from assay.metrics.base import Batch
-from assay.metrics.cross_encoder import CrossEncoder
-from assay.metrics.explaining.explanation import Explanation, notes_of, score_together
+from assay.metrics.base import Batch, Metric
+from assay.metrics.explaining.explanation import Explanation
+from assay.metrics.scores import phrases_of
+from assay.metrics.work import open_session
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,8 +62,8 @@ class WordExplanation(Explanation):
     words: tuple[WordChange, ...]
 
 
-def explain_words(metric: CrossEncoder, batch: Batch) -> list[WordExplanation]:
-    """Return the effect of each word of each pair under a cross-encoder.
+def explain_words(metric: Metric, batch: Batch) -> list[WordExplanation]:
+    """Return the effect of each word of each pair under a metric with a model, such as a cross-encoder.
 
     A pair with n and m words takes 1 + n + m + n * m passes of the model, or 1 + n + m if n * m is above
     :data:`MAX_WORD_PAIRS`.
@@ -70,7 +71,7 @@ def explain_words(metric: CrossEncoder, batch: Batch) -> list[WordExplanation]:
     return [_explain_pair(metric, first, second) for first, second in batch.pairs()]
 
 
-def _explain_pair(metric: CrossEncoder, first: str, second: str) -> WordExplanation:
+def _explain_pair(metric: Metric, first: str, second: str) -> WordExplanation:
     """Return the effect of each word of a pair on its score, and its partner in the other text.
 
     The pair is scored without each word of either text, and without each pair of words, in one batch. In the table of
@@ -84,7 +85,7 @@ def _explain_pair(metric: CrossEncoder, first: str, second: str) -> WordExplanat
     table, flags = _scores_and_flags(metric, references, candidates, with_pairs=with_partners)
     whole = float(table[0, 0])
     interactions = table[0, 0] - table[1:, :1] - table[:1, 1:] + table[1:, 1:]
-    notes = notes_of(flags)
+    notes = phrases_of(flags)
     if not with_partners:
         size = f"{len(first_words)} by {len(second_words)} words"
         notes += (f"partners are not searched: {size} are more than {MAX_WORD_PAIRS} pairs of words",)
@@ -101,7 +102,7 @@ def _explain_pair(metric: CrossEncoder, first: str, second: str) -> WordExplanat
 
 
 def _scores_and_flags(
-    metric: CrossEncoder, references: list[str], candidates: list[str], *, with_pairs: bool
+    metric: Metric, references: list[str], candidates: list[str], *, with_pairs: bool
 ) -> tuple[NDArray[np.float64], np.uint8]:
     """Return the scores of a pair with and without its words, and the flags of the score with all words.
 
@@ -122,7 +123,7 @@ def _scores_and_flags(
             if with_pairs or i == 0 or j == 0:
                 cells.append((i, j))
     batch = Batch([references[i] for i, _ in cells], [candidates[j] for _, j in cells])
-    scores = score_together([metric], batch)
+    scores = open_session(metric.needs()).score([metric], batch)
     table = np.full((len(references), len(candidates)), np.nan)
     for cell, value in zip(cells, scores.values[:, 0], strict=True):
         table[cell] = value

@@ -6,7 +6,6 @@ import asyncio
 import logging
 import random
 import time
-from typing import TYPE_CHECKING
 
 from assay.errors import AssayError
 from assay.messages import Setting
@@ -15,9 +14,6 @@ from assay.metrics.judge.completion import Completion, FailedCallError, read_com
 from assay.metrics.judge.replies import Reply, Server
 from assay.metrics.judge.request import Request
 from assay.metrics.judge.spending import BudgetError, Price, Purse, Tally
-
-if TYPE_CHECKING:
-    from assay.metrics.judge.endpoint import Endpoint
 
 log = logging.getLogger(__name__)
 
@@ -34,16 +30,14 @@ class PaidCalls:
 
     Args:
         client: the client of the endpoint.
-        engine: its settings.
+        retries: the number of retries of a failed call.
         purse: the purse of the run.
         price: the token prices; None if unknown, and then nothing is reserved.
         tally: the counts of the session.
     """
 
-    def __init__(
-        self, client: EndpointClient, engine: Endpoint, purse: Purse, price: Price | None, tally: Tally
-    ) -> None:
-        self._client, self._engine, self._purse, self._price, self._tally = client, engine, purse, price, tally
+    def __init__(self, client: EndpointClient, retries: int, purse: Purse, price: Price | None, tally: Tally) -> None:
+        self._client, self._retries, self._purse, self._price, self._tally = client, retries, purse, price, tally
         self._in_flight = 0
         #: The most tokens beyond the bound of a request that the server has counted, for prompts and for replies: a
         #: server may add a prompt of its own, or think before it replies.
@@ -62,20 +56,20 @@ class PaidCalls:
             BudgetError: the budget does not cover it.
             AssayError: the server cannot be used, or sent no usable reply despite all retries.
         """
-        body = request.body(self._engine.model, server)
+        body = request.body(self._client.model, server)
         limits = request.most_tokens(server), int(body[server.limit])
-        tries = self._engine.retries + 1
+        tries = self._retries + 1
         for number in range(tries):
             try:
                 return await self._try(body, limits, request, served)
             except FailedCallError as error:
-                log.info("%s: try %s of %s: %s", self._engine.url, number + 1, tries, error)
+                log.info("%s: try %s of %s: %s", self._client.url, number + 1, tries, error)
                 failure = error
             if number + 1 < tries:
                 self._tally.retries += 1
                 pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(number, 10)) * random.uniform(0.75, 1)
                 await asyncio.sleep(failure.wait or pause)
-        url = self._engine.url
+        url = self._client.url
         if failure.status:
             when = "at once" if tries == 1 else f"after {tries - 1} {'retry' if tries == 2 else 'retries'}"
             raise AssayError(f"{url} answers {failure.status} {when}: {failure}; {REPLIES_ARE_KEPT}")

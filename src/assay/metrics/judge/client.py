@@ -6,7 +6,7 @@ import email.utils
 import math
 import os
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 from assay.errors import AssayError, MissingExtraError, UnavailableError
@@ -14,11 +14,8 @@ from assay.metrics.judge.completion import FailedCallError
 from assay.metrics.judge.exchange import cause_text, http_client, may_have_cost
 from assay.metrics.judge.replies import Reply
 from assay.metrics.judge.secret import HiddenKey
-from assay.metrics.work import Flag
+from assay.metrics.scores import Flag
 from assay.visible import brief_text
-
-if TYPE_CHECKING:
-    from assay.metrics.judge.endpoint import Endpoint
 
 #: The end of error messages: replies that arrived are not lost.
 REPLIES_ARE_KEPT = "the replies received so far are kept, and the same command continues"
@@ -63,29 +60,35 @@ class EndpointClient:
     """A client of one endpoint.
 
     Args:
-        engine: the endpoint and its timeout.
+        url: the base address of the server, without a slash at the end.
+        model: the name of the model in requests.
+        key: the environment variable that holds the API key; None if the server needs no key.
+        timeout: seconds to wait for a reply.
+
+    Attributes:
+        url, model: as given.
 
     Raises:
         MissingExtraError: openai is not installed.
         UnavailableError: there is no API key.
     """
 
-    def __init__(self, engine: Endpoint) -> None:
+    def __init__(self, url: str, model: str, key: str | None, timeout: float) -> None:
         try:
             import openai
         except ImportError as error:
             raise MissingExtraError(error.name or "openai", "judge") from error
         self._openai = openai
-        self._engine = engine
-        key = api_key(engine.url, engine.key)
-        self._key = HiddenKey(key)
+        self.url, self.model, self._key_variable = url, model, key
+        value = api_key(url, key)
+        self._key = HiddenKey(value)
         # no retries of its own: each try is paid for, so the session counts and repeats them
         self._client = openai.AsyncOpenAI(
-            api_key=key,
-            base_url=engine.url,
+            api_key=value,
+            base_url=url,
             max_retries=0,
-            timeout=engine.timeout,
-            http_client=http_client(openai, engine.timeout, self._key),
+            timeout=timeout,
+            http_client=http_client(openai, timeout, self._key),
         )
 
     @property
@@ -134,15 +137,15 @@ class EndpointClient:
         Args:
             error: the APIStatusError of the client.
         """
-        url, status, reason = self._engine.url, error.status_code, _stated_reason(error)
+        url, status, reason = self.url, error.status_code, _stated_reason(error)
         if status in (400, 413, 422):
             return RefusedRequestError(reason)
         if status in (401, 403):
-            where = f"in {self._engine.key}" if self._engine.key else "(key=NAME names its variable)"
+            where = f"in {self._key_variable}" if self._key_variable else "(key=NAME names its variable)"
             return AssayError(f"{url} does not accept the key {where} ({status}: {reason})")
         if status == 404:
             return AssayError(
-                f"{url} has no model {self._engine.model!r}, or no chat completions at that address: it often ends in "
+                f"{url} has no model {self.model!r}, or no chat completions at that address: it often ends in "
                 f"/v1 ({status}: {reason})"
             )
         headers = error.response.headers

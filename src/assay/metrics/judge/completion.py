@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from assay.metrics.judge.replies import Reply
-from assay.metrics.work import Flag
+from assay.metrics.scores import Flag
 from assay.visible import brief_text
 
 #: Highest number of tokens of a call that is believed, more than any model reads or writes.

@@ -7,43 +7,38 @@ schema, or plain text. However a session ends, a reply that arrived is stored, a
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
-import re
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Collection, Sequence
-from concurrent.futures import Future, wait
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self, cast
+from collections.abc import Callable, Collection, Coroutine, Sequence
+from concurrent.futures import wait
+from dataclasses import dataclass
+from typing import Any, Self, TypeVar, cast
 
-from assay.errors import AssayError, InputError
+from assay.errors import InputError
 from assay.messages import Setting
 from assay.metrics.base import Batch, Metric
 from assay.metrics.judge.calls import PaidCalls
-from assay.metrics.judge.client import EndpointClient, RefusedRequestError
+from assay.metrics.judge.client import EndpointClient
+from assay.metrics.judge.judge import Judge
+from assay.metrics.judge.missing import SECONDS_BETWEEN_LOOKS, MissingReplies
+from assay.metrics.judge.probing import learn_server
 from assay.metrics.judge.replies import Reply, ReplyStore, Server, reply_store_path, request_digest
 from assay.metrics.judge.request import Request, address_of, judge_requests
 from assay.metrics.judge.spending import Price, Purse, Tally, current_purse
-from assay.metrics.work import Flag, Scores
+from assay.metrics.scores import Scores
 from assay.progress import report_share
-from assay.visible import brief_text
 
-if TYPE_CHECKING:
-    from assay.metrics.judge.judge import Judge
+R = TypeVar("R")
 
 #: Seconds between two progress reports.
 SECONDS_BETWEEN_REPORTS = 0.1
-#: Seconds between two looks for a reply that another process has requested.
-SECONDS_BETWEEN_LOOKS = 0.1
-#: Replies with a model name not seen before after which the first request of a session fails. A router over ten models
-#: repeats a name within eight replies in 98 of 100 sessions; a server that makes up one name per reply never does.
-MOST_NEW_NAMES = 8
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """A model at an endpoint and the settings of its calls; see :class:`assay.metrics.work.Engine`.
+    """A model at an endpoint and the settings of its calls; see :class:`assay.metrics.base.Engine`.
 
     Attributes:
         judge: the name of the metric. It makes engines differ, so that each metric has its own session and cost.
@@ -112,7 +107,7 @@ class Endpoint:
 
 
 class EndpointSession:
-    """A session that sends requests to an endpoint and stores the replies; see :class:`assay.metrics.work.Session`.
+    """A session that sends requests to an endpoint and stores the replies; see :class:`assay.metrics.base.Session`.
 
     Its budget is that of the purse that is current when the session is created.
 
@@ -129,12 +124,12 @@ class EndpointSession:
         self._purse = current_purse()
         self._price = engine.token_price(self._purse)
         self._tally = Tally()
-        #: The first error that concerns all calls: calls in flight finish, no others are started.
-        self._failure: AssayError | None = None
-        self._done = self._total = 0
-        self._client = EndpointClient(engine)
-        self._calls = PaidCalls(self._client, engine, self._purse, self._price, self._tally)
+        self._client = EndpointClient(engine.url, engine.model, engine.key, engine.timeout)
+        self._calls = PaidCalls(self._client, engine.retries, self._purse, self._price, self._tally)
         self._store = ReplyStore(reply_store_path())
+        fresh = self._purse.fresh
+        self._missing = MissingReplies(self._calls, self._store, self._tally, engine.concurrency, fresh=fresh)
+        self._total = 0
         self._loop = asyncio.new_event_loop()
         # a thread of its own, since a notebook already runs a loop; a daemon, so that an unclosed session does not keep
         # the process alive
@@ -153,7 +148,7 @@ class EndpointSession:
             BudgetError: the budget does not cover another call.
             AssayError: the server cannot be used, or sent no usable reply despite all retries.
         """
-        return Scores.concatenate([self._score_batch(cast("Judge", metric), batch) for metric in metrics])
+        return Scores.concatenate([self._score_batch(cast(Judge, metric), batch) for metric in metrics])
 
     def _score_batch(self, judge: Judge, batch: Batch) -> Scores:
         """Return the scores of n pairs under one judge, and count its pairs and replies in the tally."""
@@ -205,28 +200,32 @@ class EndpointSession:
             elif index is None:
                 # another process has requested all that are missing
                 time.sleep(SECONDS_BETWEEN_LOOKS)
-                report_share(self._done / max(1, self._total))
+                report_share(self._missing.done / max(1, self._total))
                 found = self._stored_replies(requests)
                 replies = [old or new for old, new in zip(replies, found, strict=True)]
             else:
                 try:
-                    reply = self._run_in_loop(self._probe, requests[index])
+                    url, model = self._engine.url, self._engine.model
+                    ask = functools.partial(learn_server, self._calls, requests[index], url, model, self._server)
+                    reply, learned = self._run_in_loop(ask)
+                    if learned is not None:
+                        self._server, self._is_confirmed = learned, True
                     if self._served != served:
                         # replies of another model do not count
                         requests, probed = list(judge_requests(judge, batch, self._server)), set()
                         replies = self._stored_replies(requests)
-                    self._keep(requests[index], reply)
-                    if self._is_confirmed:
+                    self._missing.keep(requests[index], reply)
+                    if learned is not None:
                         # after the reply, since other processes look for it as soon as they know what is served
-                        self._store.put_server(self._engine.url, self._engine.model, cast("Server", self._server))
+                        self._store.put_server(url, model, learned)
                 finally:
                     self._store.release(claimed)
                 replies[index] = reply
                 probed.add(index)
-        self._done, self._total = sum(reply is not None for reply in replies), len(replies)
-        self._tally.kept += self._done - len(probed)
+        self._missing.done, self._total = sum(reply is not None for reply in replies), len(replies)
+        self._tally.kept += self._missing.done - len(probed)
         if None in replies:
-            self._run_in_loop(self._ask_all, requests, replies)
+            self._run_in_loop(functools.partial(self._missing.ask_all, requests, replies, cast(Server, self._server)))
         return cast("list[Reply]", replies)
 
     @property
@@ -267,167 +266,22 @@ class EndpointSession:
                 return index, digest
         return None, b""
 
-    def _keep(self, request: Request, reply: Reply) -> None:
-        """Store a reply, or give the claim of its request up if it is not to be stored.
-
-        A reply to a refused or too long request, which has no seconds, is not stored, so that a later run asks again.
-        """
-        if reply.flag != Flag.TOO_LONG and reply.seconds:
-            self._store.put(request.digest, reply)
-        else:
-            self._store.release(request.digest)
-
-    def _run_in_loop(self, work: Callable[..., Any], *arguments: Any) -> Any:
+    def _run_in_loop(self, work: Callable[[], Coroutine[Any, Any, R]]) -> R:
         """Run a coroutine function in the event loop of the session, report progress meanwhile, and return its result.
 
         An exception in this thread, such as KeyboardInterrupt, cancels the coroutine. If an error has ended earlier
         calls of the session, it is raised again and nothing runs.
-
-        Args:
-            work: the coroutine function.
-            arguments: its arguments.
         """
-        if self._failure is not None:
-            raise self._failure
-        future: Future[Any] = asyncio.run_coroutine_threadsafe(work(*arguments), self._loop)
+        if self._missing.failure is not None:
+            raise self._missing.failure
+        future = asyncio.run_coroutine_threadsafe(work(), self._loop)
         try:
             while not wait([future], timeout=SECONDS_BETWEEN_REPORTS).done:
-                report_share(self._done / max(1, self._total))
+                report_share(self._missing.done / max(1, self._total))
         except BaseException:
             future.cancel()
             raise
         return future.result()
-
-    async def _probe(self, request: Request) -> Reply:
-        """Return the reply to the first request of a session, and learn what the server supports.
-
-        The request is sent again with simpler demands until the server accepts it and reports an accepted model name:
-        the requested one, the one known from earlier sessions, or one that it reported before. A refusal of the text of
-        the pair is returned as a reply, and leaves the server unconfirmed.
-
-        Raises:
-            BudgetError: the budget does not cover the request.
-            AssayError: the server cannot be used, or reports :data:`MOST_NEW_NAMES` different unexpected names.
-        """
-        url = self._engine.url
-        assumed = self._server or Server("", "", "probability")
-        accepted_names = {self._engine.model, assumed.served}
-        unexpected_names: list[str] = []
-        while True:
-            try:
-                completion, reply = await self._calls.ask(request, assumed, None)
-            except RefusedRequestError as error:
-                if error.flag:
-                    # this text was refused, which says nothing about the server
-                    return error.reply()
-                simpler = _simpler_request_form(assumed, request, error.text)
-                if simpler is None:
-                    remedy = _remedy_for(error.text)
-                    raise AssayError(f"{url} refuses the request: {error.text}", remedy) from None
-                assumed = simpler
-                continue
-            if completion.model not in accepted_names:
-                # a router may answer once from another model: an unexpected name must come twice before it is accepted
-                accepted_names.add(completion.model)
-                unexpected_names.append(completion.model)
-                if len(unexpected_names) == MOST_NEW_NAMES:
-                    examples = ", ".join(repr(brief_text(name)) for name in unexpected_names[:3])
-                    raise AssayError(
-                        f"{url} reports another model name with each reply ({examples}, …): nobody can "
-                        "tell which model answers; name one model of the server, or let it report a fixed name"
-                    )
-                continue
-            lacks_probabilities = not reply.first and not reply.flag
-            if request.verdict == "probability" and lacks_probabilities:
-                raise AssayError(f"{url} gives no probabilities of tokens; leave verdict=probability away")
-            if request.verdict == "auto" and assumed.gives == "probability" and lacks_probabilities:
-                # the server ignored logprobs without an error, so fall back to JSON
-                assumed = replace(assumed, gives="json")
-                continue
-            tokens_per_byte = reply.tokens_in / max(1, request.size)
-            self._server = replace(
-                assumed, served=completion.model, fingerprint=reply.fingerprint, tokens_per_byte=tokens_per_byte
-            )
-            self._is_confirmed = True
-            return reply
-
-    async def _ask_all(self, requests: Sequence[Request], replies: list[Reply | None]) -> None:
-        """Request the missing replies, several at a time, fill them in, and store them.
-
-        Args:
-            requests: n requests; equal ones are made once.
-            replies: n replies, None if missing; changed in place.
-
-        Raises:
-            BudgetError: the budget does not cover another call.
-            AssayError: the server cannot be used, or sent no usable reply despite all retries.
-        """
-        equal: dict[bytes, list[int]] = {}
-        for index, reply in enumerate(replies):
-            if reply is None:
-                equal.setdefault(requests[index].digest, []).append(index)
-        missing = deque(equal.values())
-        async with asyncio.TaskGroup() as group:
-            for _ in range(min(self._engine.concurrency, len(missing))):
-                group.create_task(self._ask_missing(requests, replies, missing))
-        if self._failure is not None:
-            raise self._failure
-
-    async def _ask_missing(
-        self, requests: Sequence[Request], replies: list[Reply | None], missing: deque[list[int]]
-    ) -> None:
-        """Request one missing reply after the other until none is left, or an error concerns all calls.
-
-        Several of these run at a time and share *missing*, the indices of equal requests: each takes the first. Those
-        of a request that another process has claimed go to the end. A refused request gets a reply with a flag. An
-        error that concerns all calls is recorded, not raised.
-        """
-        server = cast("Server", self._server)
-        waiting = 0
-        while missing and self._failure is None:
-            if waiting >= len(missing):
-                # another process has claimed all that are left
-                await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
-                waiting = 0
-                continue
-            indices = missing.popleft()
-            request = requests[indices[0]]
-            try:
-                reply, waits = await self._claim_and_ask(request, server)
-            except AssayError as error:
-                self._failure = self._failure or error
-                return
-            if waits:
-                missing.append(indices)
-                waiting += 1
-                continue
-            for index in indices:
-                replies[index] = reply
-            self._done += len(indices)
-
-    async def _claim_and_ask(self, request: Request, server: Server) -> tuple[Reply | None, bool]:
-        """Return the reply to a request, and whether another process has claimed it, so that there is none yet.
-
-        The reply is requested and stored, unless another process has stored it meanwhile.
-
-        Raises:
-            BudgetError: the budget does not cover the call.
-            AssayError: the server cannot be used, or sent no usable reply despite all retries.
-        """
-        if not self._purse.fresh and not self._store.claim(request.digest):
-            reply = self._store.get(request.digest)
-            self._tally.kept += reply is not None
-            return reply, reply is None
-        try:
-            _, reply = await self._calls.ask(request, server, server.served)
-            self._keep(request, reply)
-            return reply, False
-        except RefusedRequestError as error:
-            self._store.release(request.digest)
-            return error.reply(), False
-        except BaseException:
-            self._store.release(request.digest)
-            raise
 
     def cost(self) -> dict[str, Any]:
         """Return the counts and the price of the session so far, as plain values by name; see :meth:`Tally.cost`."""
@@ -441,32 +295,3 @@ class EndpointSession:
         self._thread.join()
         self._loop.close()
         self._store.close()
-
-
-def _simpler_request_form(server: Server, request: Request, text: str) -> Server | None:
-    """Return the next simpler assumption about a server that refused the first request; None if there is none.
-
-    Args:
-        server: what the server was assumed to support.
-        request: the refused request.
-        text: the reason that the server stated.
-    """
-    if _refused_setting(text):
-        return None
-    if server.limit == "max_tokens" and "max_completion_tokens" in text:
-        return replace(server, limit="max_completion_tokens")
-    gives = {"probability": "json", "json": "text"}.get(server.gives)
-    return replace(server, gives=gives) if request.verdict == "auto" and gives else None
-
-
-def _refused_setting(text: str) -> str:
-    """Return the sampling setting that a server's reason names, and so does not support; empty if it names none."""
-    return next((name for name in ("temperature", "seed") if re.search(rf"\b{name}\b", text)), "")
-
-
-def _remedy_for(text: str) -> str:
-    """Return what to do about a refusal, as the end of a message; empty if that is unknown."""
-    setting = _refused_setting(text)
-    if setting:
-        return f"; set {setting}=none"
-    return "; leave verdict=probability away" if "logprobs" in text else ""

@@ -1,35 +1,55 @@
-"""Judge: a language model is asked for a verdict on each pair; at an endpoint, or in this process."""
+"""What the judges at an endpoint and in this process share: options, conversations, and scores from replies."""
 
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, cast
 
-from assay.errors import InputError, UnavailableError
-from assay.messages import Message as UserMessage
+from assay.errors import InputError
 from assay.messages import Setting
-from assay.metrics.base import Batch, Declaration, Metric, option
+from assay.metrics.base import Batch, Declaration, Metric, Session, option
 from assay.metrics.judge.prompts import Message, Prompt
 from assay.metrics.judge.verdicts import PARSER, VerdictScale, scale_of
 from assay.metrics.name import options_of
-from assay.metrics.neural.metric import ModelMetric, default_value
 
 if TYPE_CHECKING:
+    from assay.metrics.explaining.verdicts import VerdictExplanation
     from assay.metrics.judge.replies import Reply
-    from assay.metrics.work import Engine, Scores
+    from assay.metrics.scores import Scores
 
+#: What both judges declare; they add the packages that they need.
+JUDGE = Declaration(
+    name="judge",
+    kind="judge",
+    summary="the verdict of a language model, at an endpoint or in this process",
+    citation="Zheng et al. 2023, Judging LLM-as-a-Judge; Liu et al. 2023, G-Eval",
+    subject="MODEL",
+    # probabilities of 32-bit floats, in batches of other shapes
+    tolerance=1e-3,
+)
 #: Options that decide how replies are obtained, not what they are; they are not in the signature.
-_DELIVERY_OPTIONS = frozenset({"key", "concurrency", "timeout", "retries", "price_in", "price_out"})
-#: Options that only a judge in this process has.
-_LOCAL_OPTIONS = frozenset({"precision"})
-#: Options of :class:`ModelMetric` that no judge has.
-_UNUSED_OPTIONS = frozenset({"backend", "max_length", "question"})
+DELIVERY_OPTIONS = frozenset({"key", "concurrency", "timeout", "retries", "price_in", "price_out"})
+#: The messages to a model, in order.
+Conversation = tuple[Message, ...]
+
+
+class JudgeSession(Session, Protocol):
+    """A session that asks the model of judges."""
+
+    def replies(self, judge: Judge, batch: Batch) -> list[list[list[Reply]]]:
+        """Return the replies of a judge on a batch, as nested lists with the indices ``[pair][order][sample]``.
+
+        Raises:
+            AssayError: the model cannot be asked.
+        """
+        ...
 
 
 @dataclass(frozen=True)
-class Judge(ModelMetric):
+class Judge(Metric):
     """The verdict of a language model on a pair.
 
     By default the score is the mean of the verdicts, weighted by the probabilities of the first token of the reply
@@ -40,6 +60,7 @@ class Judge(ModelMetric):
         InputError: an option is invalid, or the options contradict each other.
     """
 
+    subject: str | None = option(None, "the model: a folder, owner/name[@revision], a short name, or pypi:…")
     endpoint: str | None = option(
         None,
         "address of a server with OpenAI's chat completions, such as http://localhost:8000/v1; none: this process",
@@ -64,28 +85,11 @@ class Judge(ModelMetric):
     price_in: float | None = option(None, "price of a million tokens of prompts", minimum=0)
     price_out: float | None = option(None, "price of a million tokens of replies", minimum=0)
 
-    declaration = Declaration(
-        name="judge",
-        kind="judge",
-        summary="the verdict of a language model, at an endpoint or in this process",
-        citation="Zheng et al. 2023, Judging LLM-as-a-Judge; Liu et al. 2023, G-Eval",
-        subject="MODEL",
-        provider=("torch", "transformers"),
-        # probabilities of 32-bit floats, in batches of other shapes
-        tolerance=1e-3,
-        extra="neural",
-    )
-
     #: never sent to workers: the budget and the store of replies belong to the process that the user started
     stays_here: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.endpoint is None:
-            super().__post_init__()
-        else:
-            # not ModelMetric's: the model of an endpoint may have any name
-            Metric.__post_init__(self)
-            self._check_endpoint(self.endpoint)
+        super().__post_init__()
         self._check_options()
         prompt, scale = self.loaded_prompt, self.scale_used
         self.redeclare(
@@ -95,17 +99,9 @@ class Judge(ModelMetric):
             reads_all_references="references" in prompt.fields,
             symmetric=self.order == "mean",
         )
-        if self.endpoint is not None:
-            self.redeclare(provider=("openai",), extra="judge")
-            # each reply is stored on its own and read by every run, so that its cost stays known
-            object.__setattr__(self, "is_stored", False)
 
     def _check_options(self) -> None:
-        """Raise InputError if an option does not fit the engine, the prompt or another option."""
-        if self.endpoint is None and self.verdict == "json":
-            raise InputError(f"metric {self}: verdict=json is for endpoints; a local model has probabilities and text")
-        if self.backend != "torch" or self.max_length is not None:
-            raise InputError(f"metric {self}: a judge has no backend and no max_length; cut=N cuts texts")
+        """Raise InputError if an option does not fit the prompt or another option."""
         if self.order == "mean" and not self.loaded_prompt.symmetric:
             raise InputError(
                 f"metric {self}: the prompt {self.prompt} is not symmetric; order=mean is for those that are"
@@ -113,34 +109,6 @@ class Judge(ModelMetric):
         if self.samples > 1 and self.temperature == 0:
             raise InputError(
                 f"metric {self}: at temperature 0 all {self.samples} samples are the same; set temperature=1"
-            )
-
-    def _check_endpoint(self, endpoint: str) -> None:
-        """Check the address of the endpoint and the name of the key's variable.
-
-        Raises:
-            InputError: the address is invalid or holds a secret, which would be recorded in the name of the metric; or
-                *key* is not a name of a variable.
-        """
-        from urllib.parse import urlsplit
-
-        try:
-            parts = urlsplit(endpoint)
-            host, _ = parts.hostname, parts.port
-        except ValueError as error:
-            raise InputError(f"metric judge: endpoint {endpoint!r} is not an address ({error})") from None
-        if parts.scheme not in ("http", "https") or not host:
-            raise InputError(
-                f"metric judge: endpoint {endpoint!r} is not an address; write it as http://localhost:8000/v1"
-            )
-        if parts.username or parts.password or parts.query or parts.fragment:
-            raise InputError(
-                "metric judge: the endpoint holds a user name, a password or a query, and names of metrics are "
-                "recorded; put the key into the environment, and name its variable with key=NAME"
-            )
-        if self.key is not None and not self.key.isidentifier():
-            raise InputError(
-                "metric judge: key=NAME names an environment variable, such as OPENAI_API_KEY; it is not the key itself"
             )
 
     @property
@@ -159,73 +127,8 @@ class Judge(ModelMetric):
         return 2 if self.order == "mean" else 1
 
     def takes(self, name: str) -> bool:
-        """Tell whether an option changes the replies of this judge.
-
-        The other options say how replies are obtained, are only for judges of the other kind (at an endpoint or in this
-        process), or are used by no judge.
-        """
-        other_engine = frozenset({"endpoint"}) if self.endpoint is None else _LOCAL_OPTIONS
-        return name not in _UNUSED_OPTIONS | _DELIVERY_OPTIONS | other_engine
-
-    def obtain(self, *, offline: bool = False) -> None:
-        """Download a local model that is missing, or check that an endpoint has a key; the endpoint is not called.
-
-        Raises:
-            UnavailableError: the local model cannot be downloaded, there is no API key, or *offline* forbids calls to
-                an endpoint.
-        """
-        if self.endpoint is None:
-            super().obtain(offline=offline)
-        elif offline:
-            raise UnavailableError(
-                f"the endpoint {self.endpoint} is not called", UserMessage("leave ", Setting("offline"), " away")
-            )
-        else:
-            from assay.metrics.judge.client import api_key
-
-            api_key(self.endpoint, self.key)
-
-    def check_available(self) -> None:
-        """Check that the packages are installed, and that the API key is set or the model is on this machine.
-
-        No endpoint is called.
-
-        Raises:
-            UnavailableError: a package, the key or the model is missing.
-        """
-        if self.endpoint is None:
-            super().check_available()
-            return
-        self.declaration.check_packages()
-        # for an endpoint this only checks the key
-        self.obtain()
-
-    def foreign_code(self) -> str:
-        """Return the endpoint, which the run of somebody else may name: it is called only if the user trusts it."""
-        return "" if self.endpoint is None else f"the endpoint {self.endpoint}"
-
-    def price_per_1000(self) -> float | None:
-        """Return 0 for a model in this process, which is free; None for an endpoint, whose session counts tokens."""
-        return 0.0 if self.endpoint is None else None
-
-    def says(self) -> str:
-        """Return a note that names a local model; empty for an endpoint."""
-        return super().says() if self.endpoint is None else ""
-
-    def needs(self) -> Engine:
-        """Return the engine of the endpoint or of the local model.
-
-        Raises:
-            UnavailableError: the local model is not on this machine.
-            InputError: only one of the two token prices is set, or this machine cannot run the model as asked.
-        """
-        if self.endpoint is None:
-            from assay.metrics.neural.causal import CausalEngine
-
-            return self.engine_of(CausalEngine)
-        from assay.metrics.judge.endpoint import Endpoint
-
-        return Endpoint.of_judge(self)
+        """Tell whether an option changes the replies of this judge; the others say how replies are obtained."""
+        return name not in DELIVERY_OPTIONS
 
     def conversations(self, batch: Batch) -> list[tuple[Conversation, ...]]:
         """Return the conversations for each pair, one per order of its texts, with the texts cut if the user asked.
@@ -284,7 +187,7 @@ class Judge(ModelMetric):
         import numpy as np
 
         from assay.metrics.neural.session import flags_of
-        from assay.metrics.work import Flag, Scores
+        from assay.metrics.scores import Flag, Scores
 
         values, distances = np.full(len(batch), np.nan), np.full(len(batch), np.nan)
         reasons = np.zeros(len(batch), dtype=np.uint8)
@@ -310,30 +213,66 @@ class Judge(ModelMetric):
         verdicts = [worth for worth in map(self.worth, samples) if worth is not None]
         return sum(verdicts) / len(verdicts) if verdicts else None
 
+    @property
+    def is_explainable(self) -> bool:
+        """True: the replies can be shown."""
+        return True
+
+    def explain(self, batch: Batch) -> list[VerdictExplanation]:
+        """Return the replies on each pair, and the score that they yield.
+
+        Stored replies are read, so only the others are requested. The score is None if the replies in one order of the
+        texts have no verdict; a note then has the reason.
+        """
+        from assay.metrics.explaining.verdicts import VerdictExplanation, VerdictReply
+        from assay.metrics.scores import phrases_of
+        from assay.metrics.work import open_session
+
+        session = cast(JudgeSession, open_session(self.needs()))
+        replies_by_pair = session.replies(self, batch)
+        scores = self.scores_of(batch, replies_by_pair, seconds=0.0)
+        scale = self.scale_used
+        explanations = []
+        for row, conversations in enumerate(self.conversations(batch)):
+            replies = []
+            for order, samples in enumerate(replies_by_pair[row], start=1):
+                for sample, reply in enumerate(samples, start=1):
+                    probabilities = scale.probabilities(reply.first) if reply.first else {}
+                    replies.append(VerdictReply(order, sample, reply.text, probabilities, self.worth(reply)))
+            score = float(scores.values[row, 0])
+            explanations.append(
+                VerdictExplanation(
+                    str(self),
+                    batch.references[row],
+                    batch.candidates[row],
+                    None if math.isnan(score) else score,
+                    phrases_of(scores.flags[row, 0]),
+                    tuple(message.content for message in conversations[0]),
+                    tuple(scale.values),
+                    tuple(replies),
+                )
+            )
+        return explanations
+
     def signature(self) -> dict[str, str]:
         """Return everything that changes the score, in a fixed order, without the options that change no reply."""
-        return self._drop_indecisive_options(super().signature())
+        options = options_of(type(self))
+        parts = super().signature()
+        return {name: value for name, value in parts.items() if name not in options or self.takes(name)}
 
     def short_signature(self) -> str:
         """Return the signature without the options that have their default values, or change no reply."""
-        defaults = {name: default_value(self, name) for name in _DELIVERY_OPTIONS}
+        options = options_of(type(self))
+        defaults = {name: options[name].default for name in DELIVERY_OPTIONS}
         # a default value is not written; super(), since this method would call itself without end
         return super(Judge, replace(self, **defaults)).short_signature()
-
-    def _drop_indecisive_options(self, parts: dict[str, str]) -> dict[str, str]:
-        """Return the parts of a signature without the options that change no reply."""
-        options = options_of(type(self))
-        return {name: value for name, value in parts.items() if name not in options or self.takes(name)}
 
     def data_signature(self) -> dict[str, str]:
         """Return what changes scores beyond the options: the prompt and its digest, the scale, the parser, the model.
 
-        What it says of a model at an endpoint is what the last session learned from the server.
-
         Raises:
-            UnavailableError: the model is not on this machine.
-            InputError: the prompt cannot be read, or this machine has no such device.
-            StoreError: what is known of the server cannot be read.
+            InputError: the prompt cannot be read.
+            AssayError: what the class adds cannot be determined.
         """
         prompt = self.loaded_prompt
         signature = {
@@ -342,19 +281,7 @@ class Judge(ModelMetric):
             "prompt_digest": prompt.digest[:16],
             "parser": PARSER,
         }
-        if self.endpoint is None:
-            model_signature = super().data_signature()
-            # a judge has no max_length: its option cut shortens texts
-            del model_signature["max_length"]
-            return signature | model_signature
-        from assay.metrics.judge.replies import known_server
-
-        server = known_server(self.endpoint, str(self.subject))
-        return signature | {"served": server.served, "fingerprint": server.fingerprint or "none", "gives": server.gives}
-
-
-#: The messages to a model, in order.
-Conversation = tuple[Message, ...]
+        return signature | super().data_signature()
 
 
 @functools.lru_cache(maxsize=32)

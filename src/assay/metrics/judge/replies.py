@@ -37,7 +37,7 @@ class Reply:
     Attributes:
         text: the reply, or the reason if the model or the server refused.
         first: the probability of each of the most probable first tokens, in [0, 1]; empty if the model reports none.
-        flag: the :class:`assay.metrics.work.Flag` of a reply without a verdict (refused, too long), or 0.
+        flag: the :class:`assay.metrics.scores.Flag` of a reply without a verdict (refused, too long), or 0.
         tokens_in, tokens_out: the token counts of prompt and reply, by the server; 0 if it reports none.
         seconds: the time from the call to the reply; 0 for a request that was refused.
         fingerprint: the identifier of the server's configuration; empty if it reports none.

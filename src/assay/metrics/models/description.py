@@ -18,6 +18,11 @@ _POOLING = {
     "pooling_mode_lasttoken": "lasttoken",
 }
 
+#: Families that reserve the first two rows of the position table, so that a text can have two tokens fewer.
+_OFFSET_POSITIONS = frozenset({"roberta", "xlm-roberta", "camembert", "mpnet", "xlm-roberta-xl", "longformer"})
+#: Tokenizers without a limit declare a huge length; no model has a limit as large as this.
+_UNLIMITED = 10**6
+
 
 @dataclass(frozen=True)
 class ModelDescription:
@@ -159,3 +164,21 @@ def _languages_in_card(card: Path) -> tuple[str, ...] | None:
             if language:
                 languages.append(language)
     return None  # without an end it is not front matter
+
+
+def token_limit(folder: Path, max_length: int | None = None, *, reads_sentences: bool = False) -> int:
+    """Return the number of tokens at which a model cuts a text, special ones included.
+
+    It is *max_length* if that is set, or else the limit in the files of sentence-transformers if *reads_sentences*, or
+    else the lower one of the limits of tokenizer and model, or else 512. It never exceeds the number of the model's
+    positions or, if the model declares none, the limit of the tokenizer.
+    """
+    described = describe(folder)
+    sentence_limit = described.max_seq_length if reads_sentences else None
+    tokenizer_limit = read_json(folder / "tokenizer_config.json").get("model_max_length")
+    positions = described.max_positions
+    if positions is not None and described.model_type in _OFFSET_POSITIONS:
+        positions -= 2
+    declared = [length for length in (tokenizer_limit, positions) if isinstance(length, int) and length < _UNLIMITED]
+    model_limit = min(declared, default=512)
+    return min(max_length or sentence_limit or model_limit, positions or model_limit)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from assay.errors import UnavailableError
 from assay.metrics.base import Batch, Metric
 from assay.metrics.judge.replies import Reply
-from assay.metrics.models import describe
+from assay.metrics.models import describe, token_limit
 from assay.metrics.neural.backends import open_causal_bodies
 from assay.metrics.neural.causal_body import CausalBody, ReplyKey, Sampling
 from assay.metrics.neural.loading import LoadedModel, load_causal_model
@@ -25,7 +25,7 @@ from assay.metrics.neural.prefixes import TokenTree, items_of, pack_rows
 from assay.metrics.neural.runtime import import_torch
 from assay.metrics.neural.session import ModelEngine, ModelSession
 from assay.metrics.neural.tokens import Packed, Tokens, to_device
-from assay.metrics.work import Flag, Scores
+from assay.metrics.scores import Flag, Scores
 from assay.progress import scaled_shares
 
 if TYPE_CHECKING:
@@ -81,6 +81,7 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
             )
         super().__init__(engine, load_causal_model, open_causal_bodies)
         self._chat = Chat(self._tokenizer)
+        self._limit = token_limit(folder)
         self._verdict_tokens: dict[str, tuple[NDArray[np.int64], list[str]]] = {}
         self._tokens_in = self._tokens_out = 0
 
@@ -141,7 +142,7 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
         """
         max_tokens = judge.loaded_prompt.reply_tokens
         replies = [[Reply("", flag=Flag.TOO_LONG)] for _ in prompts]
-        fitting = {number: ids for number, ids in enumerate(prompts) if len(ids) + max_tokens <= judge.limit()}
+        fitting = {number: ids for number, ids in enumerate(prompts) if len(ids) + max_tokens <= self._limit}
         to_write = fitting
         if judge.verdict != "text":
             for number, reply in self._first_token_replies(judge.scale_used, fitting):

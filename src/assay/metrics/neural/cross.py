@@ -21,10 +21,10 @@ from assay.metrics.neural.runtime import import_torch
 from assay.metrics.neural.session import ModelEngine, ModelSession, add_questions, blank_flags, flags_of
 from assay.metrics.neural.tokens import Packed, tokenize
 from assay.metrics.neural.views import Preparation
-from assay.metrics.work import Scores
+from assay.metrics.scores import Scores
 
 if TYPE_CHECKING:
-    from assay.metrics.cross_encoder import CrossEncoder
+    from assay.metrics.neural.readers import PairReader
 
 #: The two texts of a pair in the order in which the model reads them.
 _OrderedPair = tuple[str, str]
@@ -86,10 +86,10 @@ class CrossSession(ModelSession[LoadedScorer, ScorerBody]):
         scores over both orders; NaN if a metric reads one order only. *again* is not used.
         """
         blank, batch = blank_flags(batch), add_questions(metrics, batch)
-        cross_encoders = [cast("CrossEncoder", metric) for metric in metrics]
+        cross_encoders = [cast("PairReader", metric) for metric in metrics]
         started = time.perf_counter()
-        outputs: dict[CrossEncoder, tuple[NDArray[np.float64], NDArray[np.bool_]]] = {}
-        metrics_by_limit: dict[int, list[CrossEncoder]] = {}
+        outputs: dict[PairReader, tuple[NDArray[np.float64], NDArray[np.bool_]]] = {}
+        metrics_by_limit: dict[int, list[PairReader]] = {}
         for metric in cross_encoders:
             metrics_by_limit.setdefault(metric.limit(), []).append(metric)
         for limit, metrics_at_limit in metrics_by_limit.items():
@@ -111,14 +111,14 @@ class CrossSession(ModelSession[LoadedScorer, ScorerBody]):
         )
 
     def _compute_outputs(
-        self, metrics: Sequence[CrossEncoder], batch: Batch, limit: int
-    ) -> dict[CrossEncoder, tuple[NDArray[np.float64], NDArray[np.bool_]]]:
+        self, metrics: Sequence[PairReader], batch: Batch, limit: int
+    ) -> dict[PairReader, tuple[NDArray[np.float64], NDArray[np.bool_]]]:
         """Return for each metric the logits of n pairs, shape (n, k), and whether each pair was cut, shape (n,).
 
         The metric reads each pair in k orders, one or two. All these metrics cut pairs at the same *limit*, so that
         they share the pairs that they read in the same order.
         """
-        pairs_read: dict[CrossEncoder, list[_OrderedPair]] = {}
+        pairs_read: dict[PairReader, list[_OrderedPair]] = {}
         row_of: dict[_OrderedPair, int] = {}
         for metric in metrics:
             pairs_read[metric] = [ordered for pair in batch.pairs() for ordered in metric.orders(*pair)]
@@ -155,7 +155,7 @@ class CrossSession(ModelSession[LoadedScorer, ScorerBody]):
             logits[items] = values.cpu().numpy()
         return logits, np.fromiter((pair.cut for pair in tokens), dtype=np.bool_, count=len(tokens))
 
-    def _activate_logits(self, logits: NDArray[np.float64], metric: CrossEncoder) -> NDArray[np.float64]:
+    def _activate_logits(self, logits: NDArray[np.float64], metric: PairReader) -> NDArray[np.float64]:
         """Return the logits after the activation that the metric names, or that the model declares; same shape."""
         torch = import_torch()
         activations = {"declared": self._activation, "sigmoid": torch.nn.Sigmoid(), "identity": torch.nn.Identity()}

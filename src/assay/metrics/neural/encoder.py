@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +19,13 @@ from assay.metrics.neural.runtime import import_torch
 from assay.metrics.neural.session import ModelEngine, ModelSession, add_questions, blank_flags, flags_of
 from assay.metrics.neural.tokens import Packed, Tokens, tokenize
 from assay.metrics.neural.views import Output, Preparation, View
-from assay.metrics.work import Scores
+from assay.metrics.scores import Scores
 from assay.progress import scaled_shares
 
 if TYPE_CHECKING:
     import torch
 
-    from assay.metrics.neural.metric import EncoderBased
+    from assay.metrics.neural.readers import EncoderBased
 
 #: By preparation and text of a batch: the cache key and the tokens of the prepared text.
 _Tokenized = dict[Preparation, dict[str, tuple[Key, Tokens]]]
@@ -33,6 +33,25 @@ _Tokenized = dict[Preparation, dict[str, tuple[Key, Tokens]]]
 #: Most bytes of token embeddings in main memory (where those of several GPUs are collected) and on a GPU; a larger
 #: batch is cut into slices.
 CPU_BYTES, GPU_BYTES = 96 * 2**20, 2**30
+
+#: The embeddings of the texts of n pairs, and the indices of references and candidates, two arrays of shape (n,).
+ComparedEmbeddings = tuple[TextEmbeddings, NDArray[np.intp], NDArray[np.intp]]
+
+
+class _EmbeddedSlice(NamedTuple):
+    """The embeddings of a slice of a batch.
+
+    Attributes:
+        rows: the rows of the batch.
+        embedded: what each view reads.
+        flags: the flags of the n pairs under each preparation, uint8, shape (n,).
+        seconds: the time that embedding took.
+    """
+
+    rows: slice
+    embedded: dict[View, ComparedEmbeddings]
+    flags: dict[Preparation, NDArray[np.uint8]]
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -93,13 +112,41 @@ class EncoderSession(ModelSession[LoadedEncoder, Body]):
         blank, batch = blank_flags(batch), add_questions(metrics, batch)
         encoder_metrics = [cast("EncoderBased", metric) for metric in metrics]
         views = [metric.view() for metric in encoder_metrics]
+        shape = (len(batch), len(metrics))
+        scores = Scores(np.empty(shape), np.zeros(shape, np.uint8), np.zeros(len(metrics)))
+        shared = 0.0
+        for part in self._embedded_slices(views, batch, again):
+            for column, (metric, view) in enumerate(zip(encoder_metrics, views, strict=True)):
+                started = time.perf_counter()
+                scores.values[part.rows, column] = metric.compare(*part.embedded[view])
+                scores.flags[part.rows, column] = part.flags[view.preparation]
+                scores.seconds[column] += time.perf_counter() - started
+            shared += part.seconds
+        scores.seconds[:] += shared
+        scores.flags[:] |= blank[:, None]
+        return scores
+
+    def embeddings_of(self, metric: EncoderBased, batch: Batch) -> Iterator[ComparedEmbeddings]:
+        """Yield what a metric compares, slice by slice of a batch: embeddings, and the indices of both sides."""
+        view = metric.view()
+        for part in self._embedded_slices([view], add_questions([metric], batch)):
+            yield part.embedded[view]
+
+    def _embedded_slices(
+        self, views: Sequence[View], batch: Batch, again: Collection[str] = ()
+    ) -> Iterator[_EmbeddedSlice]:
+        """Yield the embeddings of a batch, slice by slice, so that those of a slice fit in memory.
+
+        Args:
+            views: the views of the metrics.
+            batch: the pairs.
+            again: texts that a later batch has as well; their embeddings are kept.
+        """
         self._prepare_bodies(views)
         started = time.perf_counter()
         preparations = dict.fromkeys(view.preparation for view in views)
         tokens = {preparation: self._tokenize(preparation, batch) for preparation in preparations}
-        shared = time.perf_counter() - started
-        shape = (len(batch), len(metrics))
-        scores = Scores(np.empty(shape), np.zeros(shape, np.uint8), np.zeros(len(metrics)))
+        seconds = time.perf_counter() - started
         slices = list(_cut_into_slices(batch, views, tokens, self._hidden_size, self._max_bytes))
         for rows, needed_later in zip(slices, _texts_needed_later(batch, slices, again), strict=True):
             started = time.perf_counter()
@@ -108,15 +155,8 @@ class EncoderSession(ModelSession[LoadedEncoder, Body]):
             with scaled_shares(rows.start / max(1, len(batch)), rows.stop / max(1, len(batch))):
                 embedded = self._embed(part, views, tokens, needed_later)
             flags = {preparation: _flags_of_batch(part, tokenized) for preparation, tokenized in tokens.items()}
-            shared += time.perf_counter() - started
-            for column, (metric, view) in enumerate(zip(encoder_metrics, views, strict=True)):
-                started = time.perf_counter()
-                scores.values[rows, column] = metric.compare(*embedded[view])
-                scores.flags[rows, column] = flags[view.preparation]
-                scores.seconds[column] += time.perf_counter() - started
-        scores.seconds[:] += shared
-        scores.flags[:] |= blank[:, None]
-        return scores
+            yield _EmbeddedSlice(rows, embedded, flags, seconds + time.perf_counter() - started)
+            seconds = 0.0
 
     def close(self) -> None:
         """Free the memory of the model and of the cached embeddings."""
@@ -151,7 +191,7 @@ class EncoderSession(ModelSession[LoadedEncoder, Body]):
 
     def _embed(
         self, batch: Batch, views: Sequence[View], tokens: _Tokenized, again: Collection[str]
-    ) -> dict[View, tuple[TextEmbeddings, NDArray[np.intp], NDArray[np.intp]]]:
+    ) -> dict[View, ComparedEmbeddings]:
         """Return for each view the embeddings of the batch's texts, and the indices of references and candidates.
 
         The indices are two arrays of shape (n,). Only what is not in the cache goes through the model; texts that lack

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Literal, Self, TypeVar
 
-from assay.errors import AssayError, InputError, MissingExtraError, OfflineError, UnavailableError
+from assay.errors import InputError, MissingExtraError, OfflineError, UnavailableError
 from assay.messages import Message, Setting
 from assay.metrics.base import Batch, Context, Metric, option
-from assay.metrics.models import LocatedModel, ModelDescription, ModelReference, describe, locate
-from assay.metrics.models.files import read_json
+from assay.metrics.models import LocatedModel, ModelDescription, ModelReference, describe, locate, token_limit
+from assay.metrics.name import options_of
 from assay.metrics.neural.runtime import Runtime, current_runtime, devices_of, precision_of, use_runtime
 from assay.metrics.presets import preset_for, preset_languages
 from assay.metrics.provenance import ABSENT, version_of
@@ -20,17 +19,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from assay.metrics.neural.embeddings import TextEmbeddings
     from assay.metrics.neural.session import ModelEngine
-    from assay.metrics.neural.views import View
-    from assay.metrics.work import Engine
 
 E = TypeVar("E", bound="ModelEngine")
-
-#: Families that reserve the first two rows of the position table, so that a text can have two tokens fewer.
-_OFFSET_POSITIONS = frozenset({"roberta", "xlm-roberta", "camembert", "mpnet", "xlm-roberta-xl", "longformer"})
-#: Tokenizers without a limit declare a huge length; no model has a limit as large as this.
-_UNLIMITED = 10**6
 
 
 @dataclass(frozen=True)
@@ -96,7 +87,7 @@ class ModelMetric(Metric):
         # an option that the user has set overrides that of the preset
         preset_options = {}
         for key, value in preset.items():
-            if key == "subject" or getattr(self, key) == default_value(self, key):
+            if key == "subject" or getattr(self, key) == options_of(type(self))[key].default:
                 preset_options[key] = value
         return dataclasses.replace(self, **preset_options)
 
@@ -176,25 +167,12 @@ class ModelMetric(Metric):
     def limit(self) -> int:
         """Return the number of tokens at which a text is cut, special ones included.
 
-        It is the option ``max_length`` if that is set, or else the limit in the files of sentence-transformers if it
-        applies (:attr:`reads_sentences`), or else the lower one of the limits of tokenizer and model, or else 512. It
-        never exceeds the number of the model's positions or, if the model declares none, the limit of the tokenizer.
+        See :func:`~assay.metrics.models.description.token_limit`.
 
         Raises:
             UnavailableError: the model is not on this machine.
         """
-        folder = self.located().folder
-        described = describe(folder)
-        sentence_limit = described.max_seq_length if self.reads_sentences else None
-        tokenizer_limit = read_json(folder / "tokenizer_config.json").get("model_max_length")
-        positions = described.max_positions
-        if positions is not None and described.model_type in _OFFSET_POSITIONS:
-            positions -= 2
-        declared = [
-            length for length in (tokenizer_limit, positions) if isinstance(length, int) and length < _UNLIMITED
-        ]
-        model_limit = min(declared, default=512)
-        return min(self.max_length or sentence_limit or model_limit, positions or model_limit)
+        return token_limit(self.located().folder, self.max_length, reads_sentences=self.reads_sentences)
 
     @property
     def reads_sentences(self) -> bool:
@@ -276,70 +254,11 @@ class ModelMetric(Metric):
         Raises:
             AssayError: the model cannot be loaded, or the scores cannot be computed; all open sessions are then closed.
         """
-        from assay.metrics.work import open_session, release_sessions
+        from assay.metrics.work import score_alone
 
-        metric = self if self.subject is not None else self.bind(Context(None, tuple))
-        metric.obtain()
-        try:
-            values: NDArray[np.float64] = open_session(metric.needs()).score([metric], batch).values[:, 0]
-        except AssayError:
-            release_sessions()
-            raise
-        return values
-
-
-@dataclass(frozen=True)
-class EncoderBased(ModelMetric):
-    """A metric that compares the embeddings of two texts; metrics of the same model share its passes."""
-
-    def needs(self) -> Engine:
-        """Return the engine of the encoder; metrics of the same model with the same settings have equal engines.
-
-        Raises:
-            UnavailableError: the model is not on this machine.
-            InputError: this machine has no such device, or the device does not support the precision.
-        """
-        # imported late: a listing of the metrics imports every class, but needs no model
-        from assay.metrics.neural.encoder import EncoderEngine
-
-        return self.engine_of(EncoderEngine)
-
-    @abstractmethod
-    def view(self) -> View:
-        """Return which output of a pass the metric reads, and how its texts are prepared."""
-
-    @abstractmethod
-    def compare(
-        self, embeddings: TextEmbeddings, left: NDArray[np.intp], right: NDArray[np.intp]
-    ) -> NDArray[np.float64]:
-        """Return the scores of n pairs, float64, shape (n,).
-
-        Args:
-            embeddings: the embeddings of the distinct texts.
-            left: the index of each reference, shape (n,).
-            right: the index of each candidate, shape (n,).
-        """
-
-    def resolve_layer(self, layer: int | None) -> int:
-        """Return *layer* after a check that the model has it, or the number of the last layer for None.
-
-        Raises:
-            InputError: the model has fewer layers.
-            UnavailableError: its files do not declare the number of layers.
-        """
-        layers = self.description().layers
-        if layers is None:
-            raise UnavailableError(f"model {self.subject}: its config.json does not say how many layers it has")
-        if layer is not None and layer > layers:
-            raise InputError(f"metric {self}: the model has {layers} layers; valid: 0 to {layers}")
-        return layers if layer is None else layer
+        return score_alone(self if self.subject is not None else self.bind(Context(None, tuple)), batch)
 
 
 def _primary_language(language: str | None) -> str:
     """Return the first part of a language tag in lower case, such as ``de`` of ``de-CH``; ``en`` if it is unknown."""
     return "en" if language is None else language.split("-")[0].lower()
-
-
-def default_value(metric: Metric, key: str) -> Any:
-    """Return the default value of an option."""
-    return next(option_field.default for option_field in dataclasses.fields(metric) if option_field.name == key)

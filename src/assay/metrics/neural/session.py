@@ -18,7 +18,7 @@ from assay.metrics.neural.causal_body import CausalBody
 from assay.metrics.neural.loading import LoadedModel, count_parameters
 from assay.metrics.neural.runtime import import_torch, set_threads
 from assay.metrics.neural.tokens import Packed, Packer, Tokens, tokenize
-from assay.metrics.work import Flag
+from assay.metrics.scores import Flag
 
 LoadedT = TypeVar("LoadedT", bound=LoadedModel)
 BodyT = TypeVar("BodyT", bound=Body | ScorerBody | CausalBody)
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ModelEngine:
-    """The settings of a session; metrics with equal settings share one, see :class:`assay.metrics.work.Engine`.
+    """The settings of a session; metrics with equal settings share one, see :class:`assay.metrics.base.Engine`.
 
     Attributes:
         folder: the checked model folder.

@@ -17,7 +17,8 @@ from assay.errors import AssayError, InputError, UnavailableError, install_comma
 from assay.metrics import Batch, check_metric, load_metric
 from assay.metrics.neural.backends import converted
 from assay.metrics.neural.runtime import Runtime, use_runtime
-from assay.metrics.work import Flag, open_session, release_sessions
+from assay.metrics.scores import Flag
+from assay.metrics.work import open_session, release_sessions
 from tests.metrics.neural.backends.converted_models import folders, need
 from tests.metrics.neural.texts import pairs
 

@@ -1,0 +1,105 @@
+"""Pairs to score, and the data that they come from, as metrics read them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from assay.errors import InputError
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Pairs to score, as columns of equal length.
+
+    Attributes:
+        references: the gold answers.
+        candidates: the answers to judge.
+        questions: the questions, or None.
+        gold_answers: all gold answers of each pair, for metrics that read them together; the first one is the
+            reference. None if the reference is the only gold answer.
+        reference_graphs, candidate_graphs: the AMR graphs of the texts in Penman notation; None if the data has no
+            graphs.
+
+    Raises:
+        InputError: the columns differ in length.
+    """
+
+    references: Sequence[str]
+    candidates: Sequence[str]
+    questions: Sequence[str] | None = None
+    reference_graphs: Sequence[str] | None = None
+    candidate_graphs: Sequence[str] | None = None
+    gold_answers: Sequence[Sequence[str]] | None = None
+
+    def __post_init__(self) -> None:
+        lengths = {name.replace("_", " "): len(column) for name, column in vars(self).items() if column is not None}
+        if len(set(lengths.values())) > 1:
+            shown = ", ".join(f"{count} {name}" for name, count in lengths.items())
+            raise InputError(f"a batch needs as many candidates as references: {shown}")
+
+    def __len__(self) -> int:
+        return len(self.references)
+
+    def pairs(self) -> Iterator[tuple[str, str]]:
+        """Return an iterator over the pairs (reference, candidate), in order."""
+        return zip(self.references, self.candidates, strict=True)
+
+    def take(self, indices: Sequence[int]) -> Batch:
+        """Return the pairs at *indices*, in that order."""
+
+        def pick(column: Sequence[str]) -> list[str]:
+            return [column[i] for i in indices]
+
+        def pick_optional(column: Sequence[str] | None) -> list[str] | None:
+            return None if column is None else pick(column)
+
+        return Batch(
+            pick(self.references),
+            pick(self.candidates),
+            pick_optional(self.questions),
+            pick_optional(self.reference_graphs),
+            pick_optional(self.candidate_graphs),
+            None if self.gold_answers is None else [self.gold_answers[i] for i in indices],
+        )
+
+    def asked(self) -> Batch:
+        """Return the batch with each question put before both texts of its pair; the batch itself without questions.
+
+        A blank question leaves its texts unchanged. The gold answers and the graphs stay as they are.
+        """
+        questions = self.questions
+        if questions is None:
+            return self
+
+        def prepend_questions(texts: Sequence[str]) -> list[str]:
+            return [prepend_question(question, text) for question, text in zip(questions, texts, strict=True)]
+
+        references, candidates = prepend_questions(self.references), prepend_questions(self.candidates)
+        return dataclasses.replace(self, references=references, candidates=candidates)
+
+    def swapped(self) -> Batch:
+        """Return the batch with references and candidates, and their graphs, exchanged; without ``gold_answers``."""
+        return Batch(self.candidates, self.references, self.questions, self.candidate_graphs, self.reference_graphs)
+
+
+def prepend_question(question: str, text: str) -> str:
+    """Return the question, a space and the text as one input for a model; the text alone if the question is blank.
+
+    Outer white space of the question is removed.
+    """
+    return f"{question.strip()} {text}" if question.strip() else text
+
+
+@dataclass(frozen=True)
+class Context:
+    """The data that a metric is about to score.
+
+    Attributes:
+        language: the ISO 639-1 code of its texts; None if unknown.
+        references: a function that returns all gold answers, in order.
+    """
+
+    language: str | None
+    references: Callable[[], Sequence[str]]

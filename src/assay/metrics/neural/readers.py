@@ -1,0 +1,85 @@
+"""Base classes of the metrics that one session scores together: what the session asks each of them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from assay.errors import InputError, UnavailableError
+from assay.metrics.base import option
+from assay.metrics.neural.metric import ModelMetric
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from assay.metrics.neural.embeddings import TextEmbeddings
+    from assay.metrics.neural.views import View
+
+
+@dataclass(frozen=True)
+class EncoderBased(ModelMetric):
+    """A metric that compares the embeddings of two texts; metrics of the same model share its passes."""
+
+    @abstractmethod
+    def view(self) -> View:
+        """Return which output of a pass the metric reads, and how its texts are prepared."""
+
+    @abstractmethod
+    def compare(
+        self, embeddings: TextEmbeddings, left: NDArray[np.intp], right: NDArray[np.intp]
+    ) -> NDArray[np.float64]:
+        """Return the scores of n pairs, float64, shape (n,).
+
+        Args:
+            embeddings: the embeddings of the distinct texts.
+            left: the index of each reference, shape (n,).
+            right: the index of each candidate, shape (n,).
+        """
+
+    def resolve_layer(self, layer: int | None) -> int:
+        """Return *layer* after a check that the model has it, or the number of the last layer for None.
+
+        Raises:
+            InputError: the model has fewer layers.
+            UnavailableError: its files do not declare the number of layers.
+        """
+        layers = self.description().layers
+        if layers is None:
+            raise UnavailableError(f"model {self.subject}: its config.json does not say how many layers it has")
+        if layer is not None and layer > layers:
+            raise InputError(f"metric {self}: the model has {layers} layers; valid: 0 to {layers}")
+        return layers if layer is None else layer
+
+
+@dataclass(frozen=True)
+class TokenMatcher(EncoderBased):
+    """A metric that matches the tokens of two texts, with precision, recall and F of each pair."""
+
+    @abstractmethod
+    def chosen_output(self, outputs: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+        """Return the output that the options choose, float64, shape (n,), rescaled by the baseline if there is one.
+
+        Args:
+            outputs: precision, recall and f, shape (n,) each.
+        """
+
+
+@dataclass(frozen=True)
+class PairReader(ModelMetric):
+    """A metric whose model reads both texts of a pair together, and returns one number."""
+
+    order: Literal["reference-first", "candidate-first", "mean"] = option("reference-first", "which text comes first")
+    activation: Literal["declared", "sigmoid", "identity"] = option(
+        "declared", "what turns the output into a score; declared is what the model's files say"
+    )
+
+    def orders(self, reference: str, candidate: str) -> tuple[tuple[str, str], ...]:
+        """Return the pairs (first text, second text) that the model reads for a pair: one, or both orders."""
+        if self.order == "candidate-first":
+            return ((candidate, reference),)
+        if self.order == "mean":
+            return ((reference, candidate), (candidate, reference))
+        return ((reference, candidate),)

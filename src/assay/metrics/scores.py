@@ -1,0 +1,81 @@
+"""Scores of pairs under several metrics, and the flags that qualify them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntFlag
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Flag(IntFlag):
+    """A property of a pair's texts that qualifies its score; a pair may have several."""
+
+    REFERENCE_CUT = 1
+    CANDIDATE_CUT = 2
+    REFERENCE_EMPTY = 4
+    CANDIDATE_EMPTY = 8
+    NO_VERDICT = 16
+    REFUSED = 32
+    TOO_LONG = 64
+
+    @property
+    def phrase(self) -> str:
+        """The meaning of a single flag in words."""
+        if self in _NO_SCORE:
+            return _NO_SCORE[self]
+        side = "reference" if self in (Flag.REFERENCE_CUT, Flag.REFERENCE_EMPTY) else "candidate"
+        state = "truncated" if self in (Flag.REFERENCE_CUT, Flag.CANDIDATE_CUT) else "without a token that counts"
+        return f"{side} {state}"
+
+
+#: The reasons why a pair has no score, in words.
+_NO_SCORE = {
+    Flag.NO_VERDICT: "reply without a verdict, no score",
+    Flag.REFUSED: "reply refused, no score",
+    Flag.TOO_LONG: "too long for the model, no score",
+}
+#: Flags of a pair that has no score: its value is NaN.
+MISSING = Flag.NO_VERDICT | Flag.REFUSED | Flag.TOO_LONG
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Scores of n pairs under m metrics.
+
+    Attributes:
+        values: the scores, float64, shape (n, m); NaN only if a flag of :data:`MISSING` gives the reason.
+        flags: the bits of :class:`Flag`, uint8, shape (n, m).
+        seconds: the wall time of each metric, float64, shape (m,). It includes work shared with other metrics, but not
+            loading (unless there is only one pair).
+        asymmetry: the difference between the scores of the two orders of the texts, float64, shape (n, m), NaN for a
+            metric that reads one order only; None if all metrics do.
+    """
+
+    values: NDArray[np.float64]
+    flags: NDArray[np.uint8]
+    seconds: NDArray[np.float64]
+    asymmetry: NDArray[np.float64] | None = None
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Scores]) -> Scores:
+        """Return the scores of the same pairs under the metrics of all *parts*, side by side in the order of the parts.
+
+        The asymmetry is NaN for the metrics of a part without one.
+        """
+        asymmetries = [
+            np.full(part.values.shape, np.nan) if part.asymmetry is None else part.asymmetry for part in parts
+        ]
+        return cls(
+            np.concatenate([part.values for part in parts], axis=1),
+            np.concatenate([part.flags for part in parts], axis=1),
+            np.concatenate([part.seconds for part in parts]),
+            np.concatenate(asymmetries, axis=1),
+        )
+
+
+def phrases_of(flags: np.uint8) -> tuple[str, ...]:
+    """Return one phrase for each flag that a score has, in the order of :class:`Flag`."""
+    return tuple(flag.phrase for flag in Flag if int(flags) & flag)

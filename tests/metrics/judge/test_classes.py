@@ -1,0 +1,58 @@
+"""The name ``judge`` stands for two metrics: one asks a server, the other a model in this process."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from assay.errors import InputError
+from assay.metrics import load_metric
+from assay.metrics.judge.judge import DELIVERY_OPTIONS
+from assay.metrics.judge.local import LocalJudge
+from assay.metrics.judge.server import ServerJudge
+from assay.metrics.neural.metric import ModelMetric
+from assay.metrics.registry import describe_metric
+
+SERVER = "judge:stand-in,endpoint=http://localhost:9/v1"
+
+
+def test_an_endpoint_makes_a_judge_that_reads_no_model_here():
+    server, local = load_metric(SERVER), load_metric("judge:owner/name")
+    assert isinstance(server, ServerJudge) and not isinstance(server, ModelMetric) and not server.is_stored
+    assert isinstance(local, LocalJudge) and isinstance(local, ModelMetric) and local.is_stored
+    assert server.declaration.provider == ("openai",) and local.declaration.provider == ("torch", "transformers")
+
+
+def test_the_signature_of_a_server_names_what_changes_replies_in_the_order_of_the_options(tmp_path, monkeypatch):
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path))
+    # the order of before the two classes: names of scores that were stored stay valid
+    expected = "metric subject endpoint prompt scale verdict order samples temperature seed cut prompt_digest parser"
+    assert list(load_metric(SERVER).signature())[:13] == expected.split()
+    assert not DELIVERY_OPTIONS & load_metric(f"{SERVER},concurrency=3,retries=1").signature().keys()
+    precise = load_metric(f"{SERVER},precision=fp32")
+    assert precise.signature() == load_metric(SERVER).signature()
+
+
+def test_the_options_of_both_are_listed_for_the_name_and_those_of_one_for_a_judge():
+    both = "\n".join(describe_metric("judge"))
+    assert all(f"option {name}:" in both for name in ("precision", "endpoint", "concurrency", "prompt"))
+    served = "\n".join(describe_metric(SERVER))
+    assert "option endpoint:" in served and "option precision:" not in served and "option backend:" not in served
+
+
+@pytest.mark.parametrize("option", ["backend=onnxruntime", "max_length=9"])
+@pytest.mark.parametrize("start", [SERVER, "judge:owner/name"])
+def test_a_judge_has_no_backend_and_no_length(start, option):
+    with pytest.raises(InputError, match="a judge has no backend and no max_length"):
+        load_metric(f"{start},{option}")
+
+
+def test_a_server_without_a_model_is_refused_when_it_is_named():
+    with pytest.raises(InputError, match="metric 'judge' needs a model: write judge:MODEL,endpoint=http"):
+        load_metric("judge,endpoint=http://localhost:9/v1")
+
+
+def test_another_model_at_the_endpoint_is_another_server_judge():
+    changed = dataclasses.replace(load_metric(SERVER), subject="other")
+    assert type(changed) is ServerJudge and changed != load_metric(SERVER)
