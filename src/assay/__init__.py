@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from assay.api.combine import combine
     from assay.api.compare import compare
     from assay.api.crossval import crossval
-    from assay.api.doctor import diagnose
+    from assay.api.doctor import doctor
     from assay.api.errors import evaluate_categories, find_errors
     from assay.api.explain import Explained, explain
     from assay.api.figure import figure
@@ -70,7 +70,7 @@ __all__ = [
     "combine",
     "compare",
     "crossval",
-    "diagnose",
+    "doctor",
     "estimate",
     "estimate_stress",
     "evaluate_categories",

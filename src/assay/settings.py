@@ -46,7 +46,6 @@ from assay.messages import Setting, default_flag
 from assay.statistics.coefficients import INTERVALS, MIN_INFLUENCE_PAIRS, statistics_help
 
 if TYPE_CHECKING:
-    from assay.benchmark.executor import Executor
     from assay.progress import Progress
 
 P = ParamSpec("P")
@@ -705,7 +704,11 @@ class Scoring(GoldAnswers, Hardware, Offline, WithProgress):
         None,
         metavar="ADDRESS",
     )
-    executor: Executor | None = setting("Who scores, in place of `engine` and `workers`.", None, python_only=True)
+    executor: Any = setting(
+        "Who scores, in place of `engine` and `workers`: an executor of :mod:`assay.benchmark.executor`.",
+        None,
+        python_only=True,
+    )
 
     @property
     def model_threads(self) -> int | None:

@@ -214,7 +214,7 @@ def test_a_function_takes_what_its_settings_declare():
 
 
 #: Verbs of the command line that are no function of Python's, or are several.
-WITHOUT_FUNCTION = {"errors", "doctor", "train", "metrics", "models", "datasets", "cache"}
+WITHOUT_FUNCTION = {"errors", "train", "metrics", "models", "datasets", "cache"}
 
 
 def test_a_verb_has_its_name_in_python():

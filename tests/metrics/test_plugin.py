@@ -150,7 +150,7 @@ def test_a_reader_that_ends_the_process_is_reported_by_name(quitters):
 
 
 def test_a_reader_with_a_name_that_is_taken_is_not_used_and_named(tmp_path, monkeypatch):
-    from assay import diagnose
+    from assay import doctor
     from assay.datasets.readers.base import load_reader
     from tests.cli.calling import call
 
@@ -168,5 +168,5 @@ def test_a_reader_with_a_name_that_is_taken_is_not_used_and_named(tmp_path, monk
     listed = call("datasets", "list").err
     assert "reader shared: the one of second is not used: the name 'shared' belongs to first" in listed
     assert "reader table: the one of second is not used: the name 'table' belongs to assay" in listed
-    found = {(one.name, one.here) for one in diagnose() if one.kind == "reader"}
+    found = {(one.name, one.here) for one in doctor() if one.kind == "reader"}
     assert found == {("shared", True), ("shared", False), ("table", False)}

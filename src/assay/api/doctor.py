@@ -69,7 +69,7 @@ class DoctorFinding:
     value: str = ""
 
 
-def diagnose() -> list[DoctorFinding]:
+def doctor() -> list[DoctorFinding]:
     """Return findings on the machine, the environment, the optional packages, and all metrics, datasets and readers.
 
     Nothing is downloaded.

@@ -19,7 +19,6 @@ from assay.messages import Message
 if TYPE_CHECKING:
     from assay.benchmark.adjusted import Control
     from assay.benchmark.buckets import Bucket
-    from assay.benchmark.prepared import PreparedDataset
     from assay.benchmark.request import Request
     from assay.datasets import Pairs
     from assay.metrics import Metric
@@ -62,12 +61,12 @@ class MetricRecords:
         """Return one record of a metric on all parts of a dataset, for which a record must have been added."""
         return _joined_record(self._records[metric, dataset])
 
-    def records_in_order(self, request: Request, datasets: Sequence[PreparedDataset]) -> list[MetricRecord]:
-        """Return one record per metric and dataset, metric by metric, those of unavailable metrics last."""
+    def records_in_order(self, request: Request, datasets: Sequence[str]) -> list[MetricRecord]:
+        """Return one record per metric and name of a dataset, metric by metric, those of unavailable metrics last."""
         records = []
         for metric in (*request.metrics, *request.absent):
             for dataset in datasets:
-                records.append(self.record_of(str(metric), dataset.pairs.name))
+                records.append(self.record_of(str(metric), dataset))
         return records
 
 

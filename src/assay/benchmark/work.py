@@ -193,7 +193,7 @@ def score_all(
     for name, absent in request.absent.items():
         for dataset in datasets:
             records.fail(name, dataset.pairs.name, absent)
-    in_order = records.records_in_order(request, datasets)
+    in_order = records.records_in_order(request, [dataset.pairs.name for dataset in datasets])
     done = {(record.metric, record.dataset) for record in in_order if record.is_done}
     for dataset in datasets:
         # the order of the request, not the order of scoring

@@ -46,10 +46,10 @@ def doctor(
     output: ListFormatOption = ListFormat.table,
 ) -> None:
     """Say what is installed, what is missing for which metric or dataset, and the command that installs it."""
-    from assay import diagnose
+    import assay
     from assay.output import json_text
 
-    findings = [*configuration_findings(context.find_root().command), *diagnose()]
+    findings = [*configuration_findings(context.find_root().command), *assay.doctor()]
     if output is ListFormat.json:
         print_data(json_text([vars(finding) for finding in findings]))
         return

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.numbers import Number
+from assay.statistics.auc_interval import ObservedValue
 from assay.statistics.cells import LabelCounts, Labels
-from assay.statistics.coefficients import STATISTICS, LabelKind, ObservedValue, is_by_influence
+from assay.statistics.coefficients import STATISTICS, LabelKind, is_by_influence
 from assay.statistics.concordance import Floats
 from assay.statistics.jackknife import JackknifeVariance, LeaveOneOut
 from assay.statistics.prepared import PreparedScore, chance_levels
@@ -712,19 +713,6 @@ def perfect_interval(
     if 1 - value < NOISE:
         return 1 - ignoring * (1 - chance), 1.0
     return lowest, lowest + ignoring * (chance - lowest)
-
-
-def small_sample_factor(units: float, confidence: float) -> float:
-    """Return the factor, above 1, that corrects a variance for few units, as :func:`expanded_tail` corrects a share.
-
-    Args:
-        units: the number of pairs, or groups of pairs, or an effective number of them; at least 2.
-        confidence: the level of the interval, in (0, 1).
-    """
-    from scipy.special import ndtri, stdtrit
-
-    tail = (1 - confidence) / 2
-    return float(units / (units - 1) * (stdtrit(units - 1, tail) / ndtri(tail)) ** 2)
 
 
 def fisher_interval(value: float, half_width: float, lowest: float) -> tuple[float, float]:

@@ -13,9 +13,44 @@ the area under a receiver operating characteristic curve (1982), for the varianc
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
-from assay.statistics.agreement import small_sample_factor
-from assay.statistics.coefficients import ObservedValue
+
+@dataclass(frozen=True)
+class ObservedValue:
+    """One value of a statistic with the data for the statistic's own interval.
+
+    Attributes:
+        value: the value on the observed pairs, not NaN.
+        label_counts: the number of pairs with each label, from the lowest label.
+        label_units: the number of groups that contain each label; equal to *label_counts* without groups.
+        variance: the variance from sample to sample, by the bootstrap or by influence values; NaN where undefined.
+        effective_units: the number of pairs or, with groups, the number of groups of equal sizes that are worth as
+            much as these: the square of the number of pairs over the sum of squares of the groups' sizes.
+        grouped: whether pairs depend on each other within groups.
+    """
+
+    value: float
+    label_counts: tuple[int, ...]
+    label_units: tuple[int, ...]
+    variance: float
+    effective_units: float
+    grouped: bool
+
+
+def small_sample_factor(units: float, confidence: float) -> float:
+    """Return the factor, above 1, that corrects a variance for few units.
+
+    It does so as :func:`~assay.statistics.agreement.expanded_tail` corrects a share.
+
+    Args:
+        units: the number of pairs, or groups of pairs, or an effective number of them; at least 2.
+        confidence: the level of the interval, in (0, 1).
+    """
+    from scipy.special import ndtri, stdtrit
+
+    tail = (1 - confidence) / 2
+    return float(units / (units - 1) * (stdtrit(units - 1, tail) / ndtri(tail)) ** 2)
 
 
 def newcombe_variance(area: float, first: float, second: float) -> float:
@@ -84,7 +119,7 @@ def interval_of_area(observed: ObservedValue, confidence: float) -> tuple[float,
     The model is that the scores of both labels spread equally and that pairs are independent. Where the variance from
     sample to sample is larger than the model's, the excess is added. It is estimated from few units if one label is
     rare, or if few groups have most pairs, and is corrected for that by Student's quantile, see
-    :func:`~assay.statistics.agreement.small_sample_factor`. Without groups the units are the pairs with the rarer
+    :func:`small_sample_factor`. Without groups the units are the pairs with the rarer
     label, and the correction is that of the excess alone.
 
     With groups all of the variance is corrected. The units are the effective number of groups (Kish 1965): one group of

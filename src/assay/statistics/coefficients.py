@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from assay.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
+    from assay.statistics.auc_interval import ObservedValue
     from assay.statistics.cells import Ties
     from assay.statistics.concordance import Floats
 
@@ -107,28 +108,6 @@ class LabelKind(Enum):
     any = auto()  #: Two or more levels.
     binary = auto()  #: Exactly two levels.
     grouped = auto()  #: Two or more levels within a group of pairs.
-
-
-@dataclass(frozen=True)
-class ObservedValue:
-    """One value of a statistic with the data for the statistic's own interval.
-
-    Attributes:
-        value: the value on the observed pairs, not NaN.
-        label_counts: the number of pairs with each label, from the lowest label.
-        label_units: the number of groups that contain each label; equal to *label_counts* without groups.
-        variance: the variance from sample to sample, by the bootstrap or by influence values; NaN where undefined.
-        effective_units: the number of pairs or, with groups, the number of groups of equal sizes that are worth as
-            much as these: the square of the number of pairs over the sum of squares of the groups' sizes.
-        grouped: whether pairs depend on each other within groups.
-    """
-
-    value: float
-    label_counts: tuple[int, ...]
-    label_units: tuple[int, ...]
-    variance: float
-    effective_units: float
-    grouped: bool
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
-from assay.statistics.agreement import MIN_UNITS, small_sample_factor
+from assay.statistics.agreement import MIN_UNITS
+from assay.statistics.auc_interval import small_sample_factor
 from assay.statistics.comparison import NOISE, Difference
 from assay.statistics.concordance import Floats
 from assay.statistics.draws import MetricPair
