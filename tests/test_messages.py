@@ -118,6 +118,7 @@ def test_failures_of_a_run_name_flags_on_the_command_line(tmp_path: Path, monkey
     done = call("run", "-d", "x.csv", "-m", "f1", "-m", judge, "--resamples", 0, "--offline", "--out", "o", "--quiet")
     assert done.code == 1
     assert done.err.strip().endswith("is not called -> leave --offline away")
+    assert "leave --offline away" in " ".join(done.out.split()), "below the table, too"
     manifest = json.loads(Path("o/run.json").read_text("utf-8"))
     assert manifest["failures"] == [str(failure)]
 

@@ -141,7 +141,7 @@ def test_a_pipeline_without_a_parser_gives_no_roles(assay, pairs, by_hand):
 
 def test_without_a_pipeline_or_spacy_there_are_two_features_and_a_note(assay, pairs):
     done = assay("relatedness", "-d", "pairs.csv", "--vectors", "vectors.txt", "-q", "--resamples", "0")
-    assert "Q3 and Q4 need parts of speech: give `pipeline`" in done.out and done.code == 0
+    assert "Q3 and Q4 need parts of speech: give --pipeline" in done.out and done.code == 0
 
     def absent(name):
         raise MissingExtraError("spacy", "spacy")

@@ -11,6 +11,7 @@ import numpy as np
 
 from assay.analysis.settings import DatasetsOfRun, MetricsOfRun
 from assay.manifest import AgreementRow
+from assay.messages import Message
 from assay.settings import Hardware, Offline, Seeded, WithProgress, setting
 from assay.statistics.concordance import Floats
 
@@ -76,8 +77,7 @@ class Recomputation:
         if self.outcome == "same":
             return f"{self.n:,} same"
         if self.outcome == "not recomputed":
-            remedy_text = f" -> {self.remedy}" if self.remedy else ""
-            return f"not recomputed: {self.reason}{remedy_text}"
+            return Message("not recomputed: ", self.reason, *([" -> ", self.remedy] if self.remedy else []))
         distance_text = "" if self.largest is None else f", by {self.largest:.3g} at most"
         return f"{self.differing:,} of {self.n:,} differ{distance_text} ({self.place})"
 

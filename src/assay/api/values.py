@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from assay.reports.formats import format_document
-from assay.reports.sheets import Document
+from assay.reports.sheets import Document, change_lines
 from assay.reports.terminal import TerminalReport
 
 if TYPE_CHECKING:
@@ -20,6 +21,10 @@ class Tables(ABC):
     @abstractmethod
     def document(self) -> Document:
         """The tables as sheets, and the numbers behind them as records, as plain values."""
+
+    def with_lines(self, change: Callable[[str], str]) -> Report:
+        """Return these tables with their lines and cells changed, such as messages that show flags."""
+        return Report(change_lines(self.document, change))
 
     def to_text(self, form: str) -> str:
         """Return the tables, or the records behind them, as text.

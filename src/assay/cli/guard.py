@@ -239,6 +239,8 @@ def print_report(report: Tables, output: ReportFormat, *, explain: bool = False)
         output: the output format.
         explain: whether tables are printed with every column and note, method and signatures, as in other formats.
     """
+    flags = _FLAGS.get({})
+    report = report.with_lines(lambda line: text_with_flags(line, flags))
     if output.value == "table":
         console().print(report.to_rich(explain=explain), crop=False)
     else:

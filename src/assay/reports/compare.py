@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from assay.analysis.compare import ComparedMetrics, Contest
 from assay.analysis.settings import CORRECTIONS, PermutationTests
+from assay.messages import Message
 from assay.numbers import label_text, p_value, percent, short
 from assay.reports.layout import cut
 from assay.reports.sheets import Column, Document, Sheet
@@ -255,7 +256,7 @@ def to_document(
             sheets.append(_pairs_sheet(contest, names, differing_pairs))
             farthest += [_pair_record(contest, names, disagreement) for disagreement in differing_pairs]
     metric_pair_count = max((len(contest.metric_pairs) for contest, _ in compared), default=0)
-    notes = [f"{contest.data.title}: {note}" for contest, _ in compared for note in contest.notes]
+    notes = [Message(f"{contest.data.title}: ", note) for contest, _ in compared for note in contest.notes]
     value = {"comparisons": records, "pairs": farthest, "notes": notes}
     sizes = [row.difference.n for _, rows in compared for row in rows]
     return Document(sheets, records, _method_notes(settings, metric_pair_count, sizes), value)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from assay.analysis.data import ALL
 from assay.analysis.folder import RunFolder
 from assay.manifest import AgreementRow, AnnotatorReliability, BucketRecord, DatasetRecord, MetricRecord
+from assay.messages import Message
 from assay.numbers import Number, is_exact_integer, label_texts, percent, short
 from assay.statistics.coefficients import (
     MIN_INFLUENCE_PAIRS,
@@ -149,7 +150,9 @@ def lay_out(run: RunFolder) -> Iterator[Section]:
         buckets = [bucket for bucket in run.manifest.buckets if (bucket.dataset, bucket.split) == name_and_split]
         metrics = [metric for metric in run.manifest.metrics if metric.dataset == dataset.name]
         remarks = [remark for metric in metrics if (remark := _metric_remark(metric, dataset.n))]
-        missing = [f"{metric.metric}: {metric.missing_reason}" for metric in metrics if not metric.is_done]
+        missing: list[str] = [
+            Message(f"{metric.metric}: ", metric.missing_reason) for metric in metrics if not metric.is_done
+        ]
         has_two_labels = any(bucket.bucket == ALL and len(bucket.labels) == 2 for bucket in buckets)
         statistics = list(run.manifest.request.statistics)
         facts = _dataset_facts(dataset)

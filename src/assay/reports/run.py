@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from assay.analysis.folder import RunFolder
 from assay.manifest import AGREEMENT_COLUMNS
+from assay.messages import Message
 from assay.reports.layout import Section, lay_out, run_intervals_in_words
 from assay.reports.sheets import Column, Document, Provenance, Sheet, number_columns
 from assay.reports.spending import spending_lines
@@ -26,7 +27,7 @@ def document(run: RunFolder) -> Document:
         [row.plain_values() for row in run.agreement],
         columns=AGREEMENT_COLUMNS,
         provenance=Provenance(intervals, run.manifest.signature, signatures),
-        hints=[f"{section.title}: {hint}" for section in sections for hint in section.hints],
+        hints=[Message(f"{section.title}: ", hint) for section in sections for hint in section.hints],
         metrics=list(dict.fromkeys(metric.metric for metric in run.manifest.metrics)),
     )
 

@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from assay.messages import Message
 from assay.numbers import NOTE_SEPARATOR
 from assay.tables import short_names
 
@@ -206,6 +207,27 @@ class Document:
     metrics: Sequence[str] = ()
 
 
+def change_lines(document: Document, change: Callable[[str], str]) -> Document:
+    """Return a document whose lines and cells are changed, such as messages that show flags; its records stay."""
+
+    def changed(lines: Sequence[str]) -> list[str]:
+        return list(map(change, lines))
+
+    sheets = [
+        replace(
+            sheet,
+            rows=list(map(changed, sheet.rows)),
+            facts=changed(sheet.facts),
+            notes=changed(sheet.notes),
+            warnings=changed(sheet.warnings),
+            row_notes=list(map(changed, sheet.row_notes)),
+        )
+        for sheet in document.sheets
+    ]
+    notes, hints, warnings = map(changed, (document.notes, document.hints, document.warnings))
+    return replace(document, sheets=sheets, notes=notes, hints=hints, warnings=warnings)
+
+
 def with_signatures(
     document: Document,
     datasets: Sequence[ScoredDataset],
@@ -224,7 +246,7 @@ def with_signatures(
         group_by: the column whose values the report itself keeps together; None if it uses the groups of the run.
     """
     names = list(metrics)
-    hints = [f"{data.title}: {hint}" for data in datasets for hint in data.facts.hints]
+    hints: list[str] = [Message(f"{data.title}: ", hint) for data in datasets for hint in data.facts.hints]
     if group_by is None:
         hints += [f"{data.title}: {data.facts.grouping}" for data in datasets if data.facts.grouping]
     signatures = [

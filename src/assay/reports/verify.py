@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from assay.analysis.verify import ReloadedData, Verification, VerifiedMetric, changes_text
+from assay.messages import Message
 from assay.reports.sheets import Column, Document, Sheet
 
 
@@ -49,7 +50,7 @@ def to_document(verification: Verification) -> Document:
         scored_pairs = f"a sample of {verification.sample:,} pairs a dataset (seed {verification.seed})"
     notes = (
         f"run of {verification.created}; scores of {scored_pairs} recomputed",
-        *(f"no score in the run, so nothing to verify: {line}" for line in verification.without),
+        *(Message("no score in the run, so nothing to verify: ", line) for line in verification.without),
         headline(verification),
     )
     records = [_metric_record(metric) for metric in verification.metrics]

@@ -15,6 +15,7 @@ from assay.analysis.folder import RunFolder, run_titles
 from assay.analysis.settings import BucketsOfRun, DatasetsOfRun, MetricsOfRun, PairedTests
 from assay.errors import InputError, unknown_name
 from assay.manifest import MetricRecord, identity_of
+from assay.messages import Message
 from assay.settings import WithProgress, setting
 from assay.tables import NOT_BY_PEOPLE
 
@@ -151,11 +152,11 @@ def missing_metrics(runs: Sequence[RunFolder]) -> list[str]:
 
     The lines are in the order of the runs; equal lines are listed once.
     """
-    lines = []
+    lines: list[str] = []
     for run in runs:
         for metric in run.manifest.metrics:
             if not metric.is_done:
-                lines.append(f"{metric.metric} on {metric.dataset}: {metric.missing_reason}")
+                lines.append(Message(f"{metric.metric} on {metric.dataset}: ", metric.missing_reason))
     return list(dict.fromkeys(lines))
 
 
