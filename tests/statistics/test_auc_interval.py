@@ -148,7 +148,7 @@ def test_pairs_without_a_score_do_not_count_for_the_rarer_label():
     labels = (np.arange(60) < 12) * 1.0
     scores = np.where(np.arange(60) < 4, np.nan, np.random.default_rng(0).normal(size=60))
     found = measure_all({"x": scores}, labels, statistics=("auc",), resamples=100, seed=(0,))["x"]
-    assert (found.labels.pairs, found.reservation(0)) == ((48, 8), "8 pairs with the rarer label")
+    assert (found.labels.pairs, found.reservations(0)) == ((48, 8), ["8 pairs with the rarer label"])
 
 
 def test_reports_name_the_interval_that_a_statistic_has():
