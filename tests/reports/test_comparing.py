@@ -11,12 +11,13 @@ from scipy.stats import rankdata, t
 
 import assay
 from assay import compare
-from assay.analysis.compare import compare_metrics, contests, match_pairs
+from assay.analysis.compare import compare_metrics, disagreements
+from assay.analysis.contests import contests, match_pairs
 from assay.analysis.data import read_datasets
 from assay.analysis.folder import read_run
 from assay.analysis.settings import PermutationTests
 from assay.errors import InputError
-from assay.reports.compare import disagreements, to_document
+from assay.reports.compare import to_document
 from assay.statistics.significance import adjust_p_values
 
 SETTINGS = PermutationTests(statistics=("pearson", "spearman"), permutations=200, resamples=200)

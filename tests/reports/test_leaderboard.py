@@ -15,6 +15,7 @@ from assay.analysis.folder import read_run
 from assay.analysis.leaderboard.board import Board, Line, Rank, comparison_outcomes
 from assay.analysis.leaderboard.join import Filters, join_runs
 from assay.analysis.leaderboard.measurements import boards, resample_count
+from assay.analysis.pareto import pareto_front
 from assay.analysis.recommend.advice import advise
 from assay.analysis.recommend.settings import Limits
 from assay.analysis.settings import PairedTests
@@ -23,7 +24,7 @@ from assay.reports.formats import format_document
 from assay.reports.leaderboard import to_document
 from assay.statistics.comparison import Difference, summarise
 from assay.statistics.draws import draw_all
-from assay.statistics.ranks import pareto_front, rank
+from assay.statistics.ranks import rank
 from tests.reports.page_run import edit
 
 SETTINGS = PairedTests(statistics=("pearson", "spearman", "kendall"), resamples=200)

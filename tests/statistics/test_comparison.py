@@ -12,7 +12,8 @@ from assay.analysis.settings import PairedTests
 from assay.statistics import coefficients as registry
 from assay.statistics.agreement import Coefficients, agreement, measure_all
 from assay.statistics.cells import Labels
-from assay.statistics.comparison import POWER, average_draws, compare, compare_all
+from assay.statistics.coefficients import POWER
+from assay.statistics.comparison import average_draws, compare, compare_all
 from assay.statistics.draws import PairDraws, Swaps
 from assay.statistics.exchange import Exchange
 from assay.statistics.prepared import PreparedScore

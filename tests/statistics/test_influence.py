@@ -10,8 +10,8 @@ from scipy import stats
 from scipy.stats import norm
 
 from assay.statistics import jackknife
-from assay.statistics.agreement import MIN_UNITS, agreement, measure_all
-from assay.statistics.coefficients import MIN_INFLUENCE_PAIRS, STATISTICS, is_by_influence
+from assay.statistics.agreement import agreement, measure_all
+from assay.statistics.coefficients import MIN_INFLUENCE_PAIRS, MIN_UNITS, STATISTICS, is_by_influence
 from assay.statistics.comparison import average, compare_all
 from assay.statistics.jackknife import leave_one_out
 from assay.statistics.random_effects import random_effects_mean

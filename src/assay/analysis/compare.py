@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.analysis.data import ScoredDataset, read_datasets
-from assay.analysis.folder import RunFolder, run_titles
+from assay.analysis.contests import Contest
+from assay.analysis.data import ScoredDataset
 from assay.analysis.settings import BucketsOfRun, MetricsOfRun, PermutationTests
-from assay.errors import InputError, unknown_name
-from assay.messages import Setting
+from assay.errors import InputError
 from assay.settings import WithProgress, setting
+from assay.statistics.agreement import RareValues, agreement
+from assay.statistics.cells import score_codes
 from assay.statistics.comparison import Difference, compare_all
 from assay.statistics.concordance import Floats
 from assay.statistics.draws import MetricPair
@@ -42,102 +40,7 @@ class CompareSettings(MetricsOfRun, BucketsOfRun, PermutationTests, WithProgress
     force: bool = setting("Compare runs on different data on the pairs that both have.", False)
 
 
-@dataclass(frozen=True)
-class Match:
-    """The pairs that two datasets of one name have in common.
-
-    Attributes:
-        first: the row indices of the m common pairs in the first dataset, shape (m,).
-        second: the row indices of the same pairs in the second dataset, in the same order, shape (m,).
-        relabelled: the number of common pairs with different labels.
-        is_identical: whether the two datasets are equal, including their order.
-        difference: the difference in words; empty if there is none.
-    """
-
-    first: NDArray[np.intp]
-    second: NDArray[np.intp]
-    relabelled: int
-    is_identical: bool
-    difference: str
-
-
-def match_pairs(first: ScoredDataset, second: ScoredDataset) -> Match:
-    """Return the pairs that two datasets have in common, matched by question, gold answers and candidate.
-
-    Of duplicate pairs, as many are matched as both datasets have.
-
-    Raises:
-        InputError: the datasets have no pair in common.
-    """
-    if first.facts.digest == second.facts.digest and len(first) == len(second):
-        first_rows = np.arange(len(first))
-        return Match(first_rows, first_rows, relabelled=0, is_identical=True, difference="")
-    row_in_second = {key: row for row, key in enumerate(_pair_keys(second))}
-    row_in_first = {key: row for row, key in enumerate(_pair_keys(first)) if key in row_in_second}
-    if not row_in_first:
-        raise InputError(f"{first.run.title} and {second.run.title}: {first.name} has no pair in common")
-    first_rows = np.array(list(row_in_first.values()), dtype=np.intp)
-    second_rows = np.array([row_in_second[key] for key in row_in_first], dtype=np.intp)
-    relabelled = int((first.labels[first_rows] != second.labels[second_rows]).sum())
-    difference = _describe_difference(first, second, len(first_rows), relabelled)
-    return Match(first_rows, second_rows, relabelled, is_identical=False, difference=difference)
-
-
-def _pair_keys(data: ScoredDataset) -> list[tuple[str, int]]:
-    """Return a unique key per pair: its texts as JSON, and the number of earlier pairs with the same texts."""
-    columns = [name for name in ("question", "reference", "candidate") if name in data.table.column_names]
-    seen: Counter[str] = Counter()
-    keys = []
-    for cells in zip(*(data.table.column(name).to_pylist() for name in columns), strict=True):
-        # an empty question is left out, so that the pair matches one of a run without the column
-        without_question = cells[0] is None
-        reference_and_candidate = cells[-2:]
-        text = json.dumps(reference_and_candidate if without_question else cells, ensure_ascii=False)
-        keys.append((text, seen[text]))
-        seen[text] += 1
-    return keys
-
-
-def _describe_difference(first: ScoredDataset, second: ScoredDataset, shared: int, relabelled: int) -> str:
-    """Return the difference between two datasets of one name, in words.
-
-    Args:
-        first, second: the datasets.
-        shared: the number of pairs that both have.
-        relabelled: the number of these with different labels.
-    """
-    sizes = f"{len(first):,}" if len(first) == len(second) else f"{len(first):,} against {len(second):,}"
-    parts = [f"{sizes} pairs", f"{shared:,} of them with the same texts"]
-    if relabelled:
-        parts.append(f"{relabelled:,} of those with another label")
-    if shared == len(first) == len(second) and not relabelled:
-        parts.append("other columns, such as groups or names of pairs, or their order differ")
-    return ", ".join(parts)
-
-
 Verdict = Literal["first", "second", "cannot be told apart", "not tested", "undefined"]
-
-
-@dataclass(frozen=True)
-class Contest:
-    """Scores of the same pairs that are to be compared.
-
-    Attributes:
-        data: the pairs.
-        metrics: the names of the metrics.
-        scores: the scores by name, each of shape (n,); higher means more similar. If there are two runs, the names
-            include the title of the run.
-        metric_pairs: the names of the scores to compare; differences are first minus second.
-        notes: caveats, such as pairs that were left out.
-        other: the same pairs in the second of two runs; None for one run.
-    """
-
-    data: ScoredDataset
-    metrics: tuple[str, ...]
-    scores: dict[str, Floats]
-    metric_pairs: tuple[MetricPair, ...]
-    notes: tuple[str, ...] = ()
-    other: ScoredDataset | None = None
 
 
 @dataclass(frozen=True)
@@ -151,8 +54,8 @@ class ComparedMetrics:
         p_jackknife, p_permutation, p_williams: the p-values, corrected for the number of metric pairs in the bucket;
             None for a test that was not made.
         detectable: the smallest difference that this number of pairs would have shown with probability
-            :data:`~assay.statistics.comparison.POWER`, if its p-value had been the smallest of the bucket; None without
-            a t-test.
+            :data:`~assay.statistics.coefficients.POWER`, if its p-value had been the smallest of the bucket; None
+            without a t-test.
         verdict: the better score by the corrected jackknife t-test or, where that is undefined, the permutation test.
     """
 
@@ -167,119 +70,6 @@ class ComparedMetrics:
     p_williams: float | None
     detectable: float | None
     verdict: Verdict
-
-
-def contests(runs: Sequence[RunFolder], metrics: Sequence[str] = (), *, force: bool = False) -> list[Contest]:
-    """Return the scores to compare by dataset: one run's metrics pairwise, or each metric with itself in a second run.
-
-    Args:
-        runs: one or two runs.
-        metrics: the names of the metrics to compare; empty for all.
-        force: whether to compare runs on different data, using the pairs that both have.
-
-    Raises:
-        InputError: there are fewer than two metrics to compare, a metric is unknown, or the runs have different data.
-    """
-    if len(runs) == 1:
-        return _contests_within_run(runs[0], metrics)
-    if len(runs) == 2:
-        return _contests_between_runs(runs[0], runs[1], metrics, force)
-    raise InputError(f"{len(runs)} runs: compare takes one or two; assay leaderboard takes any number")
-
-
-def _contests_within_run(run: RunFolder, metrics: Sequence[str]) -> list[Contest]:
-    """Return the metrics of one run as contests, one per dataset with at least two of them.
-
-    Raises:
-        InputError: no dataset has scores of a metric, or none has two metrics to compare.
-    """
-    datasets = read_datasets(run)
-    _check_known(metrics, datasets, run.title)
-    compared = []
-    for data in datasets:
-        chosen = [name for name in dict.fromkeys(metrics or data.scores) if name in data.scores]
-        if len(chosen) > 1:
-            scores = {name: data.oriented_scores(name) for name in chosen}
-            notes = tuple(f"no scores of {name}" for name in metrics if name not in data.scores)
-            compared.append(Contest(data, tuple(chosen), scores, tuple(combinations(chosen, 2)), notes))
-    if not compared:
-        names = ", ".join(dict.fromkeys(name for data in datasets for name in data.scores))
-        raise InputError(f"{run.title}: a comparison needs two metrics on one dataset; the run has {names or 'none'}")
-    return compared
-
-
-def _contests_between_runs(first: RunFolder, second: RunFolder, metrics: Sequence[str], force: bool) -> list[Contest]:
-    """Return the metrics of two runs as contests, one per dataset that both runs have.
-
-    Raises:
-        InputError: a metric is unknown, the runs have no dataset or no metric in common, or a dataset differs between
-            them and *force* is False.
-    """
-    datasets = read_datasets(first)
-    second_datasets_by_key = {(data.name, data.facts.split): data for data in read_datasets(second)}
-    titles = f"{first.title} and {second.title}"
-    _check_known(metrics, [*datasets, *second_datasets_by_key.values()], titles)
-    titles_of_runs = run_titles([first, second])
-    compared = []
-    for data in datasets:
-        other = second_datasets_by_key.get((data.name, data.facts.split))
-        if other is None:
-            continue
-        other = other.with_metric_names_from({name: record.signature for name, record in data.metrics.items()})
-        matched = match_pairs(data, other)
-        if not matched.is_identical and not force:
-            raise InputError(
-                f"{titles}: {data.name} is not the same data: {matched.difference}; ",
-                Setting("force"),
-                " compares the pairs that both have, with the labels of the first run",
-            )
-        compared.append(_contest_on_common_pairs(data, other, matched, metrics, titles_of_runs))
-    if not compared:
-        first_datasets = ", ".join(data.title for data in datasets)
-        second_datasets = ", ".join(data.title for data in second_datasets_by_key.values())
-        raise InputError(f"{titles}: have no dataset in common ({first_datasets} against {second_datasets})")
-    if not any(contest.metrics for contest in compared):
-        raise InputError(f"{titles}: have no metric in common")
-    return compared
-
-
-def _contest_on_common_pairs(
-    data: ScoredDataset, other: ScoredDataset, matched: Match, metrics: Sequence[str], titles: Sequence[str]
-) -> Contest:
-    """Return the scores of each metric in two runs as a contest, on the pairs that both runs have.
-
-    Args:
-        data, other: the dataset in the first and in the second run.
-        matched: the pairs that both have.
-        metrics: the names of the metrics to compare; empty for all.
-        titles: the titles of the two runs, which distinguish their scores.
-    """
-    first, second = data.take(matched.first), other.take(matched.second)
-    names = [name for name in metrics or data.scores if name in data.scores and name in other.scores]
-    scores: dict[str, Floats] = {}
-    for title, side in zip(titles, (first, second), strict=True):
-        for name in names:
-            scores[f"{name} [{title}]"] = side.oriented_scores(name)
-    notes = []
-    if not matched.is_identical:
-        notes.append(f"not the same data: {matched.difference}; labels of {titles[0]}")
-    for name in metrics or dict.fromkeys([*data.scores, *other.scores]):
-        if name not in names:
-            notes.append(f"{name} has scores in one of the runs alone")
-    for name in names:
-        before, after = first.metrics[name], second.metrics[name]
-        if before.signature != after.signature:
-            notes.append(f"{name} has another signature: {before.short_signature} against {after.short_signature}")
-    metric_pairs = tuple((f"{name} [{titles[0]}]", f"{name} [{titles[1]}]") for name in names)
-    return Contest(first, tuple(names), scores, metric_pairs, tuple(notes), second)
-
-
-def _check_known(metrics: Sequence[str], datasets: Sequence[ScoredDataset], where: str) -> None:
-    """Raise InputError for a metric without scores on any dataset; *where* is the name of the runs in the message."""
-    known_metrics = list(dict.fromkeys(name for data in datasets for name in data.scores))
-    for name in metrics:
-        if name not in known_metrics:
-            raise InputError(unknown_name(f"{where}: has no scores of", name, known_metrics))
 
 
 def compare_metrics(
@@ -397,3 +187,119 @@ def _verdict(value: float | None, p: float | None, settings: PermutationTests) -
     if value == 0 or not settings.rejects(p):
         return "cannot be told apart"
     return "first" if value > 0 else "second"
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """A pair of texts that two metrics rank differently. Ranks are mid-ranks from 1 (least similar) to n.
+
+    Attributes:
+        row: the index of the pair in the dataset.
+        label: the human label.
+        label_rank: the rank of the label.
+        scores: the scores of the first and the second metric; higher means more similar.
+        ranks: the ranks of these scores.
+        n: the number of pairs that have both scores.
+    """
+
+    row: int
+    label: float
+    label_rank: float
+    scores: tuple[float, float]
+    ranks: tuple[float, float]
+    n: int
+
+
+def disagreements(contest: Contest, names: MetricPair, limit: int, buckets: Sequence[str]) -> list[Disagreement]:
+    """Return the pairs of texts with the largest rank differences between two metrics, in descending order.
+
+    Pairs with the same rank under both are left out, so there may be fewer than *limit*, or none.
+
+    Args:
+        contest: the scores.
+        names: the two metrics.
+        limit: the most pairs to return.
+        buckets: the buckets whose pairs are considered.
+    """
+    from scipy.stats import rankdata
+
+    first, second = (contest.scores[name] for name in names)
+    in_buckets = np.any([contest.data.buckets[bucket] for bucket in buckets], axis=0)
+    rows = np.flatnonzero(in_buckets & np.isfinite(first) & np.isfinite(second))
+    labels = contest.data.labels[rows]
+    first_ranks, second_ranks, label_ranks = rankdata(first[rows]), rankdata(second[rows]), rankdata(labels)
+    distances = np.abs(first_ranks - second_ranks)
+    farthest = []
+    for position in np.argsort(-distances, kind="stable")[:limit]:
+        if distances[position]:
+            row = int(rows[position])
+            scores = float(first[row]), float(second[row])
+            ranks = float(first_ranks[position]), float(second_ranks[position])
+            label, label_rank = float(labels[position]), float(label_ranks[position])
+            farthest.append(Disagreement(row, label, label_rank, scores, ranks, len(rows)))
+    return farthest
+
+
+def unit_count(contest: Contest, bucket: str) -> tuple[int, str]:
+    """Return the number of resampled units in a bucket, and their plural noun: pairs or groups."""
+    in_bucket = contest.data.buckets[bucket]
+    groups = contest.data.groups
+    if groups is None:
+        return int(in_bucket.sum()), "pairs"
+    return len(np.unique(groups[in_bucket])), "groups"
+
+
+def rare_values_of(contest: Contest, bucket: str) -> tuple[RareValues | None, dict[str, RareValues]]:
+    """Return the labels that few pairs, or groups, of a bucket have, and the scores that few have, by name.
+
+    None stands for labels of which there are enough; a name without rare scores is absent.
+    """
+    in_bucket, groups = contest.data.buckets[bucket], contest.data.groups
+    rare_labels = _rare_values("label", contest.data.labels[in_bucket], None if groups is None else groups[in_bucket])
+    rare_scores = {}
+    for name, scores in contest.scores.items():
+        scored = in_bucket & np.isfinite(scores)
+        rare = _rare_values("score", scores[scored], None if groups is None else groups[scored])
+        if rare is not None:
+            rare_scores[name] = rare
+    return rare_labels, rare_scores
+
+
+def _rare_values(kind: str, values: Floats, groups: NDArray[np.intp] | None) -> RareValues | None:
+    """Return the rare values among labels or scores of shape (n,); None if there are enough, or no values."""
+    return RareValues.of(kind, score_codes(values), groups) if len(values) else None
+
+
+@dataclass(frozen=True)
+class DifferenceCaveats:
+    """What is to be said of one difference on the pairs that both scores have.
+
+    Attributes:
+        undefined: the reason why the coefficient is undefined, by score; empty if the difference is defined.
+        is_same: whether both scores are equal on all pairs.
+    """
+
+    undefined: Mapping[str, str]
+    is_same: bool
+
+
+def caveats_of_difference(contest: Contest, row: ComparedMetrics) -> DifferenceCaveats:
+    """Return the caveats of a difference with at least one pair."""
+    names = (row.first, row.second)
+    groups = contest.data.groups
+    scores = np.where(contest.data.buckets[row.bucket], [contest.scores[name] for name in names], np.nan)
+    has_both_scores = np.isfinite(scores).all(axis=0)
+    undefined = {}
+    if row.difference.value is None:
+        # compute the agreement once more for the notes that say why a coefficient is undefined
+        estimates = agreement(
+            {name: values[has_both_scores] for name, values in zip(names, scores, strict=True)},
+            contest.data.labels[has_both_scores],
+            statistics=(row.difference.statistic,),
+            resamples=0,
+            confidence=0.95,
+            seed=(0,),
+            groups=None if groups is None else np.unique(groups[has_both_scores], return_inverse=True)[1],
+        )
+        undefined = {estimate.metric: estimate.note for estimate in estimates if estimate.value is None}
+    return DifferenceCaveats(undefined, bool(np.array_equal(scores[0, has_both_scores], scores[1, has_both_scores])))

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from assay.analysis.categories.vocabulary import LAST_RESORTS
 from assay.analysis.data import ALL, ScoredDataset, choose_datasets
 from assay.analysis.errors.categories import Share, categorise_pairs, ratio_intervals
-from assay.analysis.errors.divergence import Divergence
+from assay.analysis.errors.divergence import Divergence, find_divergence
+from assay.analysis.errors.settings import Rule
 from assay.analysis.folder import RunFolder
 from assay.analysis.leaderboard.board import Line
 from assay.analysis.leaderboard.join import missing_metrics
@@ -22,6 +23,7 @@ from assay.analysis.report import PageSettings
 from assay.analysis.settings import PairedTests
 from assay.analysis.thresholds.intervals import Value, error_share
 from assay.analysis.thresholds.planning import DatasetThresholds, find_thresholds, positive_labels_of
+from assay.analysis.thresholds.search import decide
 from assay.analysis.thresholds.settings import Criterion, ThresholdSettings
 from assay.analysis.thresholds.study import Decision
 from assay.errors import InputError
@@ -375,3 +377,82 @@ def _error_shares_by_part(
         if share.of:
             parts.append(Part(name, found_by, share, low, high))
     return parts
+
+
+#: The number of examples of each kind.
+EXAMPLES = 3
+#: Without a threshold, a judgement is right if ranks of score and label differ by less than this share of the pairs.
+NEAR = 0.1
+
+
+@dataclass(frozen=True)
+class Example:
+    """A pair that shows a right or a wrong judgement.
+
+    Attributes:
+        row: the index of the pair in the dataset.
+        positive: whether people said yes; None without a threshold.
+        decided: whether the metric says yes; None without a threshold.
+    """
+
+    row: int
+    positive: bool | None = None
+    decided: bool | None = None
+
+
+def draw_examples(data: ScoredDataset, choice: Choice) -> tuple[list[Example], list[Example]]:
+    """Return random examples of right and of wrong judgements, no two from one group or with the same candidate.
+
+    With a threshold, examples of yes and no alternate. Without one, a judgement is wrong if ``assay errors`` finds the
+    ranks of score and label far apart, and right if they differ by less than :data:`NEAR`.
+    """
+    metric, yes_no = choice.line.metric, choice.yes_no
+    scores = data.oriented_scores(metric)
+    has_score = np.isfinite(scores)
+    seen: set[object] = set()
+    if yes_no is None:
+        right = [has_score & ~find_divergence(data, metric, Rule(by="rank", residual=NEAR)).mask]
+        wrong = [find_divergence(data, metric, Rule(by="rank")).mask]
+        return (
+            [Example(row) for row in _draw_rows(data, right, seen)],
+            [Example(row) for row in _draw_rows(data, wrong, seen)],
+        )
+    _, positive = positive_labels_of(data, yes_no.settings.positive)
+    called_yes = decide(scores, yes_no.decision.deployed)
+    as_people = called_yes == positive
+    right = [has_score & as_people & called_yes, has_score & as_people & ~called_yes]
+    wrong = [has_score & ~as_people & called_yes, has_score & ~as_people & ~called_yes]
+    right_rows, wrong_rows = _draw_rows(data, right, seen), _draw_rows(data, wrong, seen)
+    return (
+        [Example(row, bool(positive[row]), bool(called_yes[row])) for row in right_rows],
+        [Example(row, bool(positive[row]), bool(called_yes[row])) for row in wrong_rows],
+    )
+
+
+def _draw_rows(data: ScoredDataset, masks: Sequence[NDArray[np.bool_]], seen: set[object]) -> list[int]:
+    """Return at most :data:`EXAMPLES` random row indices, taken from the masks in turn; the draw has a fixed seed.
+
+    Args:
+        data: n pairs.
+        masks: the masks of the pairs to draw from, each of shape (n,).
+        seen: the candidates and groups of earlier examples. Pairs with one of them are skipped, and those of the
+            returned rows are added.
+    """
+    rng = np.random.default_rng(seed_of(0, data.name, data.facts.split, ALL))
+    queues = [list(rng.permutation(np.flatnonzero(mask))) for mask in masks]
+    candidates = data.table.column("candidate").to_pylist()
+    rows: list[int] = []
+    turn = 0
+    while len(rows) < EXAMPLES and any(queues):
+        queue = queues[turn % len(queues)]
+        turn += 1
+        while queue:
+            row = int(queue.pop())
+            keys: set[object] = {candidates[row]}
+            if data.groups is not None:
+                keys.add(int(data.groups[row]))
+            if not keys & seen:
+                seen |= keys
+                rows.append(row)
+                break
+    return rows

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.analysis.compare import Contest, used_buckets
+from assay.analysis.compare import used_buckets
+from assay.analysis.contests import Contest
 from assay.analysis.data import ALL
 from assay.analysis.settings import MetricsOfRun
 from assay.errors import InputError
 from assay.settings import check_level, setting
-from assay.statistics.agreement import MIN_UNITS
-from assay.statistics.coefficients import statistics_help
+from assay.statistics.coefficients import MIN_UNITS, statistics_help
 from assay.statistics.power import Pilot, Plan, plan
 
 #: The default numbers of pairs to plan for.

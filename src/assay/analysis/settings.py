@@ -8,10 +8,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar, Literal
 
-from assay.settings import AgreementIntervals, Seeded, Settings, check_resamples, setting
+from assay.settings import AgreementIntervals, Settings, check_resamples, setting
 from assay.statistics.coefficients import MIN_INFLUENCE_PAIRS, has_permutation_tests, statistics_help
 
 #: Corrections for the number of tests, and their names in tables.
@@ -144,16 +143,3 @@ class PermutationTests(PairedTests):
         if self.correction == "none" or not self.permutations:
             return self.permutations
         return max(self.permutations, math.ceil(2 * metric_pairs / self.level))
-
-
-@dataclass(frozen=True, kw_only=True)
-class BestWorstSettings(Seeded):
-    """Where scores from best-worst annotations are written, and how their reliability is drawn."""
-
-    out: str | Path | None = setting(
-        "Write the scores: CSV, TSV, JSONL or Parquet. Earlier scores of these items are replaced, and nothing else.",
-        None,
-        flags=("--out", "-o"),
-        metavar="FILE",
-    )
-    splits: int = setting("Random splits for the reliability.", 1000, at_least=1)

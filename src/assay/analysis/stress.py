@@ -22,7 +22,8 @@ from assay.messages import Setting
 from assay.output import atomic_write, json_text
 from assay.perturbations.base import Expected
 from assay.settings import ChosenRows, Limited, OwnData, Paid, Resampling, ScoreStore, Scoring, setting
-from assay.statistics.agreement import MIN_UNITS, percentile_interval
+from assay.statistics.agreement import percentile_interval
+from assay.statistics.coefficients import MIN_UNITS
 from assay.statistics.concordance import Floats
 from assay.statistics.crossvalidation import Rows, join_codes
 from assay.statistics.resampling import Resampler
@@ -232,7 +233,7 @@ def mean_estimates(
     """Return the mean of each quantity over n pairs, by name, with its interval.
 
     A share has the interval of :func:`~assay.statistics.shares.share_interval`, the shift of the score that of
-    resamples, of whole groups if there are any. Below :data:`~assay.statistics.agreement.MIN_UNITS` pairs or groups
+    resamples, of whole groups if there are any. Below :data:`~assay.statistics.coefficients.MIN_UNITS` pairs or groups
     there is none.
 
     Args:

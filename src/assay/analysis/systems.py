@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,10 @@ from assay.messages import Message, Setting
 from assay.settings import Resampling, setting
 from assay.statistics.concordance import Floats
 from assay.statistics.resampling import Resampler, seed_of
+from assay.statistics.significance import adjust_p_values
 from assay.statistics.system_gaps import ScoreGaps, gaps_of_scores
-from assay.statistics.system_means import MeanDifference, compare_means, mean_intervals
-from assay.statistics.systems import ResampledUnits, SystemAgreement, system_agreement
+from assay.statistics.system_means import MeanDifference, compare_means, mean_intervals, system_pairs
+from assay.statistics.systems import ResampledUnits, SystemAgreement, default_resampled_units, system_agreement
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,12 @@ class MeasuredMeans:
     bounds: list[tuple[float, float] | None]
     differences: list[MeanDifference]
 
+    @property
+    def corrected_p_values(self) -> list[float | None]:
+        """The p-values of the differences, corrected for their number by Holm's method; None for an undefined one."""
+        p_values = np.array([np.nan if difference.p is None else difference.p for difference in self.differences])
+        return [None if np.isnan(p) else float(p) for p in adjust_p_values(p_values)]
+
 
 @dataclass(frozen=True)
 class MetricStudy:
@@ -85,6 +92,13 @@ class MetricStudy:
     gaps: ScoreGaps | None
     means: MeasuredMeans | None
     agreement: SystemAgreement | None
+
+    @property
+    def agreement_values(self) -> dict[str, Any]:
+        """The fields of the agreement by name, all of them None for a metric that is set apart."""
+        if self.agreement is None:
+            return dict.fromkeys(field.name for field in fields(SystemAgreement))
+        return vars(self.agreement)
 
 
 @dataclass(frozen=True)
@@ -110,6 +124,15 @@ class SystemStudy:
     people: MeasuredMeans
     metrics: dict[str, MetricStudy]
     absent: tuple[str, ...] = ()
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """The names of every two systems, in the order of :attr:`MeasuredMeans.differences`."""
+        return [(self.systems[first], self.systems[second]) for first, second in system_pairs(len(self.systems))]
+
+    def resampled_units(self, settings: SystemSettings) -> str:
+        """Return what is resampled for the intervals of a metric's order: ``items``, ``systems`` or ``both``."""
+        return settings.draw or default_resampled_units(len(self.systems))
 
 
 def study_systems(runs: Sequence[RunFolder], settings: SystemSettings) -> list[SystemStudy]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from assay.analysis.settings import BestWorstSettings
+from assay.analysis.bws import COLUMNS, AnnotationSet, BestWorstSettings
 from assay.api.values import Report
 from assay.api.writing import check_output_path, write_table
 from assay.datasets import read_table_file
@@ -15,7 +15,7 @@ from assay.datasets.best_worst import read_best_worst
 from assay.errors import InputError
 from assay.output import FileKind, check_replaceable
 from assay.paths import user_path
-from assay.reports.best_worst import COLUMNS, AnnotationSet, to_document
+from assay.reports.bws import to_document
 from assay.settings import verb
 from assay.statistics.best_worst import count_choices, split_halves
 

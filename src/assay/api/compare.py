@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from assay.analysis.compare import CompareSettings, Contest, check_buckets, compare_metrics, contests, used_buckets
+from assay.analysis.compare import CompareSettings, check_buckets, compare_metrics, used_buckets
+from assay.analysis.contests import Contest, contests
 from assay.analysis.data import ScoredDataset
 from assay.analysis.folder import RunFolder
 from assay.api.files import Run, open_runs

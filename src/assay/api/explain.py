@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from assay.analysis.explain import ExplainSettings
 from assay.api.values import Report
 from assay.datasets import Pairs, join_graphs, load_dataset
 from assay.errors import InputError
@@ -22,7 +23,6 @@ from assay.output import atomic_write
 from assay.paths import user_path
 from assay.reports.explain.document import to_document
 from assay.reports.explain.picture import to_svg
-from assay.reports.explain.settings import ExplainSettings
 from assay.settings import OwnData, takes_settings
 from assay.tables import GRAPH_COLUMNS
 

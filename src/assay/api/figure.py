@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from assay.analysis.figure import FigureSettings
 from assay.api.files import Run, open_runs
 from assay.paths import user_path
-from assay.reports.figure.settings import FigureSettings
 from assay.reports.figure.write import write_figure
 from assay.settings import verb
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from assay.analysis.compare import check_buckets, contests
+from assay.analysis.compare import check_buckets
+from assay.analysis.contests import contests
 from assay.analysis.power import PowerSettings, plan_comparisons
 from assay.api.compare import compared_datasets, computed_statistics
 from assay.api.files import open_runs

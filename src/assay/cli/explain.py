@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
+from assay.analysis.explain import ExplainSettings
 from assay.cli.command import command
 from assay.cli.guard import print_report, print_to_stderr
 from assay.cli.options import ExplainOption, QuietOption, ReportFormat, ReportFormatOption
-from assay.reports.explain.settings import ExplainSettings
 
 
 @command(ExplainSettings)

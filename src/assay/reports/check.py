@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from assay.analysis.check.cells import POWER, Cell, Verdict, pairs_needed
+from assay.analysis.check.cells import Cell, Verdict, pairs_needed
 from assay.analysis.check.checking import CheckFinding, GateReport
 from assay.errors import InputError
 from assay.numbers import percent, short, signed
 from assay.output import FileKind, atomic_write
 from assay.reports.sheets import Column, Document, Sheet
-from assay.statistics.coefficients import MIN_INFLUENCE_PAIRS, OF_TWO_LABELS, is_by_influence, title_of
+from assay.statistics.coefficients import MIN_INFLUENCE_PAIRS, OF_TWO_LABELS, POWER, is_by_influence, title_of
 from assay.visible import visible_text
 
 _COLUMNS = (

@@ -13,7 +13,6 @@ from assay.numbers import Number, money, p_value, rate, short
 from assay.reports.layout import intervals_in_words
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 from assay.statistics.coefficients import interval_method, title_of
-from assay.statistics.comparison import Difference
 
 
 def to_document(result: CombinationResult, settings: CombineSettings) -> Document:
@@ -122,13 +121,12 @@ def _bucket_table(result: CombinationResult, comparison: BucketComparison) -> Sh
             speed = result.inputs.speed_of(result.study.combination.members)
             rows.append([metric, *cells, "", "", "–" if speed is None else rate(speed), ""])
             continue
-        difference = comparison.differences[metric]
         speed = result.inputs.speeds.get(metric)
         rows.append(
             [
                 metric,
                 *cells,
-                _difference_cell(difference),
+                _difference_cell(comparison, metric),
                 p_value(comparison.p_values[metric]),
                 "–" if speed is None else rate(speed),
                 "yes" if metric in members else "",
@@ -143,8 +141,9 @@ def _bucket_table(result: CombinationResult, comparison: BucketComparison) -> Sh
     )
 
 
-def _difference_cell(difference: Difference) -> str:
-    """Return a difference with its interval if there is one; a dash if it is undefined."""
+def _difference_cell(comparison: BucketComparison, metric: str) -> str:
+    """Return the difference from a metric with its interval if there is one; a dash if it is undefined."""
+    difference = comparison.differences[metric]
     if difference.value is None:
         return "–"
     bounds = "" if difference.low is None else f" [{short(difference.low, 3)}, {short(difference.high, 3)}]"

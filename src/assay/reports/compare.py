@@ -3,76 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from assay.analysis.compare import ComparedMetrics, Contest
+from assay.analysis.compare import (
+    ComparedMetrics,
+    Disagreement,
+    caveats_of_difference,
+    disagreements,
+    rare_values_of,
+    unit_count,
+)
+from assay.analysis.contests import Contest
 from assay.analysis.settings import CORRECTIONS, PermutationTests
 from assay.messages import Message
 from assay.numbers import label_text, p_value, percent, short
 from assay.reports.layout import cut
 from assay.reports.sheets import Column, Document, Sheet
-from assay.statistics.agreement import RareValues, agreement
-from assay.statistics.cells import score_codes
-from assay.statistics.coefficients import MIN_INFLUENCE_PAIRS, has_permutation_tests, is_by_influence, symbol_of
-from assay.statistics.comparison import POWER
-from assay.statistics.concordance import Floats
-from assay.statistics.draws import MetricPair
-
-
-@dataclass(frozen=True)
-class Disagreement:
-    """A pair of texts that two metrics rank differently. Ranks are mid-ranks from 1 (least similar) to n.
-
-    Attributes:
-        row: the index of the pair in the dataset.
-        label: the human label.
-        label_rank: the rank of the label.
-        scores: the scores of the first and the second metric; higher means more similar.
-        ranks: the ranks of these scores.
-        n: the number of pairs that have both scores.
-    """
-
-    row: int
-    label: float
-    label_rank: float
-    scores: tuple[float, float]
-    ranks: tuple[float, float]
-    n: int
-
-
-def disagreements(contest: Contest, names: MetricPair, limit: int, buckets: Sequence[str]) -> list[Disagreement]:
-    """Return the pairs of texts with the largest rank differences between two metrics, in descending order.
-
-    Pairs with the same rank under both are left out, so there may be fewer than *limit*, or none.
-
-    Args:
-        contest: the scores.
-        names: the two metrics.
-        limit: the most pairs to return.
-        buckets: the buckets whose pairs are considered.
-    """
-    from scipy.stats import rankdata
-
-    first, second = (contest.scores[name] for name in names)
-    in_buckets = np.any([contest.data.buckets[bucket] for bucket in buckets], axis=0)
-    rows = np.flatnonzero(in_buckets & np.isfinite(first) & np.isfinite(second))
-    labels = contest.data.labels[rows]
-    first_ranks, second_ranks, label_ranks = rankdata(first[rows]), rankdata(second[rows]), rankdata(labels)
-    distances = np.abs(first_ranks - second_ranks)
-    farthest = []
-    for position in np.argsort(-distances, kind="stable")[:limit]:
-        if distances[position]:
-            row = int(rows[position])
-            scores = float(first[row]), float(second[row])
-            ranks = float(first_ranks[position]), float(second_ranks[position])
-            label, label_rank = float(labels[position]), float(label_ranks[position])
-            farthest.append(Disagreement(row, label, label_rank, scores, ranks, len(rows)))
-    return farthest
-
+from assay.statistics.coefficients import MIN_INFLUENCE_PAIRS, POWER, has_permutation_tests, is_by_influence, symbol_of
 
 #: With fewer pairs, or groups of pairs, the tests keep their level but can only show large differences.
 FEW_UNITS = 50
@@ -95,7 +42,7 @@ def _bucket_notes(
         settings: the settings of the tests.
     """
     lines = [line for row in rows for line in _notes_on_difference(contest, row, letters)]
-    units, unit = _unit_count(contest, bucket)
+    units, unit = unit_count(contest, bucket)
     n = int(contest.data.buckets[bucket].sum())
     if settings.permutations and not has_permutation_tests(settings.interval, n):
         lines.append(
@@ -122,15 +69,6 @@ def _permutation_limit_notes(units: int, unit: str, metric_pairs: int, settings:
     return [f"{line}; p jack. has no such limit"]
 
 
-def _unit_count(contest: Contest, bucket: str) -> tuple[int, str]:
-    """Return the number of resampled units in a bucket, and their plural noun: pairs or groups."""
-    in_bucket = contest.data.buckets[bucket]
-    groups = contest.data.groups
-    if groups is None:
-        return int(in_bucket.sum()), "pairs"
-    return len(np.unique(groups[in_bucket])), "groups"
-
-
 def _rare_value_notes(contest: Contest, bucket: str, letters: Mapping[str, str], *, has_pearson: bool) -> list[str]:
     """Return notes on labels and scores that few pairs, or groups, of a bucket have; empty if there are enough.
 
@@ -140,24 +78,13 @@ def _rare_value_notes(contest: Contest, bucket: str, letters: Mapping[str, str],
         letters: the letter of each score in the table.
         has_pearson: whether Pearson's r is among the statistics, whose tests suffer most from rare labels.
     """
-    in_bucket, groups = contest.data.buckets[bucket], contest.data.groups
+    rare_labels, rare_scores = rare_values_of(contest, bucket)
     lines = []
-    rare_labels = _rare_values("label", contest.data.labels[in_bucket], None if groups is None else groups[in_bucket])
     if rare_labels is not None:
         lines.append(rare_labels.reservation)
         if has_pearson:
             lines.append("with so few, p jack. of Pearson's r is too small; that of ρ and τ-b is not")
-    for name, scores in contest.scores.items():
-        scored = in_bucket & np.isfinite(scores)
-        rare_scores = _rare_values("score", scores[scored], None if groups is None else groups[scored])
-        if rare_scores is not None:
-            lines.append(f"{letters[name]}: {rare_scores.reservation}")
-    return lines
-
-
-def _rare_values(kind: str, values: Floats, groups: NDArray[np.intp] | None) -> RareValues | None:
-    """Return the rare values among labels or scores of shape (n,); None if there are enough, or no values."""
-    return RareValues.of(kind, score_codes(values), groups) if len(values) else None
+    return lines + [f"{letters[name]}: {rare.reservation}" for name, rare in rare_scores.items()]
 
 
 def _notes_on_difference(contest: Contest, row: ComparedMetrics, letters: Mapping[str, str]) -> list[str]:
@@ -171,31 +98,16 @@ def _notes_on_difference(contest: Contest, row: ComparedMetrics, letters: Mappin
         row: the comparison.
         letters: the letter of each score in the table, by name.
     """
-    difference, names = row.difference, (row.first, row.second)
+    difference = row.difference
     pair = f"{letters[row.first]}, {letters[row.second]}"
     # without pairs there is nothing else to say
     if not difference.n:
         return [f"{pair}: {difference.note}"]
-    in_bucket, groups = contest.data.buckets[row.bucket], contest.data.groups
-    scores = np.where(in_bucket, [contest.scores[name] for name in names], np.nan)
-    has_both_scores = np.isfinite(scores).all(axis=0)
-    lines = []
-    if difference.value is None:
-        # compute the agreement once more for the notes that say why a coefficient is undefined
-        estimates = agreement(
-            {name: values[has_both_scores] for name, values in zip(names, scores, strict=True)},
-            contest.data.labels[has_both_scores],
-            statistics=(difference.statistic,),
-            resamples=0,
-            confidence=0.95,
-            seed=(0,),
-            groups=None if groups is None else np.unique(groups[has_both_scores], return_inverse=True)[1],
-        )
-        undefined = [estimate for estimate in estimates if estimate.value is None]
-        lines += [f"{letters[estimate.metric]}: undefined, {estimate.note}" for estimate in undefined]
-    elif difference.note:
+    caveats = caveats_of_difference(contest, row)
+    lines = [f"{letters[name]}: undefined, {reason}" for name, reason in caveats.undefined.items()]
+    if difference.value is not None and difference.note:
         lines.append(f"{pair}: {difference.note}")
-    if np.array_equal(scores[0, has_both_scores], scores[1, has_both_scores]):
+    if caveats.is_same:
         lines.append(f"{pair}: the same scores on all pairs")
     return lines
 
@@ -387,7 +299,7 @@ def _record_of_comparison(row: ComparedMetrics) -> dict[str, Any]:
     }
 
 
-def _pairs_sheet(contest: Contest, names: MetricPair, shown: Sequence[Disagreement]) -> Sheet:
+def _pairs_sheet(contest: Contest, names: tuple[str, str], shown: Sequence[Disagreement]) -> Sheet:
     """Return the table of the pairs of texts that two metrics rank most differently, with questions if any.
 
     Without such pairs, the sheet has a line that says so instead of a table.
@@ -417,7 +329,7 @@ def _pairs_sheet(contest: Contest, names: MetricPair, shown: Sequence[Disagreeme
     )
 
 
-def _pair_record(contest: Contest, names: MetricPair, pair: Disagreement) -> dict[str, Any]:
+def _pair_record(contest: Contest, names: tuple[str, str], pair: Disagreement) -> dict[str, Any]:
     """Return the flat record of one pair of texts, with its scores and ranks by both metrics."""
     return {
         "dataset": contest.data.name,

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from assay.analysis.crossval import CrossvalSettings, DatasetValidation
 from assay.numbers import short
 from assay.reports.sheets import Column, Document, Sheet
-from assay.statistics.agreement import Estimate
 from assay.statistics.coefficients import title_of
-from assay.statistics.crossvalidation import Average, CrossValidated, SourceAgreement
+
+if TYPE_CHECKING:
+    from assay.statistics.agreement import Estimate
+    from assay.statistics.crossvalidation import Average, CrossValidated, SourceAgreement
 
 #: The maximum number of lines below a table on undefined coefficients; the records have all of them.
 MAX_NOTES = 12

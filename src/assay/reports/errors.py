@@ -14,7 +14,7 @@ from assay.analysis.errors.report import Cleaning, ErrorReport, SubsetAgreement,
 from assay.numbers import label_texts, short
 from assay.reports.layout import cut
 from assay.reports.sheets import Column, Document, Sheet, number_columns
-from assay.statistics.agreement import MIN_UNITS as FEWEST_UNITS
+from assay.statistics.coefficients import MIN_UNITS as FEWEST_UNITS
 from assay.statistics.coefficients import title_of
 
 _ABOUT_SHARES = (

@@ -12,6 +12,7 @@ from assay.messages import Message
 from assay.numbers import Number, is_exact_integer, label_texts, percent, short
 from assay.statistics.coefficients import (
     MIN_INFLUENCE_PAIRS,
+    NO_PARTIAL,
     OF_TWO_LABELS,
     OF_VOTES,
     PERCENTILE,
@@ -22,7 +23,6 @@ from assay.statistics.coefficients import (
     is_by_influence,
     title_of,
 )
-from assay.statistics.partial import NO_PARTIAL
 from assay.tables import NOT_BY_PEOPLE
 
 # Names short enough for a figure; the list of signatures has the full names.

@@ -15,7 +15,6 @@ from assay.numbers import Number, money, p_value, percent, rate, short
 from assay.reports.layout import intervals_in_words
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 from assay.statistics.coefficients import OF_TWO_LABELS, WHY_AUC, calibrated_form, interval_method, title_of
-from assay.statistics.missing import SetApart
 
 #: The head of the price column.
 PRICE_HEAD = "price per 1,000"
@@ -118,7 +117,7 @@ def missing_score_notes(board: Board, by: str) -> list[str]:
             continue
         scored = f"{line.metric}: {board.n - line.unscored:,} of {board.n:,} pairs have a score"
         if line.apart is not None:
-            lines.append(f"{scored}, hence no rank{_reason_apart(line.apart)}{_difference_apart(board, line, by)}")
+            lines.append(f"{scored}, hence no rank{_reason_apart(line)}{_difference_apart(board, line, by)}")
         elif line.rank is not None and line.filled is not None:
             low, high = line.filled
             others = [value for name, value in ranked_values.items() if name != line.metric]
@@ -131,9 +130,10 @@ def missing_score_notes(board: Board, by: str) -> list[str]:
     return lines
 
 
-def _reason_apart(apart: SetApart) -> str:
+def _reason_apart(line: Line) -> str:
     """Return a clause on how missing scores depend on the label; empty if the metric only lacks many."""
-    if apart.mean_label is None or apart.mean_label_scored is None:
+    apart = line.apart
+    if apart is None or apart.mean_label is None or apart.mean_label_scored is None:
         return ""
     missing, scored = short(apart.mean_label, 2), short(apart.mean_label_scored, 2)
     return f": it lacks them where labels are other than elsewhere (mean {missing} against {scored})"

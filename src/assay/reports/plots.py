@@ -19,7 +19,6 @@ from assay.reports.layout import NOT_COMPUTED, Block
 from assay.reports.sheets import Sheet
 from assay.reports.sweep import LayeredModel, best_layer
 from assay.reports.units import Unit
-from assay.statistics.concordance import Floats
 from assay.visible import visible_text
 
 #: The maximum number of panels side by side; further panels are in the rows below.
@@ -248,7 +247,7 @@ class HistogramAxis:
             them.
     """
 
-    edges: Floats
+    edges: NDArray[np.float64]
     marks: list[float]
     has_scores_beyond: tuple[bool, bool]
 
@@ -275,18 +274,18 @@ class Strip:
     """
 
     title: str
-    scores: Floats
+    scores: NDArray[np.float64]
     counts: NDArray[np.intp]
     median: float | None
 
     @property
-    def heights(self) -> Floats:
+    def heights(self) -> NDArray[np.float64]:
         """The heights of the bars, one per bin, scaled so that the highest is 1; there must be at least one score."""
-        heights: Floats = self.counts / self.counts.max()
+        heights: NDArray[np.float64] = self.counts / self.counts.max()
         return heights
 
 
-def histogram_axis(scores: Floats) -> HistogramAxis:
+def histogram_axis(scores: NDArray[np.float64]) -> HistogramAxis:
     """Return the histogram axis for the scores of a metric; it is from 0 to 1 if there are none.
 
     NaN is ignored. The axis covers all scores, or those between :data:`AXIS_QUANTILES` if outliers would make it more
@@ -308,7 +307,7 @@ def histogram_axis(scores: Floats) -> HistogramAxis:
     return HistogramAxis(np.linspace(marks[0], marks[-1], BIN_COUNT + 1), marks, has_scores_beyond)
 
 
-def histogram_strip(title: str, scores: Floats, axis: HistogramAxis) -> Strip:
+def histogram_strip(title: str, scores: NDArray[np.float64], axis: HistogramAxis) -> Strip:
     """Return the histogram of the scores of one class of pairs on an axis; NaN is ignored."""
     finite_scores = scores[np.isfinite(scores)]
     low, high = axis.edges[0], axis.edges[-1]

@@ -8,8 +8,7 @@ from typing import Any
 from assay.analysis.power import PlannedComparison, PowerSettings, level_per_test
 from assay.numbers import percent, short
 from assay.reports.sheets import Column, Document, Sheet
-from assay.statistics.agreement import MIN_UNITS
-from assay.statistics.coefficients import symbol_of
+from assay.statistics.coefficients import MIN_UNITS, symbol_of
 
 
 def document(comparisons: Sequence[PlannedComparison], settings: PowerSettings) -> Document:

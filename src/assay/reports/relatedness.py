@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +12,9 @@ from assay.analysis.relatedness import MAX_RARE_SHARE, Feature, RelatednessStudy
 from assay.reports.layout import intervals_in_words
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 from assay.settings import AgreementIntervals
-from assay.statistics.agreement import Estimate
+
+if TYPE_CHECKING:
+    from assay.statistics.agreement import Estimate
 
 
 def to_document(study: RelatednessStudy, drawing: AgreementIntervals, notes: Sequence[str]) -> Document:

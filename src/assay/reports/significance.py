@@ -7,14 +7,21 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from assay.analysis.settings import CORRECTIONS
-from assay.analysis.significance.testing import TESTS, ComparedSystems, Samples, SignificanceSettings
+from assay.analysis.significance.testing import (
+    TESTS,
+    ComparedSystems,
+    Samples,
+    SignificanceSettings,
+    chance_of_separation,
+)
 from assay.messages import Message, Setting
 from assay.numbers import p_value, short
 from assay.reports.sheets import Column, Document, Sheet
 from assay.statistics.coefficients import title_of
-from assay.statistics.concordance import Floats
-from assay.statistics.significance import OneSidedPValues, corrected_confidence, smallest_exact_p
 
 _HEADS = (
     Column("system"),
@@ -81,7 +88,7 @@ def _samples_title(samples: Samples) -> str:
     return f"{samples.dataset}, {title_of(samples.statistic)}"
 
 
-def _mean_and_deviation(values: Floats) -> str:
+def _mean_and_deviation(values: NDArray[np.float64]) -> str:
     """Return ``mean ± standard deviation (seeds)``: with three decimals if both are within ±1, else with two."""
     mean, deviation = float(values.mean()), float(values.std(ddof=1))
     decimals = 3 if max(abs(mean), deviation) <= 1 else 2
@@ -131,7 +138,7 @@ def _tests_sheet(samples: Samples, rows: Sequence[ComparedSystems]) -> Sheet:
     """Return the table of every test on one dataset, one row for each pair of systems."""
     cells = []
     for row in rows:
-        one_sided_texts = [_one_sided_text(row.adjusted[test]) for test in TESTS[1:]]
+        one_sided_texts = [_one_sided_text(row.adjusted[test].better, row.adjusted[test].worse) for test in TESTS[1:]]
         cells.append(
             [
                 row.first,
@@ -189,14 +196,14 @@ def _counts_sheet(statistic: str, win_counts: Sequence[dict[str, Any]]) -> Sheet
     )
 
 
-def _one_sided_text(p: OneSidedPValues) -> str:
+def _one_sided_text(better: float, worse: float) -> str:
     """Return the smaller of two one-sided p-values, after + for better or − for worse; + if they are equal.
 
     A dash stands for a test that is undefined.
     """
-    if math.isnan(p.better):
+    if math.isnan(better):
         return "–"
-    return f"+ {p_value(p.better)}" if p.better <= p.worse else f"− {p_value(p.worse)}"
+    return f"+ {p_value(better)}" if better <= worse else f"− {p_value(worse)}"
 
 
 def _level_text(value: float) -> str:
@@ -208,7 +215,7 @@ def _none_if_nan(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
-def _result_record(samples: Samples, system: str, values: Floats) -> dict[str, Any]:
+def _result_record(samples: Samples, system: str, values: NDArray[np.float64]) -> dict[str, Any]:
     """Return the mean and standard deviation of a system on one dataset over its seeds, as a flat record."""
     return {
         "dataset": samples.dataset,
@@ -252,7 +259,7 @@ def _explanation_lines(
 ) -> Iterator[str]:
     """Yield the lines on method: the meaning of columns, the corrections, too few draws or seeds, and the draws."""
     family = max(Counter(row.statistic for row in compared).values())
-    level = corrected_confidence(settings.confidence, settings.comparisons_to_correct(family))
+    level = settings.corrected_confidence(family)
     level_note = ""
     if level != settings.confidence:
         level_note = f", level {_level_text(level)} for {family:,} comparisons"
@@ -277,9 +284,7 @@ def _explanation_lines(
             "bootstrap none can count; raise ",
             Setting("resamples"),
         )
-    # by dataset, the numbers of seeds of the two systems with the fewest
-    sizes = {group.dataset: sorted(map(len, group.values.values()))[:2] for group in samples}
-    chance = max(smallest_exact_p(*pair) for pair in sizes.values() if len(pair) == 2)
+    chance = chance_of_separation(samples)
     if chance > 1 - level:
         yield (
             f"with so few seeds chance alone sets one system wholly above another with probability {chance:.2g}, which "

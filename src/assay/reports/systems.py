@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from assay.analysis.systems import MeasuredMeans, MetricStudy, SystemSettings, SystemStudy
 from assay.numbers import Number, p_value, percent, short
 from assay.reports.sheets import Column, Document, Sheet, number_columns
-from assay.statistics.concordance import Floats
-from assay.statistics.significance import adjust_p_values
-from assay.statistics.system_gaps import ScoreGaps
-from assay.statistics.system_means import MeanDifference, system_pairs
-from assay.statistics.systems import SystemAgreement, default_resampled_units
+
+if TYPE_CHECKING:
+    from assay.statistics.system_gaps import ScoreGaps
 
 #: The head of the columns of human labels, beside those of metrics.
 LABELS = "people"
@@ -119,9 +114,9 @@ def _differences_sheet(study: SystemStudy, settings: SystemSettings) -> Sheet:
     corrected = {}
     for name, measured in measures.items():
         if measured is not None:
-            corrected[name] = _corrected_p_values(measured.differences)
+            corrected[name] = measured.corrected_p_values
     rows = []
-    for index, (first, second) in enumerate(system_pairs(len(study.systems))):
+    for index, (first, second) in enumerate(study.pairs):
         cells = []
         for name, measured in measures.items():
             if measured is None:
@@ -129,14 +124,13 @@ def _differences_sheet(study: SystemStudy, settings: SystemSettings) -> Sheet:
                 continue
             difference = measured.differences[index]
             p = corrected[name][index]
-            star = "*" if not np.isnan(p) and p <= 1 - settings.confidence else ""
+            star = "*" if p is not None and p <= 1 - settings.confidence else ""
             text = short(difference.value, 3)
             if name == LABELS:
                 # differences of metrics have no interval, so that the table stays narrow
                 text = Number(difference.value, difference.low, difference.high).text
             cells.append(f"{text}{star}")
-        pair_text = f"{study.systems[first]} − {study.systems[second]}"
-        rows.append([pair_text, p_value(corrected[LABELS][index]), *cells])
+        rows.append([f"{first} − {second}", p_value(corrected[LABELS][index]), *cells])
     heads = [Column("systems"), Column("p, people", number=True), *number_columns(measures)]
     level = percent(settings.confidence)
     star_note = (
@@ -144,11 +138,6 @@ def _differences_sheet(study: SystemStudy, settings: SystemSettings) -> Sheet:
         f"over the pairs of systems, at {level}"
     )
     return Sheet(f"{study.title}: every two systems", heads, rows, notes=[star_note])
-
-
-def _corrected_p_values(differences: Sequence[MeanDifference]) -> Floats:
-    """Return the p-values of the differences, corrected for their number by Holm's method; NaN for an undefined one."""
-    return adjust_p_values(np.array([np.nan if difference.p is None else difference.p for difference in differences]))
 
 
 #: What the intervals of a metric's agreement are valid for, by what is resampled.
@@ -178,7 +167,7 @@ def _agreement_sheet(study: SystemStudy, settings: SystemSettings) -> Sheet:
     k = len(study.systems)
     notes = []
     if settings.resamples:
-        notes.append(_INTERVAL_SCOPE[settings.draw or default_resampled_units(k)])
+        notes.append(_INTERVAL_SCOPE[study.resampled_units(settings)])
     if k < MIN_SYSTEMS_FOR_ORDER:
         pairs = "1 pair" if k == 2 else f"{k * (k - 1) // 2} pairs"
         notes.append(f"{k} systems make {pairs}: whether a metric orders systems well is hardly known from that")
@@ -207,30 +196,28 @@ def _system_records(study: SystemStudy) -> Iterator[dict[str, Any]]:
                 "high": high,
                 "items": measured.items,
             }
-        corrected = _corrected_p_values(measured.differences)
-        pairs = system_pairs(len(study.systems))
-        for (first, second), difference, p in zip(pairs, measured.differences, corrected, strict=True):
+        rows = zip(study.pairs, measured.differences, measured.corrected_p_values, strict=True)
+        for (first, second), difference, p in rows:
             yield {
                 "kind": "difference",
                 "dataset": study.title,
                 "by": name,
-                "system": study.systems[first],
-                "other": study.systems[second],
+                "system": first,
+                "other": second,
                 "value": difference.value,
                 "low": difference.low,
                 "high": difference.high,
                 "p": difference.p,
-                "adjusted_p": None if np.isnan(p) else float(p),
+                "adjusted_p": p,
                 "items": measured.items,
             }
     for name, metric in study.metrics.items():
         gaps = metric.gaps
-        values = dict.fromkeys(field.name for field in fields(SystemAgreement))
         yield {
             "kind": "agreement",
             "dataset": study.title,
             "by": name,
-            **(values if metric.agreement is None else vars(metric.agreement)),
+            **metric.agreement_values,
             "items": study.items if gaps is None else gaps.items,
             "missing": None if gaps is None else dict(zip(study.systems, gaps.missing, strict=True)),
             "missing_p_counts": None if gaps is None else gaps.p_counts,

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from assay.numbers import Number
 from assay.statistics.auc_interval import ObservedValue
 from assay.statistics.cells import LabelCounts, Labels
-from assay.statistics.coefficients import STATISTICS, LabelKind, is_by_influence
+from assay.statistics.coefficients import MIN_UNITS, STATISTICS, LabelKind, is_by_influence
 from assay.statistics.concordance import Floats
 from assay.statistics.jackknife import JackknifeVariance, LeaveOneOut
 from assay.statistics.prepared import PreparedScore, chance_levels
@@ -28,8 +28,6 @@ from assay.statistics.tie_calibration import FOLDS, Thresholds
 
 #: Bytes for the sorted orders of the scores that are resampled together.
 PREPARED_BYTES = 1 << 29
-#: Pairs, or groups of pairs, that an interval needs.
-MIN_UNITS = 10
 #: With fewer pairs, or groups of pairs, outside the most frequent label, bootstrap intervals are too narrow:
 #: ``docs/statistics.md`` has the simulation.
 MIN_RARE_UNITS = 10

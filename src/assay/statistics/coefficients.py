@@ -297,6 +297,13 @@ INTERVALS: Final = ("auto", "bootstrap", "influence")
 #: metric takes seconds, and both methods have the same coverage: ``docs/statistics.md`` has the simulation.
 MIN_INFLUENCE_PAIRS: Final = 10_000
 
+#: Pairs, or groups of pairs, that an interval needs.
+MIN_UNITS: Final = 10
+#: The power at which the smallest detectable difference is reported.
+POWER: Final = 0.8
+#: The note on a statistic that has no form in which other columns are held constant.
+NO_PARTIAL: Final = "has no partial form"
+
 
 def is_by_influence(interval: str, pairs: int) -> bool:
     """Tell whether intervals for this many pairs come from influence values; *interval* is one of :data:`INTERVALS`."""

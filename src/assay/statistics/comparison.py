@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from assay.statistics.agreement import MIN_UNITS, Coefficients, percentile_interval
+from assay.statistics.agreement import Coefficients, percentile_interval
+from assay.statistics.coefficients import MIN_UNITS, POWER
 from assay.statistics.concordance import Floats
 from assay.statistics.draws import MetricPair, PairDraws, draw_all
 from assay.statistics.jackknife import JackknifeVariance
@@ -17,8 +18,6 @@ from assay.statistics.jackknife import JackknifeVariance
 NOISE = 1e-12
 #: Why a difference has no t-test.
 UNDEFINED_JACKKNIFE = "no t-test: undefined without one of the pairs or groups"
-#: The power at which the smallest detectable difference is reported.
-POWER = 0.8
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,7 @@ class Difference:
         high: the upper bound; None without an interval.
         p_permutation: the two-sided p-value of PERM-BOTH; None if undefined, or if neither requested nor needed.
         p_jackknife: the two-sided p-value of Student's t, the difference over its jackknife standard error; None if
-            undefined or below :data:`~assay.statistics.agreement.MIN_UNITS` units.
+            undefined or below :data:`~assay.statistics.coefficients.MIN_UNITS` units.
         p_williams: the two-sided p-value of Williams' test; only for Pearson and independent pairs, else None.
         error: the jackknife standard error or, where it is undefined, the standard deviation of the differences after
             exchanges; None without either test.

@@ -14,9 +14,9 @@ from itertools import chain, combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.statistics.agreement import MIN_UNITS, PREPARED_BYTES, Coefficients, measure_all, measure_by_influence
+from assay.statistics.agreement import PREPARED_BYTES, Coefficients, measure_all, measure_by_influence
 from assay.statistics.cells import score_codes
-from assay.statistics.coefficients import MIN_INFLUENCE_PAIRS, is_by_influence
+from assay.statistics.coefficients import MIN_INFLUENCE_PAIRS, MIN_UNITS, is_by_influence
 from assay.statistics.concordance import Floats
 from assay.statistics.exchange import Exchange
 from assay.statistics.jackknife import JackknifeVariance, leave_one_out, units_with_rarer_label

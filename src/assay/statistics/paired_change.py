@@ -17,9 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.statistics.agreement import MIN_UNITS, NOISE, Coefficients, RareValues, measure_by_influence
+from assay.statistics.agreement import NOISE, Coefficients, RareValues, measure_by_influence
 from assay.statistics.cells import Labels, score_codes
-from assay.statistics.coefficients import STATISTICS
+from assay.statistics.coefficients import MIN_UNITS, STATISTICS
 from assay.statistics.comparison import compare
 from assay.statistics.concordance import Floats
 

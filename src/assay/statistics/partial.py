@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.statistics.agreement import Coefficients, Estimate, estimate, measure_all, undefined_estimate
+from assay.statistics.coefficients import NO_PARTIAL
 from assay.statistics.concordance import Floats
 
 #: Statistics with a partial form.
 PARTIAL = ("pearson", "spearman", "kendall")
-#: The note of other statistics.
-NO_PARTIAL = "has no partial form"
 #: The most strata that a note lists by name; with more it gives their number.
 MOST_NAMED = 10
 #: A remaining share of variance up to this is rounding noise.

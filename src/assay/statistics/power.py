@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.statistics.agreement import MIN_UNITS, measure_all
+from assay.statistics.agreement import measure_all
+from assay.statistics.coefficients import MIN_UNITS
 from assay.statistics.concordance import Floats
 from assay.statistics.jackknife import leave_one_out
 
@@ -89,7 +90,7 @@ def _difference_and_spread(
 ) -> tuple[float, float, int] | None:
     """Return the difference of two coefficients, its spread (see :class:`Pilot`) and its number of units.
 
-    Returns None below :data:`~assay.statistics.agreement.MIN_UNITS` units, if the difference is undefined, or if it
+    Returns None below :data:`~assay.statistics.coefficients.MIN_UNITS` units, if the difference is undefined, or if it
     does not vary.
     """
     scores = {"first": first, "second": second}

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.statistics.agreement import MIN_UNITS, Coefficients
-from assay.statistics.coefficients import STATISTICS
+from assay.statistics.agreement import Coefficients
+from assay.statistics.coefficients import MIN_UNITS, STATISTICS
 from assay.statistics.concordance import Floats
 
 #: The fewest datasets for such a mean: two say too little about the variation between datasets.

@@ -6,7 +6,6 @@ errs, and all statements below hold at once.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -125,40 +124,3 @@ def rank_groups(order: Sequence[str], better: Mapping[MetricPair, int]) -> dict[
 def _signs_in_both_orders(better: Mapping[MetricPair, int]) -> dict[MetricPair, int]:
     """Return the test results of each pair in both orders; the second order has the opposite sign."""
     return {**better, **{(second, first): -sign for (first, second), sign in better.items()}}
-
-
-def pareto_front(points: Mapping[str, tuple[tuple[float | None, ...], float]]) -> dict[str, bool | None]:
-    """Tell by metric whether it is on the Pareto front, where no other metric dominates it.
-
-    A metric dominates another one if it is at least as good in everything, and better in something.
-
-    Args:
-        points: the costs and the agreement of each metric. A cost is a number where higher is better, such as pairs per
-            second, or None if unknown.
-
-    Returns:
-        For each metric: False if a metric with known costs dominates it; else None if an unknown cost leaves this open,
-        either its own cost or the cost of a metric with at least its agreement; else True.
-    """
-    known_points: dict[str, tuple[float, ...]] = {}
-    highest_unknown = -math.inf
-    for name, (costs, value) in points.items():
-        numbers = tuple(cost for cost in costs if cost is not None)
-        if len(numbers) == len(costs):
-            known_points[name] = (*numbers, value)
-        else:
-            highest_unknown = max(highest_unknown, value)
-    on_front: dict[str, bool | None] = {}
-    for name, (_, value) in points.items():
-        if name in known_points and any(_dominates_point(other, known_points[name]) for other in known_points.values()):
-            on_front[name] = False
-        elif name not in known_points or highest_unknown >= value:
-            on_front[name] = None
-        else:
-            on_front[name] = True
-    return on_front
-
-
-def _dominates_point(other: Sequence[float], own: Sequence[float]) -> bool:
-    """Tell whether one point is at least as good as another in everything, and better in something."""
-    return other != own and all(theirs >= mine for theirs, mine in zip(other, own, strict=True))

@@ -20,7 +20,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.statistics.agreement import MIN_UNITS, percentile_interval
+from assay.statistics.agreement import percentile_interval
+from assay.statistics.coefficients import MIN_UNITS
 from assay.statistics.concordance import Floats
 from assay.statistics.resampling import Resampler
 from assay.statistics.shares import wilson_interval

@@ -17,8 +17,8 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
-from assay.statistics.agreement import MIN_UNITS
 from assay.statistics.auc_interval import small_sample_factor
+from assay.statistics.coefficients import MIN_UNITS
 from assay.statistics.comparison import NOISE, Difference
 from assay.statistics.concordance import Floats
 from assay.statistics.draws import MetricPair
@@ -104,8 +104,8 @@ def winner_on_new_sample(
         confidence: the level of the interval, in (0, 1).
 
     Returns:
-        The estimate; None below :data:`~assay.statistics.agreement.MIN_UNITS` units, if a covariance with the highest
-        value is missing, or if that value does not vary.
+        The estimate; None below :data:`~assay.statistics.coefficients.MIN_UNITS` units, if a covariance with the
+        highest value is missing, or if that value does not vary.
     """
     names = list(values)
     z_values = _fisher_z(np.array(list(values.values())), lowest)

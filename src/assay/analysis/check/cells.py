@@ -14,6 +14,7 @@ from assay.analysis.check.baseline import BaselineMetric, round_to_single
 from assay.analysis.check.settings import CheckSettings
 from assay.analysis.data import ScoredDataset
 from assay.statistics.agreement import Estimate, agreement
+from assay.statistics.coefficients import POWER
 from assay.statistics.concordance import Floats
 from assay.statistics.paired_change import PairedChange, paired_changes, rarity_notes
 
@@ -136,10 +137,6 @@ def judge(
     if low > 0:
         return Verdict.better
     return Verdict.no_worse if low >= -margin else Verdict.too_little
-
-
-#: Probability with which the check fails a loss that is called detectable.
-POWER = 0.8
 
 
 def detectable_loss(low: float | None, high: float | None, confidence: float, margin: float) -> float | None:

@@ -14,8 +14,8 @@ from assay.analysis.categories.vocabulary import CATEGORIES, Tag, from_people, l
 from assay.analysis.data import ScoredDataset
 from assay.analysis.errors.divergence import Divergence, label_scale
 from assay.settings import Resampling
-from assay.statistics.agreement import MIN_UNITS as FEWEST_UNITS
 from assay.statistics.agreement import percentile_interval
+from assay.statistics.coefficients import MIN_UNITS as FEWEST_UNITS
 from assay.statistics.resampling import Resampler
 from assay.statistics.shares import share_interval
 

@@ -9,6 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from assay.analysis.leaderboard.ties import CalibratedValue
+from assay.analysis.pareto import pareto_front
 from assay.analysis.settings import PairedTests
 from assay.statistics.agreement import Coefficients, RareValues
 from assay.statistics.coefficients import STATISTICS
@@ -16,7 +17,7 @@ from assay.statistics.comparison import Difference, summarise
 from assay.statistics.draws import MetricPair, PairDraws
 from assay.statistics.missing import SetApart
 from assay.statistics.random_effects import RandomEffects
-from assay.statistics.ranks import Rank, letters, pareto_front, rank, rank_groups
+from assay.statistics.ranks import Rank, letters, rank, rank_groups
 from assay.statistics.significance import adjust_p_values
 from assay.statistics.winners import confidence_set_of_best, fisher_covariances, fisher_covariances_of_resamples
 
@@ -37,7 +38,7 @@ class Line:
         rank: the rank and its confidence set; None if the ranking coefficient is undefined, or if the metric lacks a
             dataset or is set apart.
         on_front: whether the metric has a value and no other metric is both better and faster (or cheaper, if pairs
-            cost money). None if an unknown cost leaves that open, see :func:`~assay.statistics.ranks.pareto_front`, or
+            cost money). None if an unknown cost leaves that open, see :func:`~assay.analysis.pareto.pareto_front`, or
             if nothing is ranked.
         missing: the datasets on which the metric has no score, or is set apart.
         reservations: caveats on the intervals.

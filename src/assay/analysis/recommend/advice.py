@@ -16,7 +16,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from assay.analysis.compare import Contest
+from assay.analysis.contests import Contest
 from assay.analysis.leaderboard.board import Board, Line
 from assay.analysis.leaderboard.join import JoinedDataset
 from assay.analysis.power import PlannedComparison, PowerSettings, plan_comparisons

@@ -23,8 +23,10 @@ from assay.statistics.significance import (
     almost_stochastic_order,
     bootstrap_test,
     brown_forsythe,
+    corrected_confidence,
     draw_resamples,
     mann_whitney,
+    smallest_exact_p,
     welch,
 )
 
@@ -87,6 +89,10 @@ class SignificanceSettings(Seeded, WithProgress):
     def comparisons_to_correct(self, comparisons: int) -> int:
         """Return the number of comparisons that a level is corrected for: all of them, or 1 without correction."""
         return 1 if self.correction == "none" else comparisons
+
+    def corrected_confidence(self, comparisons: int) -> float:
+        """Return the level of almost stochastic order in one of a number of comparisons."""
+        return corrected_confidence(self.confidence, self.comparisons_to_correct(comparisons))
 
     def needed_resamples(self, comparisons: int) -> int:
         """Return the number of resamples that a number of comparisons needs.
@@ -193,6 +199,16 @@ def system_pairs(samples: Sequence[Samples], baseline: str | None, all_pairs: bo
     if against not in systems:
         raise InputError(unknown_name("the results have no system", against, systems), setting="baseline")
     return [(system, against) for system in systems if system != against]
+
+
+def chance_of_separation(samples: Sequence[Samples]) -> float:
+    """Return the highest probability, over datasets, that all seeds of a system exceed all of another by chance.
+
+    It is that of the two systems with the fewest seeds. The samples of a dataset with one system do not count.
+    """
+    # by dataset, the numbers of seeds of the two systems with the fewest
+    sizes = {group.dataset: sorted(map(len, group.values.values()))[:2] for group in samples}
+    return max(smallest_exact_p(*pair) for pair in sizes.values() if len(pair) == 2)
 
 
 #: The tests that a system can win or lose, under their names in tables.

@@ -18,17 +18,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.analysis.thresholds.measures import (
-    HIGHEST,
-    LOWEST,
-    PSEUDO_COUNT,
-    SHARES,
-    ConfusionMatrix,
-)
+from assay.analysis.thresholds.measures import HIGHEST, LOWEST, PSEUDO_COUNT, SHARES, ConfusionMatrix
 from assay.analysis.thresholds.objectives import Objective
 from assay.analysis.thresholds.parts import ThresholdPart
 from assay.analysis.thresholds.search import resampled_thresholds
-from assay.statistics.agreement import MIN_UNITS, percentile_interval
+from assay.statistics.agreement import percentile_interval
+from assay.statistics.coefficients import MIN_UNITS
 from assay.statistics.concordance import Floats
 from assay.statistics.resampling import Resampler
 from assay.statistics.shares import effective_size, wilson_interval
@@ -86,7 +81,7 @@ def values_with_intervals(
 ) -> dict[str, Value]:
     """Return every measure on the tested pairs by name: its mean over the repeats, with an interval.
 
-    Without resamples, or below :data:`~assay.statistics.agreement.MIN_UNITS` pairs or groups, there is no interval.
+    Without resamples, or below :data:`~assay.statistics.coefficients.MIN_UNITS` pairs or groups, there is no interval.
 
     Args:
         decided: which pairs are decided positive, shape (n, repeats).

@@ -27,8 +27,7 @@ from assay.analysis.thresholds.settings import ThresholdSettings
 from assay.analysis.thresholds.study import Decision, ValueAgreement, agreement_by_value, tune_and_decide, tune_and_test
 from assay.errors import InputError, unknown_name
 from assay.messages import Message, Setting, join_messages
-from assay.statistics.agreement import MIN_UNITS
-from assay.statistics.coefficients import have_two_values
+from assay.statistics.coefficients import MIN_UNITS, have_two_values
 from assay.statistics.concordance import Floats
 from assay.statistics.crossvalidation import Rows, join_codes
 from assay.statistics.labels import round_labels

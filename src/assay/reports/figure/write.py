@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from assay.analysis.data import ALL
+from assay.analysis.figure import FigureSettings
 from assay.analysis.folder import RunFolder
 from assay.reports.figure.plots import choose_datasets, choose_statistic, draw_agreement, draw_layers, draw_scores
-from assay.reports.figure.settings import FigureSettings
 from assay.reports.figure.style import check_figure_target, check_matplotlib, figure_style, save_figure
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from assay.analysis.pareto import pareto_front
 from assay.manifest import MetricRecord
 from assay.numbers import money, short
 from assay.reports.layout import elide_middle
@@ -15,7 +16,6 @@ from assay.reports.plots import CHARACTER_WIDTH, Figure, Scale, drawing, element
 from assay.reports.sheets import Column, Sheet, number_columns
 from assay.reports.units import Unit
 from assay.statistics.coefficients import title_of
-from assay.statistics.ranks import pareto_front
 
 
 @dataclass(frozen=True)

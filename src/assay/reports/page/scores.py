@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from markupsafe import Markup
+from numpy.typing import NDArray
 
 from assay.reports.layout import elide_middle
 from assay.reports.plots import (
@@ -23,7 +24,6 @@ from assay.reports.plots import (
 )
 from assay.reports.sheets import Column, Sheet, number_columns
 from assay.reports.units import Unit
-from assay.statistics.concordance import Floats
 
 # Small multiples: one panel per metric, one strip (a histogram) per label or dataset
 
@@ -151,7 +151,7 @@ def _draw_bars(strip: Strip, scale: Scale, base_line: float, bar_height: float) 
     yield element("line", x1=x, x2=x, y1=base_line - bar_height, y2=base_line, class_="median")
 
 
-def _quantile_texts(scores: Floats) -> list[str]:
+def _quantile_texts(scores: NDArray[np.float64]) -> list[str]:
     """Return the 5%, 25%, 50%, 75% and 95% quantiles of scores as texts; five dashes without scores."""
     if not len(scores):
         return ["–"] * 5

@@ -2,43 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from assay.analysis.bws import AnnotationSet, annotation_counts, item_records, reliability_record
 from assay.numbers import short
 from assay.reports.sheets import Column, Document, Sheet
-from assay.statistics.best_worst import ChoiceCounts, Codes, SplitHalf
 
-#: The columns of the table of items.
-COLUMNS = ("item", "score", "scaled", "best", "worst", "seen", "tuples")
+if TYPE_CHECKING:
+    from assay.statistics.best_worst import ChoiceCounts, SplitHalf
+
 #: The number of items shown at each end of the order, the highest and the lowest.
 ITEMS_PER_END = 5
-
-
-@dataclass(frozen=True, eq=False)
-class AnnotationSet:
-    """What a set of best-worst annotations consists of.
-
-    Attributes:
-        title: the name of the data in tables.
-        items: the names of the n items.
-        tuple_size: the number of items in a tuple.
-        annotations_per_tuple: the number of annotations of each tuple, shape (tuples,).
-        tuples_per_item: the number of tuples that each item occurs in, shape (n,).
-        annotators: the number of annotators; None if unknown.
-        warnings: messages about irregular tuples.
-    """
-
-    title: str
-    items: Sequence[str]
-    tuple_size: int
-    annotations_per_tuple: Codes
-    tuples_per_item: Codes
-    annotators: int | None
-    warnings: Sequence[str]
 
 
 def to_document(annotation_set: AnnotationSet, counts: ChoiceCounts, reliability: SplitHalf | None) -> Document:
@@ -51,49 +27,16 @@ def to_document(annotation_set: AnnotationSet, counts: ChoiceCounts, reliability
         counts: the counts and scores of the items.
         reliability: the split-half reliability; None if no tuple has two annotations.
     """
-    records = _item_records(annotation_set, counts)
+    records = item_records(annotation_set, counts)
     return Document(
         [_summary_table(annotation_set, reliability), _extreme_items_table(records)],
         records,
         value={
-            "annotations": _annotation_counts(annotation_set),
-            "reliability": _reliability_record(reliability),
+            "annotations": annotation_counts(annotation_set),
+            "reliability": reliability_record(reliability),
             "items": records,
         },
     )
-
-
-def _item_records(annotation_set: AnnotationSet, counts: ChoiceCounts) -> list[dict[str, Any]]:
-    """Return one record per item in descending order of score; items with equal scores keep their order."""
-    scores = counts.scores
-    order = np.argsort(-scores, kind="stable")
-    columns = (scores, (scores + 1) / 2, counts.best, counts.worst, counts.seen, annotation_set.tuples_per_item)
-    sorted_columns = [[annotation_set.items[index] for index in order], *(column[order].tolist() for column in columns)]
-    return [dict(zip(COLUMNS, row, strict=True)) for row in zip(*sorted_columns, strict=True)]
-
-
-def _annotation_counts(annotation_set: AnnotationSet) -> dict[str, Any]:
-    """Return counts by name; those that may vary between tuples or items have their mean, least and most."""
-    return {
-        "items": len(annotation_set.items),
-        "tuples": len(annotation_set.annotations_per_tuple),
-        "items per tuple": annotation_set.tuple_size,
-        "annotations": int(annotation_set.annotations_per_tuple.sum()),
-        "annotators": annotation_set.annotators,
-        "annotations per tuple": _count_summary(annotation_set.annotations_per_tuple),
-        "tuples per item": _count_summary(annotation_set.tuples_per_item),
-    }
-
-
-def _count_summary(counts: Codes) -> dict[str, float]:
-    """Return the mean, the smallest and the largest of some counts."""
-    return {"mean": float(counts.mean()), "least": int(counts.min()), "most": int(counts.max())}
-
-
-def _reliability_record(reliability: SplitHalf | None) -> dict[str, Any] | None:
-    if reliability is None:
-        return None
-    return vars(reliability) | {"stepped_up": reliability.stepped_up, "upper_bound": reliability.upper_bound}
 
 
 def _summary_table(annotation_set: AnnotationSet, reliability: SplitHalf | None) -> Sheet:
@@ -111,7 +54,7 @@ def _summary_table(annotation_set: AnnotationSet, reliability: SplitHalf | None)
         mean_text = f"{value['mean']:.3g}"
         return mean_text if least == most else f"{mean_text} ({least:,} to {most:,})"
 
-    rows = [(name, format_count(value)) for name, value in _annotation_counts(annotation_set).items()]
+    rows = [(name, format_count(value)) for name, value in annotation_counts(annotation_set).items()]
     notes = list(annotation_set.warnings)
     if reliability is None:
         notes.append("no split-half reliability: no tuple has two annotations")
