@@ -17,8 +17,8 @@ from assay.configuration import APPLIED, Configuration, find_configuration
 from assay.errors import InputError
 from assay.metrics import list_metrics, load_metric
 from assay.metrics.combined import bundled_folders
+from assay.metrics.load import UntrustedMetricError
 from assay.metrics.name import options_of as metric_options
-from assay.metrics.registry import UntrustedMetricError
 from tests.cli.calling import COLUMNS, OWN
 from tests.cli.test_settings import COMMANDS
 

@@ -246,7 +246,7 @@ def test_a_run_of_a_stranger_runs_no_code_and_sends_nothing(assay, pairs, monkey
     from assay.metrics.registry import Entry, Registry, registry
 
     known = Registry([*registry().entries(), Entry("remote", Remote)])
-    monkeypatch.setattr("assay.metrics.registry.registry", lambda: known)
+    monkeypatch.setattr("assay.metrics.load.registry", lambda: known)
     assert assay("run", "-d", "pairs.csv", "-m", "f1", "-m", "em", "--resamples", "0", "-o", "run", "-q").code == 0
     manifest = Path("run/run.json")
     manifest.write_text(manifest.read_text().replace('"metric": "em"', '"metric": "remote"'))

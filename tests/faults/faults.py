@@ -291,7 +291,7 @@ def dead_worker(bench: Bench, count: Count) -> None:
     import numpy as np
 
     from assay.metrics.amr.session import Workers
-    from assay.metrics.registry import load_metric
+    from assay.metrics.load import load_metric
 
     dice = bench.dice
     words = ["want", "go", "see", "boy", "girl", "book"]

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from assay.errors import InputError
-from assay.metrics import Batch, Declaration, Metric, check_metric, list_metrics, option, registry
+from assay.metrics import Batch, Declaration, Metric, check_metric, list_metrics, load, option
 from assay.metrics.registry import Entry, Registry
 
 NAMES = [
@@ -129,7 +129,7 @@ def test_a_declaration_that_contradicts_itself_is_a_finding(monkeypatch, declare
     own = Declaration(**{"name": "faulty", "summary": "faulty", **declared})
     kind = type("Contradicting", (Base,), {"declaration": own, "__module__": __name__})
     entries = Registry([Entry("faulty", kind)])
-    monkeypatch.setattr(registry, "registry", lambda: entries)
+    monkeypatch.setattr(load, "registry", lambda: entries)
     (finding,) = [finding for finding in check_metric("faulty") if finding.check == "declaration"]
     assert not finding.passed and said in finding.detail
 
@@ -165,7 +165,7 @@ def test_every_field_of_a_declaration_is_explained():
 )
 def test_each_fault_is_found(monkeypatch, kind, failing):
     entries = Registry([Entry("faulty", kind)])
-    monkeypatch.setattr(registry, "registry", lambda: entries)
+    monkeypatch.setattr(load, "registry", lambda: entries)
     findings = check_metric("faulty")
     assert {finding.check for finding in findings if not finding.passed} == failing
     assert all(finding.detail for finding in findings)
@@ -181,7 +181,7 @@ def test_each_fault_is_found(monkeypatch, kind, failing):
 )
 def test_a_fault_names_a_pair(monkeypatch, kind, check, said):
     entries = Registry([Entry("faulty", kind)])
-    monkeypatch.setattr(registry, "registry", lambda: entries)
+    monkeypatch.setattr(load, "registry", lambda: entries)
     (finding,) = [finding for finding in check_metric("faulty") if finding.check == check]
     assert re.search(said, finding.detail), finding.detail
 
@@ -194,5 +194,5 @@ def test_a_metric_that_is_not_there_is_no_finding():
 def test_the_batch_is_not_changed():
     references, candidates = ["b", "a"], ["a", "a"]
     for name in ("f1", "bleu:paper", "rouge-l", "dice"):
-        registry.load_metric(name).score(Batch(references, candidates))
+        load.load_metric(name).score(Batch(references, candidates))
     assert (references, candidates) == (["b", "a"], ["a", "a"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from assay import __version__
 from assay.analysis.combine import COMBINED, CombinationResult, CombineSettings, learn_combination
 from assay.analysis.data import draws_signature
 from assay.api.files import Run, open_runs
@@ -14,6 +13,7 @@ from assay.errors import InputError
 from assay.messages import Setting
 from assay.metrics import load_metric
 from assay.metrics.combination import FILE_NAME, CombinedFile, LinearStep, Member, TreesStep
+from assay.metrics.provenance import own_version
 from assay.output import unfinished_folder
 from assay.paths import user_path
 from assay.progress import Silent
@@ -132,7 +132,7 @@ def combination_file(result: CombinationResult, settings: CombineSettings) -> Co
             "calibration_error": None if result.calibration is None else result.calibration.error,
             "curve": [[point.pairs, point.value] for point in result.study.curve],
             "seed": settings.seed,
-            "assay": __version__,
+            "assay": own_version(),
         },
     )
     return content.model_copy(update={"digest": content.own_digest()})
@@ -151,6 +151,6 @@ def _card_heading(out: Path, content: CombinedFile) -> str:
     """Return the heading of the card, with the name under which the combination is loaded as a metric."""
     trust = ",trust=true" if any(load_metric(member.metric).foreign_code() for member in content.members) else ""
     return (
-        f"# {escape_markdown(out.name)}\n\nOne score learned from metrics by assay {__version__}. "
+        f"# {escape_markdown(out.name)}\n\nOne score learned from metrics by assay {own_version()}. "
         f"Use it as the metric {code_span(f'combined:{out.name}{trust}')}.\n\n"
     )

@@ -28,8 +28,8 @@ from assay.errors import InputError, OfflineError, UnavailableError
 from assay.messages import Setting, join_messages
 from assay.metrics import Metric, load_metric
 from assay.metrics.judge.spending import Purse, read_prices, use_purse
+from assay.metrics.load import UntrustedMetricError, load_untrusted_metric
 from assay.metrics.neural.runtime import Runtime, devices_of, use_runtime
-from assay.metrics.registry import UntrustedMetricError, load_untrusted_metric
 from assay.paths import user_path
 from assay.progress import Silent
 from assay.settings import Offline, OwnData, Paid, RequestSettings, Scoring, takes_settings

@@ -30,8 +30,8 @@ from assay.errors import AssayError, InputError, UnavailableError
 from assay.messages import Message, Setting, join_messages
 from assay.metrics import ColumnMetric, Metric
 from assay.metrics.judge.spending import use_purse
+from assay.metrics.load import UntrustedMetricError, load_untrusted_metric
 from assay.metrics.neural.runtime import Runtime, use_runtime
-from assay.metrics.registry import UntrustedMetricError, load_untrusted_metric
 from assay.numbers import percent
 from assay.output import exclusive_lock
 from assay.paths import user_path

@@ -35,8 +35,8 @@ from assay.errors import AssayError, InputError, UnavailableError
 from assay.manifest import AgreementRow, Manifest, MetricRecord
 from assay.messages import Message, Setting
 from assay.metrics import ColumnMetric, Metric, load_metric
+from assay.metrics.load import UntrustedMetricError, load_untrusted_metric
 from assay.metrics.recorded import Recorded
-from assay.metrics.registry import UntrustedMetricError, load_untrusted_metric
 from assay.paths import path_exists
 from assay.progress import Progress
 from assay.tables import PAIR_COLUMNS

@@ -157,8 +157,9 @@ def _resolve_metric(text: str, form: str, folder: Path) -> str:
         RefusedValueError: the metric runs code, calls a server or reads a key; or it cannot be built, so that nobody
             knows.
     """
+    from assay.metrics.load import UntrustedMetricError, load_untrusted_metric
     from assay.metrics.name import MetricName
-    from assay.metrics.registry import UntrustedMetricError, load_untrusted_metric, registry
+    from assay.metrics.registry import registry
 
     prefix = form.partition("{}")[0]
     try:

@@ -89,9 +89,9 @@ def slot_class() -> type:
 
             report = {"host": socket.gethostname(), "assay": "", "bf16": False, "problem": ""}
             try:
-                import assay
+                from assay.metrics.provenance import own_version
 
-                report["assay"] = assay.__version__
+                report["assay"] = own_version()
                 if has_gpu:
                     import torch
 

@@ -12,10 +12,12 @@ from assay.lazy import lazy_attributes
 if TYPE_CHECKING:
     from assay.metrics.base import Batch, ColumnMetric, Context, Declaration, Metric, PairMetric, option
     from assay.metrics.contract import ContractFinding, check_metric
+    from assay.metrics.describe import describe_metric
     from assay.metrics.evaluate import as_evaluate
     from assay.metrics.function import metric
+    from assay.metrics.load import load_metric
     from assay.metrics.name import MetricName
-    from assay.metrics.registry import Entry, describe_metric, list_metrics, load_metric
+    from assay.metrics.registry import Entry, list_metrics
 else:
     __getattr__, __dir__ = lazy_attributes(__name__)
 

@@ -98,7 +98,7 @@ class Combined(Metric):
             UnavailableError: a member cannot be imported; or, without the option trust, it runs code or calls a server
                 named in the folder, which a stranger may have written.
         """
-        from assay.metrics.registry import UntrustedMetricError, load_metric, load_untrusted_metric
+        from assay.metrics.load import UntrustedMetricError, load_metric, load_untrusted_metric
 
         load_member = load_metric if self.trust else load_untrusted_metric
         members = []

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from assay.errors import AssayError, InputError, error_location
 from assay.metrics.base import Batch, ColumnMetric, Metric
+from assay.metrics.load import load_metric
 from assay.metrics.name import SUBJECT, MetricName, Option, options_of
-from assay.metrics.registry import load_metric
 
 if TYPE_CHECKING:
     import numpy as np

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from assay.errors import InputError, MissingExtraError
 from assay.metrics.base import Batch, Declaration, Metric, PairMetric, option
+from assay.metrics.load import load_metric
 from assay.metrics.name import MetricName
 from assay.metrics.provenance import ABSENT
-from assay.metrics.registry import load_metric
 from assay.paths import user_path
 
 if TYPE_CHECKING:

@@ -1,23 +1,20 @@
-"""The registry of metrics by name, with their origins; builds and describes the metric of a name."""
+"""The registry of metrics by name, with their origins; builds the metric of a name."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import MISSING, dataclass
 from importlib import import_module, metadata
 from typing import Any
 
-from assay.configuration import APPLIED
-from assay.errors import AssayError, InputError, UnavailableError, unavailable_on_error, unknown_name
+from assay.errors import InputError, UnavailableError, unavailable_on_error, unknown_name
 from assay.lazy import find_declarations
-from assay.messages import Message
 from assay.metrics.base import Declaration, Metric
-from assay.metrics.name import SUBJECT, MetricName, Option, convert_value, format_value, options_of
-from assay.metrics.presets import presets
+from assay.metrics.name import SUBJECT, MetricName, convert_value, options_of
 from assay.metrics.provenance import ENTRY_POINTS
 
 #: Matches a built-in metric's class and declared name in source code, so that listing metrics imports none.
@@ -211,201 +208,6 @@ def registry() -> Registry:
     return Registry(own + sorted(third_party, key=lambda entry: (entry.name, entry.origin)))
 
 
-def load_metric(metric: str | MetricName | Metric | type[Metric] | Callable[..., Any]) -> Metric:
-    """Return the metric of a name such as ``f1``, ``bleu:paper`` or ``recorded:sas``.
-
-    Args:
-        metric: the name as text or parsed, a metric (returned unchanged), a metric class whose options have defaults,
-            or a function of (reference, candidate), see :func:`~assay.metrics.function.metric`.
-
-    Raises:
-        InputError: not a name, an unknown name (the message lists similar ones), an unknown option or option set, an
-            invalid value, or no value for an option without a default.
-        UnavailableError: a third party's metric cannot be imported.
-
-    Example:
-        >>> load_metric("bleu,smoothing=floor").smoothing
-        'floor'
-    """
-    if isinstance(metric, Metric):
-        return metric
-    if isinstance(metric, type) and issubclass(metric, Metric):
-        return registry().build_class(metric)
-    if callable(metric) and not isinstance(metric, type):
-        from assay.metrics.function import function_metric
-
-        return function_metric(metric)
-    if not isinstance(metric, str | MetricName):
-        raise InputError(
-            f"metric {metric!r}: expected a name such as 'f1', a metric, or a function of two texts, "
-            f"not {type(metric).__name__}"
-        )
-    name = metric if isinstance(metric, MetricName) else MetricName.parse(metric)
-    loaded = registry().build(name)
-    configuration = APPLIED.get()
-    if configuration is not None and configuration.names(name.text):
-        # the object that is used is checked, wherever in the command it is loaded
-        _refuse_reaching_out(loaded)
-    return loaded
-
-
-class UntrustedMetricError(UnavailableError):
-    """The name of a metric, which somebody else wrote, reaches outside of the installed packages.
-
-    Attributes:
-        metric: the name of the metric.
-        reached: the code, server or key that it would use.
-    """
-
-    def __init__(self, metric: str, reached: str) -> None:
-        super().__init__(f"metric {metric} would run code or call a server ({reached})", "name it yourself")
-        self.metric, self.reached = metric, reached
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Return the class and its arguments for pickling."""
-        return type(self), (self.metric, self.reached)
-
-
-def load_untrusted_metric(name: str) -> Metric:
-    """Return the metric of a name that a file has: a configuration, a run, a combination or a suite.
-
-    Somebody else may have written the file. The metric is checked as it was built from the name, and is the one to use.
-
-    Raises:
-        UntrustedMetricError: the metric runs code, calls a server or reads a key.
-        InputError, UnavailableError: as for :func:`load_metric`; what cannot be built is not known to be harmless.
-    """
-    metric = load_metric(name)
-    _refuse_reaching_out(metric)
-    return metric
-
-
-def _refuse_reaching_out(metric: Metric) -> None:
-    """Raise UntrustedMetricError for a metric that runs code, calls a server or has an option that allows it."""
-    reaching = []
-    for key, declared in options_of(type(metric)).items():
-        value = getattr(metric, key)
-        if declared.reaches_out and value is not None and value != declared.default:
-            reaching.append(str(value) if key == SUBJECT else f"{key}={format_value(value)}")
-    try:
-        reached = metric.foreign_code()
-    except AssayError:
-        # such as a combination whose members cannot be loaded
-        if not reaching:
-            raise
-        reached = ""
-    if reached or reaching:
-        raise UntrustedMetricError(str(metric), reached or ", ".join(reaching))
-
-
 def list_metrics() -> list[Entry]:
     """Return all registered metrics with their origins, without importing them."""
     return registry().entries()
-
-
-def describe_metric(name: str) -> list[str]:
-    """Return a description of a metric as lines of text.
-
-    The last line has the signature on this machine, or the reason why the metric is not available here. It is left out
-    if *name* lacks a subject that the metric needs.
-
-    Raises:
-        InputError: unknown metric, option or option set.
-        UnavailableError: a third party's metric cannot be imported.
-    """
-    parsed = MetricName.parse(name)
-    entry = registry().find(parsed.name)
-    cls = entry.load()
-    by_language = presets().get(cls.declaration.name, {})
-    buildable = cls.declaration.subject is None or parsed.subject is not None or bool(by_language)
-    # options may change the declaration, so that of the built metric takes precedence
-    metric = load_metric(name) if buildable else None
-    declaration = cls.declaration if metric is None else metric.declaration
-    options = options_of(cls)
-    if metric is not None:
-        options = {key: value for key, value in options_of(type(metric)).items() if metric.takes(key)}
-    lines = _declaration_lines(declaration, entry.origin)
-    if declaration.subject:
-        lines += _subject_lines(declaration, options.get(SUBJECT), optional=bool(by_language))
-    lines += _preset_lines(by_language)
-    lines += _option_lines(declaration, options)
-    if metric is not None:
-        lines.append(_signature_line(metric))
-    return lines
-
-
-def _preset_lines(by_language: Mapping[str, Mapping[str, object]]) -> list[str]:
-    """Return one line per preset, with the options that it sets.
-
-    Args:
-        by_language: the options of each preset by language; ``*`` stands for any language.
-    """
-    lines = []
-    for language, preset in by_language.items():
-        values = ", ".join(str(value) if key == SUBJECT else f"{key}={value}" for key, value in preset.items())
-        lines.append(f"preset for {'any language' if language == '*' else language}: {values}")
-    return lines
-
-
-def _option_lines(declaration: Declaration, options: dict[str, Option]) -> list[str]:
-    """Return one line per option except the subject, and one per option set."""
-    lines = []
-    for key, declared in options.items():
-        if key != SUBJECT:
-            lines.append(f"option {key}: {declared.help} ({declared.valid_values}; {_default_text(declared)})")
-    for title, option_set in declaration.option_sets.items():
-        values = ", ".join(f"{key}={format_value(value)}" for key, value in option_set.items())
-        lines.append(f"option set {declaration.name}:{title}: {values}")
-    return lines
-
-
-def _default_text(declared: Option) -> str:
-    if declared.default is MISSING:
-        return "needed"
-    return f"default {format_value(declared.default) or 'an empty one'}"
-
-
-def _declaration_lines(declaration: Declaration, origin: str) -> list[str]:
-    """Return lines on a metric's declaration: its promises, such as range and symmetry, its packages and its source."""
-    languages = "any" if declaration.languages is None else ", ".join(sorted(declaration.languages))
-    better = "higher" if declaration.higher_is_better else "lower"
-    lines = [
-        f"{declaration.name}: {declaration.summary}",
-        f"range: {declaration.low:g} to {declaration.high:g}, {better} is better",
-        f"kind: {declaration.kind}",
-        f"symmetric: {_yes_or_no(declaration.symmetric)}; reads the question: {_yes_or_no(declaration.reads_question)}",
-        f"languages: {languages}",
-        f"computed by: {', '.join(declaration.provider) or origin}; part of {origin}",
-    ]
-    if declaration.citation:
-        lines.append(f"source: {declaration.citation}")
-    return lines
-
-
-def _subject_lines(declaration: Declaration, subject: Option | None, *, optional: bool) -> list[str]:
-    """Return lines on the subject of a metric: how to write it, and what it means.
-
-    Args:
-        declaration: the metric's declaration, which has a subject.
-        subject: the option for the subject; None if there is none.
-        optional: whether the metric can also be written without a subject.
-    """
-    placeholder = str(declaration.subject).upper()
-    bare_name = f"{declaration.name}, or " if optional else ""
-    lines = [f"write: {bare_name}{declaration.name}:{placeholder}"]
-    if subject is not None:
-        lines.append(f"{placeholder}: {subject.help}")
-    return lines
-
-
-def _yes_or_no(value: bool) -> str:
-    return "yes" if value else "no"
-
-
-def _signature_line(metric: Metric) -> str:
-    """Return a line with the metric's signature on this machine, or the reason why it is unavailable."""
-    try:
-        metric.check_available()
-    except UnavailableError as error:
-        return Message("not available here: ", error.message)
-    return f"signature: {metric.long_signature()}"

@@ -8,11 +8,11 @@ import pytest
 
 from assay.errors import InputError
 from assay.metrics import load_metric
+from assay.metrics.describe import describe_metric
 from assay.metrics.judge.judge import DELIVERY_OPTIONS
 from assay.metrics.judge.local import LocalJudge
 from assay.metrics.judge.server import ServerJudge
 from assay.metrics.neural.metric import ModelMetric
-from assay.metrics.registry import describe_metric
 
 SERVER = "judge:stand-in,endpoint=http://localhost:9/v1"
 

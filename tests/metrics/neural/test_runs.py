@@ -192,7 +192,7 @@ def test_what_cannot_be_had_is_asked_for_once(monkeypatch: pytest.MonkeyPatch) -
 def test_a_preset_is_described(encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = {"bertscore-vanilla": {"en": {"subject": str(encoder), "layer": 2}, "de": {"subject": "me/absent"}}}
     monkeypatch.setattr(presets_module, "presets", lambda: chosen)
-    monkeypatch.setattr("assay.metrics.registry.presets", lambda: chosen)
+    monkeypatch.setattr("assay.metrics.describe.presets", lambda: chosen)
     lines = describe_metric("bertscore-vanilla")
     assert "write: bertscore-vanilla, or bertscore-vanilla:MODEL" in lines
     assert f"preset for en: {encoder}, layer=2" in lines and "preset for de: me/absent" in lines

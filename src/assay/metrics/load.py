@@ -1,0 +1,99 @@
+"""Metrics by name, loaded: from what the user writes, or from a file that somebody else may have written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from assay.configuration import APPLIED
+from assay.errors import AssayError, InputError, UnavailableError
+from assay.metrics.base import Metric
+from assay.metrics.name import SUBJECT, MetricName, format_value, options_of
+from assay.metrics.registry import registry
+
+
+def load_metric(metric: str | MetricName | Metric | type[Metric] | Callable[..., Any]) -> Metric:
+    """Return the metric of a name such as ``f1``, ``bleu:paper`` or ``recorded:sas``.
+
+    Args:
+        metric: the name as text or parsed, a metric (returned unchanged), a metric class whose options have defaults,
+            or a function of (reference, candidate), see :func:`~assay.metrics.function.metric`.
+
+    Raises:
+        InputError: not a name, an unknown name (the message lists similar ones), an unknown option or option set, an
+            invalid value, or no value for an option without a default.
+        UnavailableError: a third party's metric cannot be imported.
+
+    Example:
+        >>> load_metric("bleu,smoothing=floor").smoothing
+        'floor'
+    """
+    if isinstance(metric, Metric):
+        return metric
+    if isinstance(metric, type) and issubclass(metric, Metric):
+        return registry().build_class(metric)
+    if callable(metric) and not isinstance(metric, type):
+        from assay.metrics.function import function_metric
+
+        return function_metric(metric)
+    if not isinstance(metric, str | MetricName):
+        raise InputError(
+            f"metric {metric!r}: expected a name such as 'f1', a metric, or a function of two texts, "
+            f"not {type(metric).__name__}"
+        )
+    name = metric if isinstance(metric, MetricName) else MetricName.parse(metric)
+    loaded = registry().build(name)
+    configuration = APPLIED.get()
+    if configuration is not None and configuration.names(name.text):
+        # the object that is used is checked, wherever in the command it is loaded
+        _refuse_reaching_out(loaded)
+    return loaded
+
+
+class UntrustedMetricError(UnavailableError):
+    """The name of a metric, which somebody else wrote, reaches outside of the installed packages.
+
+    Attributes:
+        metric: the name of the metric.
+        reached: the code, server or key that it would use.
+    """
+
+    def __init__(self, metric: str, reached: str) -> None:
+        super().__init__(f"metric {metric} would run code or call a server ({reached})", "name it yourself")
+        self.metric, self.reached = metric, reached
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return the class and its arguments for pickling."""
+        return type(self), (self.metric, self.reached)
+
+
+def load_untrusted_metric(name: str) -> Metric:
+    """Return the metric of a name that a file has: a configuration, a run, a combination or a suite.
+
+    Somebody else may have written the file. The metric is checked as it was built from the name, and is the one to use.
+
+    Raises:
+        UntrustedMetricError: the metric runs code, calls a server or reads a key.
+        InputError, UnavailableError: as for :func:`load_metric`; what cannot be built is not known to be harmless.
+    """
+    metric = load_metric(name)
+    _refuse_reaching_out(metric)
+    return metric
+
+
+def _refuse_reaching_out(metric: Metric) -> None:
+    """Raise UntrustedMetricError for a metric that runs code, calls a server or has an option that allows it."""
+    reaching = []
+    for key, declared in options_of(type(metric)).items():
+        value = getattr(metric, key)
+        if declared.reaches_out and value is not None and value != declared.default:
+            reaching.append(str(value) if key == SUBJECT else f"{key}={format_value(value)}")
+    try:
+        reached = metric.foreign_code()
+    except AssayError:
+        # such as a combination whose members cannot be loaded
+        if not reaching:
+            raise
+        reached = ""
+    if reached or reaching:
+        raise UntrustedMetricError(str(metric), reached or ", ".join(reaching))
