@@ -7,7 +7,7 @@ category that it finds, with the reason in words. Rules are grouped by what they
 ``questions.py``, and ``wordnet.py`` (meanings and terms). ``Tagger`` in ``tagger.py`` applies all of its ``RULES``.
 
 To add a category, add it to ``CATEGORIES``, write its rule, and list the rule in ``RULES``; hand-written cases belong
-in ``tests/reports/test_categories.py``.
+in ``tests/analysis/test_categories.py``.
 """
 
 from __future__ import annotations
