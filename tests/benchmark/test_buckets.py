@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from assay import load_dataset, run, verify
-from assay.benchmark.buckets import MAX_VALUES, check_rules, first_rule_of_texts, split_into_buckets
+from assay.benchmark.buckets import MAX_VALUES, first_rule_of_texts, parse_rule, split_into_buckets
 from assay.datasets.reading import Reading
 from assay.errors import InputError
 from assay.numbers import label_text, label_texts
@@ -81,7 +81,7 @@ def test_rules(pairs, rule, expected):
 )
 def test_rule_that_cannot_be_read(rule, message):
     with pytest.raises(InputError, match=message):
-        check_rules((rule,))
+        parse_rule(rule)
 
 
 def test_column_that_is_not_there_names_the_nearest(pairs):
@@ -144,7 +144,7 @@ def test_rules_that_read_the_texts(rules, first):
 def test_rules_that_would_mislead_are_refused(pairs):
     for rule in ("number<3", "number=maybe", "number:0,1"):
         with pytest.raises(InputError, match="no other conditions than number=yes and number=no"):
-            check_rules((rule,))
+            parse_rule(rule)
     for n in (MAX_VALUES, MAX_VALUES + 1):
         many = load_dataset([{"reference": str(i), "candidate": "x", "label": 1} for i in range(n)])
         if n == MAX_VALUES:

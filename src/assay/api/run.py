@@ -67,7 +67,7 @@ def plan_run(settings: RunSettings) -> Request:
         )
         request_settings["statistics"] = settings.statistics or suite.statistics
     return Request(
-        _name_distinctly(datasets),
+        _name_distinctly(datasets) if len(datasets) > 1 else tuple(datasets),
         metrics,
         absent=absent,
         unavailable=unavailable,
@@ -238,7 +238,7 @@ def _is_card(spec: Any) -> bool:
 
 
 def _name_distinctly(pairs: list[Pairs]) -> tuple[Pairs, ...]:
-    """Return the datasets with unique names: equal names get their version, then their split, then a number.
+    """Return several datasets with unique names: equal names get their version, then their split, then a number.
 
     Raises:
         InputError: two datasets have the same name, split and pairs.

@@ -91,19 +91,6 @@ class Term:
     edges: tuple[float, ...]
 
 
-def check_rules(rules: Sequence[str]) -> None:
-    """Raise InputError for a rule that cannot be parsed; :func:`check_columns` checks its columns."""
-    for rule in rules:
-        parse_rule(rule)
-
-
-def check_no_duplicates(rules: Sequence[str]) -> None:
-    """Raise InputError for a duplicate rule."""
-    for rule in rules:
-        if rules.count(rule) > 1:
-            raise InputError(f"the bucket {rule} is asked for twice")
-
-
 def check_columns(datasets: Sequence[Pairs], rules: Sequence[str]) -> None:
     """Raise InputError for a rule whose column no dataset has, or whose column has a type that the rule cannot read."""
     for rule in rules:

@@ -201,21 +201,19 @@ def _dataset_record(dataset: DatasetScores, request: Request) -> DatasetRecord:
     )
 
 
-def _is_command_line(program: Path) -> bool:
-    """Tell whether *program* is ``assay`` or ``python -m assay``, and not another program that imports it."""
-    return program.name == "assay" or program.parts[-2:] == ("assay", "__main__.py")
-
-
 def _environment() -> Environment:
     """Return the versions, the machine and the configuration of this process, and its command line if it is assay's."""
     applied = APPLIED.get()
+    program = Path(sys.argv[0])
+    # not another program that imports assay
+    is_command_line = program.name == "assay" or program.parts[-2:] == ("assay", "__main__.py")
     return Environment(
         python=platform.python_version(),
         platform=platform.platform(),
         machine=platform.machine(),
         cpus=os.cpu_count(),
         packages={name: version_of(name) for name in _PACKAGES},
-        argv=sys.argv[1:] if _is_command_line(Path(sys.argv[0])) else [],
+        argv=sys.argv[1:] if is_command_line else [],
         configuration="" if applied is None else str(applied.file),
         configured={} if applied is None else applied.values,
     )

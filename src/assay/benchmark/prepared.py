@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -186,7 +187,9 @@ class PreparedDataset:
 
         If it can score no row, the list is empty, or its only part has no rows.
         """
-        if not metric.picks_by_language or "language" not in self.pairs.table.column_names:
+        if "language" not in self.pairs.table.column_names:
+            return [DatasetPart(None, self.pairs.language)]
+        if not metric.picks_by_language:
             return [DatasetPart(self._rows_for(metric), self.pairs.language)]
         column = self.pairs.table.column("language").to_pylist()
         languages = [language for language in dict.fromkeys(column) if is_made_for(metric, language)]
@@ -219,9 +222,9 @@ class PreparedDataset:
         return references
 
     def _rows_for(self, metric: Metric) -> NDArray[np.intp] | None:
-        """Return the rows in a language that the metric is made for; None for all rows."""
+        """Return the rows in a language that the metric is made for, by the column of languages; None for all rows."""
         languages = metric.declaration.languages
-        if languages is None or "language" not in self.pairs.table.column_names:
+        if languages is None:
             return None
         if languages not in self._rows:
             column = self.pairs.table.column("language").to_pylist()
@@ -256,30 +259,31 @@ def prepare_datasets(request: Request) -> list[PreparedDataset]:
         InputError: a recorded column that no dataset has, or a cell of it that is not a number; a group column that a
             dataset lacks; a statistic within groups if no dataset has groups.
     """
-    recorded = _recorded_scores(request)
+    column_metrics = [metric for metric in request.metrics if isinstance(metric, ColumnMetric)]
+    recorded = _recorded_scores(column_metrics, request.pairs) if column_metrics else [{} for _ in request.pairs]
     prepared = [_prepare_dataset(request, pairs, scores) for pairs, scores in zip(request.pairs, recorded, strict=True)]
     _check_groups(request, prepared)
     return prepared
 
 
-def _recorded_scores(request: Request) -> list[dict[str, NDArray[np.float64]]]:
+def _recorded_scores(
+    metrics: Sequence[ColumnMetric], datasets: Sequence[Pairs]
+) -> list[dict[str, NDArray[np.float64]]]:
     """Return one dictionary per dataset with its recorded scores by metric, for the metrics whose column it has.
 
     Raises:
         InputError: a column that no dataset has, or a cell of it that is not a number.
     """
-    recorded: list[dict[str, NDArray[np.float64]]] = [{} for _ in request.pairs]
-    for metric in request.metrics:
-        if not isinstance(metric, ColumnMetric):
-            continue
-        for pairs, by_metric in zip(request.pairs, recorded, strict=True):
+    recorded: list[dict[str, NDArray[np.float64]]] = [{} for _ in datasets]
+    for metric in metrics:
+        for pairs, by_metric in zip(datasets, recorded, strict=True):
             scores = read_recorded(metric, pairs)
             if scores is not None:
                 by_metric[str(metric)] = scores
         if not any(str(metric) in by_metric for by_metric in recorded):
-            names = list(dict.fromkeys(name for pairs in request.pairs for name in pairs.source_columns))
+            names = list(dict.fromkeys(name for pairs in datasets for name in pairs.source_columns))
             raise InputError(
-                f"{', '.join(pairs.name for pairs in request.pairs)}: there is no column {metric.column!r} for metric "
+                f"{', '.join(pairs.name for pairs in datasets)}: there is no column {metric.column!r} for metric "
                 f"{metric}; there are {', '.join(names)}.{suggestion_for(metric.column, names)}"
             )
     return recorded

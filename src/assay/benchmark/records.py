@@ -59,7 +59,8 @@ class MetricRecords:
 
     def record_of(self, metric: str, dataset: str) -> MetricRecord:
         """Return one record of a metric on all parts of a dataset, for which a record must have been added."""
-        return _joined_record(self._records[metric, dataset])
+        records = self._records[metric, dataset]
+        return records[0] if len(records) == 1 else _joined_record(records)
 
     def records_in_order(self, request: Request, datasets: Sequence[str]) -> list[MetricRecord]:
         """Return one record per metric and name of a dataset, metric by metric, those of unavailable metrics last."""
@@ -86,13 +87,13 @@ def recorded_declaration(metric: Metric) -> RecordedDeclaration:
 
 
 def _joined_record(records: list[MetricRecord]) -> MetricRecord:
-    """Return one record for all parts of a dataset.
+    """Return one record for several parts of a dataset.
 
     It is the record of the first part without scores. If all parts have scores, seconds and counts are summed, and
     texts are joined; the keys of the signature begin with the number of their part, and the costs are listed by it.
     """
     first = next((record for record in records if not record.is_done), records[0])
-    if len(records) == 1 or not first.is_done:
+    if not first.is_done:
         return first
     flags: dict[str, int] = {}
     signature: dict[str, str] = {}

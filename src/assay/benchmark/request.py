@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.benchmark.adjusted import check_controls
-from assay.benchmark.buckets import check_rules
+from assay.benchmark.buckets import parse_rule
 from assay.errors import InputError, UnavailableError
 from assay.manifest import RequestedDataset, RequestRecord
 from assay.messages import Setting
@@ -58,11 +58,18 @@ class Request(RequestSettings, Offline):
         check_level(self.confidence)
         check_seed(self.seed)
         object.__setattr__(self, "buckets", self.buckets or DEFAULT_BUCKETS)
-        check_rules(self.buckets)
-        check_controls(self.controls)
+        for rule in self.buckets:
+            # raises an error for a rule that cannot be parsed; a run checks its columns
+            parse_rule(rule)
+        if self.controls:
+            check_controls(self.controls)
         object.__setattr__(self, "drop_duplicates", bool(self.drop_duplicates))
-        default = () if self.statistics else default_statistics([_vote_statistic(pairs) for pairs in self.pairs])
-        object.__setattr__(self, "statistics", check_statistics(self.statistics or default))
+        statistics = self.statistics
+        if not statistics:
+            # labels that are yes and no have a coefficient of their own
+            of_votes = [deciding_statistic_of(pairs.labels, annotations_of(pairs.table)[0]) for pairs in self.pairs]
+            statistics = default_statistics(of_votes)
+        object.__setattr__(self, "statistics", check_statistics(statistics))
         if self.sample is not None and self.limit is not None:
             raise InputError(
                 Setting("sample"), " draws pairs at random and ", Setting("limit"), " takes the first: give one of them"
@@ -132,8 +139,3 @@ class Request(RequestSettings, Offline):
             **self.values_of(RequestSettings),
             graphs={side: [str(file) for file in files] for side, files in self.graphs.items()},
         )
-
-
-def _vote_statistic(pairs: Pairs) -> str | None:
-    """Return the coefficient that decides for labels that are yes and no; None for grades."""
-    return deciding_statistic_of(pairs.labels, annotations_of(pairs.table)[0])

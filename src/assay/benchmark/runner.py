@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.batches import release_pages
-from assay.benchmark.adjusted import make_controls
-from assay.benchmark.buckets import check_columns, check_no_duplicates, split_into_buckets, usable_rules
+from assay.benchmark.adjusted import Control, make_controls
+from assay.benchmark.buckets import check_columns, split_into_buckets, usable_rules
 from assay.benchmark.executor import Executor, InProcess
 from assay.benchmark.prepared import DatasetPart, PreparedDataset, prepare_datasets
 from assay.benchmark.records import Outcome
@@ -28,6 +28,7 @@ from assay.manifest import AgreementRow, BucketRecord, MetricRecord
 from assay.metrics import load_metric
 from assay.progress import Progress, Silent
 from assay.settings import check_level
+from assay.tables import first_repeated
 
 if TYPE_CHECKING:
     from assay.datasets import Pairs
@@ -63,7 +64,9 @@ def run(
     progress = progress or Silent()
     # checked here and not in the request, because the request of an earlier run is read and verified as it was
     check_level(request.confidence, request.resamples)
-    check_no_duplicates(request.buckets)
+    repeated_rule = first_repeated(request.buckets)
+    if repeated_rule is not None:
+        raise InputError(f"the bucket {repeated_rule} is asked for twice")
     _check_utf8([*(pairs.name for pairs in request.pairs), *map(str, request.metrics)])
     check_columns(request.pairs, request.buckets)
     check_columns(request.pairs, request.controls)
@@ -82,7 +85,9 @@ def run(
         for dataset in datasets:
             token_f1 = _token_f1(dataset, scorer)
             buckets = split_into_buckets(dataset.pairs, dataset.rules, token_f1)
-            controls = make_controls(dataset.pairs, usable_rules(dataset.pairs, request.controls)[0], token_f1)
+            controls: tuple[Control, ...] = ()
+            if request.controls:
+                controls = make_controls(dataset.pairs, usable_rules(dataset.pairs, request.controls)[0], token_f1)
             finished.append(replace(dataset.finish(), buckets=tuple(buckets), controls=controls))
     # agreement needs memory of its own, and no longer the texts
     release_pages()

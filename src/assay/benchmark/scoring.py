@@ -297,7 +297,7 @@ class Scorer:
             scored,
             state.scores.shape[1] - scored,
             {phrase: count for phrase, count in counts.items() if count},
-            _joined_asymmetry(state.asymmetry.get(index, [])),
+            _joined_asymmetry(state.asymmetry[index]) if index in state.asymmetry else None,
         )
 
 

@@ -85,17 +85,19 @@ def tabulate(
             mean_rows, mean_summaries = mean_over_buckets(rule, value_buckets, rows, summaries)
             rows += mean_rows
             summaries += mean_summaries
-    blocks = adjusted_blocks(
-        dataset.controls,
-        dict(scores),
-        labels,
-        annotations,
-        statistics=request.statistics,
-        resamples=request.resamples,
-        confidence=request.confidence,
-        seed=seed_of(request.seed, pairs.name, pairs.split, ALL),
-        groups=groups,
-    )
+    blocks: list[AdjustedBlock] = []
+    if dataset.controls or annotations is not None:
+        blocks = adjusted_blocks(
+            dataset.controls,
+            dict(scores),
+            labels,
+            annotations,
+            statistics=request.statistics,
+            resamples=request.resamples,
+            confidence=request.confidence,
+            seed=seed_of(request.seed, pairs.name, pairs.split, ALL),
+            groups=groups,
+        )
     if OF_VOTES in request.statistics and annotations is not None and columns_are_annotators:
         blocks += vote_blocks(
             scores,

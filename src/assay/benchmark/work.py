@@ -27,6 +27,7 @@ from assay.manifest import Cost, MetricRecord
 from assay.messages import Message
 from assay.metrics import ColumnMetric, Context, Metric
 from assay.metrics.base import Engine
+from assay.metrics.combined import Combined
 from assay.processes import peak_memory, reset_peak_memory
 from assay.tables import short_names
 
@@ -101,7 +102,7 @@ def _record_of_task(task: Task, scored: Scored, engine_cost: Cost, metrics_in_pa
         short_signature=metric.short_signature(),
         signature=metric.signature(),
         declared=recorded_declaration(metric),
-        says=_remark_on(task),
+        says="" if str(metric) == task.name else _remark_on(task),
         flags=scored.flags | _out_of_range_flags(metric, scored),
         cost=_cost_of_metric(task, scored, engine_cost, metrics_in_pass),
     )
@@ -146,10 +147,8 @@ def _cost_of_metric(task: Task, scored: Scored, engine_cost: Cost, metrics_in_pa
 
 
 def _remark_on(task: Task) -> str:
-    """Return a remark on the bound metric, such as the model that a preset chose; an empty string without one."""
+    """Return a remark on a metric that was bound to the data, such as the model of a preset; it may be empty."""
     metric = task.metric
-    if str(metric) == task.name:
-        return ""
     remark = metric.says()
     # a preset with several models uses each of them for the pairs of some languages
     has_own_language = task.part.rows is not None and metric.name != task.name and task.part.language
@@ -180,7 +179,10 @@ def score_all(
     # None is the key of all metrics without an engine
     tasks_by_engine: dict[Engine | None, list[Task]] = {}
     obtainer = _Obtainer(request.offline, say)
-    combined, others = combined_and_other_metrics(request.metrics, datasets, records)
+    combined: Sequence[Combined] = ()
+    others: Sequence[Metric] = request.metrics
+    if any(isinstance(metric, Combined) for metric in request.metrics):
+        combined, others = combined_and_other_metrics(request.metrics, datasets, records)
     for metric in others:
         for dataset in datasets:
             for task in _plan_tasks(metric, dataset, obtainer, records):
@@ -235,8 +237,6 @@ class _Obtainer:
 
 def _has_to_be_fetched(metric: Metric) -> bool:
     """Tell whether a metric is unavailable only until :meth:`Metric.obtain` has fetched what it needs."""
-    if type(metric).obtain is Metric.obtain:
-        return False
     try:
         metric.check_available()
     except MissingExtraError:
@@ -267,7 +267,8 @@ def _plan_tasks(metric: Metric, dataset: PreparedDataset, obtainer: _Obtainer, r
         tasks = []
         for part in parts:
             bound = metric.bind(Context(part.language, partial(dataset.references, part)))
-            obtainer.obtain(bound)
+            if type(bound).obtain is not Metric.obtain:
+                obtainer.obtain(bound)
             bound.check_available()
             tasks.append(Task(name, bound, dataset, part, bound.needs()))
         return tasks

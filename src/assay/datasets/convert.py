@@ -337,7 +337,8 @@ def convert_table(source: SourceTable, reading: Reading, *, allow_unlabelled: bo
     for name in ("subset", "split", "language", "group", *GRAPH_COLUMNS):
         if name in mapping:
             pair_columns[name] = _text_column(source, mapping[name][0], refuse_null=False)
-    check_graph_cells(pair_columns, source)
+    if not pair_columns.keys().isdisjoint(GRAPH_COLUMNS):
+        check_graph_cells(pair_columns, source)
     pairs = _assemble_table(table, pair_columns, mapping)
     if reading.drop_unlabelled:
         pairs, drop_notes = _drop_unlabelled(source, pairs)

@@ -167,19 +167,14 @@ def lay_out(run: RunFolder) -> Iterator[Section]:
         blocks = []
         for bucket in buckets:
             block = _bucket_block(bucket, rows, statistics, with_ceiling=not has_two_labels)
-            if _lacks_partial_form(block):
+            cells = [cell for _, row_cells, _ in block.rows for cell in row_cells]
+            if cells and all(cell.notes == (NO_PARTIAL,) for cell in cells):
                 # one remark says more than a table of dashes
                 remarks.append(f"{block.bucket}: none of the statistics has a partial form")
             else:
                 blocks.append(block)
         hints = [*dataset.hints, *([dataset.grouping] if dataset.grouping else [])]
         yield Section(dataset.title, facts, hints, statistics, blocks, remarks, missing)
-
-
-def _lacks_partial_form(block: Block) -> bool:
-    """Return whether no statistic of a bucket has a partial form, though the bucket controls for a property."""
-    cells = [cell for _, cells, _ in block.rows for cell in cells]
-    return bool(cells) and all(cell.notes == (NO_PARTIAL,) for cell in cells)
 
 
 def _metric_remark(metric: MetricRecord, pair_count: int) -> str:
@@ -231,10 +226,6 @@ def _bucket_block(
     return Block(bucket.bucket, _bucket_facts(bucket), ceiling, chance, metric_rows)
 
 
-def _count_text(value: float) -> str:
-    return f"{value:,.0f}" if is_exact_integer(value) else f"{value:.4g}"
-
-
 def _reliability_text(value: float | None) -> str:
     return "not estimable" if value is None else short(value, 3)
 
@@ -251,7 +242,7 @@ def _bucket_facts(bucket: BucketRecord) -> list[str]:
         # more than ten labels are recorded as quartiles
         has_quartiles = "50%" in bucket.labels
         names = list(bucket.labels) if has_quartiles else label_texts([float(label) for label in bucket.labels])
-        counts = map(_count_text, bucket.labels.values())
+        counts = [f"{n:,.0f}" if is_exact_integer(n) else f"{n:.4g}" for n in bucket.labels.values()]
         listed_counts = ", ".join(f"{name}: {count}" for name, count in zip(names, counts, strict=True))
         head = "label quartiles" if has_quartiles else "labels"
         facts.append(f"{head} {listed_counts}")

@@ -15,7 +15,7 @@ CEILING = "tie-free ceiling"
 
 def document(run: RunFolder) -> Document:
     """Return one table per dataset of a run, what it spent on calls if any, and its agreement table as records."""
-    intervals = _intervals_text(run)
+    intervals = run_intervals_in_words(run) if run.manifest.request.resamples else "no intervals"
     signatures = {metric.metric: metric.short_signature for metric in run.manifest.metrics if metric.short_signature}
     sections = list(lay_out(run))
     sheets = [_section_sheet(section, intervals) for section in sections]
@@ -30,13 +30,6 @@ def document(run: RunFolder) -> Document:
         hints=[Message(f"{section.title}: ", hint) for section in sections for hint in section.hints],
         metrics=list(dict.fromkeys(metric.metric for metric in run.manifest.metrics)),
     )
-
-
-def _intervals_text(run: RunFolder) -> str:
-    request = run.manifest.request
-    if not request.resamples:
-        return "no intervals"
-    return run_intervals_in_words(run)
 
 
 def _section_sheet(section: Section, intervals: str) -> Sheet:

@@ -70,7 +70,7 @@ class TerminalReport:
         names = ShortNames(document.metrics)
         yield from _styled_lines(map(names.shorten_within, document.hints), "yellow")
         for full_sheet in document.sheets:
-            sheet = full_sheet if explain else _without_spare_rows(full_sheet)
+            sheet = _without_spare_rows(full_sheet) if full_sheet.spare_rows and not explain else full_sheet
             yield rich_text(names.shorten_within(sheet.title), "bold")
             yield from _styled_lines(map(names.shorten_within, sheet.facts), "dim")
             if sheet.columns:
@@ -98,8 +98,6 @@ def _styled_lines(lines: Iterable[str], style: str) -> Iterator[Text]:
 
 def _without_spare_rows(sheet: Sheet) -> Sheet:
     """Return a sheet without its minor rows at the end, and with a note that counts them."""
-    if not sheet.spare_rows:
-        return sheet
     note = f"not shown: {sheet.spare_rows:,} {sheet.spare_words} (--explain)"
     return replace(sheet, rows=sheet.rows[: -sheet.spare_rows], notes=[note, *sheet.notes])
 
@@ -246,7 +244,10 @@ def _fit_block(sheet: Sheet, columns: Sequence[int], width: int) -> _ColumnBlock
 
     The gaps between columns are narrowed first, then the columns, but none below its least width.
     """
-    full_widths = {column: _full_column_width(sheet, column) for column in columns}
+    full_widths = {
+        column: max(map(_text_width, [_head_text(sheet, column), *_cells_of_column(sheet, column)]))
+        for column in columns
+    }
     for gap in (3, 2):
         block = _ColumnBlock(full_widths, gap)
         if block.width <= width:
@@ -269,10 +270,6 @@ def _fit_block(sheet: Sheet, columns: Sequence[int], width: int) -> _ColumnBlock
 
 def _narrowest_block(sheet: Sheet, columns: Sequence[int]) -> _ColumnBlock:
     return _ColumnBlock({column: _least_column_width(sheet, column) for column in columns}, 2)
-
-
-def _full_column_width(sheet: Sheet, column: int) -> int:
-    return max(map(_text_width, [_head_text(sheet, column), *_cells_of_column(sheet, column)]))
 
 
 def _least_column_width(sheet: Sheet, column_index: int) -> int:
@@ -344,18 +341,13 @@ def _render_block(sheet: Sheet, block: _ColumnBlock) -> Iterator[RenderableType]
         for row in rows:
             cells = []
             for column, width in block.widths.items():
-                style = _cell_style(sheet, row, column)
+                aside_style = "dim" if row in sheet.asides else ""
+                style = "bold" if sheet.is_emphasised(row, column) else aside_style
                 text = _wrap_text(_printed_cell(sheet, row, column), width, _column_indent(sheet, column))
                 cells.append(_rich_text_of_brief(text, style))
             table.add_row(*cells)
         if rows:
             yield _FixedWidthTable(table, block.width)
-
-
-def _cell_style(sheet: Sheet, row: int, column: int) -> str:
-    if sheet.is_emphasised(row, column):
-        return "bold"
-    return "dim" if row in sheet.asides else ""
 
 
 def _empty_block_table(sheet: Sheet, block: _ColumnBlock) -> Table:

@@ -294,10 +294,13 @@ def _place_label(name: str, point: _Point, x: float, y: float, taken_boxes: list
     """
     for anchor, dx, dy in _LABEL_POSITIONS:
         anchor_x, base = x + dx, y + dy
-        box = _label_box(name, anchor, anchor_x, base)
-        if not _is_box_inside_figure(box) or any(_boxes_overlap(box, taken_box) for taken_box in taken_boxes):
+        label_width = len(name) * CHARACTER_WIDTH
+        left = anchor_x - {"start": 0.0, "middle": label_width / 2, "end": label_width}[anchor]
+        right, top, bottom = left + label_width, base - 11, base + 3
+        is_inside = left > COST.left and right < COST.width and top > COST.top - 8
+        if not is_inside or any(left < b[2] and b[0] < right and top < b[3] and b[1] < bottom for b in taken_boxes):
             continue
-        taken_boxes.append(box)
+        taken_boxes.append((left, top, right, bottom))
         css_class = "name strong" if point.on_front else "name"
         label = text(anchor_x, base, name, element("title", point.metric), anchor=anchor, class_=css_class)
         if abs(base - y) < 25:
@@ -306,18 +309,3 @@ def _place_label(name: str, point: _Point, x: float, y: float, taken_boxes: list
         y1, y2 = (y - 5, base + 4) if base < y else (y + 5, base - 12)
         return element("g", element("line", x1=x, y1=y1, x2=x, y2=y2, class_="axis"), label)
     return Markup("")
-
-
-def _label_box(name: str, anchor: str, anchor_x: float, base: float) -> _Box:
-    """Return the rectangle that a name covers with its anchor at *anchor_x* and its baseline at *base*."""
-    label_width = len(name) * CHARACTER_WIDTH
-    start = anchor_x - {"start": 0.0, "middle": label_width / 2, "end": label_width}[anchor]
-    return start, base - 11, start + label_width, base + 3
-
-
-def _is_box_inside_figure(box: _Box) -> bool:
-    return box[0] > COST.left and box[2] < COST.width and box[1] > COST.top - 8
-
-
-def _boxes_overlap(box: _Box, other: _Box) -> bool:
-    return box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3]

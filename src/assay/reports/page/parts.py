@@ -65,12 +65,8 @@ def findings_by_bucket(unit: Unit) -> Iterator[tuple[str, str]]:
     for block in blocks:
         item = advice.get(block.bucket)
         sentence = _range_sentence(unit, block) if item is None else _advice_sentence(item, unit.names, by, measure)
-        yield _bucket_title(block), sentence
-
-
-def _bucket_title(block: Block) -> str:
-    name = "All pairs" if block.bucket == ALL else f"Where {typographic_condition(block.bucket)}"
-    return f"{name} ({block.facts[0]})"
+        name = "All pairs" if block.bucket == ALL else f"Where {typographic_condition(block.bucket)}"
+        yield f"{name} ({block.facts[0]})", sentence
 
 
 def typographic_condition(bucket: str) -> str:
