@@ -87,7 +87,7 @@ def _check_statistic_name(name: str) -> str:
 
 #: The name of a statistic that this assay has.
 StatisticName = Annotated[str, AfterValidator(_check_statistic_name)]
-#: Settings that every run folder has recorded: they count in every digest, also where they have their default.
+#: Settings that runs recorded from the start: they count in every digest, also where they have their default.
 _IN_EVERY_FOLDER = frozenset(
     {
         "buckets",
@@ -144,7 +144,7 @@ class RequestRecord(BaseModel, RequestSettings, frozen=True):
     @model_validator(mode="before")
     @classmethod
     def _complete_older_record(cls, values: Any) -> Any:
-        """Return the values with the intervals of folders that did not record them: they came from resamples.
+        """Return the values with what older folders did not record: resampled intervals, and groups of the data.
 
         Anything but a dictionary is returned unchanged, for pydantic to refuse.
 
@@ -153,10 +153,11 @@ class RequestRecord(BaseModel, RequestSettings, frozen=True):
         """
         if not isinstance(values, dict):
             return values
+        values = {"interval": "bootstrap", "group_by": None} | values
         missing = sorted(_IN_EVERY_FOLDER - values.keys())
         if missing:
             raise PydanticCustomError("missing", "{names} missing", {"names": ", ".join(missing)})
-        return {"interval": "bootstrap"} | values
+        return values
 
     def digest(self) -> str:
         """Return a digest of the request; a run may replace the folder of another run with the same digest.

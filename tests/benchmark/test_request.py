@@ -110,3 +110,11 @@ def test_a_setting_that_every_folder_has_is_missed():
     del values["seed"], values["limit"], values["sample"]
     with pytest.raises(ValidationError, match="limit, seed missing"):
         RequestRecord.model_validate(values)
+
+
+def test_what_older_folders_did_not_record_has_the_value_of_their_time():
+    values = PLAIN.model_dump()
+    for name in ("group_by", "interval", "sample", "controls", "graphs", "suite"):
+        del values[name]
+    read = RequestRecord.model_validate(values)
+    assert read == PLAIN.model_copy(update={"interval": "bootstrap"})
