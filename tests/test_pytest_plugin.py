@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 from assay.analysis.check.baseline import continue_chain, read_baseline, take_baseline, to_text
-from assay.numbers import Number
 from assay.pytest_plugin import assert_agreement
 from assay.statistics.paired_change import paired_changes
 
@@ -195,7 +194,7 @@ def test_the_interval_against_another_metric_is_that_of_the_gate():
     (change,) = paired_changes(bad, good, labels, statistics=("spearman",), confidence=0.95)
     with pytest.raises(AssertionError) as caught:
         assert_agreement("recorded:bad", rows, against="recorded:good", margin=0, resamples=200, seed=5)
-    assert Number(change.now - change.before, change.low, change.high).text in str(caught.value)
+    assert change.difference.text in str(caught.value)
 
 
 @pytest.mark.slow

@@ -344,7 +344,6 @@ def _check_rival(run: RunFolder, settings: CheckSettings) -> None:
     """
     from assay.analysis.check.cells import Verdict, judge
     from assay.analysis.data import read_datasets
-    from assay.numbers import Number
     from assay.statistics.coefficients import title_of
     from assay.statistics.paired_change import paired_changes
 
@@ -361,18 +360,18 @@ def _check_rival(run: RunFolder, settings: CheckSettings) -> None:
         resamples=settings.resamples if settings.interval == "bootstrap" else 0,
         seed=pairs.seed,
     )
-    note = change.note
-    value = None if change.now is None or change.before is None else change.now - change.before
-    difference = Number(value, change.low, change.high).text
+    difference = change.difference
     compared = f"{title_of(statistic)} of {first} minus that of {second}"
-    result = f"{compared} on {data.name}, {bucket}: {difference} (n = {change.n:,})"
-    if value is None:
-        raise AssertionError(f"{result}: {note}")
-    verdict = judge(change.before, change.now, change.low, change.high, settings.margin, change.has_few_rare_units)
+    result = f"{compared} on {data.name}, {bucket}: {difference.text} (n = {change.n:,})"
+    if difference.value is None:
+        raise AssertionError(f"{result}: {difference.note}")
+    verdict = judge(
+        change.before, change.now, difference.low, difference.high, settings.margin, change.has_few_rare_units
+    )
     if verdict.fails:
         raise AssertionError(f"{result}: {verdict} by more than {settings.margin:g}")
     if verdict is Verdict.too_little:
-        _warn_too_little(settings, f"{result}; {note}" if note else result)
+        _warn_too_little(settings, "; ".join([result, *difference.notes]))
 
 
 def _warn_too_little(settings: CheckSettings, result: str) -> None:

@@ -27,6 +27,7 @@ from assay.analysis.check.settings import CheckSettings
 from assay.analysis.data import read_datasets
 from assay.analysis.folder import read_run
 from assay.errors import InputError
+from assay.numbers import Number
 from assay.reports.check import difference_text, headline, to_document, to_junit
 from assay.reports.formats import format_document
 from assay.reports.terminal import TerminalReport
@@ -169,7 +170,7 @@ def test_slightly_worse_is_caught_at_large_n(run_of, answers):
     (cell,) = report.judged
     assert cell.verdict is Verdict.worse
     assert cell.before == pytest.approx(spearmanr(round_to_single(scores), labels)[0])
-    assert cell.high < -0.01
+    assert cell.difference.high < -0.01
     assert not report.passed
 
 
@@ -179,7 +180,7 @@ def test_slightly_worse_is_too_little_data_at_small_n(run_of, answers):
     report = check_run(run_of({"sas": worse}, labels), take_baseline(run_of({"sas": scores}, labels)), CheckSettings())
     (cell,) = report.judged
     assert cell.verdict is Verdict.too_little
-    assert cell.low < -0.01 < cell.high
+    assert cell.difference.low < -0.01 < cell.difference.high
     assert report.passed
     assert "1 too little data to tell" in headline(report)
 
@@ -194,7 +195,7 @@ def test_unchanged_passes_with_a_hundred_seeds(run_of, answers):
         same, scaled = report.judged
         assert same.verdict is Verdict.unchanged
         # other scores, the same ranks: different by exactly nothing on any pairs
-        assert (scaled.verdict, scaled.low, scaled.high) == (Verdict.no_worse, 0, 0)
+        assert (scaled.verdict, scaled.difference.low, scaled.difference.high) == (Verdict.no_worse, 0, 0)
         assert report.passed
 
 
@@ -229,7 +230,7 @@ def test_the_level_is_corrected_for_what_can_fail(run_of, labels):
     alone = check_run(run, baseline, CheckSettings(metrics=("recorded:a",)))
     narrow = alone.judged[0]
     assert narrow.confidence == pytest.approx(0.95)
-    assert wide.low < narrow.low < narrow.high < wide.high
+    assert wide.difference.low < narrow.difference.low < narrow.difference.high < wide.difference.high
     assert [cell.judged for cell in alone.cells] == [True, False]
 
 
@@ -244,8 +245,8 @@ def test_groups_are_resampled_as_in_the_run(run_of, labels):
     grouped = check_run(
         run_of(new, labels, group=group), take_baseline(run_of(old, labels, group=group)), CheckSettings()
     ).judged[0]
-    assert grouped.difference == single.difference
-    assert grouped.high - grouped.low > 1.2 * (single.high - single.low)
+    assert grouped.difference.value == single.difference.value
+    assert grouped.difference.high - grouped.difference.low > 1.2 * (single.difference.high - single.difference.low)
 
 
 def test_lower_is_better_is_turned(run_of, labels, tmp_path):
@@ -321,14 +322,14 @@ def test_other_data_cannot_be_compared(run_of, labels):
     report = check_run(run, baseline, CheckSettings(allow_changed_data=True))
     assert report.findings[0].kind == "changed data"
     (cell,) = report.judged
-    assert "not paired" in cell.note
+    assert "not paired" in cell.difference.note
     page = format_document(to_document(report), "md")
     assert "95% intervals of the difference of two samples" in page and "the paired difference" not in page
     # no narrower than the interval of either sample alone
     low, high = json.loads(to_text(baseline))["datasets"]["data"]["metrics"]["recorded:a"]["agreement"]["all"][
         "spearman"
     ][1:]
-    assert cell.high - cell.low > high - low
+    assert cell.difference.high - cell.difference.low > high - low
 
 
 def test_other_data_that_is_far_worse_fails_where_it_is_allowed(run_of, labels):
@@ -539,5 +540,18 @@ def test_the_correction_names_the_level_of_all_together(run_of, labels):
     ],
 )
 def test_digits_of_a_difference(difference, low, high, text):
-    cell = Cell("data", "all", "f1", "auc", True, 0.0, difference, low, high, 0.95, 100, Verdict.better, None)
+    cell = Cell(
+        "data",
+        "all",
+        "f1",
+        "auc",
+        True,
+        0.0,
+        difference,
+        Number(difference, low, high),
+        0.95,
+        100,
+        Verdict.better,
+        None,
+    )
     assert difference_text(cell) == text

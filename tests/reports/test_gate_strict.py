@@ -87,7 +87,9 @@ def test_the_output_says_what_could_have_been_missed(two_runs):
     report = check_run(now, take_baseline(before), CheckSettings(margin=0.02))
     changed, same = report.judged
     assert same.detectable is None
-    assert changed.detectable == pytest.approx(detectable_loss(changed.low, changed.high, 0.95, 0.02))
+    assert changed.detectable == pytest.approx(
+        detectable_loss(changed.difference.low, changed.difference.high, 0.95, 0.02)
+    )
     text = format_document(to_document(report), "md")
     loss = f"{changed.detectable:.3f}"[1:]
     assert f"not strict: a loss of {loss} would fail in 80% of cases, a smaller one could be missed" in text

@@ -67,8 +67,9 @@ def equal_scores(labels: np.ndarray, rng: np.random.Generator) -> list[np.ndarra
 def checked(now: np.ndarray, before: np.ndarray, labels: np.ndarray, settings: CheckSettings) -> tuple[Verdict, float]:
     """Return what the check says of two scores, and the loss that it calls detectable."""
     (change,) = paired_changes(now, before, labels, statistics=settings.statistics, confidence=settings.confidence)
-    verdict = judge(change.before, change.now, change.low, change.high, settings.margin, change.has_few_rare_units)
-    return verdict, detectable_loss(change.low, change.high, settings.confidence, settings.margin) or np.nan
+    low, high = change.difference.low, change.difference.high
+    verdict = judge(change.before, change.now, low, high, settings.margin, change.has_few_rare_units)
+    return verdict, detectable_loss(low, high, settings.confidence, settings.margin) or np.nan
 
 
 def losses(pairs: int, loss: float, margin: float) -> tuple[float, float, float]:
@@ -129,7 +130,8 @@ def level(statistic: str, pairs: int, yes: int | None, value: float, loss: float
 
 def passes(change: PairedChange, margin: float) -> bool:
     """Tell whether a change passes a strict check."""
-    verdict = judge(change.before, change.now, change.low, change.high, margin, change.has_few_rare_units)
+    low, high = change.difference.low, change.difference.high
+    verdict = judge(change.before, change.now, low, high, margin, change.has_few_rare_units)
     return not (verdict.fails or verdict.is_inconclusive)
 
 

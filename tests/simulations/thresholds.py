@@ -8,11 +8,12 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from assay.analysis.thresholds.intervals import Value, values_with_intervals
+from assay.analysis.thresholds.intervals import values_with_intervals
 from assay.analysis.thresholds.measures import MEASURES, ConfusionMatrix
 from assay.analysis.thresholds.objectives import MeasureObjective
 from assay.analysis.thresholds.parts import draw_folds
 from assay.analysis.thresholds.search import best_threshold
+from assay.numbers import Number
 from assay.statistics.resampling import Resampler
 
 CASES = 400
@@ -30,7 +31,7 @@ def true_value(threshold: float, measure: str) -> float:
     return float(MEASURES[measure](counts))
 
 
-def intervals(units: int, group_size: int, measure: str, case: int) -> tuple[Value, Value, float]:
+def intervals(units: int, group_size: int, measure: str, case: int) -> tuple[Number, Number, float]:
     """Return a measure with thresholds found anew in the resamples, with fixed ones, and on new pairs."""
     rng = np.random.default_rng([units, group_size, case])
     groups = np.repeat(np.arange(units), group_size)

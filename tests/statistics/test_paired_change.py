@@ -19,7 +19,7 @@ def change(now, before, labels, statistic="spearman", **settings):
 
 
 def verdict_of(found, margin=0.01):
-    return judge(found.before, found.now, found.low, found.high, margin, found.has_few_rare_units)
+    return judge(found.before, found.now, found.difference.low, found.difference.high, margin, found.has_few_rare_units)
 
 
 def two_areas(n, yes, area, loss, shared, case):
@@ -51,7 +51,7 @@ def test_rare_labels_do_not_show_that_nothing_was_lost():
     labels, before, now = two_areas(60, 3, 0.99, 0.0, 0.999, 0)
     for statistic in ("auc", "spearman"):
         found = change(now, before, labels, statistic)
-        assert found.note == "3 pairs with the rarer label: too few to show that nothing was lost"
+        assert found.difference.note == "3 pairs with the rarer label: too few to show that nothing was lost"
         assert verdict_of(found, margin=0.9) is Verdict.too_little
     # the same scores of many pairs with either label
     labels, before, now = two_areas(600, 300, 0.99, 0.0, 0.999, 0)
@@ -72,18 +72,18 @@ def test_rare_scores_do_not_show_that_nothing_was_lost(rare):
     scores = labels + rng.normal(size=120)
     for now, before in ((matches, scores), (scores, matches), (matches, np.roll(matches, 1))):
         found = change(now, before, labels)
-        assert f"{rare} pairs with the rarer score" in found.note
+        assert f"{rare} pairs with the rarer score" in found.difference.note
         assert verdict_of(found, margin=2.5) is Verdict.too_little
     many = (np.arange(120) < 12).astype(float)
-    assert change(many, np.roll(many, 1), labels).note == ""
+    assert change(many, np.roll(many, 1), labels).difference.note == ""
 
 
 def test_groups_are_counted_where_pairs_depend_on_each_other():
     labels = np.repeat([1.0, 0.0], [40, 160])
     groups = np.repeat(np.arange(20), 10)
     scores = np.random.default_rng(0).normal(size=(2, 200))
-    assert "4 groups with the rarer label" in change(*scores, labels, "auc", groups=groups).note
-    assert change(*scores, labels, "auc").note == ""
+    assert "4 groups with the rarer label" in change(*scores, labels, "auc", groups=groups).difference.note
+    assert change(*scores, labels, "auc").difference.note == ""
 
 
 def test_two_perfect_orders_may_differ_on_other_pairs():
@@ -91,7 +91,7 @@ def test_two_perfect_orders_may_differ_on_other_pairs():
     labels = np.repeat([0.0, 1.0], 30)
     before, now = labels + np.arange(60) / 100, labels + np.arange(60)[::-1] / 100
     found = change(now, before, labels, "auc")
-    assert found.low == -found.high < -0.05
+    assert found.difference.low == -found.difference.high < -0.05
     assert verdict_of(found) is Verdict.too_little
 
 
@@ -100,7 +100,7 @@ def test_scores_with_the_same_ranks_agree_equally_on_any_pairs():
     labels, before = rng.integers(0, 3, size=80).astype(float), rng.normal(size=80)
     for now, statistic in ((np.exp(before), "spearman"), (3 * before - 1, "pearson"), (before**3, "kendall")):
         found = change(now, before, labels, statistic)
-        assert (found.low, found.high) == pytest.approx((0, 0), abs=1e-12)
+        assert (found.difference.low, found.difference.high) == pytest.approx((0, 0), abs=1e-12)
         assert verdict_of(found) is Verdict.no_worse
 
 
@@ -111,8 +111,8 @@ def test_the_interval_is_that_of_the_t_test_and_a_little_wider():
     settings = {"statistics": ("spearman",), "confidence": 0.95, "permutations": 0, "resamples": 0, "seed": (0,)}
     (test,) = compare(now, before, labels, **settings)
     found = change(now, before, labels)
-    half_width = (found.high - found.low) / 2
-    assert (found.high + found.low) / 2 == pytest.approx(test.value) == found.now - found.before
+    half_width = (found.difference.high - found.difference.low) / 2
+    assert (found.difference.high + found.difference.low) / 2 == pytest.approx(test.value) == found.now - found.before
     assert 1.0 < half_width / (1.968 * test.error) < 1.1
 
 
@@ -123,6 +123,6 @@ def test_pairs_without_a_score_are_left_out():
     kept = np.isfinite(before) & np.isfinite(now)
     found = change(now, before, labels)
     assert (found.n, found) == (48, change(now[kept], before[kept], labels[kept]))
-    assert change(np.full(50, np.nan), before, labels).note == "no pair has both scores"
-    assert change(np.zeros(50), before, labels).note == "undefined"
-    assert "no interval below 10 pairs" in change(now[:9], before[:9], labels[:9]).note
+    assert change(np.full(50, np.nan), before, labels).difference.note == "no pair has both scores"
+    assert change(np.zeros(50), before, labels).difference.note == "undefined"
+    assert "no interval below 10 pairs" in change(now[:9], before[:9], labels[:9]).difference.note

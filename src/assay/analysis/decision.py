@@ -21,7 +21,7 @@ from assay.analysis.recommend.evidence import NO_COMMON_WORD, evidence_of, with_
 from assay.analysis.recommend.settings import Limits
 from assay.analysis.report import PageSettings
 from assay.analysis.settings import PairedTests
-from assay.analysis.thresholds.intervals import Value, error_share
+from assay.analysis.thresholds.intervals import error_share
 from assay.analysis.thresholds.planning import DatasetThresholds, find_thresholds, positive_labels_of
 from assay.analysis.thresholds.search import decide
 from assay.analysis.thresholds.settings import Criterion, ThresholdSettings
@@ -29,6 +29,7 @@ from assay.analysis.thresholds.study import Decision
 from assay.errors import InputError
 from assay.manifest import BucketRecord, MetricRecord
 from assay.messages import Setting
+from assay.numbers import Number
 from assay.statistics.agreement import agreement
 from assay.statistics.coefficients import have_two_values
 from assay.statistics.resampling import seed_of
@@ -68,7 +69,7 @@ class YesNoDecisions:
         return self.subject.rising[metric]
 
     @property
-    def share_wrong(self) -> Value:
+    def share_wrong(self) -> Number:
         """The share of wrong decisions on held-out pairs, with its interval."""
         return error_share(self.decision.tested["accuracy"])
 
@@ -123,7 +124,7 @@ class Choice:
 
     line: Line
     record: MetricRecord
-    order: Value
+    order: Number
     yes_no: YesNoDecisions | None
     why_no_threshold: str
     parts: Sequence[Part]
@@ -261,7 +262,7 @@ def _only_dataset(run: RunFolder, settings: PageSettings) -> ScoredDataset:
     return datasets[0]
 
 
-def _share_in_order(data: ScoredDataset, metric: str, tests: PairedTests) -> Value:
+def _share_in_order(data: ScoredDataset, metric: str, tests: PairedTests) -> Number:
     """Return the share of comparisons of two pairs with different labels in which a score orders them as people do.
 
     Two equal scores count as half. The share is (1 + D) / 2 with Somers' D, which is the AUC if labels have two values.
@@ -279,10 +280,10 @@ def _share_in_order(data: ScoredDataset, metric: str, tests: PairedTests) -> Val
         groups=pairs.groups,
         interval=tests.interval,
     )
-    numbers = (estimate.value, estimate.low, estimate.high)
     if has_two_values:
-        return Value(*numbers)
-    return Value(*(None if number is None else (1 + number) / 2 for number in numbers))
+        return estimate
+    value, low, high = (None if number is None else (1 + number) / 2 for number in estimate.value_and_bounds)
+    return Number(value, low, high)
 
 
 def _decisions_by_threshold(

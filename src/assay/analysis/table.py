@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from assay.analysis.leaderboard.board import Board, Line
 from assay.analysis.leaderboard.join import JoinedDataset
 from assay.analysis.settings import BucketsOfRun, CorrectedTests, DatasetsOfRun, MetricsOfRun
 from assay.errors import InputError
+from assay.numbers import Number
 from assay.settings import WithProgress, setting
 from assay.tables import short_names
 
@@ -83,22 +84,18 @@ MEAN = "mean"
 
 
 @dataclass(frozen=True)
-class Entry:
+class Entry(Number):
     """One cell of a table.
 
     Attributes:
-        value, low, high: the coefficient and its interval; None if undefined or not computed.
         n: the number of pairs that have a score.
         standing: the comparison with the best of the column.
         signature: the short signature of the metric.
     """
 
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
-    standing: Standing
-    signature: str
+    n: int = field(kw_only=True)
+    standing: Standing = field(kw_only=True)
+    signature: str = field(kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -173,7 +170,9 @@ def board_entries(board: Board, by: str) -> dict[str, Entry]:
     entries = {}
     for line in board.lines:
         if not line.missing:
-            entries[line.metric] = Entry(*line.values[by], line.n, standing[line.metric], line.signature)
+            entries[line.metric] = Entry(
+                *line.values[by], n=line.n, standing=standing[line.metric], signature=line.signature
+            )
     return entries
 
 

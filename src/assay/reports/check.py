@@ -151,12 +151,15 @@ def _has_moved(cell: Cell) -> bool:
     """Return whether a coefficient is lost, or the interval of its difference excludes 0."""
     if cell.verdict is Verdict.lost:
         return True
-    return cell.low is not None and cell.high is not None and (cell.high < 0 or cell.low > 0)
+    low, high = cell.difference.low, cell.difference.high
+    return low is not None and high is not None and (high < 0 or low > 0)
 
 
 def _sheet_of_cells(title: str, cells: list[Cell], interval_note: str) -> Sheet:
     """Return a table with one row per cell, the failing ones marked; *interval_note* is the line above the table."""
-    notes = dict.fromkeys(f"{cell.metric}, {cell.bucket}: {cell.note}" for cell in cells if cell.note)
+    notes = dict.fromkeys(
+        f"{cell.metric}, {cell.bucket}: {cell.difference.note}" for cell in cells if cell.difference.notes
+    )
     rows = [_row_of_cell(cell) for cell in cells]
     return Sheet(
         title,
@@ -196,17 +199,18 @@ def difference_text(cell: Cell) -> str:
     """
     if cell.verdict is Verdict.unchanged:
         return "0"
-    if cell.difference is None:
+    value, low, high = cell.difference.value_and_bounds
+    if value is None:
         return "–"
-    values = [cell.difference]
-    if cell.low is not None and cell.high is not None:
-        values += [cell.low, cell.high]
+    values = [value]
+    if low is not None and high is not None:
+        values += [low, high]
     # three decimals may round the difference, or the bound that decides the verdict, to 0: show up to six
-    not_zero = [cell.difference]
-    if cell.verdict is Verdict.better and cell.low:
-        not_zero.append(cell.low)
+    not_zero = [value]
+    if cell.verdict is Verdict.better and low:
+        not_zero.append(low)
     digits = _fewest_digits(not_zero)
-    first, *bounds = (_tiny_number(value) if digits is None else signed(value, digits) for value in values)
+    first, *bounds = (_tiny_number(number) if digits is None else signed(number, digits) for number in values)
     return f"{first} [{', '.join(bounds)}]" if bounds else first
 
 
@@ -239,16 +243,16 @@ def _record_of_cell(cell: Cell, margin: float) -> dict[str, Any]:
         "verdict": str(cell.verdict),
         "before": cell.before,
         "now": cell.now,
-        "difference": cell.difference,
-        "low": cell.low,
-        "high": cell.high,
+        "difference": cell.difference.value,
+        "low": cell.difference.low,
+        "high": cell.difference.high,
         "confidence": cell.confidence,
         "detectable": cell.detectable,
         "pairs_needed": pairs_needed(cell.n, cell.detectable, margin),
         "against": "first" if cell.first else "baseline",
         "fails": cell.fails,
         "n": cell.n,
-        "note": cell.note,
+        "note": cell.difference.note,
     }
 
 
@@ -320,8 +324,8 @@ def _add_test_case(suite: ET.Element, cell: Cell, margin: float) -> None:
     )
     if cell.detectable is not None:
         message += f", detectable loss {_number_text(cell.detectable, '')}"
-    if cell.note:
-        message += f"; {cell.note}"
+    if cell.difference.notes:
+        message += f"; {cell.difference.note}"
     message = _xml_text(message)
     if cell.fails:
         ET.SubElement(case, "failure", {"message": message, "type": str(cell.verdict)})

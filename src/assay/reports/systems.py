@@ -128,7 +128,7 @@ def _differences_sheet(study: SystemStudy, settings: SystemSettings) -> Sheet:
             text = short(difference.value, 3)
             if name == LABELS:
                 # differences of metrics have no interval, so that the table stays narrow
-                text = Number(difference.value, difference.low, difference.high).text
+                text = difference.text
             cells.append(f"{text}{star}")
         rows.append([f"{first} − {second}", p_value(corrected[LABELS][index]), *cells])
     heads = [Column("systems"), Column("p, people", number=True), *number_columns(measures)]

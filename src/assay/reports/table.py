@@ -9,7 +9,7 @@ from typing import Any
 from assay.analysis.data import ALL
 from assay.analysis.settings import PairedTests
 from assay.analysis.table import Entry, PaperColumn, PaperTable, TableSettings
-from assay.numbers import Number, percent, short
+from assay.numbers import percent, short
 from assay.reports.formats import escape_latex, latex_name_comments
 from assay.reports.layout import intervals_in_words
 from assay.reports.sheets import Column, Document, Sheet, ShortNames, number_columns
@@ -99,7 +99,7 @@ def _table_title(table: PaperTable, settings: TableSettings) -> str:
 
 def _entry_of(column: PaperColumn, metric: str) -> Entry:
     """Return the cell of a metric in a column; an empty one if the column lacks the metric."""
-    return column.entries.get(metric, Entry(None, None, None, 0, "", ""))
+    return column.entries.get(metric, Entry(n=0, standing="", signature=""))
 
 
 # Every other format.
@@ -113,7 +113,7 @@ def _paper_sheet(table: PaperTable, settings: TableSettings, tests: PairedTests)
         row = [displayed_name]
         for column_index, column in enumerate(table.columns, start=1):
             entry = _entry_of(column, metric)
-            row.append(Number(entry.value, entry.low, entry.high).text + MARKS.get(entry.standing, ""))
+            row.append(entry.text + MARKS.get(entry.standing, ""))
             if entry.standing == "best":
                 best.add((row_index, column_index))
         rows.append(row)

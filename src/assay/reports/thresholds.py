@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from assay.analysis.thresholds.calibration import Calibration
-from assay.analysis.thresholds.intervals import Value, error_share
+from assay.analysis.thresholds.intervals import error_share
 from assay.analysis.thresholds.measures import NOISE
 from assay.analysis.thresholds.planning import DatasetThresholds
 from assay.analysis.thresholds.settings import TARGET_CONFIDENCE, ThresholdSettings
@@ -50,7 +50,7 @@ def to_document(subjects: list[DatasetThresholds], settings: ThresholdSettings) 
     return Document(sheets, records, value=[_dataset_object(subject, settings) for subject in subjects])
 
 
-def _value_text(value: Value, *, has_interval: bool = True) -> str:
+def _value_text(value: Number, *, has_interval: bool = True) -> str:
     """Return a value as a table shows it: a dash if undefined, with its interval in brackets if *has_interval*."""
     low, high = (value.low, value.high) if has_interval else (None, None)
     return Number(value.value, low, high).text
@@ -81,9 +81,9 @@ def _decisions_sheet(subject: DatasetThresholds, settings: ThresholdSettings) ->
             )
         )
     for title, values in (("always yes", any_decision.always), ("always no", any_decision.never)):
-        wrong = _value_text(error_share(Value(values["accuracy"])))
-        other_cells = [_value_text(Value(values[name])) for name in others]
-        rows.append((title, "–", _value_text(Value(values[chosen])), "–", wrong, *other_cells))
+        wrong = _value_text(error_share(Number(values["accuracy"])))
+        other_cells = [_value_text(Number(values[name])) for name in others]
+        rows.append((title, "–", _value_text(Number(values[chosen])), "–", wrong, *other_cells))
     return Sheet(
         f"{subject.title}: yes is {subject.rule}",
         [
@@ -150,7 +150,7 @@ def _agreement_sheet(subject: DatasetThresholds) -> Sheet:
         )
     any_decision = next(iter(subject.decisions.values()))
     for title, values in (("always yes", any_decision.always), ("always no", any_decision.never)):
-        rows.append((title, *(_value_text(Value(values[name])) for name in _AGREEMENT_MEASURES), "–"))
+        rows.append((title, *(_value_text(Number(values[name])) for name in _AGREEMENT_MEASURES), "–"))
     return Sheet(
         f"{subject.title}: agreement of the decisions with the labels",
         [
@@ -320,7 +320,7 @@ def _areas_sheet(subject: DatasetThresholds) -> Sheet:
     )
 
 
-def _interval_fields(name: str, value: Value) -> dict[str, float | None]:
+def _interval_fields(name: str, value: Number) -> dict[str, float | None]:
     return {name: value.value, f"{name}-low": value.low, f"{name}-high": value.high}
 
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.numbers import Number
 from assay.statistics.agreement import NOISE, Coefficients, RareValues, measure_by_influence
 from assay.statistics.cells import Labels, score_codes
 from assay.statistics.coefficients import MIN_UNITS, STATISTICS
@@ -31,19 +32,16 @@ class PairedChange:
     Attributes:
         statistic: the name of the coefficient.
         before, now: the coefficient of each score; None if undefined.
-        low, high: the interval of now minus before; None without one.
+        difference: now minus before, with its interval.
         n: the number of pairs that have both scores.
-        note: a reason or reservation; empty for none.
         has_few_rare_units: whether labels or scores are so rare that the interval shows no more than a clear loss.
     """
 
     statistic: str
     before: float | None
     now: float | None
-    low: float | None
-    high: float | None
+    difference: Number
     n: int
-    note: str
     has_few_rare_units: bool
 
 
@@ -72,7 +70,9 @@ def paired_changes(
     rows = np.isfinite(now) & np.isfinite(before)
     n = int(rows.sum())
     if not n:
-        return [PairedChange(name, None, None, None, None, 0, "no pair has both scores", False) for name in statistics]
+        return [
+            PairedChange(name, None, None, Number(notes=("no pair has both scores",)), 0, False) for name in statistics
+        ]
     codes = None if groups is None else np.unique(groups[rows], return_inverse=True)[1]
     scores = {"now": now[rows], "before": before[rows]}
     left_out: dict[str, tuple[Coefficients, tuple[Floats, ...]]] = {}
@@ -97,25 +97,23 @@ def paired_changes(
         (first, first_without), (second, second_without) = left_out["now"], left_out["before"]
         values = [None if np.isnan(one.values[index]) else float(one.values[index]) for one in (first, second)]
         notes = list(rarities)
-        bounds = None
+        difference = None if values[0] is None or values[1] is None else values[0] - values[1]
+        low = high = None
         units, units_name = first.units[index]
-        if values[0] is None or values[1] is None:
+        if difference is None:
             notes = ["undefined"]
         elif units < MIN_UNITS:
             notes.append(f"no interval below {MIN_UNITS} {units_name}")
         elif resamples:
-            one = resampled[statistic]
-            bounds = None if one.low is None or one.high is None else (one.low, one.high)
+            low, high = resampled[statistic].low, resampled[statistic].high
         else:
             half_width = _half_width(first, index, first_without[index], second_without[index], confidence)
             if np.isnan(half_width):
                 notes.append(f"no interval: undefined without one of the {units_name}")
             else:
-                difference = values[0] - values[1]
-                bounds = difference - half_width, difference + half_width
-        low, high = bounds or (None, None)
-        note = "; ".join(notes)
-        changes.append(PairedChange(statistic, values[1], values[0], low, high, n, note, bool(rarities)))
+                low, high = difference - half_width, difference + half_width
+        change = Number(difference, low, high, tuple(notes))
+        changes.append(PairedChange(statistic, values[1], values[0], change, n, bool(rarities)))
     return changes
 
 

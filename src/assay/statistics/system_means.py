@@ -14,12 +14,13 @@ Sources:
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.numbers import Number
 from assay.statistics.agreement import percentile_interval
 from assay.statistics.concordance import Floats
 from assay.statistics.resampling import Resampler
@@ -27,19 +28,14 @@ from assay.statistics.shares import share_interval
 
 
 @dataclass(frozen=True)
-class MeanDifference:
+class MeanDifference(Number):
     """The mean of one system less the mean of another on the same items.
 
     Attributes:
-        value: the difference.
-        low, high: the bounds of the interval of the paired difference; None without an interval.
         p: the two-sided p-value of the paired difference, see :func:`paired_p_value`; None if all differences are 0.
     """
 
-    value: float
-    low: float | None
-    high: float | None
-    p: float | None
+    p: float | None = field(kw_only=True)
 
 
 def system_pairs(k: int) -> list[tuple[int, int]]:
@@ -102,7 +98,7 @@ def compare_means(values: Floats, resampler: Resampler, confidence: float) -> li
                 interval = _paired_interval(values, first, second, bounded)
         low, high = interval or (None, None)
         p = paired_p_value(differences, resampler.groups)
-        mean_differences.append(MeanDifference(float(differences.mean()), low, high, p))
+        mean_differences.append(MeanDifference(float(differences.mean()), low, high, p=p))
     return mean_differences
 
 

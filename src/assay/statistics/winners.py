@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations_with_replacement
 
 import numpy as np
 
+from assay.numbers import Number
 from assay.statistics.auc_interval import small_sample_factor
 from assay.statistics.coefficients import MIN_UNITS
 from assay.statistics.comparison import NOISE, Difference
@@ -31,20 +31,6 @@ MIN_DISTANCE_FROM_END = 1e-4
 MIN_VARIANCE = 1e-16
 #: Two values whose difference varies by less than this share of their variance rise and fall together.
 MIN_SHARE_OF_VARIANCE = 1e-9
-
-
-@dataclass(frozen=True)
-class NewSample:
-    """What a chosen metric would show on a new sample.
-
-    Attributes:
-        value: the estimate, as often too high as too low.
-        low, high: the bounds of its interval.
-    """
-
-    value: float
-    low: float
-    high: float
 
 
 def fisher_covariances_of_resamples(resampled: Mapping[str, Floats], lowest: float) -> dict[MetricPair, float]:
@@ -93,7 +79,7 @@ def winner_on_new_sample(
     lowest: float,
     units: int,
     confidence: float,
-) -> NewSample | None:
+) -> Number | None:
     """Return an estimate of the highest metric's value on a new sample, corrected for its choice, with an interval.
 
     Args:
@@ -116,7 +102,7 @@ def winner_on_new_sample(
     return _new_sample(z_values, with_highest * small_sample_factor(units, confidence), lowest, confidence)
 
 
-def _new_sample(z_values: Floats, covariances: Floats, lowest: float, confidence: float) -> NewSample | None:
+def _new_sample(z_values: Floats, covariances: Floats, lowest: float, confidence: float) -> Number | None:
     """Return the estimate and bounds of the highest value; None if that value does not vary.
 
     Args:
@@ -132,7 +118,8 @@ def _new_sample(z_values: Floats, covariances: Floats, lowest: float, confidence
     hybrid = _hybrid_interval(
         float(z_values[highest]), math.sqrt(covariances[highest]), bounds, len(z_values), confidence
     )
-    return NewSample(*(_value_of_z(value, lowest) for value in hybrid))
+    value, low, high = (_value_of_z(z_value, lowest) for z_value in hybrid)
+    return Number(value, low, high)
 
 
 def _fisher_z(values: Floats, lowest: float) -> Floats:

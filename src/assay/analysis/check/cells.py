@@ -13,6 +13,7 @@ import numpy as np
 from assay.analysis.check.baseline import BaselineMetric, round_to_single
 from assay.analysis.check.settings import CheckSettings
 from assay.analysis.data import ScoredDataset
+from assay.numbers import Number
 from assay.statistics.agreement import Estimate, agreement
 from assay.statistics.coefficients import POWER
 from assay.statistics.concordance import Floats
@@ -60,7 +61,7 @@ class Cell:
         judged: whether the cell counts for the gate; otherwise it is only shown.
         before: the coefficient in the baseline; None if undefined.
         now: the coefficient in the run; None if undefined.
-        low, high: the interval of the difference, now minus before; None if there is no interval.
+        difference: now minus before, with its interval and notes.
         confidence: the level of the interval, after the correction for the number of judged cells.
         n: the number of pairs.
         verdict: the verdict by the interval and the margin.
@@ -69,7 +70,6 @@ class Cell:
             if no score changed.
         strict: whether the cell also fails if it is not shown to be no worse.
         first: whether the cell is compared with the first baseline of a chain, and not with the baseline itself.
-        note: a reason or reservation; empty for none.
     """
 
     dataset: str
@@ -79,20 +79,13 @@ class Cell:
     judged: bool
     before: float | None
     now: float | None
-    low: float | None
-    high: float | None
+    difference: Number
     confidence: float
     n: int
     verdict: Verdict
     detectable: float | None = None
     strict: bool = False
     first: bool = False
-    note: str = ""
-
-    @property
-    def difference(self) -> float | None:
-        """The difference, now minus before; None if either is undefined."""
-        return None if self.now is None or self.before is None else self.now - self.before
 
     @property
     def fails(self) -> bool:
@@ -299,11 +292,10 @@ def _judge_bucket(pairing: Pairing, settings: CheckSettings, selection: _BucketS
         if pairing.has_same_scores and change.now is not None:
             verdict = Verdict.unchanged
         else:
-            verdict = judge(
-                change.before, change.now, change.low, change.high, settings.margin, change.has_few_rare_units
-            )
+            low, high = change.difference.low, change.difference.high
+            verdict = judge(change.before, change.now, low, high, settings.margin, change.has_few_rare_units)
             if not change.has_few_rare_units:
-                detectable = detectable_loss(change.low, change.high, selection.confidence, settings.margin)
+                detectable = detectable_loss(low, high, selection.confidence, settings.margin)
         yield Cell(
             dataset=pairing.data.name,
             bucket=selection.bucket,
@@ -312,8 +304,7 @@ def _judge_bucket(pairing: Pairing, settings: CheckSettings, selection: _BucketS
             judged=selection.judged,
             before=change.before,
             now=change.now,
-            low=change.low,
-            high=change.high,
+            difference=change.difference,
             confidence=selection.confidence,
             n=change.n,
             verdict=verdict,
@@ -321,7 +312,6 @@ def _judge_bucket(pairing: Pairing, settings: CheckSettings, selection: _BucketS
             # an unchanged coefficient is no worse, even if it is undefined before and now
             strict=settings.strict and not pairing.has_same_scores,
             first=pairing.first,
-            note=change.note,
         )
 
 
@@ -329,8 +319,10 @@ def _zero_changes(pairing: Pairing, settings: CheckSettings, selection: _BucketS
     """Yield the coefficients of unchanged scores; their difference is 0 in every resample, so nothing is resampled."""
     for estimate in _current_agreement(pairing, settings, selection, resamples=0):
         value = estimate.value
-        bound = None if value is None else 0.0
-        yield PairedChange(estimate.statistic, value, value, bound, bound, estimate.n, estimate.note, False)
+        zero = None if value is None else 0.0
+        yield PairedChange(
+            estimate.statistic, value, value, Number(zero, zero, zero, estimate.notes), estimate.n, False
+        )
 
 
 def _unpaired_changes(
@@ -342,13 +334,13 @@ def _unpaired_changes(
     for estimate in _current_agreement(pairing, settings, selection, selection.resamples):
         # value, low, high in the baseline; empty if it lacks the coefficient
         before = pairing.old.agreement.get(selection.bucket, {}).get(estimate.statistic, [])
-        after = estimate.value, estimate.low, estimate.high
-        low, high = _independent_interval(before, after, pairing.old_confidence, selection.confidence)
-        note = "; ".join(filter(None, (estimate.note, *rarities, "other pairs, hence not paired")))
-        value_before = before[0] if before else None
-        yield PairedChange(
-            estimate.statistic, value_before, estimate.value, low, high, estimate.n, note, bool(rarities)
+        low, high = _independent_interval(
+            before, estimate.value_and_bounds, pairing.old_confidence, selection.confidence
         )
+        now, value_before = estimate.value, before[0] if before else None
+        value = None if now is None or value_before is None else now - value_before
+        difference = Number(value, low, high, (*estimate.notes, *rarities, "other pairs, hence not paired"))
+        yield PairedChange(estimate.statistic, value_before, now, difference, estimate.n, bool(rarities))
 
 
 def _paired_changes(pairing: Pairing, settings: CheckSettings, selection: _BucketStatistics) -> Iterator[PairedChange]:

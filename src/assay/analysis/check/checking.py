@@ -301,7 +301,7 @@ def _reasons_for_no_judgement(report: GateReport) -> str:
     """Return in words why no judged coefficient is defined, as the start of a message."""
     settings, judged = report.settings, report.judged
     if judged:
-        reasons = dict.fromkeys(cell.note for cell in judged if cell.note)
+        reasons = dict.fromkeys(cell.difference.note for cell in judged if cell.difference.notes)
         reason = f" ({'; '.join(reasons)})" if reasons else ""
         statistics = dict.fromkeys(cell.statistic for cell in judged)
         return f"{', '.join(statistics)} in {', '.join(settings.buckets)} is defined for no metric{reason}"

@@ -22,20 +22,12 @@ from assay.analysis.thresholds.measures import HIGHEST, LOWEST, PSEUDO_COUNT, SH
 from assay.analysis.thresholds.objectives import Objective
 from assay.analysis.thresholds.parts import ThresholdPart
 from assay.analysis.thresholds.search import resampled_thresholds
+from assay.numbers import Number
 from assay.statistics.agreement import percentile_interval
 from assay.statistics.coefficients import MIN_UNITS
 from assay.statistics.concordance import Floats
 from assay.statistics.resampling import Resampler
 from assay.statistics.shares import effective_size, wilson_interval
-
-
-@dataclass(frozen=True)
-class Value:
-    """A number with its interval: *value* is None if undefined, *low* and *high* are None if there is no interval."""
-
-    value: float | None
-    low: float | None = None
-    high: float | None = None
 
 
 def decision_measures(
@@ -78,7 +70,7 @@ def values_with_intervals(
     objective: Objective,
     resampler: Resampler,
     confidence: float,
-) -> dict[str, Value]:
+) -> dict[str, Number]:
     """Return every measure on the tested pairs by name: its mean over the repeats, with an interval.
 
     Without resamples, or below :data:`~assay.statistics.coefficients.MIN_UNITS` pairs or groups, there is no interval.
@@ -117,7 +109,7 @@ def values_with_intervals(
             has_interval = resampled is not None and resampler.units >= MIN_UNITS
             bounds = _share_bounds(name, values[row], decided, positive, resampler.groups, confidence, factor)
             low, high = (bounds if has_interval else None) or (None, None)
-            tested[name] = Value(none_if_nan(values[row]), low, high)
+            tested[name] = Number(none_if_nan(values[row]), low, high)
         else:
             resampled_values = None if resampled is None else resampled[row]
             value = value_with_interval(values[row], resampled_values, resampler.units, confidence)
@@ -235,7 +227,7 @@ def _tuning_spread_factors(fixed: Floats, refitted: Floats) -> Floats:
     return factors
 
 
-def _widen_interval(value: Value, factor: float, name: str) -> Value:
+def _widen_interval(value: Number, factor: float, name: str) -> Number:
     """Return a value with the distances to its bounds multiplied by a factor, clipped to the range of the measure.
 
     A value without an interval is returned unchanged.
@@ -249,10 +241,10 @@ def _widen_interval(value: Value, factor: float, name: str) -> Value:
         return value
     low = value.value - factor * (value.value - value.low)
     high = value.value + factor * (value.high - value.value)
-    return Value(value.value, max(low, LOWEST.get(name, 0.0)), min(high, HIGHEST.get(name, 1.0)))
+    return Number(value.value, max(low, LOWEST.get(name, 0.0)), min(high, HIGHEST.get(name, 1.0)))
 
 
-def value_with_interval(value: float, resampled: Floats | None, units: int, confidence: float) -> Value:
+def value_with_interval(value: float, resampled: Floats | None, units: int, confidence: float) -> Number:
     """Return a value with its percentile interval, which contains it, or without one if it is undefined.
 
     There is no interval either if there are too few units, or if most resampled values are undefined.
@@ -267,9 +259,9 @@ def value_with_interval(value: float, resampled: Floats | None, units: int, conf
     if resampled is not None and not np.isnan(value):
         bounds = percentile_interval(resampled, units, confidence)
     if bounds is None:
-        return Value(none_if_nan(value))
+        return Number(none_if_nan(value))
     # smoothed resamples of a perfect value are all below it
-    return Value(float(value), min(bounds[0], float(value)), max(bounds[1], float(value)))
+    return Number(float(value), min(bounds[0], float(value)), max(bounds[1], float(value)))
 
 
 def none_if_nan(value: float) -> float | None:
@@ -277,8 +269,8 @@ def none_if_nan(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-def error_share(accuracy: Value) -> Value:
+def error_share(accuracy: Number) -> Number:
     """Return the share of wrong decisions, with the bounds of the accuracy subtracted from 1 and exchanged."""
     if accuracy.value is None or accuracy.low is None or accuracy.high is None:
-        return Value(None if accuracy.value is None else 1 - accuracy.value)
-    return Value(1 - accuracy.value, 1 - accuracy.high, 1 - accuracy.low)
+        return Number(None if accuracy.value is None else 1 - accuracy.value)
+    return Number(1 - accuracy.value, 1 - accuracy.high, 1 - accuracy.low)

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from assay.analysis.data import ScoredDataset
 from assay.analysis.thresholds.calibration import Calibration, IsotonicModel, calibrate, calibrate_fitted
 from assay.analysis.thresholds.intervals import (
-    Value,
     decision_measures,
     none_if_nan,
     value_with_interval,
@@ -31,6 +30,7 @@ from assay.analysis.thresholds.search import (
     roc,
 )
 from assay.errors import InputError, unknown_name
+from assay.numbers import Number
 from assay.settings import Resampling
 from assay.statistics.agreement import agreement
 from assay.statistics.concordance import Floats
@@ -67,11 +67,11 @@ class Decision:
     thresholds: Floats
     deployed: float
     tuned: float
-    tested: dict[str, Value]
+    tested: dict[str, Number]
     averaged: dict[str, float | None]
     spread: dict[str, float | None]
-    auc: Value
-    average_precision: Value
+    auc: Number
+    average_precision: Number
     roc: dict[str, Floats]
     precision_recall: dict[str, Floats]
     calibrated: Calibration
@@ -81,7 +81,7 @@ class Decision:
     n: int
     positive: int
     decided: NDArray[np.bool_]
-    target: Value | None = None
+    target: Number | None = None
 
 
 def tune_and_test(
@@ -156,7 +156,7 @@ def tune_and_test(
     )
 
 
-def _target_value(threshold: float, tune: tuple[Floats, NDArray[np.bool_]], objective: Objective) -> Value | None:
+def _target_value(threshold: float, tune: tuple[Floats, NDArray[np.bool_]], objective: Objective) -> Number | None:
     """Return the required precision or recall by a threshold, with its lower bound; None without such a bound.
 
     Args:
@@ -167,7 +167,7 @@ def _target_value(threshold: float, tune: tuple[Floats, NDArray[np.bool_]], obje
     if not isinstance(objective, Target) or objective.confidence is None:
         return None
     matrix = confusion_matrix(decide(tune[0], threshold), tune[1])
-    return Value(none_if_nan(float(MEASURES[objective.name](matrix))), none_if_nan(float(objective.reached(matrix))))
+    return Number(none_if_nan(float(MEASURES[objective.name](matrix))), none_if_nan(float(objective.reached(matrix))))
 
 
 @dataclass(frozen=True)
@@ -252,7 +252,7 @@ def _calibration_of_scores(
 
 def area_under_roc(
     scores: Floats, positive: NDArray[np.bool_], drawing: Resampling, seed: Sequence[int], groups: Rows | None
-) -> Value:
+) -> Number:
     """Return the area under the ROC curve with its interval, computed as the agreement statistic ``auc``.
 
     The area is undefined, None, if the pairs have one class only.
@@ -273,12 +273,12 @@ def area_under_roc(
         seed=seed,
         groups=groups,
     )
-    return Value(estimate.value, estimate.low, estimate.high)
+    return estimate
 
 
 def _average_precision_value(
     scores: Floats, positive: NDArray[np.bool_], levels: Levels, resampler: Resampler, confidence: float
-) -> Value:
+) -> Number:
     """Return the area under the precision-recall curve with its interval; *levels* are those of the scores."""
     resampled = None
     if resampler.resamples:
@@ -308,8 +308,8 @@ class ValueAgreement:
     value: str
     n: int
     positive: int
-    tested: dict[str, Value]
-    auc: Value
+    tested: dict[str, Number]
+    auc: Number
 
 
 def agreement_by_value(

@@ -10,7 +10,6 @@ from assay.analysis.data import draws_signature
 from assay.analysis.decision import Choice, Evidence, YesNoDecisions
 from assay.analysis.leaderboard.board import Line
 from assay.analysis.report import PageSettings
-from assay.analysis.thresholds.intervals import Value
 from assay.analysis.thresholds.settings import parse_costs
 from assay.manifest import MetricRecord
 from assay.numbers import Number, money, percent
@@ -152,7 +151,7 @@ def _answers(evidence: Evidence, names: Mapping[str, str]) -> Iterator[Answer]:
     yield Answer("Labels", _label_answer(evidence))
 
 
-def _interval_words(value: Value, level: float) -> str:
+def _interval_words(value: Number, level: float) -> str:
     """Return the interval of a share in words; empty if it has none."""
     if value.low is None or value.high is None:
         return ""
