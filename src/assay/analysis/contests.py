@@ -15,6 +15,7 @@ from assay.analysis.data import ScoredDataset, read_datasets
 from assay.analysis.folder import RunFolder, run_titles
 from assay.errors import InputError, unknown_name
 from assay.messages import Setting
+from assay.statistics.coefficients import DEFAULT_STATISTICS, default_statistics
 from assay.statistics.concordance import Floats
 from assay.statistics.draws import MetricPair
 
@@ -225,3 +226,24 @@ def _check_known(metrics: Sequence[str], datasets: Sequence[ScoredDataset], wher
     for name in metrics:
         if name not in known_metrics:
             raise InputError(unknown_name(f"{where}: has no scores of", name, known_metrics))
+
+
+def compared_datasets(compared_contests: Sequence[Contest]) -> list[ScoredDataset]:
+    """Return the datasets of contests; a contest of two runs has one of each run."""
+    datasets = []
+    for contest in compared_contests:
+        datasets.append(contest.data)
+        if contest.other is not None:
+            datasets.append(contest.other)
+    return datasets
+
+
+def computed_statistics(run: RunFolder, compared_contests: Sequence[Contest]) -> tuple[str, ...]:
+    """Return the statistics that a run computed.
+
+    If these are the defaults of older versions and all labels are yes and no, the present defaults are returned
+    instead, which begin with the AUC.
+    """
+    computed = tuple(run.manifest.request.statistics)
+    of_votes = [contest.data.vote_statistic for contest in compared_contests]
+    return default_statistics(of_votes) if computed == DEFAULT_STATISTICS and all(of_votes) else computed

@@ -146,11 +146,14 @@ def tables(boards: Sequence[Board], joined: Sequence[JoinedDataset], settings: T
         settings: the kind of columns, the coefficient, and the order.
     """
     short_titles = _short_titles(joined, settings.datasets)
-    metrics = _sort_by_wanted([name for dataset in joined for name in dataset.scores], settings.metrics)
+    names = dict.fromkeys(name for dataset in joined for name in dataset.scores)
+    metrics = sorted(names, key=lambda name: _find_position(name, settings.metrics))
     displayed_names = short_names(metrics)
     # a dataset may be named "mean", so the key tells its table from the table of the means
     columns: dict[tuple[str, bool], list[PaperColumn]] = {}
-    for board in _ordered_boards(boards, short_titles):
+    # boards of means, whose titles are of no dataset, come last
+    positions = {title: position for position, title in enumerate(short_titles)}
+    for board in sorted(boards, key=lambda board: positions.get(board.title, len(positions))):
         is_mean = board.title not in short_titles
         if is_mean and not settings.mean:
             continue
@@ -221,17 +224,6 @@ def _short_titles(joined: Sequence[JoinedDataset], wanted: Sequence[str]) -> dic
         dataset.title: dataset.data.name if names[dataset.data.name] == 1 else dataset.title
         for dataset in in_table_order
     }
-
-
-def _ordered_boards(boards: Sequence[Board], titles: Mapping[str, str]) -> list[Board]:
-    """Return the boards in the order in which their titles are keys of *titles*; boards of means come last."""
-    positions = {title: position for position, title in enumerate(titles)}
-    return sorted(boards, key=lambda board: positions.get(board.title, len(positions)))
-
-
-def _sort_by_wanted(names: Sequence[str], wanted: Sequence[str]) -> list[str]:
-    """Return names without duplicates in the order of *wanted*; names that are not wanted come last, in their order."""
-    return sorted(dict.fromkeys(names), key=lambda name: _find_position(name, wanted))
 
 
 def _find_position(name: str, wanted: Sequence[str]) -> int:

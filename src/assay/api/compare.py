@@ -6,16 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from assay.analysis.compare import CompareSettings, check_buckets, compare_metrics, used_buckets
-from assay.analysis.contests import Contest, contests
-from assay.analysis.data import ScoredDataset
-from assay.analysis.folder import RunFolder
+from assay.analysis.contests import compared_datasets, computed_statistics, contests
 from assay.api.files import Run, open_runs
 from assay.api.values import Report
 from assay.progress import Silent
 from assay.reports.compare import to_document
 from assay.reports.sheets import with_signatures
 from assay.settings import verb
-from assay.statistics.coefficients import DEFAULT_STATISTICS, calibrated_forms, check_statistics, default_statistics
+from assay.statistics.coefficients import calibrated_forms, check_statistics
 
 #: The number of pairs to show on which metrics differ most, over all comparisons: each of m metric pairs gets 1/m.
 MAX_SHOWN_PAIRS = 10
@@ -69,24 +67,3 @@ def compare(runs: Run | Sequence[Run], settings: CompareSettings) -> Report:
         return Report(
             with_signatures(to_document(results, settings, pairs_to_show), datasets, metrics, settings.signature)
         )
-
-
-def compared_datasets(compared_contests: Sequence[Contest]) -> list[ScoredDataset]:
-    """Return the datasets of contests; a contest of two runs has one of each run."""
-    datasets = []
-    for contest in compared_contests:
-        datasets.append(contest.data)
-        if contest.other is not None:
-            datasets.append(contest.other)
-    return datasets
-
-
-def computed_statistics(run: RunFolder, compared_contests: Sequence[Contest]) -> tuple[str, ...]:
-    """Return the statistics that a run computed.
-
-    If these are the defaults of older versions and all labels are yes and no, the present defaults are returned
-    instead, which begin with the AUC.
-    """
-    computed = tuple(run.manifest.request.statistics)
-    of_votes = [contest.data.vote_statistic for contest in compared_contests]
-    return default_statistics(of_votes) if computed == DEFAULT_STATISTICS and all(of_votes) else computed

@@ -7,9 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from assay.analysis.compare import check_buckets
-from assay.analysis.contests import contests
+from assay.analysis.contests import compared_datasets, computed_statistics, contests
 from assay.analysis.power import PowerSettings, plan_comparisons
-from assay.api.compare import compared_datasets, computed_statistics
 from assay.api.files import open_runs
 from assay.api.values import Report
 from assay.reports.power import document

@@ -27,10 +27,10 @@ def document(table: PublishedTable, verdicts: Sequence[CellVerdict]) -> Document
     """Return a table of the published and reproduced numbers, with one record per cell."""
     numbers = number_columns(["printed", "here", "difference"])
     columns = [Column("row"), Column("column"), *numbers, Column("verdict")]
-    rows = [
-        [cell.row, cell.column, cell.printed, _recomputed_text(cell), _signed_difference_text(cell), cell.verdict]
-        for cell in verdicts
-    ]
+    rows = []
+    for cell in verdicts:
+        difference = "" if cell.difference is None else f"{cell.difference:+.4f}"
+        rows.append([cell.row, cell.column, cell.printed, _recomputed_text(cell), difference, cell.verdict])
     reasons = [f"{row.title}: {row.note}" for row in table.rows if row.note]
     table_notes = [table.note] if table.note else []
     notes = [summarise(verdicts), *table_notes, *reasons]
@@ -42,7 +42,3 @@ def _recomputed_text(cell: CellVerdict) -> str:
     if cell.value is None:
         return "" if cell.left_out else "undefined"
     return f"{cell.value:.4f}"
-
-
-def _signed_difference_text(cell: CellVerdict) -> str:
-    return "" if cell.difference is None else f"{cell.difference:+.4f}"

@@ -30,7 +30,7 @@ def reads_as_person(text: Text, question: Text, language: str) -> bool:
     question asks who, one to six words suffice (two to six in German) unless all of them are common. In these two cases
     a text may also have no capitals at all.
     """
-    names = [word for word in text.words if _lowercase_without_dot(word) not in _PARTICLES]
+    names = [word for word in text.words if word.lower().rstrip(".") not in _PARTICLES]
     folded_names = [word for word in text.folded if word not in _PARTICLES]
     if not 1 <= len(names) <= 6 or any(letter.isdigit() for letter in text.clean):
         return False
@@ -78,10 +78,6 @@ def _are_mostly_rare(folded_names: list[str]) -> bool:
         return False
     rare_words = [word for word in folded_names if not lexicon.is_common(word)]
     return 2 * len(rare_words) >= len(folded_names)
-
-
-def _lowercase_without_dot(word: str) -> str:
-    return word.lower().rstrip(".")
 
 
 def tag_persons(pair: Pair) -> Iterator[Tag]:

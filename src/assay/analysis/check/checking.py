@@ -99,11 +99,6 @@ def _describe_changed_names(data: ScoredDataset, old: BaselineDataset) -> str:
     return "; ".join(f"{name} {before!r} -> {after!r}" for name, before, after in names if before != after)
 
 
-def _baseline_signatures(old: BaselineDataset) -> dict[str, dict[str, str]]:
-    """Return the signature of each metric in a baseline, by name."""
-    return {name: dict(metric.signature) for name, metric in old.metrics.items()}
-
-
 def _reason_for_absence(data: ScoredDataset, old: BaselineMetric) -> str:
     """Return in words why the run lacks a metric of the baseline.
 
@@ -332,7 +327,7 @@ def _pair_dataset(
     statistics = tuple(settings.statistics) or _default_statistics(data, old)
     pairings, findings = [], []
     run_names = list(data.scores)
-    data = data.with_metric_names_from(_baseline_signatures(old))
+    data = data.with_metric_names_from({name: dict(metric.signature) for name, metric in old.metrics.items()})
     for name, before_name in zip(run_names, data.scores, strict=True):
         if name != before_name:
             text = f"called {name} in the run: the same signature"
