@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, cast
 from assay.errors import InputError
 from assay.messages import Setting
 from assay.metrics.base import Batch, Declaration, Metric, Session, option
-from assay.metrics.judge.prompts import Message, Prompt
+from assay.metrics.judge.prompts import Message, Prompt, cached_prompt
 from assay.metrics.judge.verdicts import PARSER, VerdictScale, scale_of
 from assay.metrics.name import options_of
 
@@ -114,7 +113,7 @@ class Judge(Metric):
     @property
     def loaded_prompt(self) -> Prompt:
         """The prompt, cached until its file changes."""
-        return _cached_prompt(self.prompt)
+        return cached_prompt(self.prompt)
 
     @property
     def scale_used(self) -> VerdictScale:
@@ -282,24 +281,3 @@ class Judge(Metric):
             "parser": PARSER,
         }
         return signature | super().data_signature()
-
-
-@functools.lru_cache(maxsize=32)
-def _load_prompt(name: str, stamp: tuple[int, int] | None) -> Prompt:
-    """Return the prompt with a name, from the cache or else from its file.
-
-    *stamp*, the size and the time of the file, is only a part of the cache's key, so that a changed file is read again.
-    """
-    return Prompt.load(name)
-
-
-def _cached_prompt(name: str) -> Prompt:
-    """Return the prompt with a name, from the cache unless its file has changed; see :meth:`Prompt.load` for errors."""
-    from assay.paths import user_path
-
-    stamp = None
-    if "/" in name or "." in name:
-        path = user_path(name)
-        if path.is_file():
-            stamp = path.stat().st_size, path.stat().st_mtime_ns
-    return _load_prompt(name, stamp)

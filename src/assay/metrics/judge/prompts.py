@@ -169,6 +169,25 @@ class Prompt:
             return tuple(Message(role, template.render(values).strip()) for role, template in self._templates)
 
 
+@functools.lru_cache(maxsize=32)
+def _load_prompt(name: str, stamp: tuple[int, int] | None) -> Prompt:
+    """Return the prompt with a name, from the cache or else from its file.
+
+    *stamp*, the size and the time of the file, is only a part of the cache's key, so that a changed file is read again.
+    """
+    return Prompt.load(name)
+
+
+def cached_prompt(name: str) -> Prompt:
+    """Return the prompt with a name, from the cache unless its file has changed; see :meth:`Prompt.load` for errors."""
+    stamp = None
+    if "/" in name or "." in name:
+        path = user_path(name)
+        if path.is_file():
+            stamp = path.stat().st_size, path.stat().st_mtime_ns
+    return _load_prompt(name, stamp)
+
+
 def shipped_prompts() -> list[str]:
     """Return the names of the prompts that come with assay, sorted."""
     names = [Path(item.name) for item in files(__package__).joinpath("templates").iterdir()]

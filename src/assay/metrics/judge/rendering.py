@@ -1,54 +1,17 @@
-"""Prompts filled in: a part of Jinja's language, evaluated here with bounded work, so that no template runs code.
+"""Prompts filled in: the statements of a part of Jinja's language, run here, so that no template runs code.
 
-Jinja itself parses a template. Its values are texts, numbers, truth values and flat lists of these; what could make a
-value of any size from a few characters (formats, powers, repetition, macros) is not part of the language.
+Jinja itself parses a template; :mod:`~assay.metrics.judge.expressions` evaluates its expressions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-#: Work that one template may take: one for each character or item of a value, and so many for each step.
-MOST_WORK, WORK_PER_STEP = 20_000_000, 500
+from assay.metrics.judge.expressions import WORK_PER_STEP, Expressions, TemplateError, size_of
+
 #: Longest text of a template, in characters, beyond four times its fields.
 MOST_TEXT = 1_000_000
-#: Largest number, most items of ``range`` and widest indent.
-MOST_NUMBER, MOST_RANGE, MOST_INDENT = 10**15, 1000, 100
-
-#: Filters by the most arguments that they take.
-_FILTERS = {
-    **dict.fromkeys(("abs", "capitalize", "count", "e", "escape", "first", "float", "last", "length", "list"), 0),
-    **dict.fromkeys(("lower", "reverse", "sort", "string", "title", "tojson", "unique", "upper", "wordcount"), 0),
-    **dict.fromkeys(("d", "default", "int", "join", "max", "min", "trim"), 1),
-    "indent": 2,
-    "replace": 3,
-    "round": 1,
-    "sum": 0,
-    "truncate": 4,
-    "map": 1,
-}
-_TESTS = frozenset((
-    *("boolean", "defined", "divisibleby", "eq", "equalto", "even", "false", "float", "ge", "gt", "greaterthan", "in"),
-    *("integer", "iterable", "le", "lessthan", "lower", "lt", "ne", "none", "number", "odd", "sequence", "string"),
-    *("true", "undefined", "upper"),
-))  # fmt: skip
-_METHODS = frozenset((
-    *("capitalize", "casefold", "count", "endswith", "find", "lower", "lstrip", "removeprefix", "removesuffix"),
-    *("replace", "rstrip", "split", "splitlines", "startswith", "strip", "title", "upper"),
-))  # fmt: skip
-_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
-    "eq": lambda a, b: a == b, "ne": lambda a, b: a != b, "lt": lambda a, b: a < b, "lteq": lambda a, b: a <= b,
-    "gt": lambda a, b: a > b, "gteq": lambda a, b: a >= b, "in": lambda a, b: a in b, "notin": lambda a, b: a not in b,
-}  # fmt: skip
-_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
-    "Add": lambda a, b: a + b, "Sub": lambda a, b: a - b, "Mul": lambda a, b: a * b, "Div": lambda a, b: a / b,
-    "FloorDiv": lambda a, b: a // b, "Mod": lambda a, b: a % b,
-}  # fmt: skip
-
-
-class TemplateError(Exception):
-    """A template uses what prompts do not have, or takes too much work."""
 
 
 class PromptTemplate:
@@ -95,22 +58,16 @@ class PromptTemplate:
 
 
 class _Rendering:
-    """One filling in of a template, and the work that it has taken."""
+    """One filling in of a template."""
 
     def __init__(self, environment: Any, nodes: Any, values: Mapping[str, Any]) -> None:
-        self._environment, self._nodes, self._fields = environment, nodes, dict(values)
-        self._work = 0
-        self._room = MOST_TEXT + 4 * sum(_size(value) for value in values.values())
+        self._nodes, self._fields = nodes, dict(values)
+        self._expressions = Expressions(environment, nodes)
+        self._room = MOST_TEXT + 4 * sum(size_of(value) for value in values.values())
 
     def text_of(self, body: Sequence[Any]) -> str:
         """Return the text of a list of statements."""
         return "".join(self._run(body, self._fields))
-
-    def _charge(self, size: int) -> None:
-        """Count work before it is done."""
-        self._work += size
-        if self._work > MOST_WORK:
-            raise TemplateError("it takes too much work")
 
     def _run(self, body: Sequence[Any], names: dict[str, Any]) -> Iterator[str]:
         """Yield the texts of statements, in order.
@@ -121,33 +78,35 @@ class _Rendering:
         """
         nodes = self._nodes
         for node in body:
-            self._charge(WORK_PER_STEP)
+            self._expressions.charge(WORK_PER_STEP)
             if isinstance(node, nodes.Output):
                 for part in node.nodes:
-                    yield self._shown(part.data if isinstance(part, nodes.TemplateData) else self._value(part, names))
+                    yield self._shown(
+                        part.data if isinstance(part, nodes.TemplateData) else self._expressions.value(part, names)
+                    )
             elif isinstance(node, nodes.If):
                 branches = [(node.test, node.body), *((other.test, other.body) for other in node.elif_)]
-                chosen = next((inner for test, inner in branches if self._value(test, names)), node.else_)
+                chosen = next((inner for test, inner in branches if self._expressions.value(test, names)), node.else_)
                 yield from self._run(chosen, names)
             elif isinstance(node, nodes.For):
                 yield from self._loop(node, names)
             elif isinstance(node, nodes.With):
-                values = [self._value(value, names) for value in node.values]
+                values = [self._expressions.value(value, names) for value in node.values]
                 inner = names | {
                     self._target(target): value for target, value in zip(node.targets, values, strict=True)
                 }
                 yield from self._run(node.body, inner)
             else:
-                names[self._target(node.target)] = self._value(node.node, names)
+                names[self._target(node.target)] = self._expressions.value(node.node, names)
 
     def _loop(self, node: Any, names: dict[str, Any]) -> Iterator[str]:
         """Yield the texts of a loop; what its body sets is gone after each item, as in Jinja."""
         target = self._target(node.target)
-        items = list(self._value(node.iter, names))
+        items = list(self._expressions.value(node.iter, names))
         if node.test is not None:
-            items = [item for item in items if self._value(node.test, names | {target: item})]
+            items = [item for item in items if self._expressions.value(node.test, names | {target: item})]
         for index, item in enumerate(items):
-            self._charge(WORK_PER_STEP)
+            self._expressions.charge(WORK_PER_STEP)
             left = len(items) - index
             loop = {
                 "index": index + 1, "index0": index, "revindex": left, "revindex0": left - 1, "first": index == 0,
@@ -165,159 +124,8 @@ class _Rendering:
     def _shown(self, value: Any) -> str:
         """Return a value as it is printed, and count its characters."""
         text = str(value)
-        self._charge(len(text))
+        self._expressions.charge(len(text))
         self._room -= len(text)
         if self._room < 0:
             raise TemplateError("its text is too long")
         return text
-
-    def _value(self, node: Any, names: dict[str, Any]) -> Any:
-        """Return the value of an expression: a text, a number, a truth value, None, or a flat list of these."""
-        self._charge(WORK_PER_STEP)
-        evaluate = getattr(self, f"_{type(node).__name__.lower()}_value", None)
-        if evaluate is None and type(node).__name__ in _ARITHMETIC:
-            evaluate = self._arithmetic_value
-        if evaluate is None:
-            raise TemplateError(f"prompts have no {type(node).__name__.lower()}, line {node.lineno}")
-        value = evaluate(node, names)
-        if isinstance(value, list | tuple) and not all(isinstance(item, str | int | float | None) for item in value):
-            raise TemplateError("a list in a prompt has no lists in it")
-        if isinstance(value, int | float) and abs(value) > MOST_NUMBER:
-            raise TemplateError(f"a number is larger than {MOST_NUMBER:,}")
-        self._charge(_size(value))
-        return value
-
-    def _values(self, nodes: Sequence[Any], names: dict[str, Any]) -> list[Any]:
-        return [self._value(node, names) for node in nodes]
-
-    def _const_value(self, node: Any, _: dict[str, Any]) -> Any:
-        return node.value
-
-    def _name_value(self, node: Any, names: dict[str, Any]) -> Any:
-        if node.name == "loop" or node.name not in names:
-            raise TemplateError(f"{node.name} has no value here")
-        return names[node.name]
-
-    def _list_value(self, node: Any, names: dict[str, Any]) -> Any:
-        return self._values(node.items, names)
-
-    def _tuple_value(self, node: Any, names: dict[str, Any]) -> Any:
-        return tuple(self._values(node.items, names))
-
-    def _getattr_value(self, node: Any, names: dict[str, Any]) -> Any:
-        is_loop = isinstance(node.node, self._nodes.Name) and node.node.name == "loop"
-        if not is_loop or node.attr not in names.get("loop", {}):
-            raise TemplateError(f"there is no .{node.attr}, line {node.lineno}")
-        return names["loop"][node.attr]
-
-    def _getitem_value(self, node: Any, names: dict[str, Any]) -> Any:
-        value = self._value(node.node, names)
-        if isinstance(node.arg, self._nodes.Slice):
-            parts = (node.arg.start, node.arg.stop, node.arg.step)
-            return value[slice(*(None if part is None else self._value(part, names) for part in parts))]
-        return value[self._value(node.arg, names)]
-
-    def _concat_value(self, node: Any, names: dict[str, Any]) -> Any:
-        parts = self._values(node.nodes, names)
-        self._charge(sum(map(_size, parts)))
-        return "".join(map(str, parts))
-
-    def _arithmetic_value(self, node: Any, names: dict[str, Any]) -> Any:
-        left, right = self._values((node.left, node.right), names)
-        kind = type(node).__name__
-        are_numbers = all(isinstance(value, int | float) for value in (left, right))
-        if not are_numbers and not (kind == "Add" and isinstance(left, str) and isinstance(right, str)):
-            raise TemplateError(f"{node.operator} is for numbers, line {node.lineno}")
-        self._charge(_size(left) + _size(right))
-        return _ARITHMETIC[kind](left, right)
-
-    def _neg_value(self, node: Any, names: dict[str, Any]) -> Any:
-        return -self._value(node.node, names)
-
-    def _not_value(self, node: Any, names: dict[str, Any]) -> Any:
-        return not self._value(node.node, names)
-
-    def _and_value(self, node: Any, names: dict[str, Any]) -> Any:
-        return self._value(node.left, names) and self._value(node.right, names)
-
-    def _or_value(self, node: Any, names: dict[str, Any]) -> Any:
-        return self._value(node.left, names) or self._value(node.right, names)
-
-    def _condexpr_value(self, node: Any, names: dict[str, Any]) -> Any:
-        if self._value(node.test, names):
-            return self._value(node.expr1, names)
-        return "" if node.expr2 is None else self._value(node.expr2, names)
-
-    def _compare_value(self, node: Any, names: dict[str, Any]) -> Any:
-        left = self._value(node.expr, names)
-        for operand in node.ops:
-            right = self._value(operand.expr, names)
-            if not _COMPARISONS[operand.op](left, right):
-                return False
-            left = right
-        return True
-
-    def _test_value(self, node: Any, names: dict[str, Any]) -> Any:
-        if node.name not in _TESTS or node.kwargs or node.dyn_args or node.dyn_kwargs:
-            raise TemplateError(f"prompts have no test {node.name}, line {node.lineno}")
-        return self._environment.call_test(node.name, self._value(node.node, names), self._values(node.args, names))
-
-    def _call_value(self, node: Any, names: dict[str, Any]) -> Any:
-        """Return the value of ``range`` or of a method of a text."""
-        if node.kwargs or node.dyn_args or node.dyn_kwargs:
-            raise TemplateError(f"a call in a prompt has plain arguments, line {node.lineno}")
-        arguments = self._values(node.args, names)
-        called = node.node
-        if isinstance(called, self._nodes.Name) and called.name == "range" and "range" not in names:
-            numbers = range(*arguments)
-            if len(numbers) > MOST_RANGE:
-                raise TemplateError(f"a range has more than {MOST_RANGE:,} numbers")
-            return list(numbers)
-        if not isinstance(called, self._nodes.Getattr) or called.attr not in _METHODS:
-            raise TemplateError(f"prompts have no such call, line {node.lineno}")
-        text = self._value(called.node, names)
-        if not isinstance(text, str):
-            raise TemplateError(f".{called.attr}() is for texts, line {node.lineno}")
-        if called.attr == "replace":
-            self._charge_replacement(text, arguments)
-        return getattr(text, called.attr)(*arguments)
-
-    def _filter_value(self, node: Any, names: dict[str, Any]) -> Any:
-        if node.node is None or node.name not in _FILTERS or node.kwargs or node.dyn_args or node.dyn_kwargs:
-            raise TemplateError(f"prompts have no filter {node.name} with such arguments, line {node.lineno}")
-        value, arguments = self._value(node.node, names), self._values(node.args, names)
-        if node.name != "map":
-            return self._filtered(node.name, value, arguments)
-        if len(arguments) != 1:
-            raise TemplateError(f"map has the name of a filter, line {node.lineno}")
-        return [self._filtered(arguments[0], item, []) for item in value]
-
-    def _filtered(self, name: str, value: Any, arguments: list[Any]) -> Any:
-        """Return what one of Jinja's filters makes of a value, its work counted before."""
-        if name == "map" or len(arguments) > _FILTERS.get(name, -1):
-            raise TemplateError(f"prompts have no filter {name} with such arguments")
-        if name == "replace":
-            self._charge_replacement(str(value), arguments)
-        if name == "join":
-            self._charge(sum(map(_size, value)) + len(value) * sum(map(_size, arguments)))
-        if name in ("indent", "round") and arguments and not 0 <= arguments[0] <= MOST_INDENT:
-            raise TemplateError(f"{name} takes a number up to {MOST_INDENT}")
-        if name == "indent":
-            self._charge(MOST_INDENT * (1 + str(value).count("\n")))
-        # at most six characters for each, as in &quot; or \u0022
-        self._charge(6 * _size(value))
-        result = self._environment.call_filter(name, value, arguments)
-        return list(result) if name in ("reverse", "unique", "list") and not isinstance(result, str) else result
-
-    def _charge_replacement(self, text: str, arguments: list[Any]) -> None:
-        old, new = (str(argument) for argument in arguments[:2])
-        self._charge(len(text) + text.count(old) * len(new))
-
-
-def _size(value: Any) -> int:
-    """Return the number of characters of a text, or of the items of a list and the list itself."""
-    if isinstance(value, str):
-        return len(value)
-    if isinstance(value, list | tuple):
-        return len(value) + sum(map(_size, value))
-    return 20
