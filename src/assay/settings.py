@@ -155,6 +155,10 @@ class Settings:
         for name, declaration in declarations_of(type(self)).items():
             hint = hints.get(name)
             value = getattr(self, name)
+            if isinstance(value, Real) and not isinstance(value, int | float):
+                # a number of NumPy, which JSON does not know
+                value = int(value) if isinstance(value, Integral) else float(value)
+                object.__setattr__(self, name, value)
             item_type = hint
             if is_sequence_type(hint):
                 value = to_tuple(value)
@@ -746,3 +750,8 @@ class ScoreStore(Settings):
 
     fresh: bool = setting("Compute scores again that the score store already has.", False)
     store: str | Path | None = setting("File of the score store; the shared one by default.", None, python_only=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaidScoring(Scoring, Paid, ScoreStore):
+    """The settings of verbs that score pairs with any metric: how, at what cost, and from which store."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from pydantic import ValidationError
 
@@ -110,6 +111,13 @@ def test_a_setting_that_every_folder_has_is_missed():
     del values["seed"], values["limit"], values["sample"]
     with pytest.raises(ValidationError, match="limit, seed missing"):
         RequestRecord.model_validate(values)
+
+
+def test_numbers_of_numpy_are_recorded_as_numbers(tmp_path):
+    asked = {"resamples": np.int64(200), "confidence": np.float32(0.75), "seed": np.int32(3), "limit": np.uint8(50)}
+    assay.run([ROWS], ["f1"], out=tmp_path / "run", page=False, **asked)
+    request = read_run(tmp_path / "run").manifest.request
+    assert (request.resamples, request.confidence, request.seed, request.limit) == (200, 0.75, 3, 50)
 
 
 def test_what_older_folders_did_not_record_has_the_value_of_their_time():

@@ -21,7 +21,7 @@ from assay.errors import InputError
 from assay.messages import Setting
 from assay.output import atomic_write, json_text
 from assay.perturbations.base import Expected
-from assay.settings import ChosenRows, Limited, OwnData, Paid, Resampling, ScoreStore, Scoring, setting
+from assay.settings import ChosenRows, Limited, OwnData, PaidScoring, Resampling, setting
 from assay.statistics.agreement import percentile_interval
 from assay.statistics.coefficients import MIN_UNITS
 from assay.statistics.concordance import Floats
@@ -31,7 +31,7 @@ from assay.statistics.shares import share_interval
 
 
 @dataclass(frozen=True)
-class StressSettings(OwnData, ChosenRows, Resampling, Limited, Scoring, Paid, ScoreStore):
+class StressSettings(OwnData, ChosenRows, Resampling, Limited, PaidScoring):
     """What is stressed, by which perturbations, and from which score on a verdict is yes.
 
     Raises:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ from assay.metrics.load import UntrustedMetricError, load_untrusted_metric
 from assay.metrics.neural.runtime import Runtime, devices_of, use_runtime
 from assay.paths import user_path
 from assay.progress import Silent
-from assay.settings import Offline, OwnData, Paid, RequestSettings, Scoring, takes_settings
+from assay.settings import Offline, OwnData, PaidScoring, RequestSettings, Scoring, takes_settings
 
 
 def plan_run(settings: RunSettings) -> Request:
@@ -307,7 +307,7 @@ def run(settings: RunSettings) -> Result:
     if settings.out is not None:
         check_target(user_path(settings.out), request.record().digest())
     store = None if settings.store is None else user_path(settings.store)
-    with use_purse(purse_from_settings(settings, fresh=settings.fresh)), executor_for(settings) as executor:
+    with executor_for(settings) as executor:
         outcome = run_request(request, store=store, executor=executor, fresh=settings.fresh, progress=settings.progress)
     result = Result(outcome)
     if settings.out is not None:
@@ -335,41 +335,38 @@ def estimate(settings: RunSettings) -> Report:
     request = plan_run(settings)
     store = None if settings.store is None else user_path(settings.store)
     runtime = Runtime(settings.device, settings.model_threads)
-    purse = purse_from_settings(settings, fresh=settings.fresh)
-    with use_runtime(runtime), use_purse(purse):
+    with use_runtime(runtime), use_purse(purse_from_settings(settings)):
         works = estimate_work(request, store, fresh=settings.fresh)
     return Report(document([asdict(work) for work in works], settings.budget))
 
 
-def purse_from_settings(settings: Paid, *, fresh: bool) -> Purse:
+def purse_from_settings(settings: PaidScoring) -> Purse:
     """Return a purse with the budget and the prices that the settings name.
-
-    Args:
-        settings: the budget and the file of prices; both may be None.
-        fresh: whether replies are requested again although earlier ones are stored.
 
     Raises:
         InputError: the file of prices cannot be read or is invalid.
     """
-    return Purse(settings.budget, {} if settings.prices is None else read_prices(settings.prices), fresh)
+    return Purse(settings.budget, {} if settings.prices is None else read_prices(settings.prices), settings.fresh)
 
 
 @contextmanager
-def executor_for(settings: Scoring) -> Iterator[Executor]:
-    """Yield an executor for the settings, with their device and threads in effect inside the block.
+def executor_for(settings: PaidScoring) -> Iterator[Executor]:
+    """Yield an executor for the settings; their device, threads, budget and prices are in effect inside the block.
 
     Raises:
-        InputError: the device, or the Ray cluster, cannot be used.
+        InputError: the device, or the Ray cluster, cannot be used; the file of prices cannot be read or is invalid.
     """
-    if settings.executor is None and settings.engine == "ray":
-        with _ray_executor(settings) as executor:
-            yield executor
-        return
-    runtime = Runtime(settings.device, settings.model_threads)
-    if settings.device not in ("auto", "cpu"):
-        # fails before any work if the named device is missing
-        devices_of(runtime)
-    with use_runtime(runtime):
+    with ExitStack() as context:
+        if settings.budget is not None or settings.prices is not None or settings.fresh:
+            context.enter_context(use_purse(purse_from_settings(settings)))
+        if settings.executor is None and settings.engine == "ray":
+            yield context.enter_context(_ray_executor(settings))
+            return
+        runtime = Runtime(settings.device, settings.model_threads)
+        if settings.device not in ("auto", "cpu"):
+            # fails before any work if the named device is missing
+            devices_of(runtime)
+        context.enter_context(use_runtime(runtime))
         yield settings.executor or Workers(settings.workers, keep_models=settings.keep_models)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay.api.run import executor_for, load_metrics, purse_from_settings
+from assay.api.run import executor_for, load_metrics
 from assay.api.writing import check_existing_output, check_output_path, write_scored_lines, write_table
 from assay.benchmark.request import Request
 from assay.benchmark.runner import score_pairs
@@ -16,7 +16,6 @@ from assay.datasets.files import SUFFIXES, local_path_of
 from assay.datasets.reading import Reading
 from assay.errors import AssayError, InputError
 from assay.messages import Message, join_messages
-from assay.metrics.judge.spending import use_purse
 from assay.paths import user_path
 from assay.progress import Silent
 from assay.settings import (
@@ -86,7 +85,7 @@ def score(settings: ScoreSettings) -> list[str]:
         pairs, table = pairs.limit(settings.limit), table.slice(0, settings.limit)
     request_settings = settings.values_of(GoldAnswers, Offline)
     request = Request((pairs,), metrics, buckets=("none",), resamples=0, absent=absent, **request_settings)
-    with use_purse(purse_from_settings(settings, fresh=settings.fresh)), executor_for(settings) as executor:
+    with executor_for(settings) as executor:
         outcome = score_pairs(
             request,
             store=None if settings.store is None else user_path(settings.store),

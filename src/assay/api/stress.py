@@ -87,7 +87,7 @@ def stress(settings: StressSettings) -> Stress:
         >>> assay.stress("answers.csv", ["contains", "f1"]).records  # doctest: +SKIP
     """
     plan, sources, run, notes = _plan_test(settings)
-    with use_purse(purse_from_settings(settings, fresh=settings.fresh)), executor_for(settings) as executor:
+    with executor_for(settings) as executor:
         score = partial(
             score_pairs,
             store=None if settings.store is None else user_path(settings.store),
@@ -130,8 +130,7 @@ def estimate_stress(settings: StressSettings) -> Report:
     plan = _plan_test(settings)[0]
     store = None if settings.store is None else user_path(settings.store)
     runtime = Runtime(settings.device, settings.model_threads)
-    purse = purse_from_settings(settings, fresh=settings.fresh)
-    with use_runtime(runtime), use_purse(purse):
+    with use_runtime(runtime), use_purse(purse_from_settings(settings)):
         work_items = estimate_work(plan.request_of_texts, store, fresh=settings.fresh)
         for _, remaining_metrics in plan.changed_metrics:
             work_items += estimate_work(plan.request_of_metrics(remaining_metrics), store, fresh=settings.fresh)

@@ -20,7 +20,7 @@ from assay.settings import (
     Offline,
     OwnColumns,
     OwnData,
-    Paid,
+    PaidScoring,
     Prices,
     RunFolderOutput,
     ScoreStore,
@@ -36,7 +36,7 @@ DATASETS = "A dataset (NAME[@VERSION][:SPLIT]) or a CSV, TSV, JSONL, Parquet fil
 
 
 @dataclass(frozen=True)
-class RunSettings(OwnData, Graphs, AdjustedAgreement, Limited, Scoring, Paid, ScoreStore):
+class RunSettings(OwnData, Graphs, AdjustedAgreement, Limited, PaidScoring):
     """Settings of ``assay run``."""
 
     datasets: Any | Sequence[Any] = setting(DATASETS, (), flags=("--dataset", "-d"), metavar="DATASET")
@@ -52,7 +52,7 @@ class RunSettings(OwnData, Graphs, AdjustedAgreement, Limited, Scoring, Paid, Sc
 
 
 @dataclass(frozen=True)
-class ScoreSettings(OwnData, Graphs, Limited, Scoring, Paid, ScoreStore):
+class ScoreSettings(OwnData, Graphs, Limited, PaidScoring):
     """Settings of ``assay score``."""
 
     file: str | Path = setting("CSV, TSV, JSONL or Parquet with pairs, labelled or not.", argument=True)
