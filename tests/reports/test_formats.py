@@ -12,7 +12,7 @@ from assay.cli.options import ReportFormat
 from assay.errors import InputError
 from assay.numbers import short, signed
 from assay.reports.formats import FORMATS, escape_latex, escape_markdown, format_document
-from assay.reports.sheets import Column, Document, Provenance, Sheet
+from assay.reports.sheets import Column, Document, Provenance, Sheet, table_rows
 from assay.reports.terminal import TerminalReport
 
 SHEET = Sheet(
@@ -195,3 +195,10 @@ def test_formulas_are_data_in_csv_and_text_for_a_spreadsheet():
     rows = list(csv.reader(io.StringIO(format_document(document, "spreadsheet"))))
     assert [row[0] for row in rows] == ["'=head", *("'" + cell for cell in cells[:5]), "-1.5e-3", "+2", "'-", "a=1"]
     assert {row[1] for row in rows[1:]} == {"-0.5"}
+
+
+def test_a_column_shows_an_attribute_of_a_record_or_what_its_function_says():
+    columns = (Column("name", cell="title"), Column("facts", number=True, cell=lambda sheet: f"{len(sheet.facts):,}"))
+    sheets = [Sheet("x", (), ()), Sheet("y", (), (), facts=("a", "b"))]
+
+    assert table_rows(columns, sheets) == [["x", "0"], ["y", "2"]]

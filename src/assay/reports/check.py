@@ -17,19 +17,19 @@ from assay.analysis.check.checking import CheckFinding, GateReport
 from assay.errors import InputError
 from assay.numbers import percent, short, signed
 from assay.output import FileKind, atomic_write
-from assay.reports.sheets import Column, Document, Sheet
+from assay.reports.sheets import Column, Document, Sheet, table_rows
 from assay.statistics.coefficients import MIN_INFLUENCE_PAIRS, OF_TWO_LABELS, POWER, is_by_influence, title_of
 from assay.visible import visible_text
 
 _COLUMNS = (
-    Column("bucket", key=True),
-    Column("metric", key=True),
-    Column("statistic", key=True),
-    Column("before", number=True),
-    Column("now", number=True),
-    Column("difference", number=True),
-    Column("detectable loss", number=True, spare=2),
-    Column("verdict"),
+    Column("bucket", key=True, cell="bucket"),
+    Column("metric", key=True, cell="metric"),
+    Column("statistic", key=True, cell=lambda cell: title_of(cell.statistic)),
+    Column("before", number=True, cell=lambda cell: short(cell.before, 3)),
+    Column("now", number=True, cell=lambda cell: short(cell.now, 3)),
+    Column("difference", number=True, cell=lambda cell: difference_text(cell)),
+    Column("detectable loss", number=True, spare=2, cell=lambda cell: short(cell.detectable, 3)),
+    Column("verdict", cell="verdict"),
 )
 
 
@@ -160,35 +160,21 @@ def _sheet_of_cells(title: str, cells: list[Cell], interval_note: str) -> Sheet:
     notes = dict.fromkeys(
         f"{cell.metric}, {cell.bucket}: {cell.difference.note}" for cell in cells if cell.difference.notes
     )
-    rows = [_row_of_cell(cell) for cell in cells]
+    columns = [_column_for(column, cells) for column in _COLUMNS]
     return Sheet(
         title,
-        _columns_of_rows(rows),
-        rows,
+        columns,
+        table_rows(columns, cells),
         facts=(interval_note,),
         notes=list(notes),
         marked=frozenset(row for row, cell in enumerate(cells) if cell.fails),
     )
 
 
-def _columns_of_rows(rows: list[tuple[str, ...]]) -> list[Column]:
-    """Return the columns; a bucket or statistic that all rows share is the first to be dropped on a narrow terminal."""
-    columns = list(_COLUMNS)
-    for index, head in enumerate(_COLUMNS):
-        if head.head in ("bucket", "statistic") and len({row[index] for row in rows}) == 1 < len(rows):
-            columns[index] = replace(head, spare=1)
-    return columns
-
-
-def _number_text(value: float | None, absent: str) -> str:
-    return absent if value is None else short(value, 3)
-
-
-def _row_of_cell(cell: Cell) -> tuple[str, ...]:
-    """Return the texts of a cell in the order of the columns."""
-    before, now = _number_text(cell.before, "–"), _number_text(cell.now, "–")
-    numbers = before, now, difference_text(cell), _number_text(cell.detectable, "–")
-    return cell.bucket, cell.metric, title_of(cell.statistic), *numbers, str(cell.verdict)
+def _column_for(column: Column, cells: Sequence[Cell]) -> Column:
+    """Return a column; a bucket or statistic that all cells share is the first to be dropped on a narrow terminal."""
+    is_shared = len({column.text(cell) for cell in cells}) == 1 < len(cells)
+    return replace(column, spare=1) if column.head in ("bucket", "statistic") and is_shared else column
 
 
 def difference_text(cell: Cell) -> str:
@@ -318,12 +304,12 @@ def _add_test_case(suite: ET.Element, cell: Cell, margin: float) -> None:
     if cell.first:
         name += ", against the first baseline"
     case = ET.SubElement(suite, "testcase", {"classname": _xml_text(cell.dataset), "name": _xml_text(name)})
-    before, now = _number_text(cell.before, "undefined"), _number_text(cell.now, "undefined")
+    before, now = ("undefined" if value is None else short(value, 3) for value in (cell.before, cell.now))
     message = (
         f"{cell.verdict}: {before} before, {now} now, difference {difference_text(cell)}, margin {margin:g}, n {cell.n}"
     )
     if cell.detectable is not None:
-        message += f", detectable loss {_number_text(cell.detectable, '')}"
+        message += f", detectable loss {short(cell.detectable, 3)}"
     if cell.difference.notes:
         message += f"; {cell.difference.note}"
     message = _xml_text(message)

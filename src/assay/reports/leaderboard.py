@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from assay.analysis.leaderboard.board import Board, Line
@@ -13,7 +14,7 @@ from assay.analysis.leaderboard.ties import CalibratedValue, has_influential_tie
 from assay.analysis.settings import CORRECTIONS, PairedTests
 from assay.numbers import Number, money, p_value, percent, rate, short
 from assay.reports.layout import intervals_in_words
-from assay.reports.sheets import Column, Document, Sheet, number_columns
+from assay.reports.sheets import Column, Document, Sheet, number_columns, table_rows
 from assay.statistics.coefficients import OF_TWO_LABELS, WHY_AUC, calibrated_form, interval_method, title_of
 
 #: The head of the price column.
@@ -35,20 +36,11 @@ def to_document(boards: Sequence[Board], settings: PairedTests, by: str, absent:
     """
     is_timed = any(line.pairs_per_second is not None for board in boards for line in board.lines)
     is_priced = any(board.has_prices for board in boards)
-    costs = [Column("pairs/s", number=True, spare=3)] if is_timed else []
-    costs += [Column(PRICE_HEAD, number=True, spare=1)] if is_priced else []
-    costs += [Column("front", spare=3)] if costs else []
-    heads = [
-        Column("rank", number=True),
-        Column("alike", spare=1),
-        Column("metric", key=True),
-        *[Column(title_of(name), number=True, spare=0 if name == by else 2) for name in settings.statistics],
-        *costs,
-    ]
     shown_boards = [board for board in boards if any(map(_has_value, board.lines))]
     sheets = []
     for board in shown_boards:
-        sheets.append(_add_tie_notes(_board_sheet(board, heads, settings, by), board, by))
+        columns = _board_columns(board, settings, by, is_timed=is_timed, is_priced=is_priced)
+        sheets.append(_add_tie_notes(_board_sheet(board, columns, by), board, by))
         if any(by in line.random_effects for line in board.lines):
             sheets.append(_random_sheet(board, by))
     records = [record for board in boards for record in _board_records(board, by)]
@@ -74,14 +66,44 @@ def _rank_span(first: int, last: int) -> str:
     return f"{first}" if first == last else f"{first}–{last}"
 
 
-def _board_sheet(board: Board, heads: Sequence[Column], settings: PairedTests, by: str) -> Sheet:
+def _board_columns(board: Board, settings: PairedTests, by: str, *, is_timed: bool, is_priced: bool) -> list[Column]:
+    """Return the columns of a board, over its lines; those of speed and price only if they are known somewhere."""
+    alike = board.alike
+    columns = [
+        Column("rank", number=True, cell=_rank_text),
+        Column("alike", spare=1, cell=lambda line: alike.get(line.metric, "–")),
+        Column("metric", key=True, cell="metric"),
+    ]
+    for name in settings.statistics:
+        spare = 0 if name == by else 2
+        columns.append(Column(title_of(name), number=True, spare=spare, cell=partial(_value_text, name)))
+    if is_timed:
+        columns.append(Column("pairs/s", number=True, spare=3, cell=_speed_text))
+    if is_priced:
+        columns.append(Column(PRICE_HEAD, number=True, spare=1, cell=lambda line: money(line.price_per_1000)))
+    if is_timed or is_priced:
+        front_texts = {True: "yes", False: "", None: "–"}
+        columns.append(Column("front", spare=3, cell=lambda line: front_texts[line.on_front]))
+    return columns
+
+
+def _rank_text(line: Line) -> str:
+    return f"{line.rank.rank} ({_rank_span(line.rank.low, line.rank.high)})" if line.rank else "–"
+
+
+def _value_text(statistic: str, line: Line) -> str:
+    return Number(*line.values[statistic]).text
+
+
+def _speed_text(line: Line) -> str:
+    return "–" if line.pairs_per_second is None else rate(line.pairs_per_second)
+
+
+def _board_sheet(board: Board, columns: Sequence[Column], by: str) -> Sheet:
     """Return one board as a sheet.
 
     Metrics that could be the best are marked; notes say why metrics have no rank, and list caveats on intervals.
     """
-    alike = board.alike
-    heads_shown = {column.head for column in heads}
-    rows = [_line_cells(line, alike.get(line.metric, "–"), settings, heads_shown) for line in board.lines]
     could_be_best = frozenset(row for row, line in enumerate(board.lines) if line.metric in board.best)
     notes = [board.unranked] if board.unranked else []
     notes += [
@@ -91,7 +113,12 @@ def _board_sheet(board: Board, heads: Sequence[Column], settings: PairedTests, b
     notes += missing_score_notes(board, by)
     notes += untested_notes(board)
     return Sheet(
-        f"{board.title}, {board.bucket}", heads, rows, facts=(_size_fact(board),), notes=notes, marked=could_be_best
+        f"{board.title}, {board.bucket}",
+        columns,
+        table_rows(columns, board.lines),
+        facts=(_size_fact(board),),
+        notes=notes,
+        marked=could_be_best,
     )
 
 
@@ -203,27 +230,6 @@ def threshold_notes(thresholds: Mapping[str, float | None]) -> list[str]:
         return []
     line = f"calibrated ties: differences up to {', '.join(listed)} are ties, the best thresholds on all pairs"
     return [f"{line}; values are of thresholds chosen out of fold"]
-
-
-def _line_cells(line: Line, alike: str, settings: PairedTests, shown: Container[str]) -> list[str]:
-    """Return the cells of one row of a board.
-
-    Args:
-        line: the metric.
-        alike: the letters that the metric shares with those that tests cannot distinguish from it.
-        settings: the settings, whose statistics have a column each.
-        shown: the heads of the columns; cost columns that are not among them are left out.
-    """
-    values = [Number(*line.values[name]).text for name in settings.statistics]
-    front_texts = {True: "yes", False: "", None: "–"}
-    costs = {
-        "pairs/s": "–" if line.pairs_per_second is None else rate(line.pairs_per_second),
-        PRICE_HEAD: money(line.price_per_1000),
-        "front": front_texts[line.on_front],
-    }
-    cost_cells = [text for head, text in costs.items() if head in shown]
-    rank = f"{line.rank.rank} ({_rank_span(line.rank.low, line.rank.high)})" if line.rank else "–"
-    return [rank, alike, line.metric, *values, *cost_cells]
 
 
 def _random_sheet(board: Board, by: str) -> Sheet:

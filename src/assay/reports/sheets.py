@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # the help of a verb needs the formats of tables, and not Num
 
 @dataclass(frozen=True)
 class Column:
-    """The head of a column.
+    """A column of a table: its head, and the text that it shows of a record.
 
     Attributes:
         head: the text of the head.
@@ -30,6 +30,8 @@ class Column:
             always shown.
         key: whether the column names the row. A table too wide for a terminal continues below, with its key columns
             repeated; if it has none, its first column is the key.
+        cell: the name of the attribute of a record that the column shows, or a function that returns its text; for
+            :func:`table_rows` only.
     """
 
     head: str
@@ -37,6 +39,16 @@ class Column:
     printed: str = ""
     spare: int = 0
     key: bool = False
+    cell: str | Callable[[Any], str] = field(default="", compare=False)
+
+    def text(self, record: object) -> str:
+        """Return the text that the column shows of a record."""
+        return str(getattr(record, self.cell)) if isinstance(self.cell, str) else self.cell(record)
+
+
+def table_rows(columns: Sequence[Column], records: Iterable[object]) -> list[list[str]]:
+    """Return one row per record, with the text that each column shows of it."""
+    return [[column.text(record) for column in columns] for record in records]
 
 
 def number_columns(heads: Iterable[str], *, keep: int | None = None) -> list[Column]:

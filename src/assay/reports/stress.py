@@ -8,7 +8,7 @@ from typing import Any
 from assay.analysis.stress import Effect, Estimate, StressStudy, Subject
 from assay.numbers import Number, short, signed
 from assay.reports.layout import MAX_TEXT, cut, elide_middle
-from assay.reports.sheets import Column, Document, Sheet, number_columns
+from assay.reports.sheets import Column, Document, Sheet, number_columns, table_rows
 
 #: Expected effect of a perturbation -> heading, with what counts as fooled.
 EXPECTED = {
@@ -80,17 +80,27 @@ def _headings_by_effect(effects: Sequence[Effect]) -> dict[str, list[str]]:
     return {title: [fact] for key, (title, fact) in EXPECTED.items() if key in present}
 
 
+#: The columns of the effects on one metric.
+_EFFECT_COLUMNS = (
+    Column("expected", cell=lambda effect: EXPECTED[effect.expected][0]),
+    Column("perturbation", cell="perturbation"),
+    Column("pairs", number=True, cell=lambda effect: f"{effect.n:,}"),
+    Column("fooled", number=True, cell=lambda effect: _estimate_text(effect.fooled)),
+    Column("flipped", number=True, cell=lambda effect: _estimate_text(effect.flipped)),
+    Column("shift", number=True, spare=1, cell=lambda effect: _shift_text(effect.shift)),
+    Column("to yes", number=True, spare=1, cell=lambda effect: short(effect.to_yes.value, 3)),
+    Column("to no", number=True, spare=1, cell=lambda effect: short(effect.to_no.value, 3)),
+    Column("moved", number=True, spare=1, cell=lambda effect: short(effect.moved.value, 3)),
+)
+
+
 def _metric_sheet(subject: Subject, interval: str) -> Sheet:
     """Return the table of the effects on one metric, one row per perturbation; *interval* describes the intervals."""
-    rows, notes = [], []
-    for effect in subject.effects:
-        cells = [_estimate_text(effect.fooled), _estimate_text(effect.flipped), _shift_text(effect.shift)]
-        directions = [short(effect.to_yes.value, 3), short(effect.to_no.value, 3), short(effect.moved.value, 3)]
-        rows.append([EXPECTED[effect.expected][0], effect.perturbation, f"{effect.n:,}", *cells, *directions])
-        if effect.unscored:
-            notes.append(
-                f"{effect.perturbation}: {effect.unscored:,} pairs have no score before or afterwards, left out"
-            )
+    notes = [
+        f"{effect.perturbation}: {effect.unscored:,} pairs have no score before or afterwards, left out"
+        for effect in subject.effects
+        if effect.unscored
+    ]
     facts = [f"{subject.n:,} pairs; {subject.verdicts or 'no verdicts'}"]
     if subject.agreement is not None:
         facts[0] += f"; before any change, {subject.agreement:.1%} of the verdicts agree with people"
@@ -98,12 +108,8 @@ def _metric_sheet(subject: Subject, interval: str) -> Sheet:
         facts.append(interval)
     return Sheet(
         f"{subject.title}: {subject.metric} under stress",
-        [
-            Column("expected"),
-            Column("perturbation"),
-            *number_columns(["pairs", "fooled", "flipped", "shift", "to yes", "to no", "moved"], keep=3),
-        ],
-        rows,
+        _EFFECT_COLUMNS,
+        table_rows(_EFFECT_COLUMNS, subject.effects),
         notes=[*subject.notes, *notes],
         facts=facts,
         groups=_headings_by_effect(subject.effects),
