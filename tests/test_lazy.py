@@ -46,7 +46,14 @@ def test_a_run_of_one_metric_loads_nothing_of_judges_leaderboards_thresholds_and
     loaded = done.stderr.splitlines()[-1].split()
 
     assert (tmp_path / "out" / "report.html").is_file() and "assay.reports.page.render" in loaded
-    unneeded = ("metrics.judge", "analysis.leaderboard", "analysis.thresholds", "analysis.stress")
+    unneeded = (
+        "metrics.judge.judge",
+        "metrics.judge.server",
+        "metrics.judge.local",
+        "analysis.leaderboard",
+        "analysis.thresholds",
+        "analysis.stress",
+    )
     assert [name for name in loaded if name.startswith(tuple(f"assay.{part}" for part in unneeded))] == []
 
 
