@@ -20,6 +20,7 @@ _ENCODER: dict[str, Any] = {
     "num_attention_heads": 2,
     "intermediate_size": 24,
     "max_position_embeddings": 70,
+    "type_vocab_size": 2,
 }
 _DECODER = _ENCODER | {"num_key_value_heads": 2, "head_dim": 8}
 _T5: dict[str, Any] = {"decoder_start_token_id": 0} | {
@@ -64,7 +65,6 @@ ARCHITECTURES: dict[str, dict[str, Any]] = {
     "falcon": {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "max_position_embeddings": 70},
     "flaubert": _XLM,
     "fnet": _ENCODER,
-    "funnel": {"d_model": 16, "n_head": 2, "d_head": 8, "d_inner": 24, "block_sizes": [1, 1], "num_decoder_layers": 1},
     "gemma": _DECODER,
     "gemma2": _DECODER,
     "gemma3_text": _DECODER,
@@ -83,7 +83,6 @@ ARCHITECTURES: dict[str, dict[str, Any]] = {
     "luke": _ENCODER | {"entity_vocab_size": 10, "entity_emb_size": 8},
     "m2m_100": _BART,
     "marian": _BART | {"decoder_start_token_id": 0},
-    "markuplm": _ENCODER,
     "mbart": _BART,
     "megatron-bert": _ENCODER,
     "mistral": _DECODER,

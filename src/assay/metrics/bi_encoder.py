@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from assay.errors import InputError, unknown_name
+from assay.errors import InputError, UnavailableError, unknown_name
 from assay.metrics.base import Declaration, option
-from assay.metrics.models.files import read_json
+from assay.metrics.models.layouts import special_computation
 from assay.metrics.neural.readers import EncoderBased
-from assay.metrics.neural.views import Preparation, View
+from assay.metrics.neural.views import OUTPUT_LAYER, Preparation, View
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,9 +50,57 @@ class BiEncoder(EncoderBased):
             )
 
     @property
-    def reads_sentences(self) -> bool:
-        """Whether the length limit of sentence-transformers applies: always, since a bi-encoder reads sentences."""
-        return True
+    def library_class(self) -> str:
+        """The class of sentence-transformers that loads the model, whose length limit applies."""
+        return "SentenceTransformer"
+
+    def check_available(self) -> None:
+        """Check that the packages are installed and that a sentence encoder is on this machine.
+
+        Raises:
+            MissingExtraError: a package is not installed.
+            UnavailableError: the model is not on this machine, or is a model of another kind.
+        """
+        super().check_available()
+        self._refuse_other_kinds()
+
+    def needs(self) -> Engine:
+        """Return the engine: that of the encoder, or the library itself for a model that needs more than its passes.
+
+        Raises:
+            UnavailableError: the model is not on this machine, or is a model of another kind.
+            InputError: this machine has no such device, or the device does not support the precision.
+        """
+        self._refuse_other_kinds()
+        special = special_computation(self.located().folder, self.library_class)
+        if special is None:
+            from assay.metrics.neural.encoder import EncoderEngine
+
+            return self.engine_of(EncoderEngine)
+        from assay.metrics.neural.library import LibraryEngine
+
+        if self.backend != "torch":
+            raise InputError(f"metric {self}: because of {special} it runs in torch only; leave out backend")
+        return self.engine_of(LibraryEngine)
+
+    def _refuse_other_kinds(self) -> None:
+        """Refuse a model that gives no embedding of a text.
+
+        Raises:
+            UnavailableError: it is a cross-encoder, a sparse encoder or an encoder of several vectors.
+        """
+        folder, described = self.located().folder, self.description()
+        kind = described.library_class or self.library_class
+        if kind != self.library_class:
+            raise UnavailableError(
+                f"model {folder}: is a {kind} (config_sentence_transformers.json), not a sentence encoder",
+                "use cross-encoder:MODEL" if kind == "CrossEncoder" else "use pooled:MODEL, or a sentence encoder",
+            )
+        if described.modules is None and str(described.architecture).endswith("ForSequenceClassification"):
+            raise UnavailableError(
+                f"model {folder}: is a classifier ({described.architecture} in config.json), not a sentence encoder",
+                "use cross-encoder:MODEL, or pooled:MODEL for its token embeddings",
+            )
 
     def resolve_prefix(self) -> str:
         """Return the text that is put before each input; empty for none.
@@ -75,24 +123,15 @@ class BiEncoder(EncoderBased):
             raise InputError(f"{problem} Or give prefix=TEXT.")
         return prompts[prompt_name]
 
-    def needs(self) -> Engine:
-        """Return the engine of the encoder, which all metrics of the same model and settings share.
-
-        Raises:
-            UnavailableError: the model is not on this machine.
-            InputError: this machine has no such device, or the device does not support the precision.
-        """
-        from assay.metrics.neural.encoder import EncoderEngine
-
-        return self.engine_of(EncoderEngine)
-
     def view(self) -> View:
         """Return the view that reads the sentence embedding of each text, with the prefix before the text."""
-        folder = self.located().folder
-        lowercase = read_json(folder / "sentence_bert_config.json").get("do_lower_case") is True
+        lowercase = self.description().lowercase is True
         # white space around an answer means nothing; older versions of sentence-transformers strip it as well
         preparation = Preparation(limit=self.limit(), prefix=self.resolve_prefix(), strip=True, lowercase=lowercase)
-        return View(preparation, "sentence", self.resolve_layer(None))
+        # a decoder has the last word, while the numbers of layers are those of the encoder
+        is_special = special_computation(self.located().folder, self.library_class) is not None
+        layer = OUTPUT_LAYER if is_special or self.description().encoder_decoder else self.resolve_layer(None)
+        return View(preparation, "sentence", layer)
 
     def data_signature(self) -> dict[str, str]:
         """Return what the model adds to the signature, its kind of pooling, and the prefix if there is one.

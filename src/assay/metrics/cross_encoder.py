@@ -42,6 +42,11 @@ class CrossEncoder(PairReader):
         if self.order == "mean":
             self.redeclare(symmetric=True)
 
+    @property
+    def library_class(self) -> str:
+        """The class of sentence-transformers that loads the model, whose length limit applies."""
+        return "CrossEncoder"
+
     def needs(self) -> Engine:
         """Return the engine of the cross-encoder; metrics of the same model with the same settings have equal ones.
 

@@ -17,6 +17,8 @@ from torch import nn
 from assay.errors import InputError, UnavailableError
 from assay.messages import Message, Setting
 from assay.metrics.models.description import describe
+from assay.metrics.models.layouts import special_computation
+from assay.metrics.neural.limits import UNLIMITED, text_limit
 from assay.metrics.neural.loading import Use, require_all_weights, silence_libraries
 from assay.metrics.neural.tokens import tokenize
 
@@ -295,9 +297,12 @@ def _load_model(
         UnavailableError: the libraries cannot load it, or weights are missing.
     """
     model_kwargs: dict[str, Any] = {"use_safetensors": True, "dtype": torch.float32} | (weight_options or {})
+    special = special_computation(folder, model_class.__name__)
+    if special is not None:
+        raise UnavailableError(f"model {folder} cannot be trained because of {special}", "train a model without it")
     try:
         with silence_libraries(), require_all_weights(folder, use):
-            return model_class(
+            model = model_class(
                 str(folder),
                 device=device,
                 trust_remote_code=False,
@@ -309,3 +314,13 @@ def _load_model(
     except (OSError, ValueError, KeyError, RuntimeError, TypeError, AttributeError) as error:
         reason = next((line.strip() for line in str(error).splitlines() if line.strip()), "no reason given")
         raise UnavailableError(f"model {folder} cannot be loaded ({type(error).__name__}: {reason[:300]})") from error
+    if getattr(model.tokenizer, "pad_token_id", None) is None:
+        raise UnavailableError(
+            f"model {folder}: its tokenizer has no padding token",
+            "add one to tokenizer_config.json, such as the token that ends a text",
+        )
+    # the same length as in a run, and saved with the model
+    limit = text_limit(folder, saved_by=model_class.__name__)
+    if limit < UNLIMITED:
+        model.max_seq_length = limit
+    return model

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from assay.lazy import lazy_attributes
 
 if TYPE_CHECKING:
-    from assay.metrics.models.description import ModelDescription, describe, token_limit
+    from assay.metrics.models.description import ModelDescription, describe
     from assay.metrics.models.files import UnsafeModelError, check_model
     from assay.metrics.models.located import ListedModel, LocatedModel, list_models, locate, resolve, use_model
     from assay.metrics.models.reference import ModelReference
@@ -28,6 +28,5 @@ __all__ = [
     "list_models",
     "locate",
     "resolve",
-    "token_limit",
     "use_model",
 ]

@@ -17,11 +17,28 @@ _POOLING = {
     "pooling_mode_weightedmean_tokens": "weightedmean",
     "pooling_mode_lasttoken": "lasttoken",
 }
-
-#: Families that reserve the first two rows of the position table, so that a text can have two tokens fewer.
-_OFFSET_POSITIONS = frozenset({"roberta", "xlm-roberta", "camembert", "mpnet", "xlm-roberta-xl", "longformer"})
-#: Tokenizers without a limit declare a huge length; no model has a limit as large as this.
-_UNLIMITED = 10**6
+#: Families whose positions begin after the number of the padding token, so that a text can have fewer tokens.
+OFFSET_POSITIONS = frozenset(
+    {
+        "camembert",
+        "data2vec-text",
+        "ibert",
+        "layoutlmv3",
+        "lilt",
+        "longformer",
+        "luke",
+        "markuplm",
+        "mpnet",
+        "roberta",
+        "roberta-prelayernorm",
+        "xlm-roberta",
+        "xlm-roberta-xl",
+        "xmod",
+    }
+)
+#: The files in which sentence-transformers looks for the settings of its transformer, in this order, are
+#: ``sentence_FAMILY_config.json``.
+_SETTINGS_FAMILIES = ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
 
 
 @dataclass(frozen=True)
@@ -33,12 +50,20 @@ class ModelDescription:
         model_type: the model family, such as ``bert``.
         hidden_size: the number of dimensions of a token's embedding.
         layers: the number of transformer layers.
-        max_positions: the number of positions in the embedding table, including the two that RoBERTa reserves.
+        encoder_decoder: whether the model has an encoder and a decoder.
+        max_positions: the number of positions in the embedding table, including those that RoBERTa reserves.
+        reserved_positions: how many positions no token has: in RoBERTa and its relatives those up to the padding's.
         labels: the number of outputs of a classification head.
         modules: the class names of the sentence-transformers modules, in order.
         pooling: the kind of pooling: ``mean``, ``cls``, ``max`` …; several are joined with ``+``.
+        transformer: the relative folder of the transformer, such as ``0_Transformer``, of a folder with modules.
+        library_class: the class of sentence-transformers that saved the model, such as ``SentenceTransformer``.
         max_seq_length: the length in tokens at which sentence-transformers cuts a text.
+        tokenizer_limit: the length in tokens at which the tokenizer cuts a text; tokenizers without one declare 10³⁰.
+        lowercase: whether sentence-transformers lower-cases a text.
         normalize: whether a module scales the embeddings to length 1.
+        truncate_dim: the number of leading dimensions of an embedding that sentence-transformers keeps.
+        similarity: the similarity of two embeddings: ``cosine``, ``dot``, ``euclidean`` or ``manhattan``.
         prompts: the prompts, as pairs (name, text to put before the input).
         default_prompt: the name of the prompt used by default.
         languages: the language tags, as the model card has them.
@@ -48,12 +73,20 @@ class ModelDescription:
     model_type: str | None = None
     hidden_size: int | None = None
     layers: int | None = None
+    encoder_decoder: bool | None = None
     max_positions: int | None = None
+    reserved_positions: int | None = None
     labels: int | None = None
     modules: tuple[str, ...] | None = None
     pooling: str | None = None
+    transformer: str | None = None
+    library_class: str | None = None
     max_seq_length: int | None = None
+    tokenizer_limit: int | None = None
+    lowercase: bool | None = None
     normalize: bool | None = None
+    truncate_dim: int | None = None
+    similarity: str | None = None
     prompts: tuple[tuple[str, str], ...] | None = None
     default_prompt: str | None = None
     languages: tuple[str, ...] | None = None
@@ -66,42 +99,102 @@ def describe(folder: Path) -> ModelDescription:
         InputError: a JSON file of the folder cannot be parsed, or modules.json is malformed.
     """
     classes: list[str] = []
-    # by class, the folder of its first module
-    folder_of: dict[str, Path] = {}
+    # by class, the relative folder of its first module
+    folder_of: dict[str, str] = {}
     for relative, module_class in module_folders(folder, str(folder)):
         if module_class is not None:
             class_name = module_class.rpartition(".")[2]
             classes.append(class_name)
-            folder_of.setdefault(class_name, folder / relative)
-    transformer = folder_of.get("Transformer", folder)
+            folder_of.setdefault(class_name, relative)
+    transformer = folder / folder_of.get("Transformer", "")
     config = read_json(transformer / "config.json")
+    settings = transformer_settings(transformer)
+    tokenizer_config = read_json(transformer / "tokenizer_config.json")
     sentence_config = read_json(folder / "config_sentence_transformers.json")
     architectures = config.get("architectures")
     architecture = architectures[0] if isinstance(architectures, list) and architectures else None
-    pooling = _pooling_name(read_json(folder_of["Pooling"] / "config.json")) if "Pooling" in folder_of else None
+    pooling = None
+    if "Pooling" in folder_of:
+        pooling = _pooling_name(read_json(folder / folder_of["Pooling"] / "config.json"))
+    model_type = _string_or_none(config.get("model_type"))
     prompts = sentence_config.get("prompts")
     prompt_pairs = None
     if isinstance(prompts, dict):
         prompt_pairs = tuple((str(key), str(text)) for key, text in prompts.items())
     return ModelDescription(
         architecture=_string_or_none(architecture),
-        model_type=_string_or_none(config.get("model_type")),
+        model_type=model_type,
         hidden_size=_first_integer(config, "hidden_size", "dim", "d_model", "n_embd"),
         layers=_first_integer(config, "num_hidden_layers", "n_layers", "num_layers", "n_layer"),
+        encoder_decoder=_bool_or_none(config.get("is_encoder_decoder")),
         max_positions=_first_integer(config, "max_position_embeddings", "n_positions"),
+        reserved_positions=_reserved_positions(config) if model_type in OFFSET_POSITIONS else None,
         labels=_label_count(config),
         modules=tuple(classes) or None,
         pooling=pooling,
-        max_seq_length=_first_integer(read_json(transformer / "sentence_bert_config.json"), "max_seq_length"),
+        transformer=folder_of.get("Transformer"),
+        library_class=_string_or_none(sentence_config.get("model_type")),
+        max_seq_length=_sentence_limit(settings),
+        # an older name follows
+        tokenizer_limit=_first_integer(tokenizer_config, "model_max_length", "max_len"),
+        lowercase=_bool_or_none(settings.get("do_lower_case")),
         normalize="Normalize" in folder_of if classes else None,
+        truncate_dim=_first_integer(sentence_config, "truncate_dim"),
+        similarity=_string_or_none(sentence_config.get("similarity_fn_name")),
         prompts=prompt_pairs,
         default_prompt=_string_or_none(sentence_config.get("default_prompt_name")),
         languages=_languages_in_card(folder / CARD),
     )
 
 
+def transformer_settings(folder: Path) -> dict[str, Any]:
+    """Return what sentence-transformers saved about its transformer, of the first file in which there is something.
+
+    Args:
+        folder: the folder of the transformer.
+    """
+    for family in _SETTINGS_FAMILIES:
+        settings: dict[str, Any] = read_json(folder / f"sentence_{family}_config.json")
+        if settings:
+            return settings
+    return {}
+
+
+def _sentence_limit(settings: dict[str, Any]) -> int | None:
+    """Return the length in tokens at which sentence-transformers cuts a text; None if its files declare none.
+
+    It is in the arguments of each call of the tokenizer, or else in those with which it is loaded.
+    """
+    calls = settings.get("processing_kwargs")
+    loading = settings.get("processor_kwargs", settings.get("tokenizer_args"))
+    # arguments for all kinds of input come last, and win
+    for section in (_section(calls, "common"), _section(calls, "text")):
+        if "max_length" in section:
+            return _first_integer(section, "max_length")
+    if isinstance(loading, dict) and "model_max_length" in loading:
+        return _first_integer(loading, "model_max_length")
+    return _first_integer(settings, "max_seq_length")
+
+
+def _section(config: object, key: str) -> dict[str, Any]:
+    """Return the object under a key, or an empty one if there is none."""
+    section = config.get(key) if isinstance(config, dict) else None
+    return section if isinstance(section, dict) else {}
+
+
+def _reserved_positions(config: dict[str, Any]) -> int:
+    """Return the position of the first token in a model that counts from the number of the padding token."""
+    # MPNet counts from 1, whatever the padding token is
+    padding = 1 if config.get("model_type") == "mpnet" else config.get("pad_token_id", 1)
+    return (padding if isinstance(padding, int) and not isinstance(padding, bool) else 1) + 1
+
+
 def _string_or_none(value: object) -> str | None:
     return value if isinstance(value, str) else None
+
+
+def _bool_or_none(value: object) -> bool | None:
+    return value if isinstance(value, bool) else None
 
 
 def _first_integer(config: dict[str, Any], *names: str) -> int | None:
@@ -164,21 +257,3 @@ def _languages_in_card(card: Path) -> tuple[str, ...] | None:
             if language:
                 languages.append(language)
     return None  # without an end it is not front matter
-
-
-def token_limit(folder: Path, max_length: int | None = None, *, reads_sentences: bool = False) -> int:
-    """Return the number of tokens at which a model cuts a text, special ones included.
-
-    It is *max_length* if that is set, or else the limit in the files of sentence-transformers if *reads_sentences*, or
-    else the lower one of the limits of tokenizer and model, or else 512. It never exceeds the number of the model's
-    positions or, if the model declares none, the limit of the tokenizer.
-    """
-    described = describe(folder)
-    sentence_limit = described.max_seq_length if reads_sentences else None
-    tokenizer_limit = read_json(folder / "tokenizer_config.json").get("model_max_length")
-    positions = described.max_positions
-    if positions is not None and described.model_type in _OFFSET_POSITIONS:
-        positions -= 2
-    declared = [length for length in (tokenizer_limit, positions) if isinstance(length, int) and length < _UNLIMITED]
-    model_limit = min(declared, default=512)
-    return min(max_length or sentence_limit or model_limit, positions or model_limit)

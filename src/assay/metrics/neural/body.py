@@ -5,6 +5,7 @@ On a CPU its linear layers are replaced by faster ones.
 
 from __future__ import annotations
 
+import inspect
 import logging
 import platform
 from collections.abc import Callable, Collection
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from assay.metrics.neural.runtime import import_torch
 from assay.metrics.neural.tokens import Packed
+from assay.metrics.neural.views import OUTPUT_LAYER
 
 if TYPE_CHECKING:
     import torch
@@ -73,6 +75,12 @@ class ScorerBody(Protocol):
         ...
 
 
+def accepts_types(model: Any) -> bool:
+    """Tell whether a model of transformers takes segment numbers, or any argument."""
+    parameters = inspect.signature(model.forward).parameters
+    return "token_type_ids" in parameters or any(kind.kind is kind.VAR_KEYWORD for kind in parameters.values())
+
+
 def inputs_of(batch: Packed) -> dict[str, Any]:
     """Return the arguments with which a model of transformers computes a batch, by name.
 
@@ -101,10 +109,12 @@ class TorchBody:
         self._encoder = _layered_module(model) if model.config.model_type in _POST_NORM else None
         self._all_layers: Any = None if self._encoder is None else self._encoder.layer
         self.layers = int(model.config.num_hidden_layers)
-        # transformers hooks into the layers at the first request for hidden states: make one while all are in place
+        self._has_decoder = hasattr(model, "encoder") and hasattr(model, "decoder")
+        # transformers hooks into the layers at the first request for hidden states: make one while all are in place,
+        # with two tokens, since decoders need one that is not padding
         torch = import_torch()
         with torch.inference_mode():
-            model(input_ids=torch.zeros((1, 1), dtype=torch.long, device=device), output_hidden_states=True)
+            model(input_ids=torch.arange(2, device=device)[None], output_hidden_states=True)
 
     def prepare(self, layers: Collection[int]) -> None:
         """Do nothing, since all layers are in memory."""
@@ -112,19 +122,21 @@ class TorchBody:
     def hidden_states(self, batch: Packed, layers: Collection[int]) -> dict[int, torch.Tensor]:
         """Return the hidden states of a batch by layer, each of shape (b, l, d); layer 0 is the input embeddings.
 
-        Layers above the highest requested one are not computed, if the family allows that.
+        Layers above the highest requested one are not computed, if the family allows that. The layers of a model with
+        encoder and decoder are those of the encoder, and :data:`OUTPUT_LAYER` is the last one of the decoder.
         """
         torch = import_torch()
-        top = max(layers)
+        top = self.layers if OUTPUT_LAYER in layers else max(layers)
         inputs = inputs_of(batch)
         with torch.inference_mode():
             # keep at least one layer: without any, transformers returns no hidden states
             self._set_depth(max(top, 1))
             try:
-                if layers == {self.layers}:
-                    return {self.layers: self.model(**inputs).last_hidden_state}
-                states = self.model(**inputs, output_hidden_states=True).hidden_states
-                return {layer: states[layer] for layer in layers}
+                if layers == {OUTPUT_LAYER} or (layers == {self.layers} and not self._has_decoder):
+                    return dict.fromkeys(layers, self.model(**inputs).last_hidden_state)
+                output = self.model(**inputs, output_hidden_states=True)
+                states = output.encoder_hidden_states if self._has_decoder else output.hidden_states
+                return {layer: output.last_hidden_state if layer == OUTPUT_LAYER else states[layer] for layer in layers}
             finally:
                 self._set_depth(self.layers)
 

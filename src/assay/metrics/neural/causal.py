@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from assay.errors import UnavailableError
 from assay.metrics.base import Batch, Metric
 from assay.metrics.judge.replies import Reply
-from assay.metrics.models import describe, token_limit
+from assay.metrics.models import describe
 from assay.metrics.neural.backends import open_causal_bodies
 from assay.metrics.neural.causal_body import CausalBody, ReplyKey, Sampling
+from assay.metrics.neural.limits import text_limit
 from assay.metrics.neural.loading import LoadedModel, load_causal_model
 from assay.metrics.neural.prefixes import TokenTree, items_of, pack_rows
 from assay.metrics.neural.runtime import import_torch
@@ -81,7 +82,7 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
             )
         super().__init__(engine, load_causal_model, open_causal_bodies)
         self._chat = Chat(self._tokenizer)
-        self._limit = token_limit(folder)
+        self._limit = text_limit(folder)
         self._verdict_tokens: dict[str, tuple[NDArray[np.int64], list[str]]] = {}
         self._tokens_in = self._tokens_out = 0
 

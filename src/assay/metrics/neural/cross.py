@@ -15,7 +15,7 @@ from assay.errors import UnavailableError
 from assay.metrics.base import Batch, Metric
 from assay.metrics.models import describe
 from assay.metrics.neural.backends import open_scorer_bodies
-from assay.metrics.neural.body import ScorerBody
+from assay.metrics.neural.body import ScorerBody, accepts_types
 from assay.metrics.neural.loading import LoadedScorer, load_scorer
 from assay.metrics.neural.runtime import import_torch
 from assay.metrics.neural.session import ModelEngine, ModelSession, add_questions, blank_flags, flags_of
@@ -73,11 +73,12 @@ class CrossSession(ModelSession[LoadedScorer, ScorerBody]):
                 "name a cross-encoder (…ForSequenceClassification), or use bi-encoder:MODEL",
             )
         super().__init__(engine, load_scorer, open_scorer_bodies)
-        self._with_types = "token_type_ids" in self._tokenizer.model_input_names
+        self._with_types = "token_type_ids" in self._tokenizer.model_input_names and self._accepts_types
 
     def _keep_parts(self, copies: Sequence[LoadedScorer]) -> None:
         """Keep the activation that the model declares, a module of torch.nn."""
         self._activation = copies[0].activation
+        self._accepts_types = accepts_types(copies[0].model)
 
     def score(self, metrics: Sequence[Metric], batch: Batch, again: Collection[str] = ()) -> Scores:
         """Return the scores of n pairs under m metrics; duplicate pairs are computed once.

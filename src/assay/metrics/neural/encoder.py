@@ -12,11 +12,20 @@ from numpy.typing import NDArray
 
 from assay.metrics.base import Batch, Metric
 from assay.metrics.neural.backends import open_encoder_bodies
-from assay.metrics.neural.body import Body
+from assay.metrics.neural.body import Body, accepts_types
 from assay.metrics.neural.embeddings import BatchEmbeddings, EmbeddingCache, Key, TextEmbeddings, pool_tokens
 from assay.metrics.neural.loading import LoadedEncoder, load_encoder
 from assay.metrics.neural.runtime import import_torch
-from assay.metrics.neural.session import ModelEngine, ModelSession, add_questions, blank_flags, flags_of
+from assay.metrics.neural.session import (
+    MAX_SAMPLE_TOKENS,
+    SAMPLE_TEXT,
+    ModelEngine,
+    ModelSession,
+    add_questions,
+    blank_flags,
+    flags_of,
+    one_line_failures,
+)
 from assay.metrics.neural.tokens import Packed, Tokens, tokenize
 from assay.metrics.neural.views import Output, Preparation, View
 from assay.metrics.scores import Scores
@@ -88,8 +97,10 @@ class EncoderSession(ModelSession[LoadedEncoder, Body]):
 
     def __init__(self, engine: EncoderEngine) -> None:
         super().__init__(engine, load_encoder, open_encoder_bodies)
-        # a single text is segment 0 throughout, which is the default in torch; converted models need it as an input
-        self._with_types = "token_type_ids" in self._tokenizer.model_input_names and engine.backend != "torch"
+        self._with_types = "token_type_ids" in self._tokenizer.model_input_names and (
+            # converted models need segments as an input
+            engine.backend != "torch" or self._segments_matter
+        )
         self._cache = EmbeddingCache()
         self._max_bytes = GPU_BYTES if self._collecting_device.startswith("cuda") else CPU_BYTES
 
@@ -97,6 +108,8 @@ class EncoderSession(ModelSession[LoadedEncoder, Body]):
         """Keep the modules behind each copy of the body, and the hidden size of the model."""
         self._tails = [loaded.tail for loaded in copies]
         self._hidden_size = int(copies[0].model.config.hidden_size)
+        with one_line_failures(self._folder):
+            self._segments_matter = _segments_matter(copies[0].model, copies[0].tokenizer)
 
     @property
     def _collecting_device(self) -> str:
@@ -258,6 +271,21 @@ class EncoderSession(ModelSession[LoadedEncoder, Body]):
                     embeddings.put_vectors(texts, vectors, self._collecting_device)
 
         self._run(inputs, step)
+
+
+def _segments_matter(model: Any, tokenizer: Any) -> bool:
+    """Tell whether the states of a single text depend on the segments that its tokenizer gives.
+
+    Most models take segment 0 by default. GPT-2 adds the embedding of a token for it, and XLNet has others.
+    """
+    if "token_type_ids" not in tokenizer.model_input_names or not accepts_types(model):
+        return False
+    torch = import_torch()
+    sample = tokenize(tokenizer, [SAMPLE_TEXT], MAX_SAMPLE_TOKENS, with_types=True)[0]
+    ids, types = (torch.tensor([row], device=model.device) for row in (sample.ids, sample.types))
+    with torch.inference_mode():
+        with_segments, without = model(input_ids=ids, token_type_ids=types)[0], model(input_ids=ids)[0]
+    return not torch.equal(with_segments, without)
 
 
 def _keys_by_outputs(outputs_missing: dict[Key, tuple[Output, ...]]) -> dict[tuple[Output, ...], list[Key]]:

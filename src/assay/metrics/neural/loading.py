@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from assay.errors import AssayError, MissingExtraError, UnavailableError, summary_of
+from assay.metrics.models.description import describe
 from assay.metrics.neural.runtime import dtype_of
 
 #: Packages that the extra ``neural`` installs.
@@ -71,21 +72,38 @@ def load_encoder(folder: Path, precision: str, device: str) -> LoadedEncoder:
         MissingExtraError: sentence-transformers is not installed.
         UnavailableError: the libraries cannot load the folder, it lacks weights, or its modules are not supported.
     """
+    encoder = load_library_encoder(folder, precision, device)
+    body, *tail = list(encoder)
+    if getattr(body, "transformer_task", None) != "feature-extraction":
+        raise UnavailableError(
+            f"model {folder}: begins with {type(body).__name__}, not with a transformer of token embeddings",
+            "use bi-encoder:MODEL, or another model",
+        )
+    return LoadedEncoder(body.model, encoder.tokenizer, tuple(tail))
+
+
+def load_library_encoder(folder: Path, precision: str, device: str) -> Any:
+    """Return the sentence encoder in a model folder in evaluation mode, an object of sentence-transformers.
+
+    Args:
+        folder: the checked model folder.
+        precision: the precision of the weights: ``fp32``, ``bf16`` or ``fp16``.
+        device: torch's name of the device.
+
+    Raises:
+        MissingExtraError: sentence-transformers is not installed.
+        UnavailableError: the libraries cannot load the folder, or it lacks weights.
+    """
     with _one_line_errors(folder):
         from sentence_transformers import SentenceTransformer
-        from sentence_transformers.base.modules import Transformer
 
         with require_all_weights(folder, "hidden states"):
             encoder = SentenceTransformer(str(folder), **_loading_arguments(precision, device))
-        body, *tail = list(encoder)
-        if not isinstance(body, Transformer):
-            raise UnavailableError(f"model {folder}: its first module is {type(body).__name__}, not a Transformer")
-        for module in tail:
-            if getattr(module, "include_prompt", True) is False:
-                raise UnavailableError(f"model {folder}: leaves the prompt out of its pooling, which is not supported")
+        # the metric shortens the embeddings
+        encoder.truncate_dim = None
         encoder.eval()
         _break_card_cycle(encoder)
-        return LoadedEncoder(body.model, encoder.tokenizer, tuple(tail))
+        return encoder
 
 
 def load_scorer(folder: Path, precision: str, device: str) -> LoadedScorer:
@@ -222,7 +240,8 @@ def load_tokenizer(folder: str, digest: str) -> Any:
         from transformers import AutoTokenizer
     except ImportError as error:
         raise MissingExtraError(error.name or "transformers", "neural") from error
-    return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    path = Path(folder) / (describe(Path(folder)).transformer or "")
+    return AutoTokenizer.from_pretrained(str(path), local_files_only=True, trust_remote_code=False)
 
 
 # Checks that every weight behind a score comes from the model's files, by the load reports of transformers.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, Self, TypeVar
 from assay.errors import InputError, MissingExtraError, OfflineError, UnavailableError
 from assay.messages import Message, Setting
 from assay.metrics.base import Batch, Context, Metric, option
-from assay.metrics.models import LocatedModel, ModelDescription, ModelReference, describe, locate, token_limit
+from assay.metrics.models import LocatedModel, ModelDescription, ModelReference, describe, locate
 from assay.metrics.name import options_of
 from assay.metrics.neural.runtime import Runtime, current_runtime, devices_of, precision_of, use_runtime
 from assay.metrics.presets import preset_for, preset_languages
@@ -165,19 +165,19 @@ class ModelMetric(Metric):
         self.located()
 
     def limit(self) -> int:
-        """Return the number of tokens at which a text is cut, special ones included.
-
-        See :func:`~assay.metrics.models.description.token_limit`.
+        """Return the number of tokens at which a text is cut, special ones included; see :func:`text_limit`.
 
         Raises:
             UnavailableError: the model is not on this machine.
         """
-        return token_limit(self.located().folder, self.max_length, reads_sentences=self.reads_sentences)
+        from assay.metrics.neural.limits import text_limit
+
+        return text_limit(self.located().folder, saved_by=self.library_class, max_length=self.max_length)
 
     @property
-    def reads_sentences(self) -> bool:
-        """Whether the length limit in the files of sentence-transformers applies; by default False."""
-        return False
+    def library_class(self) -> str | None:
+        """The class of sentence-transformers that loads the model, whose length limit applies; by default none."""
+        return None
 
     def signature(self) -> dict[str, str]:
         """Return everything that changes the score, in a fixed order.

@@ -46,7 +46,9 @@ class EncoderBased(ModelMetric):
             InputError: the model has fewer layers.
             UnavailableError: its files do not declare the number of layers.
         """
-        layers = self.description().layers
+        from assay.metrics.neural.limits import layer_count
+
+        layers = layer_count(self.located().folder)
         if layers is None:
             raise UnavailableError(f"model {self.subject}: its config.json does not say how many layers it has")
         if layer is not None and layer > layers:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
@@ -12,6 +13,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.errors import AssayError, UnavailableError, summary_of
 from assay.metrics.base import Batch, Metric
 from assay.metrics.neural.body import Body, ScorerBody
 from assay.metrics.neural.causal_body import CausalBody
@@ -142,6 +144,7 @@ class ModelSession(Generic[LoadedT, BodyT]):
         load: Callable[[Path, str, str], LoadedT],
         open_bodies: Callable[[list[Any], ModelEngine, int, Sequence[int]], list[BodyT]],
     ) -> None:
+        self._folder = engine.folder
         self._meter = Meter(engine.devices)
         threads = set_threads(engine.threads)
         # other backends convert the model from fp32
@@ -156,7 +159,8 @@ class ModelSession(Generic[LoadedT, BodyT]):
         pads = self.pads_on_cpu or set(engine.devices) != {"cpu"} or engine.backend != "torch"
         self._packer = Packer(int(self._tokenizer.pad_token_id or 0), engine.tokens, pads=pads)
         sample = tokenize(self._tokenizer, [SAMPLE_TEXT], MAX_SAMPLE_TOKENS)[0].ids
-        self._bodies = open_bodies(models, engine, threads, sample)
+        with one_line_failures(engine.folder):
+            self._bodies = open_bodies(models, engine, threads, sample)
         self._threads = threads
         #: Threads that torch uses within a batch: 1 if each body has a thread of its own.
         self._threads_per_batch = threads if len(self._bodies) == len(engine.devices) else 1
@@ -196,7 +200,8 @@ class ModelSession(Generic[LoadedT, BodyT]):
         # the number of threads belongs to the process: another session may have changed it
         set_threads(self._threads_per_batch)
         workers = [(body.device, step_of_body(number, body)) for number, body in enumerate(self._bodies)]
-        self._packer.run(inputs, workers)
+        with one_line_failures(self._folder):
+            self._packer.run(inputs, workers)
         self._meter.add_texts(len(inputs) if texts is None else texts, sum(len(tokens.ids) for tokens in inputs))
 
     def cost(self) -> dict[str, Any]:
@@ -207,6 +212,26 @@ class ModelSession(Generic[LoadedT, BodyT]):
         """Free the memory of the model, including what torch keeps on a GPU for reuse."""
         self._bodies.clear()
         self._meter.close()
+
+
+@contextmanager
+def one_line_failures(folder: str) -> Iterator[None]:
+    """Turn an error of a model that computes a batch into an error of assay with a message of one line.
+
+    A lack of memory stays as it is.
+
+    Raises:
+        UnavailableError: the model fails.
+    """
+    try:
+        yield
+    except (AssayError, import_torch().OutOfMemoryError):
+        raise
+    except (IndexError, RuntimeError, ValueError, KeyError, TypeError, AttributeError, AssertionError) as error:
+        raise UnavailableError(
+            f"model {folder} fails on a text ({summary_of(error)})",
+            "set max_length=N if its configuration promises more positions than it has, or use another model",
+        ) from error
 
 
 def add_questions(metrics: Sequence[Metric], batch: Batch) -> Batch:

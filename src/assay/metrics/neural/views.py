@@ -8,6 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+#: Stands for the layer whose states the model itself returns: the last one, of the decoder if there is one.
+OUTPUT_LAYER = -1
+
 Kind = Literal["tokens", "sentence", "mean", "max", "cls"]
 
 
@@ -48,7 +51,7 @@ class View:
         preparation: the preparation of the texts.
         kind: the kind of embedding: ``tokens`` for one embedding per token; ``sentence`` for the output of the model's
             own modules behind the last layer; ``mean``, ``max`` or ``cls`` for that pooling of the tokens.
-        layer: the number of the layer, from 1; 0 for the input embeddings.
+        layer: the number of the layer, from 1; 0 for the input embeddings, or :data:`OUTPUT_LAYER`.
     """
 
     preparation: Preparation

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import AssayError, UnavailableError
-from assay.metrics.models import describe
 from assay.metrics.neural.backends.cache import error_summary, write_json
 from assay.metrics.neural.embeddings import pool_tokens
+from assay.metrics.neural.limits import text_limit
 from assay.metrics.neural.loading import load_tokenizer, silence_libraries
 from assay.metrics.neural.runtime import import_torch
 from assay.metrics.neural.tokens import Packed, Packer, tokenize
@@ -232,9 +232,7 @@ def _run_in_batches(
     """
     torch = import_torch()
     tokenizer = load_tokenizer(engine.folder, engine.digest)
-    # some families reserve their first two positions
-    positions = (describe(Path(engine.folder)).max_positions or LIMIT + 2) - 2
-    limit = min(LIMIT, int(tokenizer.model_max_length), positions)
+    limit = min(LIMIT, text_limit(Path(engine.folder)))
     with_types = "token_type_ids" in tokenizer.model_input_names
     computed: list[tuple[NDArray[np.intp], list[NDArray[np.float64]]]] = []
 

@@ -1,0 +1,68 @@
+"""The length in tokens at which a model cuts a text, and the number of its layers, as its libraries load them."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import Any
+
+from assay.metrics.models.description import ModelDescription, describe
+
+#: The limit of a model without one. Tokenizers declare 10³⁰ then, which is more than tokenizers accept.
+UNLIMITED = 10**6
+
+
+def text_limit(folder: Path, *, saved_by: str | None = None, max_length: int | None = None) -> int:
+    """Return the number of tokens at which a text is cut, special ones included; :data:`UNLIMITED` if there is none.
+
+    It is *max_length* if given, or else the limit in the files of sentence-transformers if they apply, or else the
+    lower one of the limits of tokenizer and model. It never exceeds the number of the model's positions.
+
+    Args:
+        folder: the checked model folder.
+        saved_by: the class of sentence-transformers that loads the model. Only with it do the files of
+            sentence-transformers apply, and only if it saved them.
+        max_length: a limit that replaces those of the files.
+    """
+    described = describe(folder)
+    positions = _positions(folder, described)
+    limits = [described.tokenizer_limit, positions]
+    library_class = described.library_class or "SentenceTransformer"
+    if max_length is not None:
+        limits = [max_length, positions]
+    elif described.max_seq_length is not None and described.modules and saved_by == library_class:
+        limits = [described.max_seq_length, positions]
+    return min([UNLIMITED, *(limit for limit in limits if limit is not None)])
+
+
+def layer_count(folder: Path) -> int | None:
+    """Return the number of transformer layers, of the encoder if there is a decoder too; None if it is unknown."""
+    described = describe(folder)
+    if described.layers is not None:
+        return described.layers
+    layers = getattr(_library_config(str(folder / (described.transformer or ""))), "num_hidden_layers", None)
+    return layers if isinstance(layers, int) else None
+
+
+def _positions(folder: Path, described: ModelDescription) -> int | None:
+    """Return the most tokens for which the model has positions; None if it has no such limit."""
+    positions = described.max_positions
+    if positions is None:
+        # a file may leave out what is the default of its family
+        positions = getattr(
+            _library_config(str(folder / (described.transformer or ""))), "max_position_embeddings", None
+        )
+    # XLNet has -1 for no limit
+    return positions - (described.reserved_positions or 0) if isinstance(positions, int) and positions > 0 else None
+
+
+@functools.lru_cache(maxsize=32)
+def _library_config(folder: str) -> Any:
+    """Return the configuration in a folder as transformers loads it; None if transformers does not know it."""
+    try:
+        from transformers import AutoConfig
+
+        return AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    # not installed, or a configuration that transformers refuses: loading the model reports it
+    except (ImportError, OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None

@@ -1,0 +1,391 @@
+"""Layouts of sentence-transformers: what its files say is computed as the library does, or refused in one line."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.errors import UnavailableError
+from assay.metrics import Batch, load_metric
+from assay.metrics.scores import Flag
+from assay.metrics.work import open_session
+from tests.metrics.architectures import library_cosines, make_model
+from tests.metrics.models.tiny import make_bert
+from tests.metrics.neural.texts import pairs
+
+LONG = "water fire stone book " * 20
+BATCH = Batch([*pairs(10).references, LONG, f"{LONG} tree"], [*pairs(10).candidates, "tree " * 50, f"{LONG} house"])
+
+
+def change(path: Path, **changes: Any) -> None:
+    """Change entries of a JSON file; an entry of None is removed."""
+    content = json.loads(path.read_text()) | changes if path.exists() else changes
+    path.write_text(json.dumps({key: value for key, value in content.items() if value is not None}))
+
+
+def in_subfolder(folder: Path, limit: int) -> None:
+    """Move the transformer into a folder of its own, as old versions save it."""
+    inner = folder / "0_Transformer"
+    inner.mkdir()
+    for name in ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"):
+        shutil.move(folder / name, inner / name)
+    modules = json.loads((folder / "modules.json").read_text())
+    modules[0]["path"] = "0_Transformer"
+    (folder / "modules.json").write_text(json.dumps(modules))
+    (folder / "sentence_bert_config.json").unlink()
+    change(inner / "sentence_distilbert_config.json", max_seq_length=limit)
+
+
+def renamed(family: str) -> Callable[[Path, int], None]:
+    def rename(folder: Path, limit: int) -> None:
+        (folder / "sentence_bert_config.json").unlink()
+        change(folder / f"sentence_{family}_config.json", max_seq_length=limit, do_lower_case=False)
+
+    return rename
+
+
+def by_call(folder: Path, limit: int) -> None:
+    change(folder / "sentence_bert_config.json", max_seq_length=None, processing_kwargs={"text": {"max_length": limit}})
+
+
+def by_call_of_all(folder: Path, limit: int) -> None:
+    change(folder / "sentence_bert_config.json", processing_kwargs={"common": {"max_length": limit}})
+
+
+def by_tokenizer(folder: Path, limit: int) -> None:
+    change(folder / "sentence_bert_config.json", max_seq_length=None)
+    change(folder / "tokenizer_config.json", model_max_length=limit)
+
+
+def by_loading(folder: Path, limit: int) -> None:
+    change(folder / "sentence_bert_config.json", max_seq_length=None, processor_kwargs={"model_max_length": limit})
+
+
+def by_old_loading(folder: Path, limit: int) -> None:
+    change(folder / "sentence_bert_config.json", max_seq_length=None, tokenizer_args={"model_max_length": limit})
+
+
+_FAMILIES = ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
+
+
+@pytest.mark.parametrize(
+    "limit_by",
+    [*map(renamed, _FAMILIES), in_subfolder, by_call, by_call_of_all, by_tokenizer, by_loading, by_old_loading],
+)
+def test_the_length_limit_is_that_of_the_library(limit_by: Callable[[Path, int], None], tmp_path: Path) -> None:
+    folder = make_bert(tmp_path / "model", pooling="mean")
+    uncut = load_metric(f"bi-encoder:{folder}").score(BATCH)
+    limit_by(folder, 12)
+    expected = library_cosines(folder, BATCH)
+    assert abs(expected - uncut).max() > 0.01, "the limit matters"
+    metric = load_metric(f"bi-encoder:{folder}")
+    assert (metric.limit(), metric.signature()["max_length"]) == (12, "12")
+    scores = open_session(metric.needs()).score([metric], BATCH)
+    assert scores.values[:, 0] == pytest.approx(expected, abs=2e-5)
+    assert scores.flags[-1, 0] == Flag.REFERENCE_CUT | Flag.CANDIDATE_CUT
+    shorter = load_metric(f"bi-encoder:{folder},max_length=6").score(BATCH)
+    assert abs(shorter - expected).max() > 0.01
+
+
+def test_files_of_the_library_count_only_for_the_class_that_saved_them(tmp_path: Path) -> None:
+    """Without modules.json the library ignores the file, and so does every metric of transformers alone."""
+    folder = make_bert(tmp_path / "model", pooling="mean")
+    change(folder / "sentence_bert_config.json", max_seq_length=12)
+    assert load_metric(f"bertscore:{folder}").limit() == 64
+    (folder / "modules.json").unlink()
+    assert load_metric(f"bi-encoder:{folder}").limit() == 64
+    assert load_metric(f"bi-encoder:{folder}").score(BATCH) == pytest.approx(library_cosines(folder, BATCH), abs=2e-5)
+
+
+@pytest.mark.parametrize("name", ["bertscore", "pooled"])
+def test_a_transformer_in_a_subfolder_is_read_by_every_metric(name: str, tmp_path: Path) -> None:
+    folder = make_bert(tmp_path / "model", pooling="mean")
+    expected = load_metric(f"{name}:{folder}").score(BATCH)
+    in_subfolder(folder, 12)
+    assert load_metric(f"{name}:{folder}").score(BATCH) == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", ["xlnet", "t5", "bloom"])
+def test_a_model_without_a_limit_reads_the_whole_text(name: str, tmp_path: Path) -> None:
+    folder = make_model(tmp_path / name, name, max_length=None)
+    batch = Batch(["water " * 700, "fire"], ["water " * 600 + "tree " * 200, "stone"])
+    assert load_metric(f"bi-encoder:{folder}").score(batch) == pytest.approx(library_cosines(folder, batch), abs=2e-5)
+    assert load_metric(f"bi-encoder:{folder},max_length=8").limit() == 8
+
+
+@pytest.mark.parametrize("name", ["roberta", "roberta-prelayernorm", "data2vec-text", "xmod", "luke", "mpnet"])
+def test_positions_that_no_token_has_are_no_index_error(name: str, tmp_path: Path) -> None:
+    """The library fails on a text that is longer than the positions, where the tokenizer has no lower limit."""
+    folder = make_model(tmp_path / name, name, max_length=None)
+    metric = load_metric(f"bi-encoder:{folder}")
+    limit = 68 if name == "mpnet" else 69
+    assert metric.limit() == limit
+    library_limit = library_cosines(folder, BATCH, processor_kwargs={"model_max_length": limit})
+    assert metric.score(BATCH) == pytest.approx(library_limit, abs=2e-5)
+
+
+def test_a_model_that_fails_says_so_in_one_line(tmp_path: Path) -> None:
+    folder = make_model(tmp_path / "model", "bert", max_length=None)
+    change(folder / "config.json", model_type="bert", vocab_size=900)
+    change(folder / "tokenizer_config.json", model_max_length=64)
+    with pytest.raises(UnavailableError) as caught:
+        load_metric(f"bi-encoder:{folder}").score(BATCH)
+    assert "\n" not in str(caught.value) and str(folder) in str(caught.value)
+
+
+def saved(folder: Path, *modules: Any, **options: Any) -> Path:
+    """Save modules of sentence-transformers as one model; return the folder."""
+    from sentence_transformers import SentenceTransformer
+
+    SentenceTransformer(modules=list(modules), device="cpu", **options).save(str(folder))
+    return folder
+
+
+def static_embedding(folder: Path) -> Any:
+    import torch
+    from sentence_transformers.sentence_transformer.modules import StaticEmbedding
+    from transformers import AutoTokenizer
+
+    make_bert(folder)
+    torch.manual_seed(0)
+    return StaticEmbedding(AutoTokenizer.from_pretrained(folder), embedding_dim=16)
+
+
+def parts_of(folder: Path) -> tuple[Any, Any]:
+    """Return the transformer of a new model and mean pooling of sentence-transformers."""
+    from sentence_transformers.base.modules import Transformer
+    from sentence_transformers.sentence_transformer.modules import Pooling
+
+    make_bert(folder)
+    return Transformer(str(folder)), Pooling(32, "mean")
+
+
+PROMPTS: dict[str, Any] = {"prompts": {"query": "water horse: ", "document": "tree: "}, "default_prompt_name": "query"}
+
+
+def weighted_layers(folder: Path) -> Path:
+    from sentence_transformers.base.modules import Transformer
+    from sentence_transformers.sentence_transformer.modules import Pooling, WeightedLayerPooling
+
+    make_bert(folder / "base")
+    body = Transformer(str(folder / "base"), config_kwargs={"output_hidden_states": True})
+    return saved(folder / "model", body, WeightedLayerPooling(32, 2, 0), Pooling(32, "mean"))
+
+
+def router(folder: Path) -> Path:
+    from sentence_transformers.base.modules import Router
+
+    body, pooling = parts_of(folder / "base")
+    routes = {"query": [static_embedding(folder / "static")], "document": [body, pooling]}
+    return saved(folder / "model", Router(routes, default_route="document"))
+
+
+def static_and_normalize(folder: Path) -> Path:
+    from sentence_transformers.base.modules import Normalize
+
+    return saved(folder / "model", static_embedding(folder / "static"), Normalize(), **PROMPTS)
+
+
+def pooling_without_prompt(folder: Path) -> Path:
+    from sentence_transformers.sentence_transformer.modules import Pooling
+
+    body, _ = parts_of(folder / "base")
+    return saved(folder / "model", body, Pooling(32, "mean", include_prompt=False), **PROMPTS)
+
+
+def several_poolings(folder: Path) -> Path:
+    from sentence_transformers.sentence_transformer.modules import Pooling
+
+    body, _ = parts_of(folder / "base")
+    modes = ("cls", "max", "mean", "mean_sqrt_len_tokens", "weightedmean", "lasttoken")
+    return saved(folder / "model", body, Pooling(32, modes), **PROMPTS)
+
+
+def convolution(folder: Path) -> Path:
+    from sentence_transformers.sentence_transformer.modules import CNN, Pooling
+
+    body, _ = parts_of(folder / "base")
+    return saved(folder / "model", body, CNN(32, 8), Pooling(24, "mean"))
+
+
+def dense_and_others(folder: Path) -> Path:
+    from sentence_transformers.base.modules import Dense, Normalize
+    from sentence_transformers.sentence_transformer.modules import Dropout, LayerNorm
+
+    body, pooling = parts_of(folder / "base")
+    return saved(folder / "model", body, pooling, LayerNorm(32), Dense(32, 12), Dropout(0.5), Normalize())
+
+
+def dense_of_tokens(folder: Path) -> Path:
+    from sentence_transformers.base.modules import Dense
+    from sentence_transformers.sentence_transformer.modules import Pooling
+
+    body, _ = parts_of(folder / "base")
+    names = {"module_input_name": "token_embeddings", "module_output_name": "token_embeddings"}
+    return saved(folder / "model", body, Dense(32, 12, **names), Pooling(12, "max"))
+
+
+def calls_without_special_tokens(folder: Path) -> Path:
+    _, pooling = parts_of(folder / "base")
+    from sentence_transformers.base.modules import Transformer
+
+    body = Transformer(str(folder / "base"), processing_kwargs={"text": {"add_special_tokens": False}})
+    return saved(folder / "model", body, pooling)
+
+
+def lower_case(folder: Path) -> Path:
+    from sentence_transformers.base.modules import Transformer
+
+    _, pooling = parts_of(folder / "base")
+    body = Transformer(str(folder / "base"), do_lower_case=True, max_seq_length=12)
+    return saved(folder / "model", body, pooling)
+
+
+def other_output(folder: Path) -> Path:
+    """The pooler's output is the embedding."""
+    from sentence_transformers.base.modules import Transformer
+
+    make_bert(folder / "base")
+    config: Any = {"text": {"method": "forward", "method_output_name": "pooler_output"}}
+    body = Transformer(str(folder / "base"), modality_config=config, module_output_name="sentence_embedding")
+    return saved(folder / "model", body)
+
+
+def chat_template(folder: Path) -> Path:
+    make_bert(folder)
+    (folder / "chat_template.jinja").write_text(
+        "{% for message in messages %}water {{ message['content'] }}{% endfor %}"
+    )
+    return folder
+
+
+def unpadded(folder: Path) -> Path:
+    from sentence_transformers.base.modules import Transformer
+
+    _, pooling = parts_of(folder / "base")
+    return saved(folder / "model", Transformer(str(folder / "base"), unpad_inputs=False), pooling)
+
+
+def lengths_by_task(folder: Path) -> Path:
+    from sentence_transformers.base.modules import Transformer
+
+    _, pooling = parts_of(folder / "base")
+    return saved(folder / "model", Transformer(str(folder / "base"), query_length=8, document_length=9), pooling)
+
+
+LAYOUTS = [
+    calls_without_special_tokens,
+    chat_template,
+    convolution,
+    dense_and_others,
+    dense_of_tokens,
+    lengths_by_task,
+    lower_case,
+    other_output,
+    pooling_without_prompt,
+    router,
+    several_poolings,
+    static_and_normalize,
+    unpadded,
+    weighted_layers,
+]
+
+
+@pytest.mark.parametrize("make", LAYOUTS)
+def test_a_layout_has_the_scores_of_the_library(make: Callable[[Path], Path], tmp_path: Path) -> None:
+    folder = make(tmp_path)
+    expected = library_cosines(folder, BATCH)
+    assert expected.std() > 0.01
+    metric = load_metric(f"bi-encoder:{folder}")
+    metric.check_available()
+    scores = open_session(metric.needs()).score([metric], BATCH)
+    assert scores.values[:, 0] == pytest.approx(expected, abs=2e-5)
+
+
+@pytest.mark.parametrize("name", ["pooled", "bertscore"])
+@pytest.mark.parametrize("make", [static_and_normalize, router])
+def test_what_has_no_token_embeddings_is_refused(make: Callable[[Path], Path], name: str, tmp_path: Path) -> None:
+    with pytest.raises(UnavailableError) as caught:
+        load_metric(f"{name}:{make(tmp_path)}").score(BATCH)
+    assert "\n" not in str(caught.value) and "bi-encoder:MODEL" in str(caught.value)
+
+
+def sparse(folder: Path) -> Path:
+    from sentence_transformers import SparseEncoder
+    from sentence_transformers.sparse_encoder.modules import MLMTransformer, SpladePooling
+    from transformers import AutoModelForMaskedLM
+
+    make_bert(folder / "base")
+    AutoModelForMaskedLM.from_pretrained(folder / "base").save_pretrained(folder / "base")
+    modules = [MLMTransformer(str(folder / "base")), SpladePooling("max")]
+    SparseEncoder(modules=modules, device="cpu").save(str(folder / "model"))
+    return folder / "model"
+
+
+def several_vectors(folder: Path) -> Path:
+    from sentence_transformers import MultiVectorEncoder
+
+    MultiVectorEncoder(str(make_bert(folder / "base")), device="cpu").save(str(folder / "model"))
+    return folder / "model"
+
+
+def cross_encoder(folder: Path) -> Path:
+    from sentence_transformers import CrossEncoder
+
+    CrossEncoder(str(make_bert(folder / "base", labels=1)), device="cpu").save(str(folder / "model"))
+    return folder / "model"
+
+
+def classifier(folder: Path) -> Path:
+    return make_bert(folder, labels=3)
+
+
+@pytest.mark.parametrize("make", [sparse, several_vectors, cross_encoder, classifier])
+def test_a_model_of_another_kind_is_refused_as_a_bi_encoder(make: Callable[[Path], Path], tmp_path: Path) -> None:
+    metric = load_metric(f"bi-encoder:{make(tmp_path)}")
+    for ask in (metric.check_available, lambda: metric.score(BATCH)):
+        with pytest.raises(
+            UnavailableError, match=r"not a sentence encoder.*use (cross-encoder|pooled):MODEL"
+        ) as caught:
+            ask()
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("limit_by", [renamed("xlnet"), in_subfolder, by_tokenizer])
+def test_a_training_reads_as_many_tokens_as_a_run(limit_by: Callable[[Path, int], None], tmp_path: Path) -> None:
+    from assay.training.models import load_bi_encoder, table_of_texts
+
+    folder = make_bert(tmp_path / "model", pooling="mean")
+    limit_by(folder, 12)
+    model = load_bi_encoder(folder, "cpu")
+    table = table_of_texts(model, [LONG, "water"])
+    assert (int(table.lengths.max()), table.truncated) == (load_metric(f"bi-encoder:{folder}").limit(), 1)
+    model.save(str(tmp_path / "trained"))
+    metric = load_metric(f"bi-encoder:{tmp_path / 'trained'}")
+    assert metric.limit() == 12
+    assert metric.score(BATCH) == pytest.approx(load_metric(f"bi-encoder:{folder}").score(BATCH), abs=1e-6)
+
+
+def test_a_training_reads_no_more_tokens_than_there_are_positions(tmp_path: Path) -> None:
+    from assay.training.models import load_bi_encoder, table_of_texts
+
+    folder = make_model(tmp_path / "model", "roberta", max_length=None)
+    assert int(table_of_texts(load_bi_encoder(folder, "cpu"), ["water " * 100]).lengths.max()) == 69
+
+
+def test_a_training_refuses_what_it_would_compute_otherwise(tmp_path: Path) -> None:
+    from assay.training.models import load_bi_encoder
+
+    for make in (pooling_without_prompt, static_and_normalize, calls_without_special_tokens):
+        with pytest.raises(UnavailableError, match="cannot be trained because of") as caught:
+            load_bi_encoder(make(tmp_path / make.__name__), "cpu")
+        assert "\n" not in str(caught.value)
+    folder = make_bert(tmp_path / "unpadded")
+    change(folder / "tokenizer_config.json", pad_token=None)
+    with pytest.raises(UnavailableError, match="no padding token: add one to tokenizer_config"):
+        load_bi_encoder(folder, "cpu")
