@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from assay.errors import InputError, UnavailableError, unknown_name
+from assay.errors import InputError, UnavailableError
 from assay.metrics.base import Declaration, option
 from assay.metrics.models.layouts import special_computation
 from assay.metrics.neural.readers import EncoderBased
@@ -28,6 +28,12 @@ class BiEncoder(EncoderBased):
 
     prompt: str | None = option(None, "a prompt by its name: one of the model's own, or e5; by default the model's own")
     prefix: str | None = option(None, "a text put before each input, instead of a prompt")
+    truncate_dim: int | None = option(
+        None, "leading dimensions of an embedding that count; by default what the model's files say, or all", minimum=1
+    )
+    similarity: Literal["cosine", "dot", "euclidean", "manhattan"] = option(
+        "cosine", "how two embeddings are compared; a distance is negative, so that more is more similar"
+    )
 
     declaration = Declaration(
         name="bi-encoder",
@@ -48,6 +54,8 @@ class BiEncoder(EncoderBased):
             raise InputError(
                 f"metric {self.declaration.name!r}: prompt and prefix are two names of one thing; give one of them"
             )
+        if self.similarity != "cosine":
+            self.redeclare(low=float("-inf"), high=float("inf") if self.similarity == "dot" else 0.0)
 
     @property
     def library_class(self) -> str:
@@ -111,17 +119,44 @@ class BiEncoder(EncoderBased):
         Raises:
             InputError: there is no prompt of that name.
         """
-        if self.prefix is not None:
-            return self.prefix
-        description = self.description()
-        prompt_name = self.prompt or description.default_prompt
-        if prompt_name is None:
-            return KNOWN_PROMPTS["e5"] if _is_e5(str(self.subject)) else ""
-        prompts = KNOWN_PROMPTS | dict(description.prompts or ())
-        if prompt_name not in prompts:
-            problem = unknown_name(f"metric {self}: the model has no prompt", prompt_name, sorted(prompts))
-            raise InputError(f"{problem} Or give prefix=TEXT.")
-        return prompts[prompt_name]
+        if self.prefix is None and self.prompt is None and _is_e5(str(self.subject)):
+            default = self.description().default_prompt
+            if default is None:
+                return KNOWN_PROMPTS["e5"]
+        return self.text_before(self.prompt, self.prefix, KNOWN_PROMPTS)
+
+    def says(self) -> str:
+        """Return a note that names the model, and a similarity in its files that is not used.
+
+        Raises:
+            UnavailableError: the model is not on this machine.
+        """
+        declared = self.description().similarity
+        if declared in (None, "cosine") or self.similarity != "cosine":
+            return super().says()
+        return f"{super().says()}, which declares the similarity {declared}; similarity={declared} uses it"
+
+    def dimensions(self) -> int | None:
+        """Return the number of leading dimensions of an embedding that count; None for all.
+
+        Raises:
+            UnavailableError: the model is not on this machine.
+        """
+        if self.truncate_dim is not None:
+            return self.truncate_dim
+        described = self.description()
+        return described.truncate_dim if described.modules else None
+
+    def signature(self) -> dict[str, str]:
+        """Return everything that changes the score, in a fixed order.
+
+        Options from later versions are left out while they have no effect, so that older signatures stay valid.
+        """
+        signature = super().signature()
+        del signature["truncate_dim"]
+        if self.similarity == "cosine":
+            del signature["similarity"]
+        return signature
 
     def view(self) -> View:
         """Return the view that reads the sentence embedding of each text, with the prefix before the text."""
@@ -144,21 +179,24 @@ class BiEncoder(EncoderBased):
         prefix = self.resolve_prefix()
         if prefix:
             signature["before"] = prefix
+        dimensions = self.dimensions()
+        if dimensions is not None:
+            signature["dimensions"] = str(dimensions)
         return signature
 
     def compare(
         self, embeddings: TextEmbeddings, left: NDArray[np.intp], right: NDArray[np.intp]
     ) -> NDArray[np.float64]:
-        """Return the cosine of each pair's embeddings, float64, shape (n,), in [-1, 1].
+        """Return the similarity of each pair's embeddings, float64, shape (n,); the cosine is in [-1, 1].
 
         Args:
             embeddings: one vector per distinct text.
             left: the index of each reference, shape (n,).
             right: the index of each candidate, shape (n,).
         """
-        from assay.metrics.neural.embeddings import cosine
+        from assay.metrics.neural.embeddings import compare_vectors
 
-        return cosine(embeddings, left, right)
+        return compare_vectors(embeddings, left, right, self.similarity, self.dimensions())
 
 
 def _is_e5(model: str) -> bool:

@@ -93,21 +93,27 @@ def table_of_texts(model: Any, texts: Sequence[str]) -> TokenTable:
         model: a sentence-transformers model.
         texts: the texts, without the prompt.
     """
-    name = model.default_prompt_name
-    prompt = model.prompts.get(name) if name else None
-    return _token_table(model, [(prompt or "") + text for text in texts], None)
+    prompt = _default_prompt(model)
+    return _token_table(model, [prompt + text for text in texts], None)
 
 
 def table_of_pairs(model: Any, firsts: Sequence[str], seconds: Sequence[str]) -> TokenTable:
     """Return the tokens of n pairs of texts as a cross-encoder reads them: as one input per pair.
 
-    Inputs are cut to the model's maximum length.
+    The default prompt of the model is put before the first text. Inputs are cut to the model's maximum length.
 
     Args:
         model: a sentence-transformers model.
         firsts, seconds: the texts of the pairs.
     """
-    return _token_table(model, firsts, seconds)
+    prompt = _default_prompt(model)
+    return _token_table(model, [prompt + text for text in firsts], seconds)
+
+
+def _default_prompt(model: Any) -> str:
+    """Return the text that a sentence-transformers model puts before an input by default; empty for none."""
+    name = model.default_prompt_name
+    return (model.prompts.get(name) if name else None) or ""
 
 
 def _token_table(model: Any, firsts: Sequence[str], seconds: Sequence[str] | None) -> TokenTable:

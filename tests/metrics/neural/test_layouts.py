@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from assay.errors import UnavailableError
+from assay.errors import InputError, UnavailableError
 from assay.metrics import Batch, load_metric
 from assay.metrics.scores import Flag
 from assay.metrics.work import open_session
-from tests.metrics.architectures import library_cosines, make_model
+from tests.metrics.architectures import library_cosines, library_logits, make_model
 from tests.metrics.models.tiny import make_bert
 from tests.metrics.neural.texts import pairs
 
@@ -389,3 +389,49 @@ def test_a_training_refuses_what_it_would_compute_otherwise(tmp_path: Path) -> N
     change(folder / "tokenizer_config.json", pad_token=None)
     with pytest.raises(UnavailableError, match="no padding token: add one to tokenizer_config"):
         load_bi_encoder(folder, "cpu")
+
+
+@pytest.mark.parametrize("similarity", ["cosine", "dot", "euclidean", "manhattan"])
+@pytest.mark.parametrize("dimensions", [None, 7])
+def test_dimensions_and_similarity_of_the_files(similarity: str, dimensions: int | None, tmp_path: Path) -> None:
+    body, pooling = parts_of(tmp_path / "base")
+    folder = saved(tmp_path / "model", body, pooling, similarity_fn_name=similarity, truncate_dim=dimensions)
+    expected = library_cosines(folder, BATCH)
+    metric = load_metric(f"bi-encoder:{folder},similarity={similarity}")
+    assert metric.score(BATCH) == pytest.approx(expected, abs=2e-5, rel=1e-6)
+    assert metric.signature().get("dimensions") == (None if dimensions is None else "7")
+    said = load_metric(f"bi-encoder:{folder}").says()
+    assert (f"similarity={similarity} uses it" in said) is (similarity != "cosine")
+    assert "uses it" not in metric.says()
+
+
+def test_dimensions_by_an_option(tmp_path: Path) -> None:
+    folder = make_bert(tmp_path / "model", pooling="mean")
+    expected = library_cosines(folder, BATCH, truncate_dim=5)
+    assert load_metric(f"bi-encoder:{folder},truncate_dim=5").score(BATCH) == pytest.approx(expected, abs=2e-5)
+    assert load_metric(f"bi-encoder:{folder},truncate_dim=99").score(BATCH) == pytest.approx(
+        load_metric(f"bi-encoder:{folder}").score(BATCH)
+    )
+
+
+def test_the_prompts_of_a_cross_encoder(tmp_path: Path) -> None:
+    from sentence_transformers import CrossEncoder
+
+    from assay.training.models import load_cross_encoder, table_of_pairs
+
+    base = make_bert(tmp_path / "base", labels=1)
+    folder = tmp_path / "model"
+    CrossEncoder(str(base), device="cpu", **PROMPTS).save(str(folder))
+    plain, prompted = load_metric(f"cross-encoder:{base}").score(BATCH), library_logits(folder, BATCH)
+    assert abs(plain - prompted).max() > 0.001
+    metric = load_metric(f"cross-encoder:{folder}")
+    assert metric.score(BATCH) == pytest.approx(prompted, abs=2e-5)
+    assert metric.signature()["before"] == "water horse: "
+    other = CrossEncoder(str(folder), device="cpu").predict(list(BATCH.pairs()), prompt_name="document", batch_size=1)
+    assert load_metric(f"cross-encoder:{folder},prompt=document").score(BATCH) == pytest.approx(other, abs=2e-5)
+    assert load_metric(f"cross-encoder:{folder},prefix=").score(BATCH) == pytest.approx(plain, abs=2e-5)
+    with pytest.raises(InputError, match="no prompt 'x'"):
+        load_metric(f"cross-encoder:{folder},prompt=x").score(BATCH)
+    model = load_cross_encoder(folder, "cpu", outputs=1, activation=None, seed=0)
+    lengths = table_of_pairs(model, ["water", "fire"], ["tree", "tree"]).lengths
+    assert lengths.tolist() == [8, 8]

@@ -90,11 +90,11 @@ class CrossSession(ModelSession[LoadedScorer, ScorerBody]):
         cross_encoders = [cast("PairReader", metric) for metric in metrics]
         started = time.perf_counter()
         outputs: dict[PairReader, tuple[NDArray[np.float64], NDArray[np.bool_]]] = {}
-        metrics_by_limit: dict[int, list[PairReader]] = {}
+        metrics_by_preparation: dict[tuple[int, str], list[PairReader]] = {}
         for metric in cross_encoders:
-            metrics_by_limit.setdefault(metric.limit(), []).append(metric)
-        for limit, metrics_at_limit in metrics_by_limit.items():
-            outputs |= self._compute_outputs(metrics_at_limit, batch, limit)
+            metrics_by_preparation.setdefault((metric.limit(), metric.resolve_prefix()), []).append(metric)
+        for (limit, prefix), metrics_of_one in metrics_by_preparation.items():
+            outputs |= self._compute_outputs(metrics_of_one, batch, limit, prefix)
         seconds = time.perf_counter() - started
         columns, flags, asymmetry = [], [], []
         for metric in cross_encoders:
@@ -112,12 +112,12 @@ class CrossSession(ModelSession[LoadedScorer, ScorerBody]):
         )
 
     def _compute_outputs(
-        self, metrics: Sequence[PairReader], batch: Batch, limit: int
+        self, metrics: Sequence[PairReader], batch: Batch, limit: int, prefix: str
     ) -> dict[PairReader, tuple[NDArray[np.float64], NDArray[np.bool_]]]:
         """Return for each metric the logits of n pairs, shape (n, k), and whether each pair was cut, shape (n,).
 
-        The metric reads each pair in k orders, one or two. All these metrics cut pairs at the same *limit*, so that
-        they share the pairs that they read in the same order.
+        The metric reads each pair in k orders, one or two. All these metrics cut pairs at the same *limit* and put the
+        same *prefix* before the first text, so that they share the pairs that they read in the same order.
         """
         pairs_read: dict[PairReader, list[_OrderedPair]] = {}
         row_of: dict[_OrderedPair, int] = {}
@@ -125,7 +125,7 @@ class CrossSession(ModelSession[LoadedScorer, ScorerBody]):
             pairs_read[metric] = [ordered for pair in batch.pairs() for ordered in metric.orders(*pair)]
             for ordered in pairs_read[metric]:
                 row_of.setdefault(ordered, len(row_of))
-        logits, cut = self._logits_of_pairs(list(row_of), limit)
+        logits, cut = self._logits_of_pairs(list(row_of), limit, prefix)
         outputs = {}
         for metric in metrics:
             order_count = 2 if metric.order == "mean" else 1
@@ -135,12 +135,15 @@ class CrossSession(ModelSession[LoadedScorer, ScorerBody]):
         return outputs
 
     def _logits_of_pairs(
-        self, pairs: Sequence[_OrderedPair], limit: int
+        self, pairs: Sequence[_OrderedPair], limit: int, prefix: str
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return the logit of each of n pairs, and whether the pair was cut at *limit* tokens, both of shape (n,)."""
+        """Return the logit of each of n pairs, and whether the pair was cut at *limit* tokens, both of shape (n,).
+
+        The text *prefix* is put before the first text of each pair.
+        """
         torch = import_torch()
         preparation = Preparation(limit)
-        first = [preparation.apply(text) for text, _ in pairs]
+        first = [prefix + preparation.apply(text) for text, _ in pairs]
         second = [preparation.apply(text) for _, text in pairs]
         tokens = tokenize(self._tokenizer, first, limit, second, with_types=self._with_types)
         computed: list[tuple[NDArray[np.intp], Any]] = []

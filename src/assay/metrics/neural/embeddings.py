@@ -85,6 +85,38 @@ def cosine(embeddings: TextEmbeddings, left: NDArray[np.intp], right: NDArray[np
     return cosines
 
 
+def compare_vectors(
+    embeddings: TextEmbeddings,
+    left: NDArray[np.intp],
+    right: NDArray[np.intp],
+    similarity: str,
+    dimensions: int | None = None,
+) -> NDArray[np.float64]:
+    """Return the similarity of each pair of texts, shape (n,), as sentence-transformers defines it.
+
+    Args:
+        embeddings: one vector per text.
+        left: the indices of the first texts, shape (n,).
+        right: the indices of the second texts, shape (n,).
+        similarity: ``cosine``, ``dot``, or a negative distance, ``euclidean`` or ``manhattan``.
+        dimensions: the number of leading dimensions that count; None for all.
+    """
+    torch = import_torch()
+    if dimensions is not None:
+        embeddings = TextEmbeddings(embeddings.values[:, :dimensions])
+    if similarity == "cosine":
+        return cosine(embeddings, left, right)
+    with torch.inference_mode():
+        values = embeddings.values.cpu().double()
+        first, second = values[torch.as_tensor(left)], values[torch.as_tensor(right)]
+        if similarity == "dot":
+            scores = (first * second).sum(dim=1)
+        else:
+            scores = -torch.linalg.vector_norm(first - second, ord=2 if similarity == "euclidean" else 1, dim=1)
+    similarities: NDArray[np.float64] = scores.numpy()
+    return similarities
+
+
 class EmbeddingCache:
     """Keeps float32 arrays by key: in memory up to a limit, beyond it in an anonymous temporary file.
 

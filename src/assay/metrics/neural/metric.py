@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Self, TypeVar
 
-from assay.errors import InputError, MissingExtraError, OfflineError, UnavailableError
+from assay.errors import InputError, MissingExtraError, OfflineError, UnavailableError, unknown_name
 from assay.messages import Message, Setting
 from assay.metrics.base import Batch, Context, Metric, option
 from assay.metrics.models import LocatedModel, ModelDescription, ModelReference, describe, locate
@@ -178,6 +179,33 @@ class ModelMetric(Metric):
     def library_class(self) -> str | None:
         """The class of sentence-transformers that loads the model, whose length limit applies; by default none."""
         return None
+
+    def text_before(self, prompt: str | None, prefix: str | None, known: Mapping[str, str]) -> str:
+        """Return the text that is put before an input; empty for none.
+
+        It is *prefix* if given, else the prompt of the name *prompt*, else the model's default prompt. The library
+        reads the prompts of a model's files only with its modules.
+
+        Args:
+            prompt: the name of a prompt.
+            prefix: the text itself.
+            known: further prompts by name.
+
+        Raises:
+            InputError: there is no prompt of that name.
+        """
+        if prefix is not None:
+            return prefix
+        described = self.description()
+        prompts = {**known, **dict(described.prompts or ())}
+        is_read = described.modules and (described.library_class or "SentenceTransformer") == self.library_class
+        name = prompt if prompt is not None or not is_read else described.default_prompt
+        if name is None:
+            return ""
+        if name not in prompts:
+            problem = unknown_name(f"metric {self}: the model has no prompt", name, sorted(prompts))
+            raise InputError(f"{problem} Or give prefix=TEXT.")
+        return prompts[name]
 
     def signature(self) -> dict[str, str]:
         """Return everything that changes the score, in a fixed order.

@@ -77,6 +77,44 @@ class PairReader(ModelMetric):
     activation: Literal["declared", "sigmoid", "identity"] = option(
         "declared", "what turns the output into a score; declared is what the model's files say"
     )
+    prompt: str | None = option(None, "a prompt by its name, put before the first text; by default the model's own")
+    prefix: str | None = option(None, "a text put before the first text, instead of a prompt")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.prompt is not None and self.prefix is not None:
+            raise InputError(
+                f"metric {self.declaration.name!r}: prompt and prefix are two names of one thing; give one of them"
+            )
+
+    def resolve_prefix(self) -> str:
+        """Return the text that is put before the first text of a pair; empty for none.
+
+        Raises:
+            InputError: the model has no prompt of the name in the option ``prompt``.
+        """
+        return self.text_before(self.prompt, self.prefix, {})
+
+    def signature(self) -> dict[str, str]:
+        """Return everything that changes the score, in a fixed order.
+
+        Options from later versions are left out while they have no effect, so that older signatures stay valid.
+        """
+        signature = super().signature()
+        for key in ("prompt", "prefix"):
+            if getattr(self, key) is None:
+                del signature[key]
+        return signature
+
+    def data_signature(self) -> dict[str, str]:
+        """Return what the model adds to the signature, and the text before the first text if there is one.
+
+        Raises:
+            UnavailableError: the model is not on this machine.
+            InputError: the model has no prompt of the name in the option ``prompt``.
+        """
+        prefix = self.resolve_prefix()
+        return super().data_signature() | ({"before": prefix} if prefix else {})
 
     def orders(self, reference: str, candidate: str) -> tuple[tuple[str, str], ...]:
         """Return the pairs (first text, second text) that the model reads for a pair: one, or both orders."""
