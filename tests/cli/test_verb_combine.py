@@ -48,6 +48,23 @@ def test_json_has_every_bucket_and_metric(assay, run):
         assert record["difference_low"] <= record["difference"] <= record["difference_high"]
 
 
+@pytest.mark.parametrize(("pairs", "label"), [(5, 1), (9, 1), (9, 0)])
+def test_json_of_a_part_too_small_for_a_test_has_null_p_values(assay, workplace, pairs, label):
+    """Below ten pairs there is no p-value, and JSON has no NaN."""
+    rows = [row | {"part": "large"} for row in answers(120)]
+    small = [row | {"part": "small"} for row in answers(160)[120:]]
+    chosen = [row for row in small if row["label"] == label][: pairs - 1]
+    write("answers.jsonl", [*rows, *chosen, next(row for row in small if row["label"] != label)])
+    metrics = ["-m", "f1", "-m", "rouge-l", "-b", "part"]
+    assert assay("run", "-d", "answers.jsonl", *metrics, "-q", "--resamples", "0", "--out", "run").code == 0
+    done = assay("combine", "run", "--resamples", "100", "-q", "-f", "json", "--learner", "linear")
+    assert (done.code, done.err) == (0, "")
+    of_part = [record for record in json.loads(done.out) if record["bucket"] == "part=small"]
+    assert {record["n"] for record in of_part} == {pairs}
+    assert {record["p"] for record in of_part} == {None}
+    assert "NaN" not in done.out
+
+
 def test_where_no_combination_is_better_the_best_metric_is_named(assay, workplace):
     """One metric says all, and the others nothing."""
     rows = [

@@ -158,7 +158,7 @@ class BucketComparison:
         n: the number of pairs.
         coefficients: the coefficients by metric, the combination first.
         differences: the combination minus each metric, in the coefficient that decides.
-        p_values: the p-value of each difference, corrected for the number of differences.
+        p_values: the p-value of each difference, corrected for the number of differences; None if undefined.
         rejected: the metrics from which the combination differs significantly.
         statistic_index: the index of the coefficient that decides.
         confidence: the level of the intervals.
@@ -168,7 +168,7 @@ class BucketComparison:
     n: int
     coefficients: Mapping[str, Coefficients]
     differences: Mapping[str, Difference]
-    p_values: Mapping[str, float]
+    p_values: Mapping[str, float | None]
     rejected: frozenset[str]
     statistic_index: int
     confidence: float
@@ -500,8 +500,9 @@ def _compare_in_bucket(
         (differences[metric],) = summarise(draws[pair], (by,), settings.confidence)
     deciding_ps = [difference.p for difference in differences.values()]
     p_uncorrected = np.array([np.nan if p is None else p for p in deciding_ps])
-    p_values = dict(zip(differences, adjust_p_values(p_uncorrected, settings.correction).tolist(), strict=True))
-    rejected = frozenset(name for name, p in p_values.items() if settings.rejects(p))
+    corrected = adjust_p_values(p_uncorrected, settings.correction).tolist()
+    p_values = {name: None if np.isnan(p) else p for name, p in zip(differences, corrected, strict=True)}
+    rejected = frozenset(name for name, p in p_values.items() if p is not None and settings.rejects(p))
     by_index = list(statistics).index(by)
     return BucketComparison(
         bucket, len(pairs), coefficients, differences, p_values, rejected, by_index, settings.confidence

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
 from assay.analysis.combine import COMBINED, BucketComparison, CombinationResult, CombineSettings
 from assay.analysis.settings import CORRECTIONS
-from assay.numbers import Number, money, p_value, rate, short
+from assay.numbers import money, p_value, rate, short
 from assay.reports.layout import intervals_in_words
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 from assay.statistics.coefficients import interval_method, title_of
@@ -112,11 +110,7 @@ def _bucket_table(result: CombinationResult, comparison: BucketComparison) -> Sh
     rows = []
     for metric in (COMBINED, *comparison.ranked_metrics):
         coefficients = comparison.coefficients[metric]
-        cells = []
-        for index in range(len(result.statistics)):
-            value = float(coefficients.values[index])
-            low, high = coefficients.interval(index, comparison.confidence) or (None, None)
-            cells.append(Number(None if np.isnan(value) else value, low, high).text)
+        cells = [coefficients.number(index, comparison.confidence).text for index in range(len(result.statistics))]
         if metric == COMBINED:
             speed = result.inputs.speed_of(result.study.combination.members)
             rows.append([metric, *cells, "", "", "–" if speed is None else rate(speed), ""])
@@ -222,10 +216,8 @@ def _metric_records(result: CombinationResult) -> Iterator[dict[str, Any]]:
                 "price_per_1000": result.inputs.prices.get(metric),
             }
             for index, statistic in enumerate(result.statistics):
-                value = float(coefficients.values[index])
-                low, high = coefficients.interval(index, comparison.confidence) or (None, None)
-                record[statistic] = None if np.isnan(value) else value
-                record |= {f"{statistic}_low": low, f"{statistic}_high": high}
+                number = coefficients.number(index, comparison.confidence)
+                record |= {statistic: number.value, f"{statistic}_low": number.low, f"{statistic}_high": number.high}
             # the combination itself has no difference
             difference = comparison.differences.get(metric)
             record |= {

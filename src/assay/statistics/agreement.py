@@ -360,6 +360,12 @@ class Coefficients:
                 return fisher_interval(value, student_quantile(units, confidence) * error, statistic.lowest)
         return bounds
 
+    def number(self, index: int, confidence: float) -> Number:
+        """Return the value of the statistic at *index* with its interval, without notes; see :meth:`interval`."""
+        value = float(self.values[index])
+        low, high = self.interval(index, confidence) or (None, None)
+        return Number(None if np.isnan(value) else value, low, high)
+
     @property
     def rare_values(self) -> list[RareValues]:
         """The labels and the scores that few pairs, or groups, have; empty for means over datasets."""

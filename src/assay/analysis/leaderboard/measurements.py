@@ -277,9 +277,7 @@ def _unranked_line(
     """
     values = {}
     for index, statistic in enumerate(settings.statistics):
-        value = coefficients.values[index]
-        low, high = coefficients.interval(index, settings.confidence) or (None, None)
-        values[statistic] = (None if np.isnan(value) else float(value), low, high)
+        values[statistic] = coefficients.number(index, settings.confidence).value_and_bounds
     reservations: dict[str, None] = {}
     for index in range(len(settings.statistics)):
         reservation = "; ".join(coefficients.reservations(index))
