@@ -58,7 +58,7 @@ def test_an_undefined_value_is_a_dash_with_its_reason(folder):
     rows = read_run(folder).agreement
     (row,) = [row for row in rows if (row.bucket, row.metric, row.statistic) == ("f1=0", "f1", "spearman")]
     assert row.value is None
-    assert row.note == "constant score"
+    assert row.notes == ("constant score",)
     page = page_html([read_run(folder)], leaderboard=False)
     (mark,) = re.findall(r'id="(note-unit-0-spearman-\w)"><sup>\w</sup> constant score', page)
     assert f'data-bucket="f1=0" data-value="">–<sup><a href="#{mark}"' in page
