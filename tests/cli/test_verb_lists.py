@@ -12,7 +12,7 @@ import pytest
 
 from assay.amr import ASPECTS
 from assay.errors import install_command
-from assay.metrics import base
+from assay.metrics import declaration
 from assay.metrics.provenance import ABSENT
 from tests.cli.calling import command, process
 
@@ -181,8 +181,8 @@ def test_doctor(assay):
 def test_a_metric_without_its_packages_is_not_here(assay, monkeypatch):
     """Nor is one that needs a model or a file to be named."""
     absent = {"torch", "penman", "evaluate"}
-    known = base.version_of
-    monkeypatch.setattr(base, "version_of", lambda package: ABSENT if package in absent else known(package))
+    known = declaration.version_of
+    monkeypatch.setattr(declaration, "version_of", lambda package: ABSENT if package in absent else known(package))
     neural = ("bertscore", "bertscore-vanilla", "bi-encoder", "cross-encoder", "sas", "pooled", "s3bert")
     extras = dict.fromkeys(neural, "neural") | {"amr": "amr", "evaluate": "hf"}
     findings = json.loads(assay("doctor", "--format", "json").out)

