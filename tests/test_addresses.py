@@ -15,7 +15,7 @@ from fsspec.registry import known_implementations
 from assay.addresses import PROTOCOLS, is_encrypted_or_local, public_address, public_text
 from assay.datasets import load_dataset
 from assay.datasets.card import SourceEntry
-from assay.errors import AssayError, InputError
+from assay.exceptions import AssayError, InputError
 from assay.manifest import Environment
 from assay.settings import Settings, setting
 from tests.cli.calling import call

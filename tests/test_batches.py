@@ -21,7 +21,7 @@ from assay.batches import (
     take_cells,
     take_table_rows,
 )
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.paths import cache_dir
 from assay.statistics.crossvalidation import codes_of_groups
 

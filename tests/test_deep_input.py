@@ -11,7 +11,7 @@ import pytest
 import assay
 from assay.analysis.folder import read_run
 from assay.datasets import load_dataset, read_table_file
-from assay.errors import InputError
+from assay.exceptions import InputError
 
 # the parser recurses deeply
 pytestmark = pytest.mark.usefixtures("nothing_is_finalised")

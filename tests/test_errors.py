@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import assay
-from assay.errors import MissingExtraError, install_command, suggestion_for, unknown_name
+from assay.exceptions import MissingExtraError, install_command, suggestion_for, unknown_name
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pytest
 
 import assay
 from assay import errors
-from assay.errors import AssayError, InputError, UnavailableError
+from assay.exceptions import AssayError, InputError, UnavailableError
 from assay.messages import Message, Setting, join_messages
 from assay.settings import Settings, declarations_of
 from tests.cli.calling import call

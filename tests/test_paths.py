@@ -9,7 +9,7 @@ import pytest
 
 import assay
 from assay.configuration import PYPROJECT, find_configuration
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.paths import path_exists, user_path
 from tests.cli.calling import call
 

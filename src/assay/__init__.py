@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from assay.api.compare import compare
     from assay.api.crossval import crossval
     from assay.api.doctor import doctor
-    from assay.api.errors import evaluate_categories, find_errors
+    from assay.api.errors import errors, evaluate_categories
     from assay.api.explain import Explained, explain
     from assay.api.figure import figure
     from assay.api.leaderboard import leaderboard
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from assay.api.values import Report
     from assay.api.verify import verify
     from assay.datasets import Pairs, load_dataset
-    from assay.errors import AssayError, InputError, UnavailableError
+    from assay.exceptions import AssayError, InputError, UnavailableError
     from assay.metrics import Batch, Metric, MetricName, as_evaluate, list_metrics, load_metric, metric
 else:
     __getattr__, __dir__ = lazy_attributes(__name__)
@@ -71,12 +71,12 @@ __all__ = [
     "compare",
     "crossval",
     "doctor",
+    "errors",
     "estimate",
     "estimate_stress",
     "evaluate_categories",
     "explain",
     "figure",
-    "find_errors",
     "leaderboard",
     "list_cache",
     "list_metrics",

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote, unquote
 
-from assay.errors import InputError, summary_of
+from assay.exceptions import InputError, summary_of
 
 #: The protocols that are read. fsspec knows many more, and some of them act on what a file says, such as
 #: ``reference``, whose files are templates, or start other programs; others come with any installed package.

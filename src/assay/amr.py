@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assay.errors import InputError, MissingExtraError
+from assay.exceptions import InputError, MissingExtraError
 from assay.paths import check_regular_file
 
 #: Parentheses, and the comments and quoted constants whose parentheses must be skipped. A constant without a closing

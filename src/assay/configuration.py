@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.addresses import public_values
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.paths import read_settings_file
 
 NAME = "assay.toml"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import ClassVar, Self
 
 from assay.addresses import command_line
-from assay.errors import AssayError, InputError
+from assay.exceptions import AssayError, InputError
 from assay.paths import make_private_folder
 
 #: Seconds to wait for another process that is writing.

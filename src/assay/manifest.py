@@ -26,7 +26,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from assay.addresses import public_address, public_text, public_values
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.messages import Message
 from assay.numbers import NOTE_SEPARATOR, Number
 from assay.settings import DEFAULT_BUCKETS, RequestSettings, declarations_of, to_tuple

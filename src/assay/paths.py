@@ -7,7 +7,7 @@ import os
 import stat
 from pathlib import Path
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 
 
 def cache_dir() -> Path:

@@ -26,7 +26,7 @@ from multiprocessing.connection import wait as wait_for
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from assay.errors import AssayError, WorkerDiedError
+from assay.exceptions import AssayError, WorkerDiedError
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)

@@ -66,7 +66,7 @@ def _write_once(written: dict[Path, tuple[str, str]], test: str, path: Path, tex
             of the tests would be compared with the scores of the other.
     """
     from assay.analysis.check.baseline import values_without_speeds
-    from assay.errors import InputError
+    from assay.exceptions import InputError
     from assay.reports.check import write_file
 
     resolved = path.resolve()
@@ -141,7 +141,7 @@ def assert_agreement(
     from assay.analysis.data import read_datasets
     from assay.analysis.folder import read_run
     from assay.datasets import load_dataset
-    from assay.errors import InputError
+    from assay.exceptions import InputError
     from assay.output import check_replaceable
     from assay.reports.check import BASELINE, write_file
 
@@ -207,7 +207,7 @@ def assert_agreement(
 def _follow_chain(new_baseline: Baseline, path: Path) -> Baseline:
     """Return a new baseline, with the first baseline of the chain added if the one at *path* belongs to a chain."""
     from assay.analysis.check.baseline import continue_chain, read_baseline
-    from assay.errors import InputError
+    from assay.exceptions import InputError
 
     try:
         old_baseline = read_baseline(path)

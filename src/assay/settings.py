@@ -41,7 +41,7 @@ from typing import (
 )
 
 from assay.addresses import command_line, public_values, public_words
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.messages import Setting, default_flag
 from assay.statistics.coefficients import INTERVALS, MIN_INFLUENCE_PAIRS, statistics_help
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 
 if TYPE_CHECKING:
     import numpy as np

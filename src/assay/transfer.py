@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from assay.errors import InputError, summary_of
+from assay.exceptions import InputError, summary_of
 from assay.paths import make_private_folder
 
 if TYPE_CHECKING:

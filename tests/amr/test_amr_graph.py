@@ -6,7 +6,7 @@ import re
 import pytest
 
 from assay.amr import normalized, parse_block, parse_graph, read_graph_file
-from assay.errors import InputError
+from assay.exceptions import InputError
 
 BOY = """(w / want-01
    :ARG0 (b / boy :mod (Y / Young))

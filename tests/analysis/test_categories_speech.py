@@ -17,7 +17,7 @@ from assay.analysis.categories import PartsOfSpeech, Tagger, from_people
 from assay.analysis.categories import tagger as speech
 from assay.analysis.errors.evaluation import evaluate_tags
 from assay.cli import app
-from assay.errors import InputError, MissingExtraError, install_command
+from assay.exceptions import InputError, MissingExtraError, install_command
 from assay.lexicon.wordnet import find_wordnet
 
 needs_wordnet = pytest.mark.skipif(find_wordnet() is None, reason="WordNet is not on this machine")
@@ -176,7 +176,7 @@ def test_a_run_is_evaluated_with_the_pipeline_named_among_the_notes(by_hand, tmp
     assert any(line.startswith("parts of speech: en_by_hand 1.2 (spaCy ") for line in report.document.notes)
     bare = assay.load_dataset(frame.drop(columns="category"), name="pairs")
     assay.run([bare], ["f1"], resamples=0, out=tmp_path / "bare")
-    found = assay.find_errors(tmp_path / "bare", ["f1"], resamples=0, tagger=by_hand)
+    found = assay.errors(tmp_path / "bare", ["f1"], resamples=0, tagger=by_hand)
     assert any(line.startswith("parts of speech: en_by_hand 1.2") for line in found.document.notes)
 
 

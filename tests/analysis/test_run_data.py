@@ -13,7 +13,7 @@ import assay
 from assay import batches
 from assay.analysis.data import pair_codes, pair_keys, read_datasets
 from assay.analysis.folder import read_run
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.statistics.agreement import agreement
 from assay.statistics.crossvalidation import codes_of
 

@@ -10,7 +10,7 @@ import pytest
 import assay
 from assay.analysis.data import pair_codes, read_datasets
 from assay.analysis.folder import read_run
-from assay.errors import InputError
+from assay.exceptions import InputError
 
 
 @pytest.fixture

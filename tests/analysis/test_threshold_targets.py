@@ -11,7 +11,7 @@ import assay
 from assay.analysis.thresholds.objectives import Target
 from assay.analysis.thresholds.search import best_threshold, decide, with_design_effect
 from assay.analysis.thresholds.settings import ThresholdSettings
-from assay.errors import InputError
+from assay.exceptions import InputError
 
 
 def draw(n, distance, yes, case, groups=None):

@@ -24,7 +24,7 @@ from assay.analysis.thresholds.search import (
 )
 from assay.analysis.thresholds.settings import OPTIMISED
 from assay.analysis.thresholds.study import tune_and_test
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.settings import Resampling
 from assay.statistics.resampling import Resampler
 

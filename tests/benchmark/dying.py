@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.errors import UnavailableError
+from assay.exceptions import UnavailableError
 from assay.metrics import Batch, Declaration, Metric
 
 

@@ -12,7 +12,7 @@ import assay
 from assay.analysis.data import read_datasets
 from assay.analysis.folder import read_run
 from assay.benchmark.request import Request
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.statistics.agreement import agreement
 from assay.statistics.partial import partial_agreement, stratified_agreement
 from assay.statistics.resampling import seed_of

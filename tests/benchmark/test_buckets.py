@@ -12,7 +12,7 @@ import pytest
 from assay import load_dataset, run, verify
 from assay.benchmark.buckets import MAX_VALUES, first_rule_of_texts, parse_rule, split_into_buckets
 from assay.datasets.reading import Reading
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.numbers import label_text, label_texts
 from assay.tables import exact_number
 from tests.cli.calling import call

@@ -14,7 +14,7 @@ import assay
 from assay.api.score import score
 from assay.benchmark.singles import Singles
 from assay.datasets import load_dataset
-from assay.errors import UnavailableError
+from assay.exceptions import UnavailableError
 from assay.metrics import Batch, Declaration, Metric
 
 ROWS = [

@@ -13,7 +13,7 @@ import assay
 from assay.analysis.data import read_datasets
 from assay.analysis.folder import read_run
 from assay.benchmark.executor import InProcess, UnitLostError, score_unit
-from assay.errors import UnavailableError
+from assay.exceptions import UnavailableError
 from assay.metrics.base import Declaration, Metric, option
 from assay.metrics.scores import Scores
 from assay.metrics.work import open_session, release_sessions

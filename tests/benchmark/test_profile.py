@@ -11,7 +11,7 @@ from assay.benchmark import profile, profile_worker
 from assay.benchmark.profile import Fit, MetricProfile, fit_power, profile_metric
 from assay.benchmark.profile_worker import lengthen
 from assay.benchmark.settings import ProfileSettings
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.metrics import Batch
 from assay.metrics.judge.spending import Price
 from assay.metrics.work import release_sessions

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import assay
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.metrics import load_metric
 
 ROWS = [("a b", "a c", 1.0), ("d", "d", 2.0), ("e", "f", 0.0)]

@@ -17,7 +17,7 @@ from assay.analysis.folder import read_run
 from assay.api.result import Result
 from assay.benchmark.folder import FILES, write_run
 from assay.benchmark.scoring import Scorer
-from assay.errors import InputError
+from assay.exceptions import InputError
 
 ROWS = [{"reference": f"a b{i}", "candidate": f"a c{i % 4}", "label": i % 3} for i in range(12)]
 CSV = "reference,candidate,label\n" + "".join(f"a b{i},a c{i % 4},{i % 3}\n" for i in range(12))

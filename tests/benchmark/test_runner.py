@@ -17,7 +17,7 @@ from assay.benchmark import scoring
 from assay.benchmark.executor import score_unit
 from assay.benchmark.runner import run as run_request
 from assay.benchmark.store import ScoreStore
-from assay.errors import InputError, UnavailableError
+from assay.exceptions import InputError, UnavailableError
 from assay.metrics import Batch, Declaration, Metric
 from tests.benchmark.counting import Counting
 from tests.benchmark.six_pairs import ROWS, value

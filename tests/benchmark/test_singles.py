@@ -9,7 +9,7 @@ import pytest
 import assay
 from assay.benchmark.singles import Singles
 from assay.datasets import Pairs, load_dataset
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.metrics import Metric
 from assay.metrics.base import Declaration
 

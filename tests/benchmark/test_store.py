@@ -19,7 +19,7 @@ from assay.api.cache import list_cache, prune_cache
 from assay.batches import DIGEST
 from assay.benchmark import store
 from assay.benchmark.store import ScoreStore
-from assay.errors import InputError
+from assay.exceptions import InputError
 
 
 def digests(*numbers):

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import assay
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.manifest import AnnotatorReliability
 from assay.statistics.reliability import split_half_reliability
 from tests.benchmark.six_pairs import ROWS, value

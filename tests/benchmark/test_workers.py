@@ -17,7 +17,7 @@ import pytest
 
 import assay
 from assay.benchmark import executor, scoring
-from assay.errors import InputError, MissingExtraError, UnavailableError, WorkerDiedError
+from assay.exceptions import InputError, MissingExtraError, UnavailableError, WorkerDiedError
 from assay.metrics.amr.session import SmatchppEngine
 from assay.processes import Crew, _pickled
 from tests.benchmark.dying import Dying

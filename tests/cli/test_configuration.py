@@ -14,7 +14,7 @@ from assay.cli import app
 from assay.cli.configuration import OPTIONS_WITH_PATHS, REFUSED, Option, defaults_of, options_of
 from assay.cli.doctor import configuration_findings
 from assay.configuration import APPLIED, Configuration, find_configuration
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.metrics import list_metrics, load_metric
 from assay.metrics.combined import bundled_folders
 from assay.metrics.load import UntrustedMetricError

@@ -15,7 +15,7 @@ import typer
 
 import assay
 from assay.cli import app, verbs
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.settings import Resampling, Settings, declarations_of, setting, takes_settings
 from tests.cli.calling import call
 
@@ -214,7 +214,7 @@ def test_a_function_takes_what_its_settings_declare():
 
 
 #: Verbs of the command line that are no function of Python's, or are several.
-WITHOUT_FUNCTION = {"errors", "train", "metrics", "models", "datasets", "cache"}
+WITHOUT_FUNCTION = {"train", "metrics", "models", "datasets", "cache"}
 
 
 def test_a_verb_has_its_name_in_python():

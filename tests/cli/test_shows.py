@@ -63,7 +63,7 @@ def test_table_2_is_summed_up_for_a_reader(published, assay):
     ("name", "verdict"), [("sas-table-2-lexical", "32 of 32 cells"), ("sas-table-3-lexical", "18 of 18 cells")]
 )
 def test_the_lexical_rows_come_out_of_our_own_metrics(published, assay, name, verdict):
-    from assay.errors import UnavailableError
+    from assay.exceptions import UnavailableError
     from assay.metrics import load_metric
 
     try:

@@ -115,7 +115,7 @@ def test_weights_of_a_corpus_are_those_of_the_run(tmp_path):
     torch = pytest.importorskip("torch", reason="torch is absent: pip install assay[neural]")
     pytest.importorskip("sentence_transformers", reason="sentence-transformers is absent: pip install assay[neural]")
     import assay
-    from assay.errors import InputError
+    from assay.exceptions import InputError
     from tests.metrics.models.tiny import make_bert
 
     torch.set_num_threads(1)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from assay.amr import ASPECTS
-from assay.errors import install_command
+from assay.exceptions import install_command
 from assay.metrics import declaration
 from assay.metrics.provenance import ABSENT
 from tests.cli.calling import command, process

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import assay as library
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.statistics.power import units_needed
 
 

@@ -12,7 +12,7 @@ from scipy import stats
 
 import assay as package
 from assay.api.relatedness import relatedness
-from assay.errors import InputError, MissingExtraError, install_command
+from assay.exceptions import InputError, MissingExtraError, install_command
 from assay.metrics.words.features import SpacyReader, Word
 
 NOUNS, VERBS = [f"n{i}" for i in range(30)], [f"v{i}" for i in range(10)]

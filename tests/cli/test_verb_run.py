@@ -267,7 +267,7 @@ def test_offline_names_the_line_that_fetches(assay):
 
 def test_the_table_is_printed_before_the_page_is_written(assay, monkeypatch):
     from assay import Result
-    from assay.errors import InputError
+    from assay.exceptions import InputError
 
     def refuse(_):
         raise InputError("the page cannot be written")

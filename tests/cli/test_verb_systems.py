@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 import assay as package
-from assay.errors import InputError
+from assay.exceptions import InputError
 
 HEAD = ["question", "reference", "candidate", "label", "model"]
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.metrics import load_metric
 
 MODULE = """

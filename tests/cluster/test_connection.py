@@ -14,7 +14,7 @@ import pytest
 import assay
 from assay.cluster import connection
 from assay.cluster.connection import check_address
-from assay.errors import ClusterError, InputError, MissingExtraError
+from assay.exceptions import ClusterError, InputError, MissingExtraError
 
 ROWS = [("seven", "7", 1), ("8", "8", 1), ("no", "yes", 0)]
 

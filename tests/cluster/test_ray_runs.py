@@ -21,7 +21,7 @@ import assay
 from assay.benchmark import distributed, scoring
 from assay.benchmark.distributed import RayExecutor
 from assay.cluster import connection, pool
-from assay.errors import ClusterError
+from assay.exceptions import ClusterError
 from assay.metrics.amr.session import AmrEngine
 from assay.metrics.neural.runtime import Runtime
 from assay.progress import Silent

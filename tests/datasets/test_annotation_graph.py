@@ -14,7 +14,7 @@ from hypothesis import strategies as some
 
 from assay.datasets import Pairs, load_card_splits, load_dataset
 from assay.datasets.annotation_graph import AnnotationGraph, build_graph, describe_graph, graph_line, graph_of
-from assay.errors import InputError
+from assay.exceptions import InputError
 
 # What the paper's text and the captions of its figures 2 to 4 say of the seven edges of figure 2. The seventh is not
 # in the text; V4 is at an end of it, since no other node has fewer than two edges without it.

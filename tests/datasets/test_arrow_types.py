@@ -13,7 +13,7 @@ from assay.analysis.data import read_datasets
 from assay.analysis.folder import read_run
 from assay.api.agree import agree
 from assay.datasets import load_dataset
-from assay.errors import InputError
+from assay.exceptions import InputError
 
 N = 12
 BIG = 2**60

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from assay.datasets.best_worst import read_best_worst
-from assay.errors import InputError
+from assay.exceptions import InputError
 
 HEAD = "tuple,item1,item2,item3,item4,best,worst,annotator"
 ROWS = ["t1,a,b,c,d,a,d,kim", "t1,a,b,c,d,b,d,lee", "t2,d,c,b,a,d,a,kim"]

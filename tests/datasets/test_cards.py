@@ -18,7 +18,7 @@ from assay.datasets.readers.nq301 import read_nq301
 from assay.datasets.readers.semeval import read_sts
 from assay.datasets.readers.str2022 import read_str
 from assay.datasets.sources import is_here
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.metrics import load_metric
 
 ROWS = {

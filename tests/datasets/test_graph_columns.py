@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from assay.datasets import check_dataset, join_graphs, load_dataset
-from assay.errors import InputError
+from assay.exceptions import InputError
 
 ROWS = [
     {"pair_id": "x", "reference": "A boy.", "candidate": "A girl.", "label": 1},

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import assay
 from assay.datasets import load_dataset, read_table_file
-from assay.errors import InputError
+from assay.exceptions import InputError
 
 
 def write(tmp_path: Path, name: str, content: str | bytes) -> Path:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import assay
 from assay.datasets import Pairs, load_card_splits, load_dataset
-from assay.errors import InputError
+from assay.exceptions import InputError
 
 ROWS = [("a", "x", 1), ("b", "y", 2), ("a", "x", 1), ("a", "x", 0), ("", "ü", 1)]
 

@@ -14,7 +14,7 @@ import assay
 from assay import batches
 from assay.datasets import load_dataset
 from assay.datasets.load import is_own_file
-from assay.errors import InputError, OfflineError, UnavailableError
+from assay.exceptions import InputError, OfflineError, UnavailableError
 
 ROWS = 90
 COLUMNS = {

@@ -12,7 +12,7 @@ import pytest
 from assay.datasets import load_dataset
 from assay.datasets.card import card_from_fields
 from assay.datasets.readers.base import ReaderResult, built_in_readers, load_reader, pairs_of
-from assay.errors import InputError, UnavailableError
+from assay.exceptions import InputError, UnavailableError
 
 MakeCard = Callable[..., dict[str, Any]]
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from assay.datasets import load_dataset
-from assay.errors import InputError
+from assay.exceptions import InputError
 
 ROWS = [
     (["seven kilometres", "7 km"], "7 km", 1),

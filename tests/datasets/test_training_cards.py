@@ -12,7 +12,7 @@ import pytest
 from assay.datasets import check_dataset, load_card, load_card_splits, load_dataset
 from assay.datasets.readers.base import check_options
 from assay.datasets.readers.table import read_table
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.statistics.labels import round_labels
 from assay.tables import NOT_BY_PEOPLE
 

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from assay.datasets import load_dataset, read_table_file
-from assay.errors import InputError
+from assay.exceptions import InputError
 
 # the parser recurses deeply
 pytestmark = pytest.mark.usefixtures("nothing_is_finalised")

@@ -12,7 +12,7 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
-from assay.errors import AssayError
+from assay.exceptions import AssayError
 
 #: Exit codes of :func:`begin`: done; refused in one line, as the command line would; any other exception.
 DONE, REFUSED, BROKEN = 0, 2, 70

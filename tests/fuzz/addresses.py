@@ -90,7 +90,7 @@ def check(content: bytes, folder: Path) -> None:
     from assay.addresses import public_address, public_words
     from assay.configuration import Configuration
     from assay.datasets import load_dataset
-    from assay.errors import AssayError
+    from assay.exceptions import AssayError
     from assay.manifest import Environment
 
     case = _case_of(content)

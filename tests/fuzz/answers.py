@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from random import Random
 
-from assay.errors import AssayError
+from assay.exceptions import AssayError
 from tests.fuzz.target import Target
 from tests.judge_server import self_signed, serve_raw
 from tests.metrics.judge import repeating

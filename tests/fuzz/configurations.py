@@ -169,7 +169,7 @@ def check(content: bytes, folder: Path) -> None:
     """Take the values of a verb from a configuration, and load what they name as the verb does."""
     from assay.cli.configuration import METRIC_OPTIONS, defaults_of
     from assay.configuration import Configuration
-    from assay.errors import AssayError
+    from assay.exceptions import AssayError
     from assay.metrics import MetricName, list_metrics, load_metric
 
     try:

@@ -8,7 +8,7 @@ import traceback
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.errors import AssayError
+from assay.exceptions import AssayError
 from tests.fuzz.target import one_line
 from tests.fuzz.targets import TARGETS
 

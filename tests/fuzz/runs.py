@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.statistics.coefficients import STATISTICS
 from tests.fuzz import making
 from tests.fuzz.target import Target, as_file, damaged

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from assay.errors import AssayError
+from assay.exceptions import AssayError
 from assay.visible import brief_text
 from tests.fuzz import making
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import assay
-from assay.errors import InputError, UnavailableError
+from assay.exceptions import InputError, UnavailableError
 from assay.metrics import Batch, load_metric
 from assay.metrics.contract import check_metric
 

@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.metrics import Batch, Declaration, Metric, check_metric, list_metrics, load, option
 from assay.metrics.registry import Entry, Registry
 

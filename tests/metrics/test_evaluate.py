@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.metrics import Batch, as_evaluate, check_metric, load_metric
 
 pytest.importorskip("evaluate")

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("penman", reason="penman is absent: pip install assay[amr]")
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.metrics import Batch, load_metric
 from tests.metrics.amr.amr_data import bamboo
 

@@ -13,7 +13,7 @@ import pytest
 from sacrebleu import sentence_chrf
 
 import assay
-from assay.errors import AssayError, InputError
+from assay.exceptions import AssayError, InputError
 from assay.metrics.base import Batch, Declaration, PairMetric
 from assay.metrics.registry import registry
 

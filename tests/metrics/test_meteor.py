@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from nltk.tokenize import NLTKWordTokenizer
 from nltk.translate.meteor_score import single_meteor_score
 
-from assay.errors import MissingExtraError, UnavailableError, install_command
+from assay.exceptions import MissingExtraError, UnavailableError, install_command
 from assay.lexicon import wordnet
 from assay.metrics import Batch, load_metric, meteor
 from assay.metrics import meteor as treebank

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.metrics import MetricName
 
 names = st.from_regex(r"[a-z0-9][a-z0-9_.-]{0,8}", fullmatch=True)

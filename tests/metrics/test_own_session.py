@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.errors import AssayError
+from assay.exceptions import AssayError
 from assay.metrics import Batch, Declaration, Metric, check_metric, work
 from assay.metrics.work import OwnSession, scores_of
 

@@ -15,7 +15,7 @@ import pytest
 PLUGIN = Path(__file__).resolve().parents[1] / "plugin"
 PROGRAM = """
 import json
-from assay.errors import AssayError
+from assay.exceptions import AssayError
 from assay.metrics import Batch, MetricName, check_metric, list_metrics, load_metric
 
 entries = [(e.name, e.origin, e.version, e.note) for e in list_metrics() if e.origin != "assay"]
@@ -143,7 +143,7 @@ def test_a_plugin_that_ends_the_process_is_reported_by_name_and_others_go_on(qui
 
 def test_a_reader_that_ends_the_process_is_reported_by_name(quitters):
     from assay.datasets.readers.base import load_reader
-    from assay.errors import UnavailableError
+    from assay.exceptions import UnavailableError
 
     with pytest.raises(UnavailableError, match=r"the reader 'quits' \(r_quits:it\) cannot be loaded \(SystemExit: 0\)"):
         load_reader("quits")

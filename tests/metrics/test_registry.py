@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from assay import __version__
-from assay.errors import InputError, UnavailableError
+from assay.exceptions import InputError, UnavailableError
 from assay.metrics import Batch, Declaration, Metric, MetricName, PairMetric, list_metrics, load_metric, option
 from assay.metrics.describe import _declaration_lines, describe_metric
 from assay.metrics.name import convert_value, format_value, options_of

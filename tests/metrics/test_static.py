@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import assay
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.metrics import Batch, check_metric, load_metric
 from assay.metrics.static import split_parts, split_text
 from tests.metrics.vector_files import VALUES, WORDS

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.metrics import load_metric
 from assay.metrics.words import open_vectors, source_digest, vectors
 from tests.metrics.vector_files import FILES, VALUES, WORDS, binary_of, folder_of, text_of

@@ -15,7 +15,7 @@ import pytest
 from assay.amr import parse_block, read_graph_file
 from assay.analysis.categories import Tagger
 from assay.datasets import read_table_file
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.tables import short_names
 
 GRAPHS = {

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from assay.datasets import load_dataset
-from assay.errors import UnavailableError
+from assay.exceptions import UnavailableError
 from assay.metrics import Batch, Metric, load_metric
 from tests.performance.ratio import medians
 

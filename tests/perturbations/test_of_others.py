@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.errors import InputError, UnavailableError
+from assay.exceptions import InputError, UnavailableError
 from assay.perturbations import TextPair, list_perturbations, load_perturbation
 from assay.perturbations.registry import _PERTURBATION
 from tests.cli.calling import call

@@ -16,7 +16,7 @@ from assay.analysis.contests import contests, match_pairs
 from assay.analysis.data import read_datasets
 from assay.analysis.folder import read_run
 from assay.analysis.settings import PermutationTests
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.reports.compare import to_document
 from assay.statistics.significance import adjust_p_values
 

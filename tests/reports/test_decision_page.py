@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import assay
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.reports.decision.examples import one_line_excerpt
 from assay.reports.decision.limits import labels_needed_sentence
 from assay.reports.decision.phrases import natural_frequency, two_digit_text

@@ -46,26 +46,26 @@ def found(report):
 @pytest.mark.parametrize("ends", [1, 5, 8])
 def test_ranks_are_used_where_thresholds_find_next_to_nothing(runs, ends):
     run = runs(ends)
-    by_default, text = found(assay.find_errors(run, resamples=0))
-    by_rank, _ = found(assay.find_errors(run, resamples=0, by="rank"))
-    by_threshold, text_of_threshold = found(assay.find_errors(run, resamples=0, by="threshold"))
+    by_default, text = found(assay.errors(run, resamples=0))
+    by_rank, _ = found(assay.errors(run, resamples=0, by="rank"))
+    by_threshold, text_of_threshold = found(assay.errors(run, resamples=0, by="threshold"))
     assert by_default == by_rank > 10 > by_threshold
     assert f"by rank, since only {by_threshold} diverge by threshold" in text and "ranks of score and label" in text
     assert "--by rank looks for ranks that differ" in text_of_threshold
 
 
 def test_thresholds_that_find_something_are_kept(runs):
-    by_default, text = found(assay.find_errors(runs(40), resamples=0))
-    assert by_default == len(assay.find_errors(runs(40), resamples=0, by="threshold").records) >= 40
+    by_default, text = found(assay.errors(runs(40), resamples=0))
+    assert by_default == len(assay.errors(runs(40), resamples=0, by="threshold").records) >= 40
     assert "by rank" not in text
 
 
 def test_a_criterion_that_was_chosen_is_kept(runs):
     for chosen in ({"by": "threshold"}, {"low": 0.2}, {"high": 0.6}, {"scale": (1.0, 5.0)}):
-        _, text = found(assay.find_errors(runs(1), resamples=0, **chosen))
+        _, text = found(assay.errors(runs(1), resamples=0, **chosen))
         assert "by rank, since" not in text and "and label = 5, or score" in text, chosen
 
 
 def test_ranks_that_find_next_to_nothing_name_thresholds(runs):
-    _, text = found(assay.find_errors(runs(1, column=True), resamples=0, residual=0.9))
+    _, text = found(assay.errors(runs(1, column=True), resamples=0, residual=0.9))
     assert "--by threshold looks for scores at the wrong end" in text

@@ -25,7 +25,7 @@ from assay.analysis.errors.divergence import Divergence, find_divergence, label_
 from assay.analysis.errors.report import agreement_by_number, analyse_dataset, compare_labels, error_reports, records
 from assay.analysis.errors.settings import Rule
 from assay.analysis.folder import read_run
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.lexicon.texts import has_number
 from assay.reports.errors import error_document
 from assay.reports.formats import format_document
@@ -103,7 +103,7 @@ def test_pairs_outside_the_bucket_and_without_a_score_are_not_ranked(run_of):
 def test_settings_that_cannot_be_are_refused(run_of, settings):
     data = run_of({"label": [2, 0, 1, 0], "s": [1, 2, 3, 4]}, ["recorded:s"])
     with pytest.raises(InputError, match=f"^{next(iter(settings))}="):
-        assay.find_errors(data.run.path, **settings)
+        assay.errors(data.run.path, **settings)
 
 
 @pytest.mark.parametrize(
@@ -142,11 +142,11 @@ def test_a_number_that_no_metric_is_looked_at_by_is_refused(run_of):
     data = run_of({"label": [2, 0, 1, 0], "s": [1, 2, 3, 4]}, ["f1", "recorded:s"])
     said = "^low=0.1: counts by threshold, and here pairs diverge by rank; use `by=threshold`, or leave `low` out$"
     with pytest.raises(InputError, match=said):
-        assay.find_errors(data.run.path, ["recorded:s"], rule=Rule(low=0.1), resamples=0)
+        assay.errors(data.run.path, ["recorded:s"], rule=Rule(low=0.1), resamples=0)
     with pytest.raises(InputError, match=r"^residual=0\.1: counts by rank, and here pairs diverge by threshold"):
-        assay.find_errors(data.run.path, ["f1"], rule=Rule(residual=0.1), resamples=0)
+        assay.errors(data.run.path, ["f1"], rule=Rule(residual=0.1), resamples=0)
     # each counts for one of the two
-    assay.find_errors(data.run.path, rule=Rule(low=0.1, residual=0.1), resamples=0)
+    assay.errors(data.run.path, rule=Rule(low=0.1, residual=0.1), resamples=0)
 
 
 def test_that_number_is_refused_before_anything_is_drawn(run_of, monkeypatch):

@@ -16,7 +16,7 @@ from assay.analysis.errors.settings import Rule
 from assay.analysis.folder import read_run
 from assay.analysis.thresholds.objectives import MeasureObjective
 from assay.analysis.thresholds.search import best_threshold
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.reports.page.pairs import tag_pairs
 
 GOOD, TURNED = "recorded:good", "recorded:turned,lower_is_better=true"
@@ -90,7 +90,7 @@ def test_a_file_of_thresholds_has_the_one_to_deploy(run, data, tmp_path):
         found = find_divergence(data, metric, Rule(threshold=file))
         same = find_divergence(data, metric, Rule(threshold=record["deploy"], positive="label>=2"))
         assert found.rows.tolist() == same.rows.tolist() and len(found.rows)
-    shown = assay.find_errors(run, [TURNED], threshold=file, resamples=0)
+    shown = assay.errors(run, [TURNED], threshold=file, resamples=0)
     assert f"threshold from {file.name}" in shown.to_markdown()
     assert shown.records["threshold"].unique().tolist() == [saved["metrics"][1]["deploy"]]
     # the metric is known by its signature where its name is another
@@ -141,9 +141,9 @@ def test_thresholds_that_cannot_decide(run, data):
     with pytest.raises(InputError, match=r"^threshold=3: f1 gives scores from 0 to 1$"):
         find_divergence(data, "f1", Rule(threshold=3, positive="label>=2"))
     with pytest.raises(InputError, match="the label of answers has 3 values; say which mean yes"):
-        assay.find_errors(run, [GOOD], threshold="auto", resamples=0)
+        assay.errors(run, [GOOD], threshold="auto", resamples=0)
     with pytest.raises(InputError, match=r"^rule: holds what counts as diverging"):
-        assay.find_errors(run, [GOOD], threshold="auto", rule=Rule(by="rank"))
+        assay.errors(run, [GOOD], threshold="auto", rule=Rule(by="rank"))
     few = data.take(np.arange(3))
     with pytest.raises(InputError, match=r"^threshold=auto: none can be learned \(.*\); give a number$"):
         find_divergence(few, GOOD, Rule(threshold="auto", positive=f"label>={few.labels.max():g}"))
@@ -156,7 +156,7 @@ def tables_of(monkeypatch):
 
     def make(columns, metric, **settings):
         run = assay.run([pd.DataFrame(columns)], [metric], resamples=0, buckets=["none"])
-        return assay.find_errors(run, resamples=0, **settings).to_markdown()
+        return assay.errors(run, resamples=0, **settings).to_markdown()
 
     return make
 

@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.reports.explain.document import to_document
 from assay.reports.explain.picture import to_svg
 from assay.reports.formats import format_document

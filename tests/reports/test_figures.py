@@ -12,7 +12,7 @@ import pytest
 import assay
 from assay.analysis.figure import FigureSettings
 from assay.analysis.folder import read_run
-from assay.errors import InputError, MissingExtraError, install_command
+from assay.exceptions import InputError, MissingExtraError, install_command
 from assay.reports.figure.plots import choose_datasets, draw_agreement, draw_layers, draw_scores
 from assay.reports.figure.style import create_panels, figure_style, line_style, metric_labels, save_figure
 from assay.reports.figure.write import write_figure

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from assay.cli.options import ReportFormat
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.numbers import short, signed
 from assay.reports.formats import FORMATS, escape_latex, escape_markdown, format_document
 from assay.reports.sheets import Column, Document, Provenance, Sheet, table_rows

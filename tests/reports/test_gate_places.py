@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.output import check_replaceable
 from assay.reports.check import BASELINE, JUNIT, SUMMARY, write_file, write_summary
 

@@ -14,7 +14,7 @@ from assay.analysis.check.baseline import continue_chain, read_baseline, take_ba
 from assay.analysis.check.cells import Verdict, detectable_loss, pairs_needed
 from assay.analysis.check.checking import check_run
 from assay.analysis.check.settings import CheckSettings
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.reports.check import headline, missed_loss_line, to_document, to_junit
 from assay.reports.formats import format_document
 from tests.reports.test_gate import run_of  # noqa: F401 a fixture

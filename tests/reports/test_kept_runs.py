@@ -11,7 +11,7 @@ import pytest
 from assay import compare, leaderboard
 from assay.analysis.data import read_datasets
 from assay.analysis.folder import read_run
-from assay.errors import InputError
+from assay.exceptions import InputError
 
 KEPT = sorted(path.parent for path in Path(__file__).with_name("examples").glob("*/scores.parquet"))
 

@@ -19,7 +19,7 @@ from assay.analysis.pareto import pareto_front
 from assay.analysis.recommend.advice import advise
 from assay.analysis.recommend.settings import Limits
 from assay.analysis.settings import PairedTests
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.reports.formats import format_document
 from assay.reports.leaderboard import to_document
 from assay.statistics.comparison import Difference, summarise

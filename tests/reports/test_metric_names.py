@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import assay
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.manifest import identity_of
 from assay.metrics.name import MetricName
 

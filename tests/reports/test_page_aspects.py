@@ -13,7 +13,7 @@ from scipy.stats import rankdata
 
 from assay.analysis.folder import read_run
 from assay.cli import app
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.reports.page.aspects import RESIDUAL, aspect_models, draw_aspects, draw_profile
 from assay.reports.page.pairs import tag_pairs
 from assay.reports.page.render import page_html

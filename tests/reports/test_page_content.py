@@ -10,7 +10,7 @@ import pytest
 
 import assay
 from assay.analysis.folder import read_run
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.reports.page.render import page_html, write_page
 from tests.reports.page_run import edit, make_run
 

@@ -18,7 +18,7 @@ from scipy.stats import spearmanr
 import assay
 from assay.analysis.leaderboard.board import Board, Line
 from assay.analysis.table import standings_by_metric
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.statistics.comparison import Difference
 from assay.statistics.ranks import Rank
 

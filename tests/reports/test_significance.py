@@ -11,7 +11,7 @@ import pytest
 import assay
 from assay.analysis.significance.reading import read_results
 from assay.analysis.significance.testing import SignificanceSettings, compare_samples, group_results, system_pairs
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.statistics.significance import adjust_p_values
 
 DATASETS = ("sick", "sts-b", "ukp")

@@ -8,7 +8,7 @@ import pytest
 
 import assay
 from assay.analysis.folder import read_run
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.manifest import Cost, MetricRecord
 from assay.metrics import load_metric
 from assay.metrics.work import release_sessions

@@ -9,7 +9,7 @@ import pytest
 
 from assay.analysis.folder import RunFolder, read_run
 from assay.analysis.reproduce import compare_cells, judge, list_tables, load_table
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.manifest import AgreementRow, Manifest
 from assay.numbers import Number, label_texts, percent
 from assay.reports.formats import format_document

@@ -15,7 +15,7 @@ from assay.analysis.folder import read_run
 from assay.analysis.thresholds.parts import parts_by_value
 from assay.analysis.thresholds.planning import find_thresholds
 from assay.analysis.thresholds.settings import ThresholdSettings
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.reports.formats import format_document
 from assay.reports.thresholds import to_document
 

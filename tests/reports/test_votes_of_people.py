@@ -12,7 +12,7 @@ import assay
 from assay.analysis.data import read_datasets
 from assay.analysis.folder import read_run
 from assay.analysis.thresholds.planning import positive_labels_of
-from assay.errors import InputError
+from assay.exceptions import InputError
 
 WORDS = {
     "right": ("wrong", "right"),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import stats
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.statistics.cells import Labels, score_codes
 from assay.statistics.coefficients import check_statistics
 from assay.statistics.prepared import PreparedScore

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.statistics.crossvalidation import (
     Fold,
     Partition,

@@ -13,7 +13,7 @@ from assay.analysis.significance.testing import SignificanceSettings
 from assay.analysis.thresholds.settings import ThresholdSettings
 from assay.benchmark.request import Request
 from assay.benchmark.runner import run as run_request
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.settings import Resampling
 from assay.statistics.crossvalidation import codes_of_groups
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.statistics.crossvalidation import codes_of, codes_of_groups, join_codes, leave_one_value_out, make_folds
 
 

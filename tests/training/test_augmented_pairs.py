@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.training.augmented.pairs import (
     Entity,
     confusable_numbers,

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from assay.datasets import load_dataset
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.metrics import Batch, load_metric
 from assay.training.augmented import recipe as labelling
 from tests.metrics.models.tiny import WORDS, make_bert

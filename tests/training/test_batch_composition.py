@@ -15,7 +15,7 @@ from hypothesis import strategies as some
 
 from assay.datasets import load_dataset
 from assay.datasets.annotation_graph import AnnotationGraph, build_graph, graph_of
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.training.batches import STRATEGIES, Batch, compose_batches
 
 # The example of the paper's figures 2 to 5: six edges are in its text, of the seventh only that V4 is at one end.

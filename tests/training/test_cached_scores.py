@@ -8,7 +8,7 @@ import signal
 import numpy as np
 import pytest
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.training.folder import cached_scores
 
 

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import assay
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.lexicon.texts import pair_key
 from assay.metrics.neural.runtime import Runtime
 from assay.statistics.crossvalidation import Fold, Partition

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import assay
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.metrics.neural.runtime import Runtime
 from assay.training.data import load_examples
 from assay.training.pairwise import crossvalidation as validating

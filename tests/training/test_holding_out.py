@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.metrics.neural.runtime import Runtime
 from assay.training import data
 from assay.training.data import hold_out_rows, load_examples, load_sets, split_off_held_out

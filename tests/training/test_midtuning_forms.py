@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("penman", reason="penman is absent: pip install assay[amr]")
 
 from assay.amr import parse_graph
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.training.midtuning.forms import Frame, SemanticForm, form_of_graph, make_frame, read_forms
 
 #: Each graph beside its form, read off by hand.

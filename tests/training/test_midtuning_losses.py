@@ -10,7 +10,7 @@ from sentence_transformers.sentence_transformer.modules import StaticEmbedding
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 
-from assay.errors import UnavailableError
+from assay.exceptions import UnavailableError
 from assay.training.midtuning.job import FORM, SENTENCE, make_loss, prepare_model
 from assay.training.models import Inputs, load_bi_encoder, table_of_texts
 from tests.metrics.models.tiny import make_bert

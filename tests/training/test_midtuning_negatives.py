@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.training.midtuning.forms import KINDS, Frame, SemanticForm, forms_of_others, wrong_forms
 
 

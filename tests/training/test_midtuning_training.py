@@ -12,7 +12,7 @@ import pytest
 from safetensors.numpy import load_file
 from scipy.stats import spearmanr
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.metrics import Batch, load_metric
 from assay.training.data import text_key
 from tests.training.killed import assert_resumed, kill_in_training

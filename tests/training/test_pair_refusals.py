@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from assay.errors import InputError, UnavailableError
+from assay.exceptions import InputError, UnavailableError
 from tests.training.pair_run import rewritten, train_on
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from safetensors.numpy import load_file
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 from tests.training.killed import assert_resumed, kill_in_training, start, wait_for_end
 from tests.training.pair_run import RECIPES, curve, train_on
 from tests.training.training_run import Slow

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from safetensors.numpy import load_file
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.metrics import Batch, load_metric
 from assay.statistics.agreement import agreement
 from tests.training.pair_run import RECIPES, curve, rewritten, train_on

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from assay.errors import InputError, UnavailableError
+from assay.exceptions import InputError, UnavailableError
 from assay.training.models import load_bi_encoder
 from assay.training.s3bert import frozen as frozen_module
 from assay.training.s3bert.frozen import freeze_texts, split_encoder, upper_embeddings

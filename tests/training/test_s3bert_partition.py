@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from assay.errors import UnavailableError
+from assay.exceptions import UnavailableError
 from assay.training.s3bert.evaluation import assign_dimensions, dimension_weights, random_dimensions
 
 

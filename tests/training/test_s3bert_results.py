@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_1samp
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.reports.formats import format_document
 from assay.reports.train import aspects_document
 from assay.training.data import load_examples

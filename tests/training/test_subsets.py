@@ -9,7 +9,7 @@ import pytest
 
 from assay.datasets import load_dataset
 from assay.datasets.annotation_graph import AnnotationGraph, build_graph, graph_of
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.training.batches import degree_subset, random_subset
 
 

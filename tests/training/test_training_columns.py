@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from assay.datasets.columns import columns_text
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.training.data import load_examples
 from assay.training.midtuning.forms import read_forms
 from assay.training.pairwise.settings import PairSettings

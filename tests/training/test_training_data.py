@@ -8,7 +8,7 @@ import unicodedata
 import numpy as np
 import pytest
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.training.data import load_examples, separate_sets
 from assay.training.s3bert.targets import UNIT_PAIRS, draw_negatives
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.training.folder import _finish_folder as finish
 from assay.training.folder import open_work_folder
 from assay.training.job import Job

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("optuna", reason="optuna is absent: pip install assay[train]")
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.training.tuning import study
 from assay.training.tuning.study import connect, file_address
 from tests.training.tune_run import held_trials, make_search, search_on, share_study

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.training.pairwise.settings import LEARNING, PairSettings
 from assay.training.tuning.settings import DEFAULT, Choices, Range, Search, TuneSettings, plain_space, read_space
 

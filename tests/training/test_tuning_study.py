@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("optuna", reason="optuna is absent: pip install assay[train]")
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.training.pairwise import job as pairwise_job
 from assay.training.pairwise import recipe as pairwise_recipe
 from assay.training.tuning import trials as processes

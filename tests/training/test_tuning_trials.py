@@ -11,7 +11,7 @@ pytest.importorskip("optuna", reason="optuna is absent: pip install assay[train]
 
 import optuna
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.training.tuning import recipe, study
 from assay.training.tuning import trials as running
 from assay.training.tuning.study import connect

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from assay import transfer as module
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.transfer import DownloadError, download
 
 CONTENT = bytes(range(256)) * 2000  # 512,000 bytes

@@ -15,7 +15,7 @@ from assay.analysis.folder import RunFolder
 from assay.analysis.recommend.settings import Limits, check_limits
 from assay.analysis.settings import BucketsOfRun, CorrectedTests, MetricsOfRun
 from assay.analysis.thresholds.calibration import Calibration, calibrate
-from assay.errors import InputError, MissingExtraError, unknown_name
+from assay.exceptions import InputError, MissingExtraError, unknown_name
 from assay.lexicon.properties import OF_QUESTION, PROPERTIES, properties_of, text_pairs
 from assay.manifest import Cost, MetricRecord, RecordedDeclaration
 from assay.messages import Message, Setting

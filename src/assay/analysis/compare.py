@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from assay.analysis.contests import Contest
 from assay.analysis.data import ScoredDataset
 from assay.analysis.settings import BucketsOfRun, MetricsOfRun, PermutationTests
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.settings import WithProgress, setting
 from assay.statistics.agreement import RareValues, agreement
 from assay.statistics.cells import score_codes

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from assay.analysis.data import ScoredDataset, read_datasets
 from assay.analysis.folder import RunFolder, run_titles
-from assay.errors import InputError, unknown_name
+from assay.exceptions import InputError, unknown_name
 from assay.messages import Setting
 from assay.statistics.coefficients import DEFAULT_STATISTICS, default_statistics
 from assay.statistics.concordance import Floats

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from assay.analysis.data import ScoredDataset, cells_of, group_codes, pair_codes
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.messages import Setting
 from assay.settings import Graphs, Limited, OwnData, ScoreStore, Scoring, check_seed, parse_scale, setting
 from assay.statistics.coefficients import check_statistics, statistics_help

@@ -21,7 +21,7 @@ from assay.batches import (
     table_of_batches,
     take_table_rows,
 )
-from assay.errors import InputError, unknown_name
+from assay.exceptions import InputError, unknown_name
 from assay.lexicon.texts import pair_key, text_key
 from assay.manifest import DatasetRecord, MetricRecord, identity_of
 from assay.statistics.concordance import Floats

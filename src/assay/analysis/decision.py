@@ -26,7 +26,7 @@ from assay.analysis.thresholds.planning import DatasetThresholds, find_threshold
 from assay.analysis.thresholds.search import decide
 from assay.analysis.thresholds.settings import Criterion, ThresholdSettings
 from assay.analysis.thresholds.study import Decision
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.manifest import BucketRecord, MetricRecord
 from assay.messages import Setting
 from assay.numbers import Number

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.analysis.settings import DatasetsOfRun
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.messages import Setting
 from assay.settings import Settings, setting
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from assay.addresses import command_line
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.manifest import AgreementRow, Manifest, MetricRecord
 from assay.output import restore_folder
 from assay.tables import RUN_SCHEMA

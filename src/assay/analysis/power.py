@@ -11,7 +11,7 @@ from assay.analysis.compare import used_buckets
 from assay.analysis.contests import Contest
 from assay.analysis.data import ALL
 from assay.analysis.settings import MetricsOfRun
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.settings import check_level, setting
 from assay.statistics.coefficients import MIN_UNITS, statistics_help
 from assay.statistics.power import Pilot, Plan, plan

@@ -13,7 +13,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from assay.errors import InputError, unknown_name
+from assay.exceptions import InputError, unknown_name
 from assay.manifest import AgreementRow
 from assay.settings import Offline, WithProgress, setting
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from assay.analysis.data import ScoredDataset, read_datasets
 from assay.analysis.folder import RunFolder, run_titles
 from assay.analysis.settings import DatasetsOfRun, MetricsOfRun
-from assay.errors import InputError, unknown_name
+from assay.exceptions import InputError, unknown_name
 from assay.messages import Message, Setting
 from assay.settings import Resampling, setting
 from assay.statistics.concordance import Floats

@@ -11,7 +11,7 @@ from typing import Literal
 from assay.analysis.leaderboard.board import Board, Line
 from assay.analysis.leaderboard.join import JoinedDataset
 from assay.analysis.settings import BucketsOfRun, CorrectedTests, DatasetsOfRun, MetricsOfRun
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.numbers import Number
 from assay.settings import WithProgress, setting
 from assay.tables import short_names

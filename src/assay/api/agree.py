@@ -18,7 +18,7 @@ from assay.datasets.columns import parse_columns, resolve_columns
 from assay.datasets.files import is_standard_input, local_path_of
 from assay.datasets.load import own_pairs
 from assay.datasets.reading import Reading
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.messages import Message, Setting
 from assay.metrics.recorded import Recorded
 from assay.paths import user_path

@@ -12,7 +12,7 @@ from assay.api.values import Report
 from assay.api.writing import check_output_path, write_table
 from assay.datasets import read_table_file
 from assay.datasets.best_worst import read_best_worst
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.output import FileKind, check_replaceable
 from assay.paths import user_path
 from assay.reports.bws import to_document

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.benchmark.store import default_store
-from assay.errors import InputError, unknown_name
+from assay.exceptions import InputError, unknown_name
 from assay.metrics.judge.replies import reply_store_path
 from assay.paths import cache_dir
 

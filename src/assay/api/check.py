@@ -9,7 +9,7 @@ from assay.analysis.check.checking import GateReport, check_run
 from assay.analysis.check.settings import CheckSettings
 from assay.api.files import Run, open_runs
 from assay.api.values import Report
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.output import check_replaceable
 from assay.paths import user_path
 from assay.progress import Silent

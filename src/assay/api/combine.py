@@ -9,7 +9,7 @@ from assay.analysis.combine import COMBINED, CombinationResult, CombineSettings,
 from assay.analysis.data import draws_signature
 from assay.api.files import Run, open_runs
 from assay.api.values import Report
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.messages import Setting
 from assay.metrics import load_metric
 from assay.metrics.combination import FILE_NAME, CombinedFile, LinearStep, Member, TreesStep

@@ -12,7 +12,7 @@ from assay.addresses import command_line
 from assay.benchmark.store import default_store
 from assay.datasets import is_here, list_datasets
 from assay.datasets.readers.base import installed_readers
-from assay.errors import AssayError, UnavailableError, install_command
+from assay.exceptions import AssayError, UnavailableError, install_command
 from assay.metrics import list_metrics, load_metric
 from assay.metrics.presets import preset_languages
 from assay.paths import cache_dir

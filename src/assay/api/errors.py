@@ -15,7 +15,7 @@ from assay.settings import takes_settings
 
 
 @takes_settings(ErrorSettings)
-def find_errors(run: Run, settings: ErrorSettings) -> Report:
+def errors(run: Run, settings: ErrorSettings) -> Report:
     """Find the pairs on which metrics and people diverge, with categories that say why.
 
     Args:

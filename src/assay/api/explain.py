@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from assay.analysis.explain import ExplainSettings
 from assay.api.values import Report
 from assay.datasets import Pairs, join_graphs, load_dataset
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.messages import Setting
 from assay.metrics import Batch, Metric, load_metric
 from assay.metrics.base import Context

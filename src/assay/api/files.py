@@ -15,7 +15,7 @@ from assay.api.result import Result
 from assay.benchmark.folder import write_run
 from assay.datasets.columns import MissingColumnsError
 from assay.datasets.files import is_table_file
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.paths import user_path
 
 if TYPE_CHECKING:

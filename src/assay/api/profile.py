@@ -16,7 +16,7 @@ from assay.benchmark.settings import ProfileSettings
 from assay.benchmark.singles import Singles
 from assay.datasets import Pairs, load_dataset
 from assay.datasets.files import is_table_file
-from assay.errors import AssayError, InputError, UnavailableError
+from assay.exceptions import AssayError, InputError, UnavailableError
 from assay.messages import Message, Setting
 from assay.metrics import ColumnMetric, Context, Metric, MetricName, load_metric
 from assay.metrics.judge.spending import read_prices

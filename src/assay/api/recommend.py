@@ -19,7 +19,7 @@ from assay.analysis.settings import PairedTests
 from assay.api.run import run
 from assay.api.values import Report
 from assay.benchmark.suite import load_suite
-from assay.errors import UnavailableError
+from assay.exceptions import UnavailableError
 from assay.numbers import p_value, short
 from assay.paths import user_path
 from assay.progress import Silent

@@ -12,7 +12,7 @@ from assay.analysis.folder import read_run
 from assay.analysis.relatedness import Feature, RelatednessSettings, correlate_features
 from assay.api.run import dataset_list, run
 from assay.api.values import Report
-from assay.errors import InputError, MissingExtraError
+from assay.exceptions import InputError, MissingExtraError
 from assay.messages import Message, Setting, join_messages
 from assay.metrics.overlap import Dice
 from assay.metrics.static import Static

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from assay.analysis.report import PageSettings
 from assay.api.files import Run, open_runs
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.paths import user_path
 from assay.reports.page.render import write_page
 from assay.settings import verb

@@ -11,7 +11,7 @@ from assay.analysis.reproduce import (
     load_table,
 )
 from assay.api.run import run
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.metrics.name import SUBJECT, MetricName
 from assay.settings import takes_settings
 

@@ -11,7 +11,7 @@ from assay.analysis.folder import RunFolder, read_run
 from assay.api.values import Tables
 from assay.benchmark.folder import PAGE, manifest_of_run, write_run
 from assay.benchmark.records import Outcome
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.manifest import AGREEMENT_COLUMNS
 from assay.output import exclusive_lock
 from assay.paths import user_path

@@ -24,7 +24,7 @@ from assay.datasets.card import parse_spec
 from assay.datasets.files import holds_splits
 from assay.datasets.graphs import parse_graph_files
 from assay.datasets.load import is_own_file
-from assay.errors import InputError, OfflineError, UnavailableError
+from assay.exceptions import InputError, OfflineError, UnavailableError
 from assay.messages import Setting, join_messages
 from assay.metrics import Metric, load_metric
 from assay.metrics.judge.spending import Purse, read_prices, use_purse

@@ -14,7 +14,7 @@ from assay.benchmark.settings import ScoreSettings
 from assay.datasets import join_graphs, load_dataset, read_table_file
 from assay.datasets.files import SUFFIXES, local_path_of
 from assay.datasets.reading import Reading
-from assay.errors import AssayError, InputError
+from assay.exceptions import AssayError, InputError
 from assay.messages import Message, join_messages
 from assay.paths import user_path
 from assay.progress import Silent

@@ -26,7 +26,7 @@ from assay.benchmark.runner import score_pairs
 from assay.datasets import Pairs, load_dataset
 from assay.datasets.grouping import suggest_groups
 from assay.datasets.load import is_own_file
-from assay.errors import AssayError, InputError, UnavailableError
+from assay.exceptions import AssayError, InputError, UnavailableError
 from assay.messages import Message, Setting, join_messages
 from assay.metrics import ColumnMetric, Metric
 from assay.metrics.judge.spending import use_purse

@@ -20,7 +20,7 @@ from assay.analysis.stress import (
 )
 from assay.benchmark.perturbed import ChangedScores, PerturbedScores
 from assay.datasets import Pairs
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.messages import Message, Setting
 from assay.metrics import Metric
 from assay.statistics.concordance import Floats

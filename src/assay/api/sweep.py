@@ -9,7 +9,7 @@ from assay.api.result import Result
 from assay.api.run import dataset_list, run
 from assay.benchmark.settings import SweepSettings
 from assay.datasets import Pairs, load_dataset
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.metrics import Context, Metric, MetricName, load_metric
 from assay.metrics.neural.readers import EncoderBased
 from assay.settings import AgreementSettings, Graphs, Limited, OwnColumns, OwnData, ScoreStore, Scoring, takes_settings

@@ -14,7 +14,7 @@ from assay.analysis.settings import CorrectedTests, NeededResampling, PairedTest
 from assay.analysis.table import TableSettings, tables
 from assay.api.files import Run, open_runs
 from assay.api.values import Report
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.output import atomic_write
 from assay.progress import Silent
 from assay.reports.formats import format_document

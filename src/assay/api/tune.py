@@ -8,7 +8,7 @@ from typing import Any
 
 from assay.api.train import run_recipe
 from assay.api.values import Report
-from assay.errors import MissingExtraError
+from assay.exceptions import MissingExtraError
 from assay.metrics.provenance import ABSENT, version_of
 from assay.reports.formats import format_document
 from assay.reports.train import agreement_document, agreement_sheet

@@ -30,7 +30,7 @@ from assay.api.verify_recompute import (
     verify_scores,
 )
 from assay.benchmark.request import Request
-from assay.errors import AssayError, InputError, unknown_name
+from assay.exceptions import AssayError, InputError, unknown_name
 from assay.manifest import AgreementRow, Environment, Manifest, MetricRecord
 from assay.metrics import ColumnMetric, Metric
 from assay.metrics.neural.runtime import Runtime, devices_of, use_runtime

@@ -31,7 +31,7 @@ from assay.benchmark.work import score_all
 from assay.datasets import Pairs, join_graphs, load_card, load_dataset
 from assay.datasets.files import digest_of_files, is_table_file
 from assay.datasets.reading import Reading
-from assay.errors import AssayError, InputError, UnavailableError
+from assay.exceptions import AssayError, InputError, UnavailableError
 from assay.manifest import AgreementRow, Manifest, MetricRecord
 from assay.messages import Message, Setting
 from assay.metrics import ColumnMetric, Metric, load_metric

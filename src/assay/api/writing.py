@@ -16,7 +16,7 @@ from assay.datasets import Pairs, read_table_file
 from assay.datasets.convert import convert_table
 from assay.datasets.readers.jsonl import json_lines
 from assay.datasets.reading import Reading
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.messages import Setting
 from assay.metrics import MetricName
 from assay.metrics.registry import registry

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.benchmark.buckets import ALL, parse_rule, quantity_values, split_into_buckets
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.statistics.agreement import Estimate, agreement
 from assay.statistics.coefficients import OF_VOTES
 from assay.statistics.partial import MOST_NAMED, partial_agreement, stratified_agreement

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import InputError, suggestion_for
+from assay.exceptions import InputError, suggestion_for
 from assay.lexicon.texts import flattened_texts, has_number
 from assay.statistics.labels import round_labels
 from assay.tables import exact_number, has_exact_floats

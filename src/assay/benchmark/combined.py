@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.benchmark.records import MetricRecords, recorded_declaration
-from assay.errors import AssayError, UnavailableError
+from assay.exceptions import AssayError, UnavailableError
 from assay.lexicon.properties import TextPair, text_pairs
 from assay.manifest import Cost, MetricRecord
 from assay.messages import Message

@@ -16,7 +16,7 @@ from assay.cluster.connection import Connection
 from assay.cluster.files import Content, MissingFilesError, NodeError, sent_copy_path
 from assay.cluster.pool import Pool, SharedJob, Work
 from assay.cluster.slot import describe_this_node
-from assay.errors import AssayError, InputError, WorkerDiedError
+from assay.exceptions import AssayError, InputError, WorkerDiedError
 from assay.messages import Setting
 from assay.metrics import Metric
 from assay.metrics.base import Batch

@@ -14,7 +14,7 @@ from assay.benchmark.request import Request
 from assay.benchmark.scoring import CHUNK
 from assay.benchmark.singles import Singles
 from assay.benchmark.store import ScoreStore, default_store
-from assay.errors import InputError, UnavailableError
+from assay.exceptions import InputError, UnavailableError
 from assay.metrics import Batch, ColumnMetric, Context, Metric
 from assay.metrics.combined import Combined
 from assay.metrics.judge.server import ServerJudge

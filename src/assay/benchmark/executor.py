@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import AssayError, UnavailableError, WorkerDiedError
+from assay.exceptions import AssayError, UnavailableError, WorkerDiedError
 from assay.metrics import Batch, Metric
 from assay.metrics.base import Engine
 from assay.metrics.neural.runtime import free_cores

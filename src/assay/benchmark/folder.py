@@ -34,7 +34,7 @@ from assay.benchmark.buckets import ALL, parse_rule
 from assay.benchmark.records import DatasetScores, Outcome
 from assay.benchmark.request import Request
 from assay.configuration import APPLIED
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.manifest import AGREEMENT_COLUMNS, BucketRecord, DatasetRecord, Environment, Manifest, RequestRecord
 from assay.messages import Setting
 from assay.metrics.provenance import version_of

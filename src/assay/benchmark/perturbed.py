@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from assay.benchmark.records import Outcome
 from assay.benchmark.request import Request
-from assay.errors import InputError, UnavailableError, unavailable_on_error
+from assay.exceptions import InputError, UnavailableError, unavailable_on_error
 from assay.messages import Message
 from assay.metrics import Metric
 from assay.metrics.name import options_of

@@ -13,7 +13,7 @@ from assay.benchmark.buckets import usable_rules
 from assay.benchmark.records import DatasetScores
 from assay.benchmark.request import Request
 from assay.benchmark.singles import Singles
-from assay.errors import InputError, UnavailableError, suggestion_for, unknown_name
+from assay.exceptions import InputError, UnavailableError, suggestion_for, unknown_name
 from assay.messages import Setting
 from assay.metrics import ColumnMetric, Metric
 from assay.paths import user_path

@@ -77,7 +77,7 @@ def _release_sessions() -> None:
 
 def _status_of(error: Exception) -> dict[str, Any]:
     """Return the fields of a profile that report an error: the status, the reason, and the remedy if there is one."""
-    from assay.errors import AssayError, UnavailableError
+    from assay.exceptions import AssayError, UnavailableError
 
     if isinstance(error, UnavailableError):
         return {"status": "unavailable", "reason": error.reason, "remedy": error.remedy}

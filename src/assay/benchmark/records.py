@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.datasets.grouping import SuggestedGroups, suggest_groups
-from assay.errors import AssayError, UnavailableError
+from assay.exceptions import AssayError, UnavailableError
 from assay.manifest import AgreementRow, BucketRecord, Cost, MetricRecord, RecordedDeclaration, Status
 from assay.messages import Message
 

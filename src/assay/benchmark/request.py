@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from assay.benchmark.adjusted import check_controls
 from assay.benchmark.buckets import parse_rule
-from assay.errors import InputError, UnavailableError
+from assay.exceptions import InputError, UnavailableError
 from assay.manifest import RequestedDataset, RequestRecord
 from assay.messages import Setting
 from assay.metrics import ColumnMetric

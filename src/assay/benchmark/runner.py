@@ -23,7 +23,7 @@ from assay.benchmark.scoring import Scorer
 from assay.benchmark.store import ScoreStore, default_store
 from assay.benchmark.tabulate import tabulate
 from assay.benchmark.work import score_all
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.manifest import AgreementRow, BucketRecord, MetricRecord
 from assay.metrics import load_metric
 from assay.progress import Progress, Silent

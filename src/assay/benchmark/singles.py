@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.batches import DIGEST, cell_texts, distinct_rows, row_digests, take_cells, take_table_rows
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.metrics import Batch
 from assay.tables import GRAPH_COLUMNS
 

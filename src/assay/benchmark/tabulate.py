@@ -15,7 +15,7 @@ from assay.benchmark.adjusted import AdjustedBlock, adjusted_blocks, vote_blocks
 from assay.benchmark.buckets import ALL, QUANTITIES, Bucket, distinct_numbers
 from assay.benchmark.records import DatasetScores
 from assay.benchmark.request import Request
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.manifest import AgreementRow, AnnotatorReliability, BucketRecord
 from assay.progress import Progress
 from assay.statistics.agreement import Estimate, agreement

@@ -22,7 +22,7 @@ from assay.benchmark.request import Request
 from assay.benchmark.scoring import Scored, Scorer, ScoringJob
 from assay.benchmark.singles import Singles
 from assay.database import StoreError
-from assay.errors import AssayError, ClusterError, MissingExtraError, UnavailableError
+from assay.exceptions import AssayError, ClusterError, MissingExtraError, UnavailableError
 from assay.manifest import Cost, MetricRecord
 from assay.messages import Message
 from assay.metrics import ColumnMetric, Context, Metric

@@ -34,7 +34,7 @@ def check(
     assay check runs/new --against baseline.json --junit check.xml
     """
     import assay
-    from assay.errors import InputError
+    from assay.exceptions import InputError
     from assay.output import check_replaceable
     from assay.reports.check import JUNIT, SUMMARY, write_file, write_summary
 

@@ -17,7 +17,7 @@ import typer
 from assay.cli.completion import complete_runs, completer_of
 from assay.cli.guard import guarded, print_to_stderr
 from assay.configuration import APPLIED
-from assay.errors import AssayError, InputError
+from assay.exceptions import AssayError, InputError
 from assay.settings import (
     SettingDeclaration,
     Settings,

@@ -23,7 +23,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from assay.addresses import command_line, is_address, public_values
 from assay.configuration import Configuration
-from assay.errors import AssayError, InputError, suggestion_for
+from assay.exceptions import AssayError, InputError, suggestion_for
 from assay.messages import Message
 from assay.paths import path_exists, user_path
 

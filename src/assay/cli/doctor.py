@@ -9,7 +9,7 @@ import typer
 
 from assay.cli.guard import guarded, print_data, print_grid
 from assay.cli.options import ListFormat, ListFormatOption
-from assay.errors import InputError
+from assay.exceptions import InputError
 
 if TYPE_CHECKING:
     from assay.api.doctor import DoctorFinding

@@ -11,7 +11,7 @@ from assay.analysis.errors.settings import ErrorSettings
 from assay.cli.command import command
 from assay.cli.guard import print_report
 from assay.cli.options import ExplainOption, ReportFormat, ReportFormatOption, check_scale_text
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.messages import Setting
 from assay.settings import parse_scale
 
@@ -55,7 +55,7 @@ def errors(
             raise InputError(f"--format {output} lists the pairs of RUN alone; use another format", setting="corrected")
         # the list of pairs has no intervals
         settings["resamples"] = 0
-    print_report(assay.find_errors(run, scale=scale_range, **settings), output, explain=explain)
+    print_report(assay.errors(run, scale=scale_range, **settings), output, explain=explain)
 
 
 def _check_effective_with_evaluate(context: typer.Context) -> None:

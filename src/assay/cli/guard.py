@@ -20,7 +20,7 @@ import typer
 from typer.core import TyperGroup
 
 from assay.addresses import public_text
-from assay.errors import AssayError
+from assay.exceptions import AssayError
 from assay.messages import Message, text_with_flags
 from assay.visible import brief_text, visible_text
 

@@ -38,7 +38,7 @@ def list_(output: ListFormatOption = ListFormat.table) -> None:
 
 def _table_row(entry: Entry) -> dict[str, str]:
     """Return the row of a metric in the list; ``here`` is yes, no, or the command that makes it usable."""
-    from assay.errors import UnavailableError
+    from assay.exceptions import UnavailableError
 
     def make_row(name: str, what: str, languages: str, here: str) -> dict[str, str]:
         return {"name": name, "what": what, "languages": languages, "origin": entry.origin, "here": here}
@@ -59,7 +59,7 @@ def _availability(name: str, declaration: Declaration) -> str:
 
     For a metric with a preset that is not usable by itself, the text has both: yes, and the command for the preset.
     """
-    from assay.errors import UnavailableError
+    from assay.exceptions import UnavailableError
     from assay.metrics import load_metric
     from assay.metrics.presets import preset_languages
 

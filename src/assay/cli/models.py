@@ -49,7 +49,7 @@ def list_(output: ListFormatOption = ListFormat.table) -> None:
 @guarded
 def show_(model: Model, as_json: JsonOption = False) -> None:
     """Show what a model on this machine says about itself; fetches nothing, loads nothing."""
-    from assay.errors import InputError, OfflineError
+    from assay.exceptions import InputError, OfflineError
     from assay.metrics.models import locate
 
     try:

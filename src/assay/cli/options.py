@@ -42,7 +42,7 @@ def check_scale_text(text: str | None) -> str | None:
         BadParameter: the text does not have that form.
     """
     if text is not None:
-        from assay.errors import InputError
+        from assay.exceptions import InputError
         from assay.settings import parse_scale
 
         try:

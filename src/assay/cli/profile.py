@@ -11,7 +11,7 @@ from assay.benchmark.settings import ProfileSettings
 from assay.cli.command import command
 from assay.cli.guard import print_report, print_to_stderr, progress_on_stderr, report_failures
 from assay.cli.options import ExplainOption, QuietOption, ReportFormat, ReportFormatOption
-from assay.errors import InputError
+from assay.exceptions import InputError
 
 #: Output format by file extension.
 FORMAT_BY_SUFFIX: Final[dict[str, str]] = {".json": "json", ".csv": "csv", ".md": "md"}

@@ -13,7 +13,7 @@ from assay.benchmark.settings import RunSettings
 from assay.cli.command import command
 from assay.cli.guard import print_report, progress_on_stderr, report_failures
 from assay.cli.options import ExplainOption, Format, FormatOption, QuietOption
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.tables import NOT_BY_PEOPLE
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from assay.analysis.stress import StressSettings
 from assay.cli.command import command
 from assay.cli.guard import print_report, progress_on_stderr, report_failures
 from assay.cli.options import ExplainOption, QuietOption, ReportFormat, ReportFormatOption
-from assay.errors import InputError
+from assay.exceptions import InputError
 
 
 @command(StressSettings)

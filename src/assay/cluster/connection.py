@@ -14,7 +14,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
-from assay.errors import ClusterError, MissingExtraError, summary_of
+from assay.exceptions import ClusterError, MissingExtraError, summary_of
 from assay.messages import Setting
 
 log = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.cluster.connection import import_ray
-from assay.errors import AssayError, UnavailableError
+from assay.exceptions import AssayError, UnavailableError
 from assay.metrics.models.files import files_digest, list_files
 from assay.metrics.provenance import file_digest
 from assay.output import exclusive_lock

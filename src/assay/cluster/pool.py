@@ -18,7 +18,7 @@ from typing import Any
 from assay.cluster.connection import Connection, import_ray
 from assay.cluster.files import Content, MissingFilesError, NodeError, pack_content
 from assay.cluster.slot import offered_environment, slot_class, slot_environment
-from assay.errors import AssayError, ClusterError, WorkerDiedError, summary_of
+from assay.exceptions import AssayError, ClusterError, WorkerDiedError, summary_of
 
 log = logging.getLogger(__name__)
 

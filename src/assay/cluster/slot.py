@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from assay.errors import AssayError, UnavailableError
+from assay.exceptions import AssayError, UnavailableError
 
 #: Environment variables of the driver that slots adopt if their node does not set them.
 OFFERED_VARIABLES = ("ASSAY_CACHE", "ASSAY_DATA")

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from assay.datasets.pairs import Pairs
-from assay.errors import InputError
+from assay.exceptions import InputError
 
 
 @dataclass(frozen=True, eq=False)

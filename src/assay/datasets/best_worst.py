@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from assay.datasets.columns import SourceTable
 from assay.datasets.files import read_table_file
-from assay.errors import InputError, unknown_name
+from assay.exceptions import InputError, unknown_name
 
 Codes = NDArray[np.intp]
 _ITEM_COLUMN = re.compile(r"item([1-9]\d{0,3})")

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from assay.addresses import is_encrypted_or_local, public_address, split_of_address
-from assay.errors import AssayError, InputError, suggestion_for, unavailable_on_error, unknown_name
+from assay.exceptions import AssayError, InputError, suggestion_for, unavailable_on_error, unknown_name
 from assay.paths import path_exists, read_settings_file, user_path
 from assay.transfer import PINNED
 

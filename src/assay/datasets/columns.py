@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from assay.errors import InputError, suggestion_for, unknown_name
+from assay.exceptions import InputError, suggestion_for, unknown_name
 from assay.messages import Setting
 from assay.tables import OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
 

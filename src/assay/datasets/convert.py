@@ -23,7 +23,7 @@ from assay.datasets.reading import (
     split_answers,
     word_labels_note,
 )
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.messages import Message, Setting
 from assay.statistics.labels import round_labels
 from assay.tables import (

@@ -23,7 +23,7 @@ from assay.datasets.columns import Misfit, SourceTable
 from assay.datasets.readers.delimited import read_delimited
 from assay.datasets.readers.jsonl import column_of, misfit_of, read_jsonl, table_of_columns, table_of_records
 from assay.datasets.readers.parquet import is_folder, parts_of, read_parquet
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.paths import check_regular_file, user_path
 from assay.tables import first_repeated
 from assay.transfer import sha256_of

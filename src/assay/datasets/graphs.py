@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from assay.amr import GraphBlock, parse_block, parse_graph, read_graph_file
 from assay.datasets.columns import SourceTable, parse_columns
 from assay.datasets.pairs import Pairs
-from assay.errors import InputError, MissingExtraError
+from assay.exceptions import InputError, MissingExtraError
 from assay.messages import Message, Setting
 from assay.paths import user_path
 from assay.tables import GRAPH_COLUMNS

@@ -29,7 +29,7 @@ from assay.datasets.pairs import Pairs
 from assay.datasets.readers.base import Reader, ReaderResult, check_options, load_reader
 from assay.datasets.reading import Columns, Labels, Reading
 from assay.datasets.sources import LocatedFile, locate_files
-from assay.errors import AssayError, InputError, OfflineError, UnavailableError, summary_of, unknown_name
+from assay.exceptions import AssayError, InputError, OfflineError, UnavailableError, summary_of, unknown_name
 from assay.messages import Setting
 from assay.paths import path_exists, user_path
 from assay.statistics.labels import round_labels

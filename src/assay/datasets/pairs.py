@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from assay.batches import codes_of_names, distinct_rows, row_digests, take_table_rows
-from assay.errors import InputError, unknown_name
+from assay.exceptions import InputError, unknown_name
 from assay.tables import GRAPH_COLUMNS, OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
 
 #: The key of the schema metadata that maps the names of source columns to the pair columns that they became.

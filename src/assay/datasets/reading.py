@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from assay.batches import converted_column
 from assay.datasets.columns import SourceTable, columns_text
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.messages import Setting
 from assay.tables import exact_number
 

@@ -16,7 +16,7 @@ from assay.datasets.load import load_card_splits, load_dataset, parse_named_file
 from assay.datasets.pairs import Pairs
 from assay.datasets.reading import Reading
 from assay.datasets.sources import is_here
-from assay.errors import AssayError
+from assay.exceptions import AssayError
 from assay.tables import GRAPH_COLUMNS
 
 

@@ -17,7 +17,7 @@ from typing import IO
 
 from assay.addresses import command_line, is_encrypted_or_local, public_address
 from assay.datasets.card import Card, FileEntry, SourceEntry, fill_address, load_card, parse_spec
-from assay.errors import (
+from assay.exceptions import (
     ChecksumError,
     InputError,
     OfflineError,

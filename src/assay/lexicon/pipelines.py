@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.errors import InputError, MissingExtraError
+from assay.exceptions import InputError, MissingExtraError
 
 if TYPE_CHECKING:
     from spacy.language import Language

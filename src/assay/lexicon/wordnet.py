@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from assay.errors import UnavailableError
+from assay.exceptions import UnavailableError
 from assay.paths import cache_dir, data_dirs
 
 REMEDY = "sudo apt-get install wordnet-base, or python -m nltk.downloader wordnet"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from assay.errors import InputError, UnavailableError
+from assay.exceptions import InputError, UnavailableError
 from assay.metrics.batch import Batch, Context
 from assay.metrics.declaration import Declaration
 from assay.metrics.name import SUBJECT, MetricName, convert_value, format_value, option, options_of

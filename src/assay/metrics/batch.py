@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Self
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.metrics.base import Batch, Context, Declaration, option
 from assay.metrics.neural.readers import TokenMatcher
 from assay.metrics.neural.runtime import current_runtime, devices_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from assay.errors import InputError, UnavailableError
+from assay.exceptions import InputError, UnavailableError
 from assay.metrics.base import Declaration, option
 from assay.metrics.models.layouts import special_computation
 from assay.metrics.neural.readers import EncoderBased

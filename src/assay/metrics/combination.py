@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.lexicon.properties import OF_QUESTION, PROPERTIES, TextPair, properties_of
 from assay.metrics.base import Batch, Metric
 from assay.metrics.work import open_session

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from assay.errors import AssayError, InputError, UnavailableError
+from assay.exceptions import AssayError, InputError, UnavailableError
 from assay.metrics.base import Batch, ColumnMetric, Context, Declaration, Metric, option
 from assay.metrics.provenance import ABSENT
 from assay.paths import user_path

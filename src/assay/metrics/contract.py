@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from assay.errors import AssayError, InputError, error_location
+from assay.exceptions import AssayError, InputError, error_location
 from assay.metrics.base import Batch, ColumnMetric, Metric
 from assay.metrics.load import load_metric
 from assay.metrics.name import SUBJECT, MetricName, Option, options_of

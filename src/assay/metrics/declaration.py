@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from assay.errors import MissingExtraError, UnavailableError
+from assay.exceptions import MissingExtraError, UnavailableError
 from assay.metrics.provenance import ABSENT, version_of
 
 

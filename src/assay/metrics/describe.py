@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import MISSING
 
-from assay.errors import UnavailableError
+from assay.exceptions import UnavailableError
 from assay.messages import Message
 from assay.metrics.base import Declaration, Metric
 from assay.metrics.load import load_metric

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from assay.errors import InputError, MissingExtraError
+from assay.exceptions import InputError, MissingExtraError
 from assay.metrics.base import Batch, Declaration, Metric, PairMetric, option
 from assay.metrics.load import load_metric
 from assay.metrics.name import MetricName

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, overload
 
-from assay.errors import AssayError, InputError, error_location, summary_of
+from assay.exceptions import AssayError, InputError, error_location, summary_of
 from assay.metrics.base import Batch, Declaration, Metric
 from assay.metrics.name import MetricName
 from assay.metrics.registry import Entry, registry

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from assay.configuration import APPLIED
-from assay.errors import AssayError, InputError, UnavailableError
+from assay.exceptions import AssayError, InputError, UnavailableError
 from assay.metrics.base import Metric
 from assay.metrics.name import SUBJECT, MetricName, format_value, options_of
 from assay.metrics.registry import registry

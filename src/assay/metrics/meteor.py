@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from assay.errors import MissingExtraError
+from assay.exceptions import MissingExtraError
 from assay.lexicon.wordnet import check_wordnet, open_wordnet, wordnet_signature
 from assay.metrics.base import Declaration, option
 from assay.metrics.provenance import ABSENT, version_of

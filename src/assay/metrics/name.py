@@ -10,7 +10,7 @@ import types
 from dataclasses import dataclass, field
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from assay.errors import InputError, suggestion_for
+from assay.exceptions import InputError, suggestion_for
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _OPTION = re.compile(r",([A-Za-z_][A-Za-z0-9_-]*)=")

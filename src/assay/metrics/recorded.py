@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import ClassVar
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.metrics.base import ColumnMetric, Declaration, option
 
 _FILE_AND_COLUMN = re.compile(

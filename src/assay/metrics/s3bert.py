@@ -6,7 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-from assay.errors import InputError, UnavailableError
+from assay.exceptions import InputError, UnavailableError
 from assay.metrics.aspects.layout import Layout, embedding_size, read_layout, read_layout_file
 from assay.metrics.base import Batch, option
 from assay.metrics.bi_encoder import BiEncoder

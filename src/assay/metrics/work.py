@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import AssayError
+from assay.exceptions import AssayError
 from assay.metrics.base import Batch, Engine, Metric, Session
 from assay.metrics.scores import Scores
 from assay.progress import scaled_shares

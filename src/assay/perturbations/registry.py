@@ -8,7 +8,7 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import get_args
 
-from assay.errors import InputError, UnavailableError, unavailable_on_error, unknown_name
+from assay.exceptions import InputError, UnavailableError, unavailable_on_error, unknown_name
 from assay.lazy import find_declarations
 from assay.perturbations.base import Expected, Perturbation
 

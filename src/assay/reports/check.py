@@ -14,7 +14,7 @@ from xml.etree import ElementTree as ET
 
 from assay.analysis.check.cells import Cell, Verdict, pairs_needed
 from assay.analysis.check.checking import CheckFinding, GateReport
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.numbers import percent, short, signed
 from assay.output import FileKind, atomic_write
 from assay.reports.sheets import Column, Document, Sheet, table_rows

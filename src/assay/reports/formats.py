@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from assay.errors import InputError, unknown_name
+from assay.exceptions import InputError, unknown_name
 from assay.output import escape_formula, json_text, write_records, write_rows
 from assay.reports.sheets import Column, Document, Sheet, ShortNames
 from assay.visible import code_span, visible_text

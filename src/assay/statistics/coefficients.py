@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Final, Protocol
 
-from assay.errors import InputError, unknown_name
+from assay.exceptions import InputError, unknown_name
 
 if TYPE_CHECKING:
     from assay.statistics.auc_interval import ObservedValue

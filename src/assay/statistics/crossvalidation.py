@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.statistics.agreement import Estimate, agreement
 from assay.statistics.concordance import Floats
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import MissingExtraError
+from assay.exceptions import MissingExtraError
 from assay.statistics.trees import Nodes, Trees
 
 #: The line after the trees; the importances and training settings that follow it are left out.

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.datasets.annotation_graph import AnnotationGraph
-from assay.errors import InputError, suggestion_for
+from assay.exceptions import InputError, suggestion_for
 
 # The batches of one epoch: random ones, and ones that keep pairs with a common text together.
 #

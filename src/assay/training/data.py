@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from assay.datasets import Pairs, load_card, load_dataset
 from assay.datasets.card import parse_spec
 from assay.datasets.load import is_own_file
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.lexicon.texts import pair_key, sorted_pair, text_key
 from assay.messages import Message, Setting
 from assay.metrics import Batch, load_metric

@@ -20,7 +20,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.messages import Setting
 from assay.metrics.models.files import read_json
 from assay.output import remove_leftovers

@@ -18,7 +18,7 @@ from sentence_transformers import SentenceTransformerTrainingArguments
 from sentence_transformers.base.sampler import DefaultBatchSampler
 from transformers import PrinterCallback, TrainerCallback
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.metrics.models.files import check_safetensors
 from assay.metrics.neural.loading import silence_libraries
 from assay.training.ranks import is_follower, process_count, wait_for_all

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from assay.errors import InputError, UnavailableError
+from assay.exceptions import InputError, UnavailableError
 from assay.messages import Message, Setting
 from assay.metrics.models.description import describe
 from assay.metrics.models.layouts import special_computation

@@ -10,7 +10,7 @@ import os
 import time
 from collections.abc import Callable
 
-from assay.errors import UnavailableError
+from assay.exceptions import UnavailableError
 
 #: Seconds that a follower waits for a file of the leader.
 MAX_WAIT_SECONDS = 600.0

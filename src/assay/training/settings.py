@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from assay.addresses import command_line
 from assay.datasets.columns import columns_text, parse_columns
 from assay.datasets.load import is_own_file
-from assay.errors import InputError, MissingExtraError
+from assay.exceptions import InputError, MissingExtraError
 from assay.messages import Setting
 from assay.metrics.neural.runtime import Runtime
 from assay.metrics.provenance import ABSENT, own_version, version_of

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from assay.amr import ASPECTS
-from assay.errors import InputError, UnavailableError, install_command
+from assay.exceptions import InputError, UnavailableError, install_command
 from assay.metrics import Batch, check_metric, load_metric
 from assay.metrics.amr.aspect import WITH_VECTORS
 from assay.metrics.amr.session import AmrEngine, SmatchppEngine

@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.metrics import load_metric
 from assay.metrics.describe import describe_metric
 from assay.metrics.judge.judge import DELIVERY_OPTIONS

@@ -11,7 +11,7 @@ import zlib
 import pytest
 
 import assay
-from assay.errors import AssayError
+from assay.exceptions import AssayError
 from assay.metrics import Batch
 from assay.metrics.judge.exchange import MAX_BYTES
 from assay.metrics.judge.spending import Purse, use_purse

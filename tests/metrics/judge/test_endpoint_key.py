@@ -15,7 +15,7 @@ import pyarrow.parquet
 import pytest
 
 import assay
-from assay.errors import AssayError
+from assay.exceptions import AssayError
 from assay.metrics import Batch
 from assay.metrics.work import open_session, release_sessions
 from tests.cli.calling import command

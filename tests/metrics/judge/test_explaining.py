@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import assay
-from assay.errors import InputError
+from assay.exceptions import InputError
 from tests.judge_server import serve
 from tests.judge_server.protocol import Behaviour
 

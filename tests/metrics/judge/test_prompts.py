@@ -5,7 +5,7 @@ import tracemalloc
 
 import pytest
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.metrics import Batch, load_metric
 from assay.metrics.judge.prompts import Prompt, _template_environment, shipped_prompts
 from assay.metrics.judge.rendering import PromptTemplate

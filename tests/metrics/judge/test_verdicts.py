@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.metrics.judge.verdicts import scale_of
 
 YES_NO, GRADES, LEVELS = scale_of("yes-no"), scale_of("1-5"), scale_of("0-2")

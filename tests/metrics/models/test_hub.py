@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from assay.errors import install_command
+from assay.exceptions import install_command
 from assay.metrics.models import describe, list_models, locate
 from assay.metrics.models.files import list_files
 from tests.metrics.models.made import model_files, safetensors, write

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.errors import ChecksumError, InputError, OfflineError, UnavailableError
+from assay.exceptions import ChecksumError, InputError, OfflineError, UnavailableError
 from assay.metrics import load_metric
 from assay.metrics.models import ModelReference, UnsafeModelError, describe, list_models, locate
 from assay.metrics.models import files as of_models

@@ -14,7 +14,7 @@ import pytest
 import torch
 
 import assay
-from assay.errors import UnavailableError
+from assay.exceptions import UnavailableError
 from assay.metrics import Batch, Metric, check_metric, load_metric
 from assay.metrics.judge.replies import Reply
 from assay.metrics.neural.causal import CausalSession

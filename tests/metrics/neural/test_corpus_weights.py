@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.metrics.neural.bertscore import (
     RANDOM_PAIRS,
     equal_weighting,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import assay
-from assay.errors import UnavailableError
+from assay.exceptions import UnavailableError
 from assay.metrics import Batch, check_metric, load_metric
 from assay.metrics.neural.runtime import Runtime, use_runtime
 from assay.metrics.work import open_session, release_sessions

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assay.errors import InputError, UnavailableError
+from assay.exceptions import InputError, UnavailableError
 from assay.metrics import Batch, check_metric, load_metric
 from assay.metrics.neural.runtime import Runtime, use_runtime
 from assay.metrics.scores import Flag

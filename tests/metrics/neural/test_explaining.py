@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.metrics import Batch, load_metric
 from assay.metrics.aspects.layout import even_layout, write_layout
 from assay.metrics.aspects.reference import write_reference

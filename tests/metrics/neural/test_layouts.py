@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from assay.errors import InputError, UnavailableError
+from assay.exceptions import InputError, UnavailableError
 from assay.metrics import Batch, load_metric
 from assay.metrics.scores import Flag
 from assay.metrics.work import open_session

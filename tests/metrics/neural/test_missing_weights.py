@@ -13,7 +13,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoTokenizer, BertConfig, BertForMaskedLM
 
-from assay.errors import InputError, UnavailableError
+from assay.exceptions import InputError, UnavailableError
 from assay.metrics import load_metric
 from assay.training.models import load_bi_encoder, load_cross_encoder
 from tests.metrics.models.tiny import make_bert
@@ -121,7 +121,7 @@ def test_a_folder_without_a_tokenizer_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_package_that_a_model_needs_beside_the_extra_is_named():
-    from assay.errors import MissingExtraError, UnavailableError
+    from assay.exceptions import MissingExtraError, UnavailableError
     from assay.metrics.neural.loading import _one_line_errors
 
     line = r"m needs the package peft, which is not installed: pip install peft$"

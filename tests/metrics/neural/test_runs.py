@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import assay
-from assay.errors import InputError, UnavailableError
+from assay.exceptions import InputError, UnavailableError
 from assay.metrics import describe_metric, load_metric, work
 from assay.metrics import presets as presets_module
 from assay.metrics.neural.runtime import Runtime, use_runtime

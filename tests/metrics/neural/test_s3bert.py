@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from assay.amr import ASPECTS
-from assay.errors import InputError, UnavailableError
+from assay.exceptions import InputError, UnavailableError
 from assay.metrics import Batch, load_metric
 from assay.metrics.aspects.layout import even_layout, write_layout
 from assay.metrics.work import open_session

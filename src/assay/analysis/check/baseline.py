@@ -15,7 +15,7 @@ import numpy as np
 
 from assay.analysis.data import ScoredDataset, read_datasets
 from assay.analysis.folder import RunFolder
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.paths import check_regular_file
 from assay.statistics.concordance import Floats
 

@@ -13,7 +13,7 @@ from assay.analysis.check.cells import Cell, Pairing, Verdict, judge_pairing
 from assay.analysis.check.settings import CheckSettings
 from assay.analysis.data import ScoredDataset, read_datasets
 from assay.analysis.folder import RunFolder
-from assay.errors import InputError, unknown_name
+from assay.exceptions import InputError, unknown_name
 from assay.manifest import identity_of
 from assay.messages import Setting
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.analysis.settings import DatasetsOfRun, MetricsOfRun, NeededResampling
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.settings import WithProgress, setting
 from assay.statistics.coefficients import check_statistics
 

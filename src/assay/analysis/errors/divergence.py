@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from assay.analysis.data import ScoredDataset
 from assay.analysis.errors.settings import By, Rule
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.manifest import MetricRecord, identity_of
 from assay.messages import Setting
 from assay.numbers import label_texts

@@ -9,7 +9,7 @@ from assay.analysis.categories import PartsOfSpeech
 from assay.analysis.categories.vocabulary import CATEGORIES, GROUPS
 from assay.analysis.data import ScoredDataset
 from assay.analysis.errors.categories import categories_of_people, tag_by_rules
-from assay.errors import InputError
+from assay.exceptions import InputError
 
 
 @dataclass(frozen=True)

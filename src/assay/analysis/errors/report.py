@@ -16,7 +16,7 @@ from assay.analysis.errors.categories import Frequency, TaggedPairs, categorise_
 from assay.analysis.errors.divergence import Divergence, find_divergence
 from assay.analysis.errors.settings import Rule
 from assay.analysis.folder import RunFolder
-from assay.errors import InputError, unknown_name
+from assay.exceptions import InputError, unknown_name
 from assay.lexicon.texts import has_number
 from assay.settings import Resampling
 from assay.statistics.agreement import Estimate, agreement

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from assay.analysis.settings import DatasetsOfRun, MetricsOfRun
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.messages import Setting
 from assay.settings import Resampling, Settings, setting
 

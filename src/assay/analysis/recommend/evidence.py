@@ -27,7 +27,7 @@ from assay.analysis.recommend.advice import Advice, advise_on
 from assay.analysis.recommend.settings import NO_LIMITS, Limits
 from assay.analysis.settings import PairedTests
 from assay.analysis.thresholds.planning import positive_labels_of
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.output import atomic_write
 from assay.statistics.coefficients import deciding_statistic, have_two_values
 from assay.statistics.comparison import Difference

@@ -12,7 +12,7 @@ from typing import Any
 
 from assay.analysis.leaderboard.board import Line
 from assay.analysis.settings import PairedTests
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.messages import Setting
 from assay.numbers import money
 from assay.settings import AgreementSettings, Graphs, Limited, OwnData, Prices, RunFolderOutput, Scoring, setting

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.paths import path_exists
 from assay.tables import first_repeated
 from assay.visible import visible_text

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from assay.analysis.significance.reading import Row
-from assay.errors import InputError, unknown_name
+from assay.exceptions import InputError, unknown_name
 from assay.messages import Setting
 from assay.settings import Seeded, WithProgress, check_level, check_resamples, setting
 from assay.statistics.concordance import Floats

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from assay.analysis.settings import DatasetsOfRun, MetricsOfRun
 from assay.analysis.thresholds.objectives import Costs, GivenThreshold, MeasureObjective, Objective, Target
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.messages import Message, Setting, join_messages
 from assay.settings import Resampling, Settings, setting
 

@@ -29,7 +29,7 @@ from assay.analysis.thresholds.search import (
     resampled_average_precision,
     roc,
 )
-from assay.errors import InputError, unknown_name
+from assay.exceptions import InputError, unknown_name
 from assay.numbers import Number
 from assay.settings import Resampling
 from assay.statistics.agreement import agreement

@@ -10,7 +10,7 @@ from assay.amr import GraphBlock
 from assay.datasets.graphs import read_valid_graphs
 from assay.datasets.readers.base import FILE, TEXT, ReaderResult, number, pairs_of, takes
 from assay.datasets.readers.stsb import genre_of
-from assay.errors import InputError
+from assay.exceptions import InputError
 
 #: The indices of the columns with the two sentences, by corpus.
 _SENTENCE_COLUMNS = {"sts": (5, 6), "sick": (1, 2), "para": (3, 4)}

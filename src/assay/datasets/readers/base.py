@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from assay.errors import InputError, unavailable_on_error, unknown_name
+from assay.exceptions import InputError, unavailable_on_error, unknown_name
 from assay.lazy import find_declarations
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from assay.datasets.columns import SourceTable
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.tables import first_repeated
 
 #: The number of rows that are held as Python strings at a time.

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from assay.datasets.readers.base import ReaderResult, pairs_of, takes
-from assay.errors import InputError
+from assay.exceptions import InputError
 
 #: The names of the systems in the paper, by the suffix of the keys ``answer_…`` and ``judge_…``.
 SYSTEM_NAMES = {"fid": "FiD", "gpt35": "GPT-3.5", "chatgpt": "ChatGPT", "gpt4": "GPT-4", "newbing": "Bing"}

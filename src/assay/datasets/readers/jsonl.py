@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from assay.datasets.columns import Misfit, SourceTable
 from assay.datasets.readers.delimited import check_encoding
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.tables import first_repeated
 
 #: The number of lines that are held as Python objects at a time.

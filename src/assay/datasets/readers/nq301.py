@@ -11,7 +11,7 @@ import pyarrow as pa
 from assay.datasets.readers.base import ReaderResult, pairs_of, takes
 from assay.datasets.readers.delimited import read_delimited
 from assay.datasets.readers.jsonl import read_jsonl
-from assay.errors import InputError
+from assay.exceptions import InputError
 
 EXPECTED_COLUMNS = ["id", "Question", "Model answer", "Acceptable?", "annotator1", "annotator2", "annotator3"]
 LABEL_BY_VERDICT = {"Yes": 1.0, "No": 0.0}

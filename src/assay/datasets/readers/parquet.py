@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from assay.addresses import LOCAL_PROTOCOLS, is_address, protocol_of, public_address, public_reason
 from assay.batches import ROWS, table_of_batches
 from assay.datasets.columns import SourceTable
-from assay.errors import AssayError, InputError, MissingExtraError, OfflineError, UnavailableError
+from assay.exceptions import AssayError, InputError, MissingExtraError, OfflineError, UnavailableError
 from assay.messages import Setting
 from assay.tables import damage_message, first_repeated, part_with_known_types
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from assay.datasets.readers.base import FILE, OPTIONAL_FILE, ReaderResult, number, pairs_of, takes
 from assay.datasets.readers.delimited import read_delimited
-from assay.errors import InputError, unknown_name
+from assay.exceptions import InputError, unknown_name
 
 
 def _read_columns(path: Path, names: tuple[str, ...]) -> dict[str, list[str]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.datasets.readers.base import ReaderResult, number, pairs_of, takes
-from assay.errors import InputError
+from assay.exceptions import InputError
 
 
 @takes()

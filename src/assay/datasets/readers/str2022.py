@@ -8,7 +8,7 @@ from typing import Any
 
 from assay.datasets.readers.base import ReaderResult, number, pairs_of, takes
 from assay.datasets.readers.delimited import read_delimited
-from assay.errors import InputError, unknown_name
+from assay.exceptions import InputError, unknown_name
 
 
 @takes()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.datasets.readers.base import OPTIONAL_FILE, ReaderResult, number, pairs_of, takes
-from assay.errors import InputError
+from assay.exceptions import InputError
 
 
 def _read_cells(path: Path) -> list[list[str]]:

@@ -15,7 +15,7 @@ from assay.datasets.convert import pairs_table
 from assay.datasets.files import read_table_file
 from assay.datasets.readers.base import CELLS, CHARACTER, COLUMNS, JOIN, SWITCH, ReaderResult, takes
 from assay.datasets.readers.delimited import read_delimited
-from assay.errors import InputError, unknown_name
+from assay.exceptions import InputError, unknown_name
 from assay.lexicon.texts import text_key
 
 

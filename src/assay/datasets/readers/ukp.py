@@ -9,7 +9,7 @@ from typing import Any
 from assay.datasets.graphs import read_valid_graphs
 from assay.datasets.readers.base import OPTIONAL_FILE, ReaderResult, pairs_of, takes
 from assay.datasets.readers.delimited import read_delimited
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.tables import GRAPH_COLUMNS
 
 #: The four classes on the scale of the card. DTORCD, a sentence on another topic or an undecided pair, counts as no

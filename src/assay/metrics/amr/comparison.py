@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.amr import Graph, normalized, parse_graph
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.metrics.amr.alignment import Alignment, Problem, Triples, hill_climbing, make_problem, same_label
 from assay.metrics.amr.aspect import ALIGNED, SETS, AspectSettings
 from assay.metrics.amr.exact import optimal_alignment

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, linear_sum_assignment, milp
 from scipy.sparse import csr_array, vstack
 
-from assay.errors import AssayError
+from assay.exceptions import AssayError
 from assay.metrics.amr.alignment import Alignment, Problem, climb, mapping_of
 
 #: Bounds and shares that differ by less than this are equal up to rounding.

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.amr import Graph
-from assay.errors import MissingExtraError
+from assay.exceptions import MissingExtraError
 from assay.metrics.amr.node_vectors import NodeVectors, draw_uniform
 
 #: The labels and triples of a graph as a set, then one set of contextualised labels per iteration.

@@ -12,7 +12,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import UnavailableError
+from assay.exceptions import UnavailableError
 from assay.lexicon.texts import sorted_pair
 from assay.metrics.amr.aspect import AspectMetric, AspectSettings
 from assay.metrics.amr.comparison import Comparer

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assay.errors import InputError, unknown_name
+from assay.exceptions import InputError, unknown_name
 from assay.metrics.models import describe
 from assay.metrics.models.files import module_folders, read_json
 

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.metrics.aspects.layout import OVERALL, Layout
 
 #: The name of the file in a model's folder. It has no influence on scores.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.metrics.aspects.layout import LAYOUT_FILE, OVERALL, Layout, read_layout
 from assay.metrics.aspects.reference import (
     MIN_PAIRS,

@@ -7,7 +7,7 @@ import logging
 import random
 import time
 
-from assay.errors import AssayError
+from assay.exceptions import AssayError
 from assay.messages import Setting
 from assay.metrics.judge.client import REPLIES_ARE_KEPT, EndpointClient, RefusedRequestError
 from assay.metrics.judge.completion import Completion, FailedCallError, read_completion

@@ -9,7 +9,7 @@ import time
 from typing import Any
 from urllib.parse import urlsplit
 
-from assay.errors import AssayError, MissingExtraError, UnavailableError
+from assay.exceptions import AssayError, MissingExtraError, UnavailableError
 from assay.metrics.judge.completion import FailedCallError
 from assay.metrics.judge.exchange import cause_text, http_client, may_have_cost
 from assay.metrics.judge.replies import Reply

@@ -16,7 +16,7 @@ from concurrent.futures import wait
 from dataclasses import dataclass
 from typing import Any, Self, TypeVar, cast
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.messages import Setting
 from assay.metrics.base import Batch, Metric
 from assay.metrics.judge.calls import PaidCalls

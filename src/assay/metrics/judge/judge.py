@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, cast
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.messages import Setting
 from assay.metrics.base import Batch, Declaration, Metric, Session, option
 from assay.metrics.judge.prompts import Message, Prompt, cached_prompt

@@ -6,7 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.metrics.judge.judge import JUDGE, Judge
 from assay.metrics.judge.server import ServerJudge
 from assay.metrics.name import options_of

@@ -6,7 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Sequence
 
-from assay.errors import AssayError
+from assay.exceptions import AssayError
 from assay.metrics.judge.calls import PaidCalls
 from assay.metrics.judge.client import RefusedRequestError
 from assay.metrics.judge.replies import Reply, ReplyStore, Server

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from assay.errors import AssayError
+from assay.exceptions import AssayError
 from assay.metrics.judge.calls import PaidCalls
 from assay.metrics.judge.client import RefusedRequestError
 from assay.metrics.judge.replies import Reply, Server

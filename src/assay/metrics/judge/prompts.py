@@ -14,7 +14,7 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from assay.errors import InputError, MissingExtraError, summary_of, unknown_name
+from assay.exceptions import InputError, MissingExtraError, summary_of, unknown_name
 from assay.metrics.judge.rendering import PromptTemplate
 from assay.metrics.judge.verdicts import VerdictScale, scale_of
 from assay.paths import read_settings_file, user_path

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from assay.errors import AssayError, InputError
+from assay.exceptions import AssayError, InputError
 from assay.metrics.scores import Flag
 from assay.paths import read_settings_file, user_path
 from assay.visible import brief_text

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from assay.errors import InputError, unknown_name
+from assay.exceptions import InputError, unknown_name
 
 #: Version of the rules below; part of the signature, since reading a reply by other rules changes the score.
 PARSER = "1"

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
-from assay.errors import ChecksumError, MissingExtraError, OfflineError, UnavailableError, summary_of
+from assay.exceptions import ChecksumError, MissingExtraError, OfflineError, UnavailableError, summary_of
 from assay.metrics.models.files import (
     ACCOMPANYING_FILES,
     SMALL_FILES,

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from assay.addresses import command_line
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.paths import user_path
 
 #: The forms of a name, as error messages show them.

@@ -10,7 +10,7 @@ import zipfile
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
-from assay.errors import ChecksumError, InputError, OfflineError, UnavailableError
+from assay.exceptions import ChecksumError, InputError, OfflineError, UnavailableError
 from assay.metrics.models.files import ACCOMPANYING_FILES, UnsafeModelError, check_model, check_names, influences_scores
 from assay.metrics.models.reference import ModelReference, known_wheels
 from assay.paths import cache_dir, make_private_folder

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import InputError, MissingExtraError
+from assay.exceptions import InputError, MissingExtraError
 from assay.metrics.base import Batch
 from assay.metrics.neural.embeddings import TextEmbeddings
 from assay.metrics.neural.loading import load_tokenizer

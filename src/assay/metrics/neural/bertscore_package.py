@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from assay.errors import MissingExtraError
+from assay.exceptions import MissingExtraError
 from assay.metrics.base import Batch, Metric
 from assay.metrics.neural.bertscore import read_corpus
 from assay.metrics.neural.loading import count_parameters, require_all_weights, silence_libraries

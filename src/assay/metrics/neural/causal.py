@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import UnavailableError
+from assay.exceptions import UnavailableError
 from assay.metrics.base import Batch, Metric
 from assay.metrics.judge.replies import Reply
 from assay.metrics.models import describe

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import UnavailableError
+from assay.exceptions import UnavailableError
 from assay.metrics.base import Batch, Metric
 from assay.metrics.models import describe
 from assay.metrics.neural.backends import open_scorer_bodies

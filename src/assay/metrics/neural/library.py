@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.metrics.base import Batch, Metric
 from assay.metrics.neural.embeddings import TextEmbeddings
 from assay.metrics.neural.loading import count_parameters, load_library_encoder, silence_libraries

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from assay.errors import AssayError, MissingExtraError, UnavailableError, summary_of
+from assay.exceptions import AssayError, MissingExtraError, UnavailableError, summary_of
 from assay.metrics.models.description import describe
 from assay.metrics.neural.runtime import dtype_of
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from assay.errors import InputError, MissingExtraError
+from assay.exceptions import InputError, MissingExtraError
 
 #: Tokens in a batch, padding included: few enough for the caches of a CPU, and enough to keep a GPU busy.
 CPU_TOKENS, GPU_TOKENS = 1024, 65536

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import AssayError, UnavailableError, summary_of
+from assay.exceptions import AssayError, UnavailableError, summary_of
 from assay.metrics.base import Batch, Metric
 from assay.metrics.neural.body import Body, ScorerBody
 from assay.metrics.neural.causal_body import CausalBody

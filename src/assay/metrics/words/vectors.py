@@ -23,7 +23,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.metrics.provenance import file_digest
 from assay.metrics.words.formats import check_finite, find_format, read_blocks, read_words
 from assay.paths import cache_dir, make_private_folder

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from assay.analysis.decision import gather_evidence
 from assay.analysis.folder import RunFolder
 from assay.analysis.report import PageSettings
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.messages import Setting
 from assay.output import FileKind, check_replaceable
 from assay.reports.decision.words import DecisionPage, decision_page

@@ -9,7 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.messages import Setting
 from assay.numbers import short, signed
 from assay.reports.explain.document import ExplanationValues, unusual_aspects_line

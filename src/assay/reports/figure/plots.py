@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.analysis.folder import RunFolder
-from assay.errors import InputError, unknown_name
+from assay.exceptions import InputError, unknown_name
 from assay.messages import Setting
 from assay.numbers import Number, percent
 from assay.reports.figure.style import (

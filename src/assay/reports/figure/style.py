@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.errors import InputError, MissingExtraError
+from assay.exceptions import InputError, MissingExtraError
 from assay.messages import Setting
 from assay.output import FileKind, atomic_write, check_replaceable
 from assay.reports.layout import elide_middle

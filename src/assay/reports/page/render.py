@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from assay.analysis.folder import STRESS_FILE, RunFolder, run_titles
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.messages import Setting
 from assay.output import atomic_write, is_unfinished
 from assay.reports.formats import format_document

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from assay.datasets.columns import SourceTable
 from assay.datasets.files import read_table_file
-from assay.errors import InputError, MissingExtraError, suggestion_for
+from assay.exceptions import InputError, MissingExtraError, suggestion_for
 from assay.messages import Setting
 from assay.training.data import HELD_OUT_SHARE, pair_key, text_key
 

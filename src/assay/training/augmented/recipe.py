@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.metrics import Batch, Metric, load_metric
 from assay.metrics.models import locate
 from assay.metrics.provenance import version_of

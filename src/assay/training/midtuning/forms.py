@@ -18,7 +18,7 @@ import numpy as np
 from assay.amr import Graph, parse_block, parse_graph, read_graph_file
 from assay.datasets.files import is_table_file
 from assay.datasets.readers.delimited import check_encoding
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.metrics.provenance import file_digest
 from assay.training.data import Examples, Source, load_examples, text_key
 from assay.training.midtuning.settings import FRAME_SUFFIXES

@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch.nn import functional
 
-from assay.errors import InputError, UnavailableError
+from assay.exceptions import InputError, UnavailableError
 from assay.metrics.models import locate
 from assay.metrics.neural.runtime import Runtime
 from assay.paths import user_path

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.settings import Settings, setting
 from assay.training.settings import BaseSettings, LearningSettings, OwnColumns, TrainingSettings
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import InputError, suggestion_for
+from assay.exceptions import InputError, suggestion_for
 from assay.messages import Message, Setting
 from assay.metrics.models import locate
 from assay.metrics.name import MetricName

@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from assay.datasets.annotation_graph import AnnotationGraph, build_graph, describe_graph, graph_line
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.metrics.models import LocatedModel, locate
 from assay.metrics.neural.runtime import Runtime
 from assay.progress import Progress

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.messages import Setting
 from assay.settings import Settings, parse_scale, setting
 from assay.training.batches import STRATEGIES

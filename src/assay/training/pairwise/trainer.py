@@ -27,7 +27,7 @@ from torch import nn
 from torch.nn import functional
 
 from assay.datasets.annotation_graph import AnnotationGraph
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.messages import Setting
 from assay.progress import Progress
 from assay.statistics.agreement import agreement

@@ -14,7 +14,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array
 from scipy.stats import rankdata
 
-from assay.errors import UnavailableError
+from assay.exceptions import UnavailableError
 from assay.metrics.aspects.layout import Layout
 from assay.statistics.comparison import compare_all
 from assay.training.data import Examples

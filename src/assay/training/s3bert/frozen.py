@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from assay.errors import InputError, UnavailableError
+from assay.exceptions import InputError, UnavailableError
 from assay.messages import Setting
 
 # A sentence encoder in two parts: the frozen lower layers, and the upper layers, which are trained.

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.errors import UnavailableError
+from assay.exceptions import UnavailableError
 from assay.metrics.aspects.layout import Layout, embedding_size, even_layout, write_layout
 from assay.metrics.aspects.reference import write_reference
 from assay.metrics.models import locate

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from assay.amr import ASPECTS
-from assay.errors import InputError, UnavailableError
+from assay.exceptions import InputError, UnavailableError
 from assay.messages import Setting
 from assay.metrics import Batch, load_metric
 from assay.metrics.name import MetricName

@@ -14,7 +14,7 @@ from optuna import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from assay.addresses import public_address
-from assay.errors import InputError, UnavailableError
+from assay.exceptions import InputError, UnavailableError
 from assay.messages import Message, Setting
 from assay.progress import Progress
 from assay.training.folder import Render, open_work_folder, write_json

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from assay.errors import InputError, suggestion_for
+from assay.exceptions import InputError, suggestion_for
 from assay.paths import read_settings_file, user_path
 from assay.settings import declarations_of, setting
 from assay.training.pairwise.settings import BATCHES, LEARNING, LabelledPairs, PairSettings

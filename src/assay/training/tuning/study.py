@@ -25,7 +25,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from assay.addresses import public_address, public_reason
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.messages import Message, Setting
 from assay.training.tuning.settings import Choices, Dimension, Space
 

@@ -22,7 +22,7 @@ from optuna.exceptions import UpdateFinishedTrialError
 from optuna.trial import Trial, TrialState
 from transformers import TrainerCallback
 
-from assay.errors import AssayError, InputError, UnavailableError
+from assay.exceptions import AssayError, InputError, UnavailableError
 from assay.messages import Message, Setting
 from assay.metrics.neural.runtime import Runtime, devices_of, free_cores, use_runtime
 from assay.progress import Progress

@@ -14,7 +14,7 @@ import pytest
 from scipy.stats import spearmanr
 
 import assay
-from assay.errors import UnavailableError
+from assay.exceptions import UnavailableError
 from assay.metrics import load_metric
 from assay.metrics.neural.backends import acceptance, converted
 from assay.metrics.neural.backends.acceptance import check_set_pairs

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import assay
-from assay.errors import AssayError, InputError, UnavailableError, install_command
+from assay.exceptions import AssayError, InputError, UnavailableError, install_command
 from assay.metrics import Batch, check_metric, load_metric
 from assay.metrics.neural.backends import converted
 from assay.metrics.neural.runtime import Runtime, use_runtime

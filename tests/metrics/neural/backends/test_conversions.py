@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.errors import InputError, UnavailableError
+from assay.exceptions import InputError, UnavailableError
 from assay.metrics import load_metric
 from assay.metrics.neural.backends import acceptance
 from assay.metrics.neural.backends import cache as convert

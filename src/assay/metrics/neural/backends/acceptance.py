@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import AssayError, UnavailableError
+from assay.exceptions import AssayError, UnavailableError
 from assay.metrics.neural.backends.cache import error_summary, write_json
 from assay.metrics.neural.embeddings import pool_tokens
 from assay.metrics.neural.limits import text_limit

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
-from assay.errors import AssayError, InputError, MissingExtraError, UnavailableError, summary_of
+from assay.exceptions import AssayError, InputError, MissingExtraError, UnavailableError, summary_of
 from assay.metrics.neural.loading import silence_libraries
 from assay.metrics.provenance import file_digest
 from assay.output import atomic_write, unfinished_folder

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import InputError
+from assay.exceptions import InputError
 from assay.metrics.neural.backends.acceptance import check_conversion
 from assay.metrics.neural.backends.cache import Converter, keep_conversion
 from assay.metrics.neural.loading import load_encoder, load_scorer

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import UnavailableError
+from assay.exceptions import UnavailableError
 from assay.metrics.neural.backends.cache import Pass, import_backend, runtime_errors
 from assay.metrics.neural.backends.modules import example_inputs
 from assay.metrics.provenance import version_of
