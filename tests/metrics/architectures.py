@@ -5,13 +5,15 @@
 
 from __future__ import annotations
 
+import tempfile
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.metrics import Batch
+from assay.metrics import Batch, load_metric
 from tests.metrics.models.tiny import save_tokenizer, vocabulary_size
 
 _ENCODER: dict[str, Any] = {
@@ -129,6 +131,11 @@ ARCHITECTURES: dict[str, dict[str, Any]] = {
     "yoso": _ENCODER,
 }
 
+#: Decoders and others that would read a segment as a token; their own tokenizers give none.
+_WITHOUT_SEGMENTS = frozenset({"flaubert", "gpt2", "gpt_neo", "gptj", "xlm", "xlnet"})
+#: Encoder-decoders whose encoder sentence-transformers loads with random weights; assay refuses them.
+WITHOUT_LIBRARY = frozenset({"m2m_100", "marian", "pegasus"})
+
 
 def make_model(folder: Path, name: str, *, labels: int | None = None, max_length: int | None = 64) -> Path:
     """Write a model of an architecture with random weights and a WordPiece tokenizer; return the folder.
@@ -154,7 +161,7 @@ def make_model(folder: Path, name: str, *, labels: int | None = None, max_length
             if parameter.dim() > 1:
                 torch.nn.init.normal_(parameter, std=0.3)
     model.save_pretrained(str(folder))
-    save_tokenizer(folder, max_length)
+    save_tokenizer(folder, max_length, segments=name not in _WITHOUT_SEGMENTS)
     return folder
 
 
@@ -182,3 +189,81 @@ def library_logits(folder: Path, batch: Batch, **options: Any) -> NDArray[np.flo
         list(batch.pairs()), batch_size=1
     )
     return scores
+
+
+def library_bertscore(folder: Path, batch: Batch) -> NDArray[np.float64]:
+    """Return F of each pair by the package bert-score from the last layer, called pair by pair, shape (n,)."""
+    from collections import defaultdict
+
+    from bert_score.utils import bert_cos_score_idf
+    from sentence_transformers import SentenceTransformer
+    from transformers import AutoTokenizer
+
+    # the package loads fewer architectures; what it computes is the same for all
+    model = SentenceTransformer(str(folder), device="cpu")[0].model.eval()
+    if hasattr(model, "encoder") and hasattr(model, "decoder"):
+        model = model.encoder
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    weights: defaultdict[int, float] = defaultdict(lambda: 1.0)
+    weights[tokenizer.sep_token_id] = weights[tokenizer.cls_token_id] = 0.0
+    scores = [
+        bert_cos_score_idf(model, [reference], [candidate], tokenizer, weights, device="cpu")[0, 2].item()
+        for reference, candidate in batch.pairs()
+    ]
+    return np.array(scores)
+
+
+def differences(name: str, folder: Path, batch: Batch) -> dict[str, float | None]:
+    """Return by metric the largest difference from the library on a batch; None where the library has no such model.
+
+    Args:
+        name: a key of :data:`ARCHITECTURES`.
+        folder: a new folder for the models.
+        batch: the pairs.
+    """
+    encoder = make_model(folder / "encoder", name)
+    cosines = library_cosines(encoder, batch)
+
+    def difference(metric: str, expected: NDArray[np.float64]) -> float:
+        return float(np.abs(load_metric(metric).score(batch) - expected).max())
+
+    has_decoder = ARCHITECTURES[name].get("encoder_layers") is not None
+    found: dict[str, float | None] = {
+        "bi-encoder": difference(f"bi-encoder:{encoder}", cosines),
+        # the library's cosine is of the decoder's states
+        "pooled": None if has_decoder else difference(f"pooled:{encoder}", cosines),
+        "bertscore": difference(f"bertscore:{encoder}", library_bertscore(encoder, batch)),
+        "cross-encoder": None,
+    }
+    try:
+        scorer = make_model(folder / "scorer", name, labels=1)
+    except ValueError:
+        # transformers has no such head for this architecture
+        return found
+    return found | {"cross-encoder": difference(f"cross-encoder:{scorer}", library_logits(scorer, batch))}
+
+
+def main() -> None:
+    """Print a table of the largest differences in Markdown."""
+    from transformers.utils import logging
+
+    from tests.metrics.neural.texts import pairs
+
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    versions = ", ".join(f"{name} {version(name)}" for name in ("torch", "transformers", "sentence-transformers"))
+    print(f"{versions}, bert-score {version('bert-score')}\n")
+    print("| architecture | bi-encoder | pooled | bertscore | cross-encoder |\n|---|---:|---:|---:|---:|")
+    short = pairs(5)
+    batch = Batch([*short.references, "water " * 90], [*short.candidates, "fire " * 80])
+    with tempfile.TemporaryDirectory() as folder:
+        for name in sorted(ARCHITECTURES.keys() - WITHOUT_LIBRARY):
+            cells = [
+                "–" if value is None else f"{value:.0e}"
+                for value in differences(name, Path(folder, name), batch).values()
+            ]
+            print(f"| {name} | {' | '.join(cells)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -81,8 +81,14 @@ def vocabulary_size() -> int:
     return len(_vocabulary())
 
 
-def save_tokenizer(folder: Path, max_length: int | None) -> None:
-    """Write a WordPiece tokenizer for English and German that cuts texts at *max_length* tokens; None for no limit."""
+def save_tokenizer(folder: Path, max_length: int | None, *, segments: bool = True) -> None:
+    """Write a WordPiece tokenizer for English and German.
+
+    Args:
+        folder: where.
+        max_length: the length in tokens at which it cuts texts; None for no limit.
+        segments: whether it gives the number of each token's segment.
+    """
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
@@ -95,7 +101,7 @@ def save_tokenizer(folder: Path, max_length: int | None) -> None:
     inner.post_processor = processors.BertProcessing(("[SEP]", vocabulary["[SEP]"]), ("[CLS]", vocabulary["[CLS]"]))
     names: dict[str, Any] = {f"{token.strip('[]').lower()}_token": token for token in _SPECIAL}
     # BERT takes the types of a pair's two texts; transformers 5 leaves them out unless it is told
-    inputs = ["input_ids", "token_type_ids", "attention_mask"]
+    inputs = ["input_ids", *(["token_type_ids"] if segments else []), "attention_mask"]
     if max_length is not None:
         names["model_max_length"] = max_length
     PreTrainedTokenizerFast(tokenizer_object=inner, model_input_names=inputs, **names).save_pretrained(str(folder))
