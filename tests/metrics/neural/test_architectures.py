@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from assay.errors import UnavailableError
 
+from assay.exceptions import UnavailableError
 from assay.metrics import Batch, load_metric
 from tests.metrics.architectures import (
     ARCHITECTURES,
