@@ -49,9 +49,9 @@ def test_a_dataset_without_groups_beside_one_that_has_them_is_undefined(assay):
     Path("roles.csv").write_text(ROWS.replace("sentence", "group"), encoding="utf-8")
     assert assay(*RUN, "-d", "plain.csv", "--statistic", "pearson", "--out", "OUT").code == 0
     rows = [row for row in read_run(Path("OUT")).agreement if row.statistic == "pair-accuracy"]
-    assert [(row.dataset, row.value, row.note) for row in rows] == [
-        ("roles", 0.5, ""),
-        ("plain", None, "there are no groups"),
+    assert [(row.dataset, row.value, row.notes) for row in rows] == [
+        ("roles", 0.5, ()),
+        ("plain", None, ("there are no groups",)),
     ]
     assert agreement(Path("OUT"))["all", "f1", "pearson"]["value"] is not None
 

@@ -25,7 +25,7 @@ from assay.metrics.neural.tokens import tokenize
 from assay.metrics.scores import Scores
 
 if TYPE_CHECKING:
-    from assay.metrics.bi_encoder import BiEncoder
+    from assay.metrics.neural.readers import EncoderBased
 
 #: Texts in a batch: one, since some modules, such as a convolution, give a padded text another embedding.
 BATCH_SIZE = 1
@@ -83,7 +83,7 @@ class LibrarySession:
 
     def _score_one(self, metric: Metric, batch: Batch) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
         """Return the scores of n pairs under a metric, and their flags, both of shape (n,)."""
-        bi_encoder = cast("BiEncoder", metric)
+        bi_encoder = cast("EncoderBased", metric)
         view = bi_encoder.view()
         texts = list(dict.fromkeys([*batch.references, *batch.candidates]))
         number_of = {text: number for number, text in enumerate(texts)}
