@@ -157,7 +157,7 @@ def test_a_preset_with_another_model_keeps_its_layer(encoder: Path) -> None:
 
 
 def test_a_device_that_is_not_there_is_refused_before_any_work(encoder: Path) -> None:
-    with pytest.raises(InputError, match="cuda:7`: this machine has none"):
+    with pytest.raises(InputError, match="device=cuda:7: this machine has none"):
         assay.run([rows(3)], ["f1"], resamples=0, device="cuda:7")
 
 
