@@ -116,7 +116,7 @@ def read_run_tables(content: bytes, folder: Path) -> None:
     Which of them, and of which statistic, follows from the input: each takes longer than reading.
     """
     import assay
-    from assay.reports.thresholds import calibration
+    from assay.analysis.thresholds import calibration
 
     name, _, data = content.partition(b"\0")
     copy = folder / "run"

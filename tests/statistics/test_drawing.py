@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay import best_worst, verify
+from assay import bws, verify
 from assay.analysis.check.settings import CheckSettings
 from assay.analysis.compare import CompareSettings
 from assay.analysis.crossval import CrossvalSettings
@@ -29,7 +29,7 @@ def run_of(**settings):
 
 NONE_ALLOWED = [Resampling, request_of, ThresholdSettings]
 NEEDED = [CompareSettings, CheckSettings, SignificanceSettings]
-SEEDED = [CrossvalSettings, lambda seed: verify("nowhere", seed=seed), lambda seed: best_worst("nowhere", seed=seed)]
+SEEDED = [CrossvalSettings, lambda seed: verify("nowhere", seed=seed), lambda seed: bws("nowhere", seed=seed)]
 
 
 @pytest.mark.parametrize("make", [*NONE_ALLOWED, *NEEDED, *SEEDED])

@@ -174,7 +174,7 @@ def test_the_package_itself(shared_data):
 
 
 def test_a_package_that_is_absent(monkeypatch):
-    monkeypatch.setattr("assay.metrics.base.version_of", lambda package: "absent")
+    monkeypatch.setattr("assay.metrics.declaration.version_of", lambda package: "absent")
     with pytest.raises(
         UnavailableError, match="the package penman is not installed: " + re.escape(install_command("amr"))
     ):
