@@ -86,12 +86,12 @@ def slot_class() -> type:
                 has_gpu: whether the slot has a GPU, whose support of bf16 is then reported.
             """
             import socket
+            from importlib import import_module
 
             report = {"host": socket.gethostname(), "assay": "", "bf16": False, "problem": ""}
             try:
-                from assay.metrics.provenance import own_version
-
-                report["assay"] = own_version()
+                # the version of the node, which may be any other: nothing but its name can be relied on
+                report["assay"] = import_module("assay").__version__
                 if has_gpu:
                     import torch
 
