@@ -125,17 +125,23 @@ def _settings() -> dict[str, tuple[type, str, bool]]:
     import importlib
     import pkgutil
 
+    from pydantic import BaseModel
+
     import assay
+    import assay.manifest
     from assay.settings import KEY, Settings
 
     for module in pkgutil.walk_packages(assay.__path__, "assay."):
-        if module.name.endswith(".settings"):
+        if module.name.endswith(".settings") or module.name.startswith("assay.analysis."):
             importlib.import_module(module.name)
     found: dict[str, tuple[type, str, bool]] = {}
     classes = [Settings]
     while classes:
         kind = classes.pop()
         classes += kind.__subclasses__()
+        if issubclass(kind, BaseModel):
+            # a request as a run folder records it, which its reader checks
+            continue
         if any(KEY not in field.metadata for field in fields(kind) if _is_needed(field)):
             # a request of a run, which has data as well
             continue
