@@ -32,14 +32,19 @@ def build(source: Path, folder: Path) -> dict[str, str]:
 
 
 def build_twice(folder: Path) -> Path:
-    """Build the checkout and a copy with other times and permissions, and return the wheel of the checkout.
+    """Build a copy of the checkout and a copy of that with other times, and return the wheel of the first.
+
+    The checkout itself may change meanwhile: other tests run in it.
 
     Raises:
         SystemExit: the two builds differ in some byte.
     """
-    copy = folder / "copy"
-    shutil.copytree(REPOSITORY, copy, ignore=_BESIDE, copy_function=shutil.copy)
-    first, second = build(REPOSITORY, folder / "first"), build(copy, folder / "second")
+    original, copy = folder / "original", folder / "copy"
+    shutil.copytree(REPOSITORY, original, ignore=_BESIDE)
+    shutil.copytree(original, copy, copy_function=shutil.copy)
+    # as in a second work tree of one repository
+    (copy / ".git").write_text("gitdir: elsewhere\n")
+    first, second = build(original, folder / "first"), build(copy, folder / "second")
     for name, digest in first.items():
         print(f"{digest}  {name}")
     if first != second:

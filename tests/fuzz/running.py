@@ -50,7 +50,7 @@ def failure_of(target: str, content: bytes, folder: Path) -> Failure | None:
     # the first input of a process may have to load something
     limit = SLOW if target in _READY else 0
     _READY.add(target)
-    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.signal(signal.SIGVTALRM, stop)
     signal.setitimer(signal.ITIMER_VIRTUAL, limit)
     try:
         TARGETS[target].check(content, folder)
@@ -64,7 +64,8 @@ def failure_of(target: str, content: bytes, folder: Path) -> Failure | None:
         return _failure(error, error)
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, before)
+        # not the default: a signal that another thread has not taken yet would end the process
+        signal.signal(signal.SIGVTALRM, signal.SIG_IGN)
     return None
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from tests.faults.processes import DONE, KILLED, begin, call, kill_after, preload
 from tests.judge_server import serve_apart
 from tests.judge_server.protocol import Behaviour
-from tests.judge_server.server import Record
+from tests.judge_server.server import Call, Record
 from tests.metrics.judge.questions import judge_at, scores_by_protocol, scores_of, write_pairs
 
 PAIRS, KILLS, CONCURRENCY, DELAY = 300, 10, 16, 0.2
@@ -70,16 +70,19 @@ def main(folder: Path) -> None:
 
 
 def lost_answers(record: Record, kills: list[float]) -> list[tuple[float, float]]:
-    """Return for each answer that was given again the kill that lost it, and how many seconds before it was given."""
-    answers: dict[str, list[float]] = {}
+    """Return for each answer that was given again the kill that lost it, and how many seconds before it was given.
+
+    The seconds are negative where the server sent the answer before it saw that the process was gone.
+    """
+    answers: dict[str, list[Call]] = {}
     for chat in record.chats:
         if chat.outcome == "answer":
-            answers.setdefault(chat.digest, []).append(chat.ended)
+            answers.setdefault(chat.digest, []).append(chat)
     lost = []
     for *earlier, _ in answers.values():
-        for ended in earlier:
-            kill = min(moment for moment in kills if moment >= ended)
-            lost.append((kill, kill - ended))
+        for chat in earlier:
+            kill = min(moment for moment in kills if moment >= chat.begun)
+            lost.append((kill, kill - chat.ended))
     return lost
 
 
