@@ -21,6 +21,8 @@ PAIR_COLUMNS: Final = ("pair_id", "reference", "candidate", "label")
 GRAPH_COLUMNS: Final = ("reference_graph", "candidate_graph")
 #: Further columns of a pairs table, if the data has them. Pairs with the same ``group`` are not independent.
 OPTIONAL_PAIR_COLUMNS: Final = ("question", "subset", "split", "language", "group", "annotations", *GRAPH_COLUMNS)
+#: What a run folder adds to each pair. A column of the source with such a name is kept as ``source:NAME``.
+RUN_COLUMNS: Final = ("dataset", "buckets")
 #: Columns of a table with one row per pair and metric.
 SCORE_COLUMNS: Final = ("dataset", "pair_id", "metric", "score")
 #: Kinds of datasets whose labels are not judgements of annotators, each with a note for readers. Metrics are never

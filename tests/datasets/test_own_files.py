@@ -249,3 +249,24 @@ def test_lists_of_numbers_are_what_annotators_gave(tmp_path: Path) -> None:
     columns = {"reference": ["a", "b"], "candidate": ["a", "c"], "label": [2.0, 0.0], "annotations": given}
     pq.write_table(pa.table(columns), tmp_path / "d.parquet")
     assert load_dataset(tmp_path / "d.parquet").table.column("annotations").to_pylist() == given
+
+
+def test_no_column_of_the_user_collides_with_those_of_a_run(tmp_path: Path) -> None:
+    """Columns may have the names of what assay adds to a run, and commands find them by these names."""
+    names = ["dataset", "buckets", "source:dataset", "metric", "score", "n", "all", "rank"]
+    lines = [",".join(["reference", "candidate", "label", *names])]
+    lines += [
+        f"w{row // 2} x,w{row % 3} x,{row % 3},{','.join(f'{name}{row % 2}' for name in names)}" for row in range(12)
+    ]
+    path = write(tmp_path, "d.csv", "\n".join(lines))
+    assay.run(path, ["f1", "chrf"], buckets=["dataset", "buckets"], out=tmp_path / "run", resamples=0, page=False)
+    kept = pq.read_table(tmp_path / "run/pairs.parquet")
+    assert kept.column("source:source:dataset").to_pylist()[:2] == ["dataset0", "dataset1"]
+    assert kept.column("source:dataset").to_pylist()[:2] == ["source:dataset0", "source:dataset1"]
+    assert kept.column("source:buckets").to_pylist()[:2] == ["buckets0", "buckets1"]
+    assert kept.column("metric").to_pylist()[:2] == ["metric0", "metric1"]
+    assert {"buckets=buckets0", "dataset=dataset1"} <= {
+        name for cell in kept.column("buckets").to_pylist() for name in cell
+    }
+    found = assay.systems(tmp_path / "run", system="buckets", item="reference")
+    assert "buckets1" in found.to_markdown()

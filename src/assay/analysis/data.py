@@ -193,6 +193,22 @@ class ScoredDataset:
                 raise InputError(unknown_name(f"{self.run.title}: {self.name} has no scores of", name, self.scores))
         return list(dict.fromkeys(wanted)) or list(self.scores)
 
+    def find_column(self, name: str, setting: str = "") -> str:
+        """Return the name that a column of the source has in the run, ``source:NAME`` where its own is one of assay's.
+
+        Args:
+            name: the name of the column in the source.
+            setting: the setting that names it, for the message.
+
+        Raises:
+            InputError: the run has no such column.
+        """
+        names = self.table.column_names
+        for known_name in (name, f"source:{name}"):
+            if known_name in names:
+                return known_name
+        raise InputError(unknown_name(f"{self.run.title}: {self.name} has no column", name, names), setting=setting)
+
     def with_metric_names_from(self, signatures: Mapping[str, Mapping[str, str]]) -> ScoredDataset:
         """Return the dataset with its metrics renamed to the names that another run has for them.
 
@@ -462,10 +478,7 @@ def cells_of(data: ScoredDataset, column: str) -> list[object]:
     Raises:
         InputError: there is no such column in the run, or it holds lists.
     """
-    names = data.table.column_names
-    if column not in names:
-        raise InputError(unknown_name(f"{data.run.title}: {data.name} has no column", column, names))
-    cells: list[object] = data.table.column(column).to_pylist()
+    cells: list[object] = data.table.column(data.find_column(column)).to_pylist()
     if any(isinstance(cell, list) for cell in cells):
         raise InputError(f"{data.run.title}: the column {column!r} of {data.name} holds lists, which name no groups")
     return cells

@@ -186,9 +186,10 @@ def _cells_of_column(data: ScoredDataset, wanted: str | None, defaults: Sequence
         InputError: there is no such column.
     """
     names = data.table.column_names
-    if wanted is not None and wanted not in names:
-        raise InputError(unknown_name(f"{data.name} has no column", wanted, names), setting=setting_name)
-    column = wanted or next((name for name in defaults if name in names), None)
+    if wanted is not None:
+        column: str | None = data.find_column(wanted, setting_name)
+    else:
+        column = next((name for name in defaults if name in names), None)
     if column is None:
         raise InputError(
             f"{data.run.title}: {data.name} has no column {' or '.join(defaults)}; say which one names the "

@@ -31,6 +31,7 @@ from assay.tables import (
     MAX_EXACT_INTEGER,
     OPTIONAL_PAIR_COLUMNS,
     PAIR_COLUMNS,
+    RUN_COLUMNS,
     finite_number,
     first_repeated,
     with_known_types,
@@ -365,7 +366,8 @@ def _assemble_table(table: pa.Table, pair_columns: dict[str, Any], mapping: dict
     """Return a table of the pair columns in their order, followed by the other columns of the source.
 
     A source column that became a pair column under another name is left out, and the schema's metadata maps its old
-    name to the new one. Another source column with the name of a pair column is called ``source:NAME``.
+    name to the new one. Another source column with the name of a pair column, or of a column that run folders add, is
+    called ``source:NAME``.
 
     Args:
         table: the source's columns.
@@ -385,13 +387,22 @@ def _assemble_table(table: pa.Table, pair_columns: dict[str, Any], mapping: dict
     for name in table.column_names:
         if name in columns and mapping.get(name) != [name]:
             # the pair column was made from another column: this one is kept under a prefixed name
-            columns[f"source:{name}"] = table.column(name)
+            columns[_prefixed_name(name, table.column_names)] = table.column(name)
         elif name not in columns and name not in used_columns:
             # as a pair column, annotations would have to hold the annotators' labels
-            if name == "annotations" and not _can_hold_labels(table.column(name).type):
-                renamed_columns[name] = f"source:{name}"
+            is_remark = name == "annotations" and not _can_hold_labels(table.column(name).type)
+            if is_remark or name in RUN_COLUMNS:
+                renamed_columns[name] = _prefixed_name(name, table.column_names)
             columns[renamed_columns.get(name, name)] = table.column(name)
     return pa.table(columns).replace_schema_metadata({RENAMED_KEY: json.dumps(renamed_columns)})
+
+
+def _prefixed_name(name: str, taken: Sequence[str]) -> str:
+    """Return the name under which a source column is kept whose own name belongs to assay; none of the names taken."""
+    name = f"source:{name}"
+    while name in taken:
+        name = f"source:{name}"
+    return name
 
 
 def _can_hold_labels(column_type: pa.DataType) -> bool:

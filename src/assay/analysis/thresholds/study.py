@@ -29,7 +29,7 @@ from assay.analysis.thresholds.search import (
     resampled_average_precision,
     roc,
 )
-from assay.exceptions import InputError, unknown_name
+from assay.exceptions import InputError
 from assay.numbers import Number
 from assay.settings import Resampling
 from assay.statistics.agreement import agreement
@@ -339,9 +339,7 @@ def agreement_by_value(
     Raises:
         InputError: there is no such column, or it has more than :data:`MAX_COLUMN_VALUES` values.
     """
-    if column not in data.table.column_names:
-        raise InputError(unknown_name(f"{data.name} has no column", column, data.table.column_names), setting="each")
-    cells = data.table.column(column).to_pylist()
+    cells = data.table.column(data.find_column(column, "each")).to_pylist()
     values = list(dict.fromkeys(str(cell) for cell in cells if cell not in (None, "")))
     if len(values) > MAX_COLUMN_VALUES:
         raise InputError(
