@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from assay.addresses import PROTOCOLS
+from assay.common.addresses import PROTOCOLS
 from tests import judge_server, server
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -42,7 +42,7 @@ def find_shared_data() -> Path | None:
 @pytest.fixture
 def memory_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let addresses of ``memory://`` be read, which stand for those of a server."""
-    monkeypatch.setattr("assay.addresses.PROTOCOLS", (*PROTOCOLS, "memory"))
+    monkeypatch.setattr("assay.common.addresses.PROTOCOLS", (*PROTOCOLS, "memory"))
 
 
 @pytest.fixture
@@ -98,7 +98,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(scope="session")
 def wordnet() -> None:
     """Tests that need WordNet are skipped where it is absent; a WordNet that cannot be read fails them."""
-    from assay.lexicon.wordnet import find_wordnet
+    from assay.language.wordnet import find_wordnet
 
     with pytest.MonkeyPatch.context() as patch:  # looked for where own_cache lets a test look
         patch.setenv("ASSAY_CACHE", os.devnull)

@@ -19,7 +19,7 @@ import pandas as pd
 
 import assay
 from assay.analysis.folder import read_run
-from assay.numbers import short
+from assay.common.numbers import short
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 DOCUMENT = REPOSITORY / "docs" / "leaderboard.md"

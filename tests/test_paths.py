@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import assay
-from assay.configuration import PYPROJECT, find_configuration
+from assay.common.configuration import PYPROJECT, find_configuration
 from assay.exceptions import InputError
 from assay.paths import path_exists, user_path
 from tests.cli.calling import call

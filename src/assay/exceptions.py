@@ -1,7 +1,7 @@
 """The errors that assay raises for users, each with its exit code on the command line.
 
 A message is one line that says what is wrong, where (file, row, column) and what to do about it. Settings in it are
-data, see :mod:`assay.messages`.
+data, see :mod:`assay.common.messages`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from assay.messages import Message, Setting
+from assay.common.messages import Message, Setting
 
 
 class AssayError(Exception):

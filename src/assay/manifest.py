@@ -25,13 +25,13 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from assay.addresses import public_address, public_text, public_values
+from assay.common.addresses import public_address, public_text, public_values
+from assay.common.messages import Message
+from assay.common.numbers import NOTE_SEPARATOR, Number
+from assay.common.tables import RUN_SCHEMA
 from assay.exceptions import InputError
-from assay.messages import Message
-from assay.numbers import NOTE_SEPARATOR, Number
 from assay.settings import DEFAULT_BUCKETS, RequestSettings, declarations_of, to_tuple
 from assay.statistics.coefficients import DEFAULT_STATISTICS, check_statistics
-from assay.tables import RUN_SCHEMA
 
 Status = Literal["done", "failed", "unavailable", "not applicable"]
 #: Texts that may hold addresses. Their secrets are left out when a folder is written, and when one is read that an
@@ -202,7 +202,7 @@ class DatasetRecord(_Record):
     Attributes:
         version: the version of its card; empty for a file or pairs from Python.
         split: the name of the split; empty if the dataset has no splits.
-        kind: the origin of the labels; see :data:`assay.tables.NOT_BY_PEOPLE`.
+        kind: the origin of the labels; see :data:`assay.common.tables.NOT_BY_PEOPLE`.
         scale: the lowest and highest possible label; None if unknown.
         n: the number of pairs used.
         source: the path or address that the pairs were read from.

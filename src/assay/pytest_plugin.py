@@ -140,9 +140,9 @@ def assert_agreement(
     from assay.analysis.check.settings import CheckSettings
     from assay.analysis.data import read_datasets
     from assay.analysis.folder import read_run
+    from assay.common.output import check_replaceable
     from assay.datasets import load_dataset
     from assay.exceptions import InputError
-    from assay.output import check_replaceable
     from assay.reports.check import BASELINE, write_file
 
     if at_least is None and against is None:

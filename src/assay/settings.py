@@ -6,7 +6,7 @@ before ``_: KW_ONLY`` may be passed by position in Python. Settings that several
 end of this file; a verb lists them in the order of its ``--help``.
 
 Help texts write a setting as `` `name` `` or `` `name=value` ``, which ``--help`` shows as the flag. Errors hold it as
-an object, see :mod:`assay.messages`.
+an object, see :mod:`assay.common.messages`.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ from typing import (
     overload,
 )
 
-from assay.addresses import command_line, public_values, public_words
+from assay.common.addresses import command_line, public_values, public_words
+from assay.common.messages import Setting, default_flag
 from assay.exceptions import InputError
-from assay.messages import Setting, default_flag
 from assay.statistics.coefficients import INTERVALS, MIN_INFLUENCE_PAIRS, statistics_help
 
 if TYPE_CHECKING:
-    from assay.progress import Progress
+    from assay.common.progress import Progress
 
 P = ParamSpec("P")
 A = TypeVar("A")
@@ -198,7 +198,7 @@ class Settings:
     def plain_values(self) -> dict[str, Any]:
         """Return the value of each setting, by name, as records keep it: without settings for Python, and secrets.
 
-        The secrets are those of addresses, see :func:`assay.addresses.public_address`.
+        The secrets are those of addresses, see :func:`assay.common.addresses.public_address`.
         """
         declarations = declarations_of(type(self))
         return {name: public_values(getattr(self, name)) for name, item in declarations.items() if not item.python_only}

@@ -12,7 +12,7 @@ from assay.analysis.categories.dates import find_moments
 from assay.analysis.categories.numbers import find_numbers, words_to_digits
 from assay.analysis.categories.quantities import find_quantities
 from assay.analysis.categories.texts import kind_of_damage, repair_characters
-from assay.lexicon.wordnet import find_wordnet
+from assay.language.wordnet import find_wordnet
 
 needs_wordnet = pytest.mark.skipif(find_wordnet() is None, reason="WordNet is not on this machine")
 

@@ -9,7 +9,7 @@ import pytest
 
 from assay.analysis.categories import GROUPS, Tagger, from_people
 from assay.analysis.errors.evaluation import Agreement, evaluate_tags
-from assay.lexicon.wordnet import find_wordnet
+from assay.language.wordnet import find_wordnet
 
 needs_wordnet = pytest.mark.skipif(find_wordnet() is None, reason="WordNet is not on this machine")
 

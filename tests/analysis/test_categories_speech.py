@@ -18,7 +18,7 @@ from assay.analysis.categories import tagger as speech
 from assay.analysis.errors.evaluation import evaluate_tags
 from assay.cli import app
 from assay.exceptions import InputError, MissingExtraError, install_command
-from assay.lexicon.wordnet import find_wordnet
+from assay.language.wordnet import find_wordnet
 
 needs_wordnet = pytest.mark.skipif(find_wordnet() is None, reason="WordNet is not on this machine")
 

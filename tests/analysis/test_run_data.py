@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import assay
-from assay import batches
 from assay.analysis.data import pair_codes, pair_keys, read_datasets
 from assay.analysis.folder import read_run
+from assay.common import batches
 from assay.exceptions import InputError
 from assay.statistics.agreement import agreement
 from assay.statistics.crossvalidation import codes_of

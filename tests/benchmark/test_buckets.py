@@ -11,10 +11,10 @@ import pytest
 
 from assay import load_dataset, run, verify
 from assay.benchmark.buckets import MAX_VALUES, first_rule_of_texts, parse_rule, split_into_buckets
+from assay.common.numbers import label_text, label_texts
+from assay.common.tables import exact_number
 from assay.datasets.reading import Reading
 from assay.exceptions import InputError
-from assay.numbers import label_text, label_texts
-from assay.tables import exact_number
 from tests.cli.calling import call
 
 ROWS = [

@@ -36,7 +36,7 @@ def written(tmp_path):
 @pytest.fixture
 def no_swap(monkeypatch):
     """A file system that cannot swap two folders in one step."""
-    monkeypatch.setattr("assay.output._swap_folders", lambda *_: False)
+    monkeypatch.setattr("assay.common.output._swap_folders", lambda *_: False)
 
 
 def unwritable(monkeypatch, *targets):
@@ -95,7 +95,7 @@ def killed(code, cwd):
 def test_a_run_killed_while_its_page_is_written_can_be_run_again(written, tmp_path):
     outcome, folder = written
     killed(
-        "from assay.output import atomic_write\n"
+        "from assay.common.output import atomic_write\n"
         "with atomic_write(Path('run/report.html')) as scratch:\n"
         "    scratch.write_text('<html>')\n"
         "    die()",
@@ -110,12 +110,12 @@ def test_a_run_killed_while_its_page_is_written_can_be_run_again(written, tmp_pa
 def test_a_run_killed_between_its_renames_is_read_and_run_again(written, tmp_path, no_swap):
     outcome, folder = written
     killed(
-        "import assay.output\n"
-        "assay.output._swap_folders = lambda *_: False\n"
+        "import assay.common.output\n"
+        "assay.common.output._swap_folders = lambda *_: False\n"
         "replace = Path.replace\n"
         "Path.replace = lambda self, target: die() if target.name == 'run' else replace(self, target)\n"
         "Path('new').mkdir()\n"
-        "assay.output.put_folder(Path('new'), Path('run'))",
+        "assay.common.output.put_folder(Path('new'), Path('run'))",
         tmp_path,
     )
     assert not folder.exists()
@@ -127,7 +127,7 @@ def test_a_run_killed_between_its_renames_is_read_and_run_again(written, tmp_pat
 @pytest.mark.parametrize("swaps", [True, False])
 def test_runs_that_write_one_folder_at_once_all_end_well(written, monkeypatch, swaps):
     if not swaps:
-        monkeypatch.setattr("assay.output._swap_folders", lambda *_: False)
+        monkeypatch.setattr("assay.common.output._swap_folders", lambda *_: False)
     outcome, folder = written
 
     def save(_):

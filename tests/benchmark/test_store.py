@@ -16,9 +16,9 @@ import pytest
 
 import assay
 from assay.api.cache import list_cache, prune_cache
-from assay.batches import DIGEST
 from assay.benchmark import store
 from assay.benchmark.store import ScoreStore
+from assay.common.batches import DIGEST
 from assay.exceptions import InputError
 
 
@@ -74,7 +74,7 @@ WRITER = """
 import sys
 import numpy as np
 from pathlib import Path
-from assay.batches import DIGEST
+from assay.common.batches import DIGEST
 from assay.benchmark.store import ScoreStore
 with ScoreStore(Path(sys.argv[1])) as store:
     key = store.metric_id({"metric": "shared"})
@@ -216,7 +216,7 @@ MANY_WRITER = """
 import os, sys
 import numpy as np
 from pathlib import Path
-from assay.batches import DIGEST
+from assay.common.batches import DIGEST
 from assay.benchmark import store
 store.MIN_PARQUET_ROWS, store.ROWS = 5, 10
 opened = store.ScoreStore(Path(sys.argv[1]))

@@ -17,9 +17,9 @@ import pytest
 
 import assay
 from assay.benchmark import executor, scoring
+from assay.common.processes import Crew, _pickled
 from assay.exceptions import InputError, MissingExtraError, UnavailableError, WorkerDiedError
 from assay.metrics.amr.session import SmatchppEngine
-from assay.processes import Crew, _pickled
 from tests.benchmark.dying import Dying
 
 WORDS = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa"]
@@ -162,7 +162,7 @@ def test_small_work_starts_no_process(monkeypatch, settings):
     def started(*_):
         raise AssertionError("workers for a moment's work")
 
-    monkeypatch.setattr("assay.processes.Crew.start", started)
+    monkeypatch.setattr("assay.common.processes.Crew.start", started)
     assert assay.run(ROWS, ["f1", "bleu"], buckets="none", resamples=0, fresh=True, **settings).failures == []
 
 
@@ -177,7 +177,7 @@ def test_workers_start_where_they_save_time_and_the_run_goes_on_meanwhile(monkey
         asked.append(crew)
         return len(asked) > 2 and all(worker._started.result(60) for worker in crew._workers)
 
-    monkeypatch.setattr("assay.processes.Crew.is_ready", property(is_ready))
+    monkeypatch.setattr("assay.common.processes.Crew.is_ready", property(is_ready))
     for limit in (40, 400):
         result = scored([Dying(pause=0.1)], 2, limit=limit)
         costs.append(result.outcome.metrics[0].cost.details)

@@ -13,7 +13,7 @@ import assay as package
 from assay.cli import app
 from assay.cli.configuration import OPTIONS_WITH_PATHS, REFUSED, Option, defaults_of, options_of
 from assay.cli.doctor import configuration_findings
-from assay.configuration import APPLIED, Configuration, find_configuration
+from assay.common.configuration import APPLIED, Configuration, find_configuration
 from assay.exceptions import InputError
 from assay.metrics import list_metrics, load_metric
 from assay.metrics.combined import bundled_folders

@@ -7,9 +7,9 @@ import pytest
 from rich.console import Console
 
 import assay
-from assay import progress as shares
 from assay.cli import guard
-from assay.progress import Silent, report_share, scaled_shares, share_listener
+from assay.common import progress as shares
+from assay.common.progress import Silent, report_share, scaled_shares, share_listener
 from tests.cli.calling import COLUMNS, OWN, process
 
 

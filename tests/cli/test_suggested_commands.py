@@ -13,9 +13,9 @@ import pytest
 import typer
 
 import assay
-from assay.addresses import command_line
 from assay.api.verify_recompute import trust_option
 from assay.cli import app, verbs
+from assay.common.addresses import command_line
 from assay.datasets.grouping import SuggestedGroups
 from assay.training.pairwise.settings import PairSettings
 from tests.cli.calling import Done, call

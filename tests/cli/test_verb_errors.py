@@ -7,7 +7,7 @@ import json
 import pytest
 
 import assay
-from assay.lexicon.wordnet import find_wordnet
+from assay.language.wordnet import find_wordnet
 from tests.cli.calling import call
 
 ROWS = [

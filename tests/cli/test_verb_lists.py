@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.amr import ASPECTS
 from assay.exceptions import install_command
+from assay.language.amr import ASPECTS
 from assay.metrics import declaration
 from assay.metrics.provenance import ABSENT
 from tests.cli.calling import command, process

@@ -21,10 +21,10 @@ import assay
 from assay.benchmark import distributed, scoring
 from assay.benchmark.distributed import RayExecutor
 from assay.cluster import connection, pool
+from assay.common.progress import Silent
 from assay.exceptions import ClusterError
 from assay.metrics.amr.session import AmrEngine
 from assay.metrics.neural.runtime import Runtime
-from assay.progress import Silent
 
 ray = pytest.importorskip("ray", reason="Ray is absent: pip install assay[ray]")
 from ray.cluster_utils import Cluster  # noqa: E402

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import assay
-from assay import batches
+from assay.common import batches
 from assay.datasets import load_dataset
 from assay.datasets.load import is_own_file
 from assay.exceptions import InputError, OfflineError, UnavailableError

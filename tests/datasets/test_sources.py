@@ -18,10 +18,10 @@ from typing import Any
 
 import pytest
 
+from assay.common.transfer import WheelError, download_wheel
 from assay.datasets import check_dataset, fetch_dataset, is_here, load_card, load_card_splits, load_dataset
 from assay.datasets.card import Card, card_from_fields
 from assay.exceptions import ChecksumError, InputError, OfflineError, UnavailableError
-from assay.transfer import WheelError, download_wheel
 
 CONTENT = b"reference,candidate,label\nNone,007,1\n,x,2\n"
 MakeCard = Callable[..., dict[str, Any]]

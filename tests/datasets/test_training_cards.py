@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from assay.common.tables import NOT_BY_PEOPLE
 from assay.datasets import check_dataset, load_card, load_card_splits, load_dataset
 from assay.datasets.readers.base import check_options
 from assay.datasets.readers.table import read_table
 from assay.exceptions import InputError
 from assay.statistics.labels import round_labels
-from assay.tables import NOT_BY_PEOPLE
 
 ROWS = {"name-pairs": {"train": 26923, "dev": 7127, "test": 5543}, "number-pairs": {"train": 9110}}
 FILES = {"name-pairs": ("name1", "name2"), "number-pairs": ("number1", "number2")}

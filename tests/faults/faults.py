@@ -131,7 +131,7 @@ def locked_store(bench: Bench, count: Count) -> None:
 
 
 def _impatient() -> None:
-    from assay import database
+    from assay.common import database
 
     database.PATIENCE = 0.2
 
@@ -259,7 +259,7 @@ def _change_cell(file: Path) -> None:
 
 def cut_download(bench: Bench, count: Count) -> None:
     """A server that cuts its answers at random places, and a process that is killed meanwhile."""
-    from assay.transfer import download
+    from assay.common.transfer import download
 
     content = bench.dice.randbytes(2_000_000)
     digest = hashlib.sha256(content).hexdigest()
@@ -268,7 +268,7 @@ def cut_download(bench: Bench, count: Count) -> None:
         target = folder / "got/file"
 
         def fetch() -> None:
-            from assay import transfer
+            from assay.common import transfer
 
             transfer.time.sleep = lambda _: None
             download(f"{site.url}/file", target, size=len(content), sha256=digest)

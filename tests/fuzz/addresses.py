@@ -86,9 +86,9 @@ def make(random: Random) -> bytes:
 
 def check(content: bytes, folder: Path) -> None:
     """Write the command, the message and the record of an address, and read it with a file system that tells on it."""
-    from assay.addresses import PROTOCOLS as ALLOWED
-    from assay.addresses import public_address, public_words
-    from assay.configuration import Configuration
+    from assay.common.addresses import PROTOCOLS as ALLOWED
+    from assay.common.addresses import public_address, public_words
+    from assay.common.configuration import Configuration
     from assay.datasets import load_dataset
     from assay.exceptions import AssayError
     from assay.manifest import Environment

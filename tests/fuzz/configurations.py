@@ -168,7 +168,7 @@ def _commands() -> Any:
 def check(content: bytes, folder: Path) -> None:
     """Take the values of a verb from a configuration, and load what they name as the verb does."""
     from assay.cli.configuration import METRIC_OPTIONS, defaults_of
-    from assay.configuration import Configuration
+    from assay.common.configuration import Configuration
     from assay.exceptions import AssayError
     from assay.metrics import MetricName, list_metrics, load_metric
 

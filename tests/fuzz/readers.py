@@ -123,7 +123,7 @@ GRAPH_WORDS = (
 
 def read_graphs(path: Path) -> None:
     """Read the graphs of a file and compare the first two that are whole with themselves and each other."""
-    from assay.amr import normalized, parse_block, read_graph_file
+    from assay.language.amr import normalized, parse_block, read_graph_file
 
     for block in read_graph_file(path)[:5]:
         normalized(parse_block(block))
@@ -353,7 +353,7 @@ def root_command() -> Any:
 
 def read_configuration(path: Path) -> None:
     from assay.cli.configuration import defaults_of
-    from assay.configuration import find_configuration
+    from assay.common.configuration import find_configuration
 
     found = find_configuration(path.parent)
     assert found is not None

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
+from assay.common.visible import brief_text
 from assay.exceptions import AssayError
-from assay.visible import brief_text
 from tests.fuzz import making
 
 Check = Callable[[bytes, Path], None]

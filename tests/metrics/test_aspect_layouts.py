@@ -7,8 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from assay.amr import ASPECTS
 from assay.exceptions import InputError
+from assay.language.amr import ASPECTS
 from assay.metrics.aspects.layout import Layout, even_layout, read_layout, read_layout_file, write_layout
 from assay.metrics.aspects.reference import read_reference, write_reference
 

@@ -13,7 +13,7 @@ from nltk.tokenize import NLTKWordTokenizer
 from nltk.translate.meteor_score import single_meteor_score
 
 from assay.exceptions import MissingExtraError, UnavailableError, install_command
-from assay.lexicon import wordnet
+from assay.language import wordnet
 from assay.metrics import Batch, load_metric, meteor
 from assay.metrics import meteor as treebank
 from assay.metrics.meteor import sentence_splitter, treebank_tokens

@@ -143,8 +143,8 @@ def watch(path, stage):
 
 settings = json.loads(sys.argv[1])
 from assay.cli import main
-import assay.processes
-assay.processes.reset_peak_memory = lambda: None
+import assay.common.processes
+assay.common.processes.reset_peak_memory = lambda: None
 for path, stage in settings["stages"]:
     watch(path, stage)
 peaks.start()

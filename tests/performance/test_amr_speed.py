@@ -15,7 +15,7 @@ from collections import Counter
 
 import pytest
 
-from assay.amr import normalized, parse_graph
+from assay.language.amr import normalized, parse_graph
 from assay.metrics import Batch, load_metric
 from assay.metrics.amr.kernels import wlk, wwlk
 from assay.metrics.amr.node_vectors import (

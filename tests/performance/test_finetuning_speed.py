@@ -21,8 +21,8 @@ from tests.performance.ratio import medians
 torch = pytest.importorskip("torch", reason="torch is absent: pip install assay[train]")
 pytest.importorskip("accelerate", reason="accelerate is absent: pip install assay[train]")
 
+from assay.common.progress import Silent  # noqa: E402
 from assay.metrics.neural.loading import silence_libraries  # noqa: E402
-from assay.progress import Silent  # noqa: E402
 from assay.training.data import load_examples  # noqa: E402
 from assay.training.loop import Schedule  # noqa: E402
 from assay.training.models import (  # noqa: E402

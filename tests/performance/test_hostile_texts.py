@@ -12,11 +12,11 @@ from collections.abc import Callable
 
 import pytest
 
-from assay.amr import parse_block, read_graph_file
 from assay.analysis.categories import Tagger
+from assay.common.tables import short_names
 from assay.datasets import read_table_file
 from assay.exceptions import InputError
-from assay.tables import short_names
+from assay.language.amr import parse_block, read_graph_file
 
 GRAPHS = {
     "quotes that do not close": '"\\' * 20_000,

@@ -23,7 +23,7 @@ import csv, sys, time
 from nltk.translate.meteor_score import single_meteor_score
 from assay.metrics import Batch, load_metric
 from assay.metrics.meteor import sentence_splitter, treebank_tokens
-from assay.lexicon.wordnet import open_wordnet
+from assay.language.wordnet import open_wordnet
 with open(sys.argv[1], encoding="utf-8", newline="") as stream:
     rows = list(csv.DictReader(stream))
 pairs = [(row["answer1"], row["answer2"]) for row in rows]
@@ -52,7 +52,7 @@ def file(shared_data):
 def test_meteor_against_the_plain_call(metric, file, benchmark):
     from nltk.translate.meteor_score import single_meteor_score
 
-    from assay.lexicon.wordnet import open_wordnet
+    from assay.language.wordnet import open_wordnet
     from assay.metrics.meteor import sentence_splitter, treebank_tokens
 
     with file.open(encoding="utf-8", newline="") as stream:

@@ -7,7 +7,7 @@ import shutil
 import numpy as np
 import pytest
 
-from assay.amr import ASPECTS
+from assay.language.amr import ASPECTS
 from assay.metrics import load_metric
 from assay.metrics.aspects.layout import even_layout, write_layout
 from tests.performance.ratio import medians

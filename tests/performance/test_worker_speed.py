@@ -15,7 +15,7 @@ import pytest
 
 import assay
 from assay.benchmark.executor import InProcess
-from assay.lexicon.wordnet import _open_reader
+from assay.language.wordnet import _open_reader
 from assay.metrics.meteor import _tools
 from assay.metrics.neural.runtime import free_cores
 from tests.performance.ratio import medians

@@ -26,7 +26,7 @@ from assay.analysis.errors.report import agreement_by_number, analyse_dataset, c
 from assay.analysis.errors.settings import Rule
 from assay.analysis.folder import read_run
 from assay.exceptions import InputError
-from assay.lexicon.texts import has_number
+from assay.language.texts import has_number
 from assay.reports.errors import error_document
 from assay.reports.formats import format_document
 from assay.settings import Resampling

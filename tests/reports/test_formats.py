@@ -9,8 +9,8 @@ import pytest
 from rich.console import Console
 
 from assay.cli.options import ReportFormat
+from assay.common.numbers import short, signed
 from assay.exceptions import InputError
-from assay.numbers import short, signed
 from assay.reports.formats import FORMATS, escape_latex, escape_markdown, format_document
 from assay.reports.sheets import Column, Document, Provenance, Sheet, table_rows
 from assay.reports.terminal import TerminalReport

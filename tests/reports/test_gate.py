@@ -26,8 +26,8 @@ from assay.analysis.check.checking import check_run
 from assay.analysis.check.settings import CheckSettings
 from assay.analysis.data import read_datasets
 from assay.analysis.folder import read_run
+from assay.common.numbers import Number
 from assay.exceptions import InputError
-from assay.numbers import Number
 from assay.reports.check import difference_text, headline, to_document, to_junit
 from assay.reports.formats import format_document
 from assay.reports.terminal import TerminalReport

@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from assay.common.output import check_replaceable
 from assay.exceptions import InputError
-from assay.output import check_replaceable
 from assay.reports.check import BASELINE, JUNIT, SUMMARY, write_file, write_summary
 
 # the parser recurses deeply

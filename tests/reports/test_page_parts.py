@@ -16,6 +16,7 @@ import pytest
 
 from assay.analysis.folder import read_run
 from assay.analysis.recommend.evidence import evidence_of
+from assay.common.tables import short_names
 from assay.reports.layout import elide_middle
 from assay.reports.page.agreement import draw_layers
 from assay.reports.page.cost import draw_cost, draw_price
@@ -25,7 +26,6 @@ from assay.reports.page.scores import spread_by_label
 from assay.reports.plots import Scale, element, log_range, log_ticks, ticks
 from assay.reports.sweep import layered_models
 from assay.reports.units import classify_labels, read_units
-from assay.tables import short_names
 from tests.reports.page_run import ODD, dataset, edit, make_run
 
 

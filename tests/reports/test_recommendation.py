@@ -11,8 +11,8 @@ import pytest
 from assay.analysis.leaderboard.board import Board, Line, Rank
 from assay.analysis.recommend.advice import advise
 from assay.analysis.recommend.settings import NO_LIMITS, Limits, RecommendSettings, parse_budget
+from assay.common.numbers import money
 from assay.exceptions import InputError
-from assay.numbers import money
 from assay.reports.recommend import with_advice
 from assay.reports.sheets import Document
 from assay.statistics.agreement import RareValues, measure_all

@@ -8,11 +8,11 @@ import pytest
 
 import assay
 from assay.analysis.folder import read_run
+from assay.common.numbers import money
 from assay.exceptions import InputError
 from assay.manifest import Cost, MetricRecord
 from assay.metrics import load_metric
 from assay.metrics.work import release_sessions
-from assay.numbers import money
 from assay.reports.page.render import page_html
 from assay.reports.spending import spending_lines
 from tests.judge_server import serve

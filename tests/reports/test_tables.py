@@ -9,15 +9,15 @@ import pytest
 
 from assay.analysis.folder import RunFolder, read_run
 from assay.analysis.reproduce import compare_cells, judge, list_tables, load_table
+from assay.common.numbers import Number, label_texts, percent
+from assay.common.tables import RUN_SCHEMA
 from assay.exceptions import InputError
 from assay.manifest import AgreementRow, Manifest
-from assay.numbers import Number, label_texts, percent
 from assay.reports.formats import format_document
 from assay.reports.layout import lay_out
 from assay.reports.reproduce import summarise
 from assay.reports.run import document
 from assay.reports.terminal import TerminalReport
-from assay.tables import RUN_SCHEMA
 
 EXAMPLES = Path(__file__).with_name("examples")
 NAME = "a|b_<script>"

@@ -13,7 +13,7 @@ from assay.analysis.thresholds.measures import MEASURES, ConfusionMatrix
 from assay.analysis.thresholds.objectives import MeasureObjective
 from assay.analysis.thresholds.parts import draw_folds
 from assay.analysis.thresholds.search import best_threshold
-from assay.numbers import Number
+from assay.common.numbers import Number
 from assay.statistics.resampling import Resampler
 
 CASES = 400

@@ -9,7 +9,7 @@ import pytest
 
 import assay
 from assay.exceptions import InputError
-from assay.lexicon.texts import pair_key
+from assay.language.texts import pair_key
 from assay.metrics.neural.runtime import Runtime
 from assay.statistics.crossvalidation import Fold, Partition
 from assay.training.data import load_examples

@@ -8,8 +8,8 @@ import pytest
 
 pytest.importorskip("penman", reason="penman is absent: pip install assay[amr]")
 
-from assay.amr import parse_graph
 from assay.exceptions import InputError
+from assay.language.amr import parse_graph
 from assay.training.midtuning.forms import Frame, SemanticForm, form_of_graph, make_frame, read_forms
 
 #: Each graph beside its form, read off by hand.

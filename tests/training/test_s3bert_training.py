@@ -11,9 +11,9 @@ import pytest
 from safetensors.numpy import load_file
 from transformers.trainer_callback import DefaultFlowCallback
 
-from assay.amr import ASPECTS
 from assay.analysis.significance.reading import read_results
 from assay.exceptions import InputError, UnavailableError
+from assay.language.amr import ASPECTS
 from assay.metrics import Batch, load_metric
 from assay.metrics.aspects.layout import read_layout
 from assay.metrics.aspects.reference import read_reference

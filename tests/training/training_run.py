@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.amr import ASPECTS
+from assay.language.amr import ASPECTS
 from assay.metrics.base import Batch
 from assay.training.s3bert.settings import S3BertSettings
 from tests.metrics.models.tiny import WORDS

@@ -15,10 +15,10 @@ from assay.analysis.folder import RunFolder
 from assay.analysis.recommend.settings import Limits, check_limits
 from assay.analysis.settings import BucketsOfRun, CorrectedTests, MetricsOfRun
 from assay.analysis.thresholds.calibration import Calibration, calibrate
+from assay.common.messages import Message, Setting
 from assay.exceptions import InputError, MissingExtraError, unknown_name
-from assay.lexicon.properties import OF_QUESTION, PROPERTIES, properties_of, text_pairs
+from assay.language.properties import OF_QUESTION, PROPERTIES, properties_of, text_pairs
 from assay.manifest import Cost, MetricRecord, RecordedDeclaration
-from assay.messages import Message, Setting
 from assay.settings import WithProgress, setting
 from assay.statistics.agreement import Coefficients, RareValues, measure_all
 from assay.statistics.coefficients import check_statistics, deciding_statistic, default_statistics, have_two_values

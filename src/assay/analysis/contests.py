@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from assay.analysis.data import ScoredDataset, read_datasets
 from assay.analysis.folder import RunFolder, run_titles
+from assay.common.messages import Setting
 from assay.exceptions import InputError, unknown_name
-from assay.messages import Setting
 from assay.statistics.coefficients import DEFAULT_STATISTICS, default_statistics
 from assay.statistics.concordance import Floats
 from assay.statistics.draws import MetricPair

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from assay.analysis.data import ScoredDataset, cells_of, group_codes, pair_codes
+from assay.common.messages import Setting
 from assay.exceptions import InputError
-from assay.messages import Setting
 from assay.settings import Graphs, Limited, OwnData, ScoreStore, Scoring, check_seed, parse_scale, setting
 from assay.statistics.coefficients import check_statistics, statistics_help
 from assay.statistics.crossvalidation import (

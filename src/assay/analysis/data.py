@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.analysis.folder import RunFolder
-from assay.batches import (
+from assay.common.batches import (
     DIGEST,
     ROWS,
     SLICE,
@@ -21,14 +21,14 @@ from assay.batches import (
     table_of_batches,
     take_table_rows,
 )
+from assay.common.tables import GRAPH_COLUMNS, annotations_of, damage_message, with_known_types
 from assay.exceptions import InputError, unknown_name
-from assay.lexicon.texts import pair_key, text_key
+from assay.language.texts import pair_key, text_key
 from assay.manifest import DatasetRecord, MetricRecord, identity_of
 from assay.statistics.concordance import Floats
 from assay.statistics.crossvalidation import Rows, codes_of_groups
 from assay.statistics.resampling import seed_of
 from assay.statistics.votes import Votes, votes_of
-from assay.tables import GRAPH_COLUMNS, annotations_of, damage_message, with_known_types
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -518,7 +518,7 @@ def pair_keys(data: ScoredDataset) -> list[Hashable]:
 
 
 def keys_of_texts(references: Sequence[Sequence[str]], candidates: Sequence[str]) -> list[Hashable]:
-    """Return one key per pair; equal keys mean that a model cannot tell the pairs apart (:mod:`assay.lexicon.texts`).
+    """Return one key per pair; equal keys mean that a model cannot tell the pairs apart (:mod:`assay.language.texts`).
 
     The order of several gold answers does not matter, but they are never exchanged with the candidate. If all
     references or all candidates are blank, as in a run on scores alone, the texts are unknown, and every pair has a

@@ -26,14 +26,14 @@ from assay.analysis.thresholds.planning import DatasetThresholds, find_threshold
 from assay.analysis.thresholds.search import decide
 from assay.analysis.thresholds.settings import Criterion, ThresholdSettings
 from assay.analysis.thresholds.study import Decision
+from assay.common.messages import Setting
+from assay.common.numbers import Number
+from assay.common.tables import exact_number
 from assay.exceptions import InputError
 from assay.manifest import BucketRecord, MetricRecord
-from assay.messages import Setting
-from assay.numbers import Number
 from assay.statistics.agreement import agreement
 from assay.statistics.coefficients import have_two_values
 from assay.statistics.resampling import seed_of
-from assay.tables import exact_number
 
 #: The most parts with more errors that the page names.
 MAX_PARTS = 3

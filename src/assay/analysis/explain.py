@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
+from assay.common.messages import Setting
 from assay.exceptions import InputError
-from assay.messages import Setting
 from assay.settings import Graphs, Hardware, Limited, Offline, OwnData, setting
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.analysis.settings import DatasetsOfRun
+from assay.common.messages import Setting
 from assay.exceptions import InputError
-from assay.messages import Setting
 from assay.settings import Settings, setting
 
 KINDS = ("agreement", "layers", "scores")

@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from assay.addresses import command_line
+from assay.common.addresses import command_line
+from assay.common.output import restore_folder
+from assay.common.tables import RUN_SCHEMA
 from assay.exceptions import InputError
 from assay.manifest import AgreementRow, Manifest, MetricRecord
-from assay.output import restore_folder
-from assay.tables import RUN_SCHEMA
 
 #: The name of the file in a run folder that holds the result of a stress test.
 STRESS_FILE = "stress.json"
@@ -53,7 +53,7 @@ def read_run(path: Path) -> RunFolder:
     """Return the run in a folder, with its manifest and agreement table validated.
 
     If the folder is missing since a write was interrupted, it is restored first; see
-    :func:`assay.output.restore_folder`.
+    :func:`assay.common.output.restore_folder`.
 
     Raises:
         InputError: a file is missing or damaged, or was written by a newer assay; a value is missing or has another

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.analysis.data import ALL, BucketPairs, ScoredDataset
+from assay.common.tables import exact_number
 from assay.settings import AgreementIntervals, Limited, Offline, OwnData, ScoreStore, WithProgress, setting
 from assay.statistics.agreement import Estimate, agreement
 from assay.statistics.concordance import Floats
-from assay.tables import exact_number
 
 #: Parts of speech that occur in at most this share of the pairs are left out, as in STR-2022.
 MAX_RARE_SHARE = 0.1

@@ -9,8 +9,8 @@ from typing import Literal
 from assay.analysis.recommend.settings import check_limits
 from assay.analysis.settings import DatasetsOfRun
 from assay.analysis.thresholds.settings import Criterion
+from assay.common.messages import Setting
 from assay.exceptions import InputError
-from assay.messages import Setting
 from assay.settings import declarations_of, setting
 
 

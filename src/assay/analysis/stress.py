@@ -17,9 +17,9 @@ from assay.analysis.thresholds.objectives import MeasureObjective
 from assay.analysis.thresholds.parts import draw_folds
 from assay.analysis.thresholds.settings import OPTIMISED
 from assay.analysis.thresholds.study import tune_and_decide
+from assay.common.messages import Setting
+from assay.common.output import atomic_write, json_text
 from assay.exceptions import InputError
-from assay.messages import Setting
-from assay.output import atomic_write, json_text
 from assay.perturbations.base import Expected
 from assay.settings import ChosenRows, Limited, OwnData, PaidScoring, Resampling, setting
 from assay.statistics.agreement import percentile_interval

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from assay.analysis.data import ScoredDataset, read_datasets
 from assay.analysis.folder import RunFolder, run_titles
 from assay.analysis.settings import DatasetsOfRun, MetricsOfRun
+from assay.common.messages import Message, Setting
 from assay.exceptions import InputError, unknown_name
-from assay.messages import Message, Setting
 from assay.settings import Resampling, setting
 from assay.statistics.concordance import Floats
 from assay.statistics.resampling import Resampler, seed_of

@@ -10,8 +10,8 @@ from typing import Literal
 import numpy as np
 
 from assay.analysis.settings import DatasetsOfRun, MetricsOfRun
+from assay.common.messages import Message
 from assay.manifest import AgreementRow
-from assay.messages import Message
 from assay.settings import Hardware, Offline, Seeded, WithProgress, setting
 from assay.statistics.concordance import Floats
 

@@ -6,20 +6,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.addresses import command_line
 from assay.api.result import Result
 from assay.benchmark.buckets import first_rule_of_texts
 from assay.benchmark.folder import check_target
 from assay.benchmark.request import Request
 from assay.benchmark.runner import run
 from assay.benchmark.settings import AgreeSettings
+from assay.common.addresses import command_line
+from assay.common.messages import Message, Setting
+from assay.common.tables import OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS, has_exact_floats
+from assay.common.transfer import sha256_of
 from assay.datasets import Pairs, read_table_file
 from assay.datasets.columns import parse_columns, resolve_columns
 from assay.datasets.files import is_standard_input, local_path_of
 from assay.datasets.load import own_pairs
 from assay.datasets.reading import Reading
 from assay.exceptions import InputError
-from assay.messages import Message, Setting
 from assay.metrics.recorded import Recorded
 from assay.paths import user_path
 from assay.settings import (
@@ -28,8 +30,6 @@ from assay.settings import (
     OwnColumns,
     verb,
 )
-from assay.tables import OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS, has_exact_floats
-from assay.transfer import sha256_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -10,10 +10,10 @@ from pathlib import Path
 from assay.analysis.bws import COLUMNS, AnnotationSet, BestWorstSettings
 from assay.api.values import Report
 from assay.api.writing import check_output_path, write_table
+from assay.common.output import FileKind, check_replaceable
 from assay.datasets import read_table_file
 from assay.datasets.best_worst import read_best_worst
 from assay.exceptions import InputError
-from assay.output import FileKind, check_replaceable
 from assay.paths import user_path
 from assay.reports.bws import to_document
 from assay.settings import verb

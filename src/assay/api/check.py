@@ -9,10 +9,10 @@ from assay.analysis.check.checking import GateReport, check_run
 from assay.analysis.check.settings import CheckSettings
 from assay.api.files import Run, open_runs
 from assay.api.values import Report
+from assay.common.output import check_replaceable
+from assay.common.progress import Silent
 from assay.exceptions import InputError
-from assay.output import check_replaceable
 from assay.paths import user_path
-from assay.progress import Silent
 from assay.reports.check import BASELINE, headline, to_document, to_junit, write_file
 from assay.settings import takes_settings
 

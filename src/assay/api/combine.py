@@ -9,21 +9,21 @@ from assay.analysis.combine import COMBINED, CombinationResult, CombineSettings,
 from assay.analysis.data import draws_signature
 from assay.api.files import Run, open_runs
 from assay.api.values import Report
+from assay.common.messages import Setting
+from assay.common.output import unfinished_folder
+from assay.common.progress import Silent
+from assay.common.visible import code_span
 from assay.exceptions import InputError
-from assay.messages import Setting
 from assay.metrics import load_metric
 from assay.metrics.combination import FILE_NAME, CombinedFile, LinearStep, Member, TreesStep
 from assay.metrics.provenance import own_version
-from assay.output import unfinished_folder
 from assay.paths import user_path
-from assay.progress import Silent
 from assay.reports.combine import to_document
 from assay.reports.formats import escape_markdown, format_document
 from assay.reports.sheets import with_signatures
 from assay.settings import verb
 from assay.statistics.learners import Step
 from assay.statistics.trees import Trees
-from assay.visible import code_span
 
 #: Name of the file in the folder that describes the combination for readers.
 CARD_FILE = "README.md"

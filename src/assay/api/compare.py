@@ -9,7 +9,7 @@ from assay.analysis.compare import CompareSettings, check_buckets, compare_metri
 from assay.analysis.contests import compared_datasets, computed_statistics, contests
 from assay.api.files import Run, open_runs
 from assay.api.values import Report
-from assay.progress import Silent
+from assay.common.progress import Silent
 from assay.reports.compare import to_document
 from assay.reports.sheets import with_signatures
 from assay.settings import verb

@@ -23,9 +23,9 @@ from assay.analysis.folder import RunFolder, read_run, run_titles
 from assay.api.files import open_runs
 from assay.api.run import dataset_list, run
 from assay.api.values import Report
+from assay.common.messages import Setting, join_messages
+from assay.common.progress import Silent
 from assay.exceptions import InputError, UnavailableError, suggestion_for
-from assay.messages import Setting, join_messages
-from assay.progress import Silent
 from assay.reports.crossval import to_document
 from assay.reports.sheets import with_signatures
 from assay.settings import verb

@@ -8,8 +8,8 @@ import shutil
 from dataclasses import dataclass
 from importlib import metadata
 
-from assay.addresses import command_line
 from assay.benchmark.store import default_store
+from assay.common.addresses import command_line
 from assay.datasets import is_here, list_datasets
 from assay.datasets.readers.base import installed_readers
 from assay.exceptions import AssayError, UnavailableError, install_command

@@ -12,19 +12,19 @@ import pyarrow.compute as pc
 
 from assay.analysis.explain import ExplainSettings
 from assay.api.values import Report
+from assay.common.messages import Setting
+from assay.common.output import atomic_write
+from assay.common.tables import GRAPH_COLUMNS
 from assay.datasets import Pairs, join_graphs, load_dataset
 from assay.exceptions import InputError
-from assay.messages import Setting
 from assay.metrics import Batch, Metric, load_metric
 from assay.metrics.base import Context
 from assay.metrics.explaining.explanation import NotExplainableError
 from assay.metrics.neural.runtime import Runtime, use_runtime
-from assay.output import atomic_write
 from assay.paths import user_path
 from assay.reports.explain.document import to_document
 from assay.reports.explain.picture import to_svg
 from assay.settings import OwnData, takes_settings
-from assay.tables import GRAPH_COLUMNS
 
 
 class Explained(Report):

@@ -9,10 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.addresses import command_line
 from assay.analysis.folder import RunFolder, read_run
 from assay.api.result import Result
 from assay.benchmark.folder import write_run
+from assay.common.addresses import command_line
 from assay.datasets.columns import MissingColumnsError
 from assay.datasets.files import is_table_file
 from assay.exceptions import InputError

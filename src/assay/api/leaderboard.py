@@ -9,8 +9,8 @@ from assay.analysis.leaderboard.join import Filters, LeaderboardSettings, join_r
 from assay.analysis.leaderboard.measurements import boards, resample_count
 from assay.api.files import Run, open_runs
 from assay.api.values import Report
+from assay.common.progress import Silent
 from assay.exceptions import InputError
-from assay.progress import Silent
 from assay.reports.leaderboard import to_document
 from assay.reports.sheets import with_signatures
 from assay.settings import verb

@@ -14,15 +14,15 @@ import numpy as np
 from assay.benchmark.profile import MetricProfile, profile_metric
 from assay.benchmark.settings import ProfileSettings
 from assay.benchmark.singles import Singles
+from assay.common.messages import Message, Setting
+from assay.common.progress import Silent
 from assay.datasets import Pairs, load_dataset
 from assay.datasets.files import is_table_file
 from assay.exceptions import AssayError, InputError, UnavailableError
-from assay.messages import Message, Setting
 from assay.metrics import ColumnMetric, Context, Metric, MetricName, load_metric
 from assay.metrics.judge.spending import read_prices
 from assay.metrics.neural.runtime import Runtime, use_runtime
 from assay.metrics.provenance import own_version
-from assay.progress import Silent
 from assay.settings import OwnData, takes_settings
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from assay.addresses import command_line
 from assay.analysis.combine import COMBINATION, SmallCombination, small_combination
 from assay.analysis.data import ALL
 from assay.analysis.folder import read_run
@@ -19,10 +18,11 @@ from assay.analysis.settings import PairedTests
 from assay.api.run import run
 from assay.api.values import Report
 from assay.benchmark.suite import load_suite
+from assay.common.addresses import command_line
+from assay.common.numbers import p_value, short
+from assay.common.progress import Silent
 from assay.exceptions import UnavailableError
-from assay.numbers import p_value, short
 from assay.paths import user_path
-from assay.progress import Silent
 from assay.reports.leaderboard import to_document
 from assay.reports.recommend import with_advice
 from assay.reports.sheets import with_signatures

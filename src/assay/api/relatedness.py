@@ -12,14 +12,14 @@ from assay.analysis.folder import read_run
 from assay.analysis.relatedness import Feature, RelatednessSettings, correlate_features
 from assay.api.run import dataset_list, run
 from assay.api.values import Report
+from assay.common.messages import Message, Setting, join_messages
+from assay.common.progress import Progress, Silent
 from assay.exceptions import InputError, MissingExtraError
-from assay.messages import Message, Setting, join_messages
 from assay.metrics.overlap import Dice
 from assay.metrics.static import Static
 from assay.metrics.words.features import OBJECTS, SUBJECTS, Reader, SpacyReader, Word, word_kind_features
 from assay.metrics.words.vectors import open_vectors
 from assay.paths import user_path
-from assay.progress import Progress, Silent
 from assay.reports.relatedness import to_document
 from assay.reports.sheets import with_signatures
 from assay.settings import Limited, Offline, OwnData, ScoreStore, verb

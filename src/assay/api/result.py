@@ -11,13 +11,13 @@ from assay.analysis.folder import RunFolder, read_run
 from assay.api.values import Tables
 from assay.benchmark.folder import PAGE, manifest_of_run, write_run
 from assay.benchmark.records import Outcome
+from assay.common.output import exclusive_lock
+from assay.common.tables import SCORE_COLUMNS
 from assay.exceptions import InputError
 from assay.manifest import AGREEMENT_COLUMNS
-from assay.output import exclusive_lock
 from assay.paths import user_path
 from assay.reports.run import document
 from assay.reports.sheets import Document
-from assay.tables import SCORE_COLUMNS
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,7 +9,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from assay.addresses import public_address
 from assay.api.result import Result
 from assay.api.values import Report
 from assay.benchmark.buckets import usable_rules
@@ -19,19 +18,20 @@ from assay.benchmark.request import Request
 from assay.benchmark.runner import run as run_request
 from assay.benchmark.settings import RunSettings
 from assay.benchmark.suite import Suite, load_suite, shipped_suites
+from assay.common.addresses import public_address
+from assay.common.messages import Setting, join_messages
+from assay.common.progress import Silent
 from assay.datasets import Pairs, join_graphs, list_datasets, load_dataset
 from assay.datasets.card import parse_spec
 from assay.datasets.files import holds_splits
 from assay.datasets.graphs import parse_graph_files
 from assay.datasets.load import is_own_file
 from assay.exceptions import InputError, OfflineError, UnavailableError
-from assay.messages import Setting, join_messages
 from assay.metrics import Metric, load_metric
 from assay.metrics.judge.spending import Purse, read_prices, use_purse
 from assay.metrics.load import UntrustedMetricError, load_untrusted_metric
 from assay.metrics.neural.runtime import Runtime, devices_of, use_runtime
 from assay.paths import user_path
-from assay.progress import Silent
 from assay.settings import Offline, OwnData, PaidScoring, RequestSettings, Scoring, takes_settings
 
 

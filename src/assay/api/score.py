@@ -11,20 +11,20 @@ from assay.api.writing import check_existing_output, check_output_path, write_sc
 from assay.benchmark.request import Request
 from assay.benchmark.runner import score_pairs
 from assay.benchmark.settings import ScoreSettings
+from assay.common.messages import Message, join_messages
+from assay.common.progress import Silent
+from assay.common.transfer import sha256_of
 from assay.datasets import join_graphs, load_dataset, read_table_file
 from assay.datasets.files import SUFFIXES, local_path_of
 from assay.datasets.reading import Reading
 from assay.exceptions import AssayError, InputError
-from assay.messages import Message, join_messages
 from assay.paths import user_path
-from assay.progress import Silent
 from assay.settings import (
     GoldAnswers,
     Offline,
     OwnData,
     verb,
 )
-from assay.transfer import sha256_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -8,7 +8,7 @@ from pathlib import Path
 from assay.analysis.significance.reading import read_results
 from assay.analysis.significance.testing import SignificanceSettings, compare_samples, group_results, system_pairs
 from assay.api.values import Report
-from assay.progress import Silent
+from assay.common.progress import Silent
 from assay.reports.significance import to_document
 from assay.settings import verb
 

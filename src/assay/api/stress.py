@@ -23,20 +23,20 @@ from assay.benchmark.folder import PAGE
 from assay.benchmark.perturbed import PerturbedPlan, plan_perturbed, score_perturbed
 from assay.benchmark.request import Request
 from assay.benchmark.runner import score_pairs
+from assay.common.messages import Message, Setting, join_messages
+from assay.common.numbers import percent
+from assay.common.output import exclusive_lock
+from assay.common.progress import Silent
 from assay.datasets import Pairs, load_dataset
 from assay.datasets.grouping import suggest_groups
 from assay.datasets.load import is_own_file
 from assay.exceptions import AssayError, InputError, UnavailableError
-from assay.messages import Message, Setting, join_messages
 from assay.metrics import ColumnMetric, Metric
 from assay.metrics.judge.spending import use_purse
 from assay.metrics.load import UntrustedMetricError, load_untrusted_metric
 from assay.metrics.neural.runtime import Runtime, use_runtime
-from assay.numbers import percent
-from assay.output import exclusive_lock
 from assay.paths import user_path
 from assay.perturbations import list_perturbations, load_perturbation
-from assay.progress import Silent
 from assay.reports.estimate import document as estimate_document
 from assay.reports.stress import to_document
 from assay.settings import ChosenRows, GoldAnswers, Limited, Offline, OwnData, takes_settings

@@ -19,9 +19,9 @@ from assay.analysis.stress import (
     mean_estimates,
 )
 from assay.benchmark.perturbed import ChangedScores, PerturbedScores
+from assay.common.messages import Message, Setting
 from assay.datasets import Pairs
 from assay.exceptions import InputError
-from assay.messages import Message, Setting
 from assay.metrics import Metric
 from assay.statistics.concordance import Floats
 from assay.statistics.crossvalidation import Rows, codes_of

@@ -14,9 +14,9 @@ from assay.analysis.settings import CorrectedTests, NeededResampling, PairedTest
 from assay.analysis.table import TableSettings, tables
 from assay.api.files import Run, open_runs
 from assay.api.values import Report
+from assay.common.output import atomic_write
+from assay.common.progress import Silent
 from assay.exceptions import InputError
-from assay.output import atomic_write
-from assay.progress import Silent
 from assay.reports.formats import format_document
 from assay.reports.run import document as run_document
 from assay.reports.sheets import with_signatures

@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from assay.api.values import Report
+from assay.common.progress import Progress, Silent
 from assay.metrics.neural.runtime import use_runtime
-from assay.progress import Progress, Silent
 from assay.reports.formats import format_document
 from assay.reports.sheets import Document
 from assay.reports.train import agreement_document, alignment_document, aspects_document, neighbours_document

@@ -30,13 +30,13 @@ from assay.api.verify_recompute import (
     verify_scores,
 )
 from assay.benchmark.request import Request
+from assay.common.progress import Silent
 from assay.exceptions import AssayError, InputError, unknown_name
 from assay.manifest import AgreementRow, Environment, Manifest, MetricRecord
 from assay.metrics import ColumnMetric, Metric
 from assay.metrics.neural.runtime import Runtime, devices_of, use_runtime
 from assay.metrics.provenance import version_of
 from assay.paths import user_path
-from assay.progress import Silent
 from assay.reports.verify import headline, to_document
 from assay.settings import RequestSettings, verb
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.addresses import is_address
 from assay.analysis.data import ScoredDataset
 from assay.analysis.verify import Recomputation, ReloadedData, compare_scores, missing_recomputation
 from assay.api.agree import load_scored_pairs
@@ -28,18 +27,19 @@ from assay.benchmark.singles import Singles
 from assay.benchmark.store import ScoreStore
 from assay.benchmark.tabulate import tabulate
 from assay.benchmark.work import score_all
+from assay.common.addresses import is_address
+from assay.common.messages import Message, Setting
+from assay.common.progress import Progress
+from assay.common.tables import PAIR_COLUMNS
 from assay.datasets import Pairs, join_graphs, load_card, load_dataset
 from assay.datasets.files import digest_of_files, is_table_file
 from assay.datasets.reading import Reading
 from assay.exceptions import AssayError, InputError, UnavailableError
 from assay.manifest import AgreementRow, Manifest, MetricRecord
-from assay.messages import Message, Setting
 from assay.metrics import ColumnMetric, Metric, load_metric
 from assay.metrics.load import UntrustedMetricError, load_untrusted_metric
 from assay.metrics.recorded import Recorded
 from assay.paths import path_exists
-from assay.progress import Progress
-from assay.tables import PAIR_COLUMNS
 
 if TYPE_CHECKING:
     import pyarrow as pa

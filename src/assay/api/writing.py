@@ -12,16 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.benchmark.folder import check_writable
+from assay.common.messages import Setting
+from assay.common.output import atomic_write, escape_formula, write_rows
+from assay.common.tables import PAIR_COLUMNS
 from assay.datasets import Pairs, read_table_file
 from assay.datasets.convert import convert_table
 from assay.datasets.readers.jsonl import json_lines
 from assay.datasets.reading import Reading
 from assay.exceptions import InputError
-from assay.messages import Setting
 from assay.metrics import MetricName
 from assay.metrics.registry import registry
-from assay.output import atomic_write, escape_formula, write_rows
-from assay.tables import PAIR_COLUMNS
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -26,10 +26,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.common.tables import exact_number, has_exact_floats
 from assay.exceptions import InputError, suggestion_for
-from assay.lexicon.texts import flattened_texts, has_number
+from assay.language.texts import flattened_texts, has_number
 from assay.statistics.labels import round_labels
-from assay.tables import exact_number, has_exact_floats
 
 if TYPE_CHECKING:
     import pyarrow as pa

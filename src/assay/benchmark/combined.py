@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.benchmark.records import MetricRecords, recorded_declaration
+from assay.common.messages import Message
 from assay.exceptions import AssayError, UnavailableError
-from assay.lexicon.properties import TextPair, text_pairs
+from assay.language.properties import TextPair, text_pairs
 from assay.manifest import Cost, MetricRecord
-from assay.messages import Message
 from assay.metrics import Metric
 from assay.metrics.combined import Combined
 

@@ -16,8 +16,9 @@ from assay.cluster.connection import Connection
 from assay.cluster.files import Content, MissingFilesError, NodeError, sent_copy_path
 from assay.cluster.pool import Pool, SharedJob, Work
 from assay.cluster.slot import describe_this_node
+from assay.common.messages import Setting
+from assay.common.processes import peak_memory
 from assay.exceptions import AssayError, InputError, WorkerDiedError
-from assay.messages import Setting
 from assay.metrics import Metric
 from assay.metrics.base import Batch
 from assay.metrics.models import LocatedModel, locate, use_model
@@ -26,7 +27,6 @@ from assay.metrics.neural.runtime import RemoteMachines, Runtime, free_cores, us
 from assay.metrics.scores import Scores
 from assay.metrics.work import session_if_open
 from assay.paths import use_local_copy, user_path
-from assay.processes import peak_memory
 
 log = logging.getLogger(__name__)
 

@@ -17,13 +17,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.common.processes import Crew, peak_memory, reset_peak_memory
 from assay.exceptions import AssayError, UnavailableError, WorkerDiedError
 from assay.metrics import Batch, Metric
 from assay.metrics.base import Engine
 from assay.metrics.neural.runtime import free_cores
 from assay.metrics.scores import MISSING, Scores
 from assay.metrics.work import open_session, release_sessions, session_if_open
-from assay.processes import Crew, peak_memory, reset_peak_memory
 
 
 class EngineUnavailableError(UnavailableError):
@@ -268,7 +268,7 @@ class Workers(InProcess):
 
         The costs that the workers report are kept for :meth:`cost`.
         """
-        from assay.processes import NotForWorkersError
+        from assay.common.processes import NotForWorkersError
 
         for unit, outcome in crew.map(units):
             if isinstance(outcome, NotForWorkersError):

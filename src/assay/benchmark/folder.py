@@ -33,12 +33,9 @@ from typing import Any
 from assay.benchmark.buckets import ALL, parse_rule
 from assay.benchmark.records import DatasetScores, Outcome
 from assay.benchmark.request import Request
-from assay.configuration import APPLIED
-from assay.exceptions import InputError
-from assay.manifest import AGREEMENT_COLUMNS, BucketRecord, DatasetRecord, Environment, Manifest, RequestRecord
-from assay.messages import Setting
-from assay.metrics.provenance import version_of
-from assay.output import (
+from assay.common.configuration import APPLIED
+from assay.common.messages import Setting
+from assay.common.output import (
     exclusive_lock,
     is_unfinished,
     json_text,
@@ -47,8 +44,11 @@ from assay.output import (
     unfinished_folder,
     write_records,
 )
+from assay.common.tables import GRAPH_COLUMNS, RUN_SCHEMA
+from assay.exceptions import InputError
+from assay.manifest import AGREEMENT_COLUMNS, BucketRecord, DatasetRecord, Environment, Manifest, RequestRecord
+from assay.metrics.provenance import version_of
 from assay.statistics.coefficients import influence_signature, interval_method
-from assay.tables import GRAPH_COLUMNS, RUN_SCHEMA
 
 #: The report page.
 PAGE = "report.html"

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from assay.benchmark.records import Outcome
 from assay.benchmark.request import Request
+from assay.common.messages import Message
+from assay.common.tables import GRAPH_COLUMNS
 from assay.exceptions import InputError, UnavailableError, unavailable_on_error
-from assay.messages import Message
 from assay.metrics import Metric
 from assay.metrics.name import options_of
 from assay.perturbations import Perturbation, TextPair
-from assay.tables import GRAPH_COLUMNS
 
 if TYPE_CHECKING:
     from assay.datasets import Pairs

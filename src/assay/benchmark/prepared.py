@@ -13,12 +13,12 @@ from assay.benchmark.buckets import usable_rules
 from assay.benchmark.records import DatasetScores
 from assay.benchmark.request import Request
 from assay.benchmark.singles import Singles
+from assay.common.messages import Setting
+from assay.common.tables import finite_number, with_known_types
 from assay.exceptions import InputError, UnavailableError, suggestion_for, unknown_name
-from assay.messages import Setting
 from assay.metrics import ColumnMetric, Metric
 from assay.paths import user_path
 from assay.statistics.coefficients import STATISTICS, LabelKind
-from assay.tables import finite_number, with_known_types
 
 if TYPE_CHECKING:
     import pyarrow as pa

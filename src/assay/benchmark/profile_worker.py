@@ -95,11 +95,11 @@ def _measure(job: dict[str, Any], rows: list[list[str]], tell: Tell) -> None:
     """
     begun = time.perf_counter()
     # imported here, so that importing counts as loading
+    from assay.common.processes import peak_memory
     from assay.metrics import Batch, Context, load_metric
     from assay.metrics.judge.spending import Price, Purse, use_purse
     from assay.metrics.neural.runtime import Runtime, use_runtime
     from assay.metrics.work import open_session
-    from assay.processes import peak_memory
 
     references = [row[0] for row in rows]
     candidates = [row[1] for row in rows]

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.common.messages import Message
 from assay.datasets.grouping import SuggestedGroups, suggest_groups
 from assay.exceptions import AssayError, UnavailableError
 from assay.manifest import AgreementRow, BucketRecord, Cost, MetricRecord, RecordedDeclaration, Status
-from assay.messages import Message
 
 if TYPE_CHECKING:
     from assay.benchmark.adjusted import Control

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 from assay.benchmark.adjusted import check_controls
 from assay.benchmark.buckets import parse_rule
+from assay.common.messages import Setting
+from assay.common.tables import annotations_of, first_repeated
 from assay.exceptions import InputError, UnavailableError
 from assay.manifest import RequestedDataset, RequestRecord
-from assay.messages import Setting
 from assay.metrics import ColumnMetric
 from assay.paths import user_path
 from assay.settings import DEFAULT_BUCKETS, Offline, RequestSettings, check_level, check_resamples, check_seed
 from assay.statistics.coefficients import check_statistics, default_statistics
 from assay.statistics.votes import deciding_statistic_of
-from assay.tables import annotations_of, first_repeated
 
 if TYPE_CHECKING:
     from assay.datasets import Pairs

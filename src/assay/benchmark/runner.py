@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.batches import release_pages
 from assay.benchmark.adjusted import Control, make_controls
 from assay.benchmark.buckets import check_columns, split_into_buckets, usable_rules
 from assay.benchmark.executor import Executor, InProcess
@@ -23,12 +22,13 @@ from assay.benchmark.scoring import Scorer
 from assay.benchmark.store import ScoreStore, default_store
 from assay.benchmark.tabulate import tabulate
 from assay.benchmark.work import score_all
+from assay.common.batches import release_pages
+from assay.common.progress import Progress, Silent
+from assay.common.tables import first_repeated
 from assay.exceptions import InputError
 from assay.manifest import AgreementRow, BucketRecord, MetricRecord
 from assay.metrics import load_metric
-from assay.progress import Progress, Silent
 from assay.settings import check_level
-from assay.tables import first_repeated
 
 if TYPE_CHECKING:
     from assay.datasets import Pairs

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from assay.benchmark.executor import Executor, Unit, UnitLostError
 from assay.benchmark.singles import ReferenceChoice, Singles
 from assay.benchmark.store import ScoreStore
-from assay.database import StoreError
+from assay.common.database import StoreError
+from assay.common.progress import Progress, share_listener
 from assay.manifest import Asymmetry
 from assay.metrics import Metric
 from assay.metrics.base import Engine
 from assay.metrics.scores import Flag, Scores
-from assay.progress import Progress, share_listener
 
 log = logging.getLogger(__name__)
 

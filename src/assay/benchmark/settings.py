@@ -8,8 +8,8 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any
 
+from assay.common.messages import Setting
 from assay.exceptions import InputError
-from assay.messages import Setting
 from assay.metrics import Metric, MetricName
 from assay.settings import (
     AdjustedAgreement,

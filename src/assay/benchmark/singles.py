@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.batches import DIGEST, cell_texts, distinct_rows, row_digests, take_cells, take_table_rows
+from assay.common.batches import DIGEST, cell_texts, distinct_rows, row_digests, take_cells, take_table_rows
+from assay.common.tables import GRAPH_COLUMNS
 from assay.exceptions import InputError
 from assay.metrics import Batch
-from assay.tables import GRAPH_COLUMNS
 
 if TYPE_CHECKING:
     import pyarrow as pa

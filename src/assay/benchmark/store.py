@@ -27,10 +27,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.addresses import command_line
-from assay.batches import DIGEST
-from assay.database import DamagedStoreError, Database
-from assay.output import atomic_write
+from assay.common.addresses import command_line
+from assay.common.batches import DIGEST
+from assay.common.database import DamagedStoreError, Database
+from assay.common.output import atomic_write
 from assay.paths import cache_dir, make_private_folder
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from importlib.resources.abc import Traversable
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from assay.common.messages import Setting
 from assay.exceptions import InputError, suggestion_for, unknown_name
-from assay.messages import Setting
 from assay.paths import read_settings_file, user_path
 
 

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.batches import codes_of_names
 from assay.benchmark.adjusted import AdjustedBlock, adjusted_blocks, vote_blocks
 from assay.benchmark.buckets import ALL, QUANTITIES, Bucket, distinct_numbers
 from assay.benchmark.records import DatasetScores
 from assay.benchmark.request import Request
+from assay.common.batches import codes_of_names
+from assay.common.progress import Progress
+from assay.common.tables import annotations_of
 from assay.exceptions import InputError
 from assay.manifest import AgreementRow, AnnotatorReliability, BucketRecord
-from assay.progress import Progress
 from assay.statistics.agreement import Estimate, agreement
 from assay.statistics.annotators import LEVELS, agreements_with_other_annotators, krippendorff_alpha
 from assay.statistics.coefficients import OF_VOTES
 from assay.statistics.reliability import are_means, split_half_reliability, tie_free_ceiling, tie_share
 from assay.statistics.resampling import seed_of
-from assay.tables import annotations_of
 
 if TYPE_CHECKING:
     from assay.datasets import Pairs

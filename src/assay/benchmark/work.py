@@ -21,15 +21,15 @@ from assay.benchmark.records import MetricRecords, recorded_declaration
 from assay.benchmark.request import Request
 from assay.benchmark.scoring import Scored, Scorer, ScoringJob
 from assay.benchmark.singles import Singles
-from assay.database import StoreError
+from assay.common.database import StoreError
+from assay.common.messages import Message
+from assay.common.processes import peak_memory, reset_peak_memory
+from assay.common.tables import short_names
 from assay.exceptions import AssayError, ClusterError, MissingExtraError, UnavailableError
 from assay.manifest import Cost, MetricRecord
-from assay.messages import Message
 from assay.metrics import ColumnMetric, Context, Metric
 from assay.metrics.base import Engine
 from assay.metrics.combined import Combined
-from assay.processes import peak_memory, reset_peak_memory
-from assay.tables import short_names
 
 
 @dataclass(frozen=True)

@@ -208,7 +208,7 @@ def _apply_configuration(context: typer.Context) -> None:
     Raises:
         InputError: the file cannot be read, or has a key or table that no verb has.
     """
-    from assay.configuration import find_configuration
+    from assay.common.configuration import find_configuration
 
     configuration = find_configuration(Path())
     if configuration is not None:

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from assay.addresses import command_line
 from assay.cli.guard import guarded, print_to_stderr
 from assay.cli.options import QuietOption
+from assay.common.addresses import command_line
 
 
 @guarded

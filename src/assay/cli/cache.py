@@ -27,7 +27,7 @@ def list_(output: ListFormatOption = ListFormat.table) -> None:
     from datetime import UTC, datetime
 
     from assay.api.cache import KINDS, list_cache
-    from assay.output import json_text
+    from assay.common.output import json_text
     from assay.paths import cache_dir
 
     entries = list_cache()

@@ -34,8 +34,8 @@ def check(
     assay check runs/new --against baseline.json --junit check.xml
     """
     import assay
+    from assay.common.output import check_replaceable
     from assay.exceptions import InputError
-    from assay.output import check_replaceable
     from assay.reports.check import JUNIT, SUMMARY, write_file, write_summary
 
     for path, kind in ((junit, JUNIT), (summary, SUMMARY)):

@@ -16,7 +16,7 @@ import typer
 
 from assay.cli.completion import complete_runs, completer_of
 from assay.cli.guard import guarded, print_to_stderr
-from assay.configuration import APPLIED
+from assay.common.configuration import APPLIED
 from assay.exceptions import AssayError, InputError
 from assay.settings import (
     SettingDeclaration,
@@ -99,7 +99,7 @@ def command(
 def _use_configuration(context: typer.Context, *, quiet: bool) -> Iterator[None]:
     """Report which settings a command takes from a configuration file, record them, and name the file in errors.
 
-    The report goes to stderr, unless *quiet*. Within the block :data:`assay.configuration.APPLIED` holds these
+    The report goes to stderr, unless *quiet*. Within the block :data:`assay.common.configuration.APPLIED` holds these
     settings, which ``run.json`` then records. An error that the block raises about one of them gets a note.
     """
     from assay.cli.configuration import origin_note, used_configuration

@@ -21,10 +21,10 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from assay.addresses import command_line, is_address, public_values
-from assay.configuration import Configuration
+from assay.common.addresses import command_line, is_address, public_values
+from assay.common.configuration import Configuration
+from assay.common.messages import Message
 from assay.exceptions import AssayError, InputError, suggestion_for
-from assay.messages import Message
 from assay.paths import path_exists, user_path
 
 #: Options that a configuration file may not set, with the reason as messages give it.

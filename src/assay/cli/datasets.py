@@ -13,10 +13,10 @@ from assay.cli.command import command
 from assay.cli.completion import complete_datasets
 from assay.cli.guard import guarded, print_data, print_grid, print_line, print_to_stderr
 from assay.cli.options import JsonOption, ListFormat, ListFormatOption, QuietOption
-from assay.messages import Message
+from assay.common.messages import Message
+from assay.common.tables import exact_number
+from assay.common.visible import brief_text
 from assay.settings import Offline, OwnColumns
-from assay.tables import exact_number
-from assay.visible import brief_text
 
 if TYPE_CHECKING:
     from assay.datasets import Pairs
@@ -76,8 +76,8 @@ def list_(output: ListFormatOption = ListFormat.table) -> None:
 
 def _print_datasets_json() -> None:
     """Print the datasets as JSON, one object per dataset."""
+    from assay.common.output import json_text
     from assay.datasets import is_here, list_datasets
-    from assay.output import json_text
 
     records = []
     for entry in list_datasets():
@@ -101,10 +101,10 @@ def show_(name: DatasetOrFile, directed: DirectedOption = False, as_json: JsonOp
 
     The annotation graph is measured where the files are here.
     """
+    from assay.common.output import json_text
     from assay.datasets import describe_card, describe_file, load_card
     from assay.datasets.load import check_own_settings, is_own_file
     from assay.datasets.reading import Reading
-    from assay.output import json_text
 
     reading = Reading(**settings)
     if is_own_file(name):
@@ -182,11 +182,11 @@ class CheckedData(OwnColumns, Offline):
 @command(CheckedData)
 def check(name: DatasetOrFile, directed: DirectedOption = False, as_json: JsonOption = False, **settings: Any) -> None:
     """Check rows, labels, groups, duplicates, conflicts, swapped pairs, leaks, encodings; exit 1 on errors."""
+    from assay.common.output import json_text
     from assay.datasets import check_dataset, load_card, load_card_splits
     from assay.datasets.checks import annotation_notes, group_notes
     from assay.datasets.load import is_own_file
     from assay.datasets.reading import Reading
-    from assay.output import json_text
 
     offline = settings.pop("offline")
     splits = load_card_splits(name, reading=Reading(**settings), offline=offline)

@@ -25,7 +25,7 @@ def configuration_findings(root: Any) -> list[DoctorFinding]:
     """
     from assay.api.doctor import DoctorFinding
     from assay.cli.configuration import verbs_by_setting
-    from assay.configuration import find_configuration
+    from assay.common.configuration import find_configuration
 
     kind = "configuration"
     try:
@@ -47,7 +47,7 @@ def doctor(
 ) -> None:
     """Say what is installed, what is missing for which metric or dataset, and the command that installs it."""
     import assay
-    from assay.output import json_text
+    from assay.common.output import json_text
 
     findings = [*configuration_findings(context.find_root().command), *assay.doctor()]
     if output is ListFormat.json:

@@ -11,8 +11,8 @@ from assay.analysis.errors.settings import ErrorSettings
 from assay.cli.command import command
 from assay.cli.guard import print_report
 from assay.cli.options import ExplainOption, ReportFormat, ReportFormatOption, check_scale_text
+from assay.common.messages import Setting
 from assay.exceptions import InputError
-from assay.messages import Setting
 from assay.settings import parse_scale
 
 #: Options that have an effect together with ``--evaluate``.

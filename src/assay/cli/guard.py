@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 import typer
 from typer.core import TyperGroup
 
-from assay.addresses import public_text
+from assay.common.addresses import public_text
+from assay.common.messages import Message, text_with_flags
+from assay.common.visible import brief_text, visible_text
 from assay.exceptions import AssayError
-from assay.messages import Message, text_with_flags
-from assay.visible import brief_text, visible_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from assay.api.values import Tables
     from assay.cli.options import ReportFormat
-    from assay.progress import Progress
+    from assay.common.progress import Progress
 
 Arguments = ParamSpec("Arguments")
 #: Width of tables, in characters, when stdout is not a terminal and ``COLUMNS`` is not set.
@@ -350,7 +350,7 @@ def _duration_text(seconds: float) -> str:
 @contextmanager
 def progress_on_stderr(quiet: bool) -> Iterator[Progress]:
     """Yield a progress that is shown on stderr: as bars on a terminal, else as lines; a silent one if *quiet*."""
-    from assay.progress import Silent
+    from assay.common.progress import Silent
 
     if quiet:
         yield Silent()

@@ -26,8 +26,8 @@ app = typer.Typer(
 @guarded
 def list_(output: ListFormatOption = ListFormat.table) -> None:
     """List the metrics, where each comes from, and whether it can be used here."""
+    from assay.common.output import json_text
     from assay.metrics import list_metrics
-    from assay.output import json_text
 
     records = [_table_row(entry) for entry in list_metrics()]
     if output is ListFormat.json:

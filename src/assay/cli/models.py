@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assay.addresses import command_line
 from assay.cli.command import command
 from assay.cli.guard import guarded, print_data, print_grid, print_line
 from assay.cli.options import JsonOption, ListFormat, ListFormatOption
+from assay.common.addresses import command_line
 from assay.settings import Offline
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ Model = Annotated[
 @guarded
 def list_(output: ListFormatOption = ListFormat.table) -> None:
     """List the short names, and what the cache has."""
+    from assay.common.output import json_text
     from assay.metrics.models import list_models
-    from assay.output import json_text
 
     if output is ListFormat.json:
         print_data(json_text([vars(model) for model in list_models()]))
@@ -97,7 +97,7 @@ def _model_facts(located: LocatedModel) -> dict[str, object]:
 def _print_facts(facts: dict[str, object], *, as_json: bool) -> None:
     """Print facts to stdout, one per line, or as JSON."""
     if as_json:
-        from assay.output import json_text
+        from assay.common.output import json_text
 
         print_data(json_text(facts))
         return

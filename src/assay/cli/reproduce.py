@@ -6,11 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
-from assay.addresses import command_line
 from assay.analysis.reproduce import ReproduceSettings
 from assay.cli.command import command
 from assay.cli.guard import print_report, progress_on_stderr, report_failures
 from assay.cli.options import ExplainOption, Format, FormatOption, QuietOption
+from assay.common.addresses import command_line
 
 
 @command(ReproduceSettings)

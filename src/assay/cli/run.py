@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assay.addresses import command_line
 from assay.benchmark.settings import RunSettings
 from assay.cli.command import command
 from assay.cli.guard import print_report, progress_on_stderr, report_failures
 from assay.cli.options import ExplainOption, Format, FormatOption, QuietOption
+from assay.common.addresses import command_line
+from assay.common.tables import NOT_BY_PEOPLE
 from assay.exceptions import InputError
-from assay.tables import NOT_BY_PEOPLE
 
 if TYPE_CHECKING:
     from assay import Result

@@ -14,8 +14,8 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
+from assay.common.messages import Setting
 from assay.exceptions import ClusterError, MissingExtraError, summary_of
-from assay.messages import Setting
 
 log = logging.getLogger(__name__)
 

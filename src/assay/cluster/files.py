@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from assay.cluster.connection import import_ray
+from assay.common.output import exclusive_lock
 from assay.exceptions import AssayError, UnavailableError
 from assay.metrics.models.files import files_digest, list_files
 from assay.metrics.provenance import file_digest
-from assay.output import exclusive_lock
 from assay.paths import cache_dir, make_private_folder
 
 #: The size in bytes of the chunks of a file, and so the memory that a node needs for a file.

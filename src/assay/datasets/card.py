@@ -17,10 +17,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from assay.addresses import is_encrypted_or_local, public_address, split_of_address
+from assay.common.addresses import is_encrypted_or_local, public_address, split_of_address
+from assay.common.transfer import PINNED
 from assay.exceptions import AssayError, InputError, suggestion_for, unavailable_on_error, unknown_name
 from assay.paths import path_exists, read_settings_file, user_path
-from assay.transfer import PINNED
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 _NETWORK_KINDS = ("hub", "https", "pypi")

@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from assay.common.tables import exact_number
 from assay.datasets.annotation_graph import describe_graph, graph_line, graph_of
 from assay.datasets.card import Card
 from assay.datasets.grouping import column_codes, effect_text, label_design_effect, suggest_groups
 from assay.datasets.pairs import Pairs, row_codes
-from assay.tables import exact_number
 
 #: The characters that continuation bytes of UTF-8 become if read as Latin-1 or Windows-1252.
 _MISREAD_CONTINUATION_BYTES = (

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from assay.common.messages import Setting
+from assay.common.tables import OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
 from assay.exceptions import InputError, suggestion_for, unknown_name
-from assay.messages import Setting
-from assay.tables import OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
 
 
 class Misfit(NamedTuple):

@@ -11,7 +11,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from assay.batches import converted_column, distinct_rows, row_digests, take_table_rows
+from assay.common.batches import converted_column, distinct_rows, row_digests, take_table_rows
+from assay.common.messages import Message, Setting
+from assay.common.tables import (
+    GRAPH_COLUMNS,
+    MAX_EXACT_INTEGER,
+    OPTIONAL_PAIR_COLUMNS,
+    PAIR_COLUMNS,
+    RUN_COLUMNS,
+    finite_number,
+    first_repeated,
+    with_known_types,
+)
 from assay.datasets.columns import FIELDS, SourceTable, parse_columns, resolve_columns
 from assay.datasets.graphs import check_graph_cells
 from assay.datasets.pairs import RENAMED_KEY
@@ -24,18 +35,7 @@ from assay.datasets.reading import (
     word_labels_note,
 )
 from assay.exceptions import InputError
-from assay.messages import Message, Setting
 from assay.statistics.labels import round_labels
-from assay.tables import (
-    GRAPH_COLUMNS,
-    MAX_EXACT_INTEGER,
-    OPTIONAL_PAIR_COLUMNS,
-    PAIR_COLUMNS,
-    RUN_COLUMNS,
-    finite_number,
-    first_repeated,
-    with_known_types,
-)
 
 #: The number of characters of a cell that a message quotes.
 MAX_QUOTED_LENGTH = 40

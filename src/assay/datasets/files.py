@@ -18,15 +18,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from assay.addresses import is_address, public_address, split_of_address
+from assay.common.addresses import is_address, public_address, split_of_address
+from assay.common.tables import first_repeated
+from assay.common.transfer import sha256_of
 from assay.datasets.columns import Misfit, SourceTable
 from assay.datasets.readers.delimited import read_delimited
 from assay.datasets.readers.jsonl import column_of, misfit_of, read_jsonl, table_of_columns, table_of_records
 from assay.datasets.readers.parquet import is_folder, parts_of, read_parquet
 from assay.exceptions import InputError
 from assay.paths import check_regular_file, user_path
-from assay.tables import first_repeated
-from assay.transfer import sha256_of
 
 #: The path that means standard input.
 STANDARD_INPUT = "-"
@@ -110,7 +110,7 @@ def read_table_file(path: str | Path, *, offline: bool = False) -> SourceTable:
 
     ``.csv`` has commas, ``.tsv`` tabs, both with quotes around a cell if necessary; ``.tab`` has tabs and no quoting;
     ``.jsonl`` has one object per line; ``.parquet`` stays Arrow. A folder, or an address with one of
-    :data:`assay.addresses.PROTOCOLS`, holds Parquet, which is read part by part.
+    :data:`assay.common.addresses.PROTOCOLS`, holds Parquet, which is read part by part.
 
     Raises:
         InputError: the file cannot be read; one line with file and row.

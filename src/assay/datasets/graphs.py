@@ -10,13 +10,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from assay.amr import GraphBlock, parse_block, parse_graph, read_graph_file
+from assay.common.messages import Message, Setting
+from assay.common.tables import GRAPH_COLUMNS
 from assay.datasets.columns import SourceTable, parse_columns
 from assay.datasets.pairs import Pairs
 from assay.exceptions import InputError, MissingExtraError
-from assay.messages import Message, Setting
+from assay.language.amr import GraphBlock, parse_block, parse_graph, read_graph_file
 from assay.paths import user_path
-from assay.tables import GRAPH_COLUMNS
 
 #: The graph files of each side, ``reference`` and ``candidate``.
 GraphFiles = Mapping[str, Sequence[str | Path]]

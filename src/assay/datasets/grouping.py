@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from assay.batches import codes_of_names, counts_of_names
+from assay.common.batches import codes_of_names, counts_of_names
+from assay.common.messages import Setting
+from assay.common.tables import NOT_BY_PEOPLE
 from assay.datasets.pairs import Pairs
-from assay.messages import Setting
 from assay.statistics.resampling import design_effect
-from assay.tables import NOT_BY_PEOPLE
 
 if TYPE_CHECKING:
     from assay.statistics.crossvalidation import Rows

@@ -13,7 +13,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from assay.addresses import is_address
+from assay.common.addresses import is_address
+from assay.common.messages import Setting
+from assay.common.transfer import DownloadProgress
 from assay.datasets.card import Card, load_card, parse_spec
 from assay.datasets.columns import SourceTable
 from assay.datasets.convert import convert_table, order_pair_columns
@@ -30,10 +32,8 @@ from assay.datasets.readers.base import Reader, ReaderResult, check_options, loa
 from assay.datasets.reading import Columns, Labels, Reading
 from assay.datasets.sources import LocatedFile, locate_files
 from assay.exceptions import AssayError, InputError, OfflineError, UnavailableError, summary_of, unknown_name
-from assay.messages import Setting
 from assay.paths import path_exists, user_path
 from assay.statistics.labels import round_labels
-from assay.transfer import DownloadProgress
 
 #: The name that means every split.
 ALL_SPLITS = "all"
@@ -82,7 +82,7 @@ def load_dataset(
         spec: ``NAME[@VERSION][:SPLIT[+SPLIT]]`` of a card (``:all`` for every split); the path of a card
             (.toml) or of a CSV, TSV, JSONL or Parquet file, also as ``NAME=FILE``; a folder of Parquet parts
             (``parts/``); the address of a Parquet file or folder, with one of the protocols of
-            :data:`assay.addresses.PROTOCOLS` (``s3://bucket/x.parquet``); ``-`` for rows of CSV or JSONL from
+            :data:`assay.common.addresses.PROTOCOLS` (``s3://bucket/x.parquet``); ``-`` for rows of CSV or JSONL from
             standard input (``-.tsv`` for another
             format); a list of dicts or of tuples (reference, candidate[, label]); a DataFrame, an Arrow table or a
             Hugging Face dataset; with *split*, a ``DatasetDict``.

@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from assay.batches import codes_of_names, distinct_rows, row_digests, take_table_rows
+from assay.common.batches import codes_of_names, distinct_rows, row_digests, take_table_rows
+from assay.common.tables import GRAPH_COLUMNS, OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
 from assay.exceptions import InputError, unknown_name
-from assay.tables import GRAPH_COLUMNS, OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
 
 #: The key of the schema metadata that maps the names of source columns to the pair columns that they became.
 RENAMED_KEY = b"assay.renamed"

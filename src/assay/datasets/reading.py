@@ -11,11 +11,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from assay.batches import converted_column
+from assay.common.batches import converted_column
+from assay.common.messages import Setting
+from assay.common.tables import exact_number
 from assay.datasets.columns import SourceTable, columns_text
 from assay.exceptions import InputError
-from assay.messages import Setting
-from assay.tables import exact_number
 
 Columns = str | Mapping[str, str | Sequence[str]] | None
 Labels = str | Mapping[str, float] | None

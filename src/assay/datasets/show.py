@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow.compute as pc
 
+from assay.common.tables import GRAPH_COLUMNS
 from assay.datasets.annotation_graph import describe_graph, graph_of
 from assay.datasets.card import Card, parse_spec
 from assay.datasets.columns import MissingColumnsError
@@ -17,7 +18,6 @@ from assay.datasets.pairs import Pairs
 from assay.datasets.reading import Reading
 from assay.datasets.sources import is_here
 from assay.exceptions import AssayError
-from assay.tables import GRAPH_COLUMNS
 
 
 def describe_card(card: Card, *, directed: bool = False) -> dict[str, Any]:

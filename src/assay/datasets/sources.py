@@ -15,20 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from assay.addresses import command_line, is_encrypted_or_local, public_address
-from assay.datasets.card import Card, FileEntry, SourceEntry, fill_address, load_card, parse_spec
-from assay.exceptions import (
-    ChecksumError,
-    InputError,
-    OfflineError,
-    UnavailableError,
-    install_command,
-    summary_of,
-    unknown_name,
-)
-from assay.output import atomic_write
-from assay.paths import cache_dir, data_dirs, make_private_folder, user_path
-from assay.transfer import (
+from assay.common.addresses import command_line, is_encrypted_or_local, public_address
+from assay.common.output import atomic_write
+from assay.common.transfer import (
     ARCHIVE_ERRORS,
     DownloadError,
     DownloadProgress,
@@ -39,6 +28,17 @@ from assay.transfer import (
     mismatch_message,
     sha256_of,
 )
+from assay.datasets.card import Card, FileEntry, SourceEntry, fill_address, load_card, parse_spec
+from assay.exceptions import (
+    ChecksumError,
+    InputError,
+    OfflineError,
+    UnavailableError,
+    install_command,
+    summary_of,
+    unknown_name,
+)
+from assay.paths import cache_dir, data_dirs, make_private_folder, user_path
 
 
 class SourceMiss(Exception):  # noqa: N818  not yet an error: the next source may have the file

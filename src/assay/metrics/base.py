@@ -10,12 +10,12 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from assay.common.progress import track_progress
 from assay.exceptions import InputError, UnavailableError
 from assay.metrics.batch import Batch, Context
 from assay.metrics.declaration import Declaration
 from assay.metrics.name import SUBJECT, MetricName, convert_value, format_value, option, options_of
 from assay.metrics.provenance import origin_of, own_version, version_of
-from assay.progress import track_progress
 
 if TYPE_CHECKING:
     import numpy as np

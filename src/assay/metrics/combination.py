@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from assay.exceptions import InputError
-from assay.lexicon.properties import OF_QUESTION, PROPERTIES, TextPair, properties_of
+from assay.language.properties import OF_QUESTION, PROPERTIES, TextPair, properties_of
 from assay.metrics.base import Batch, Metric
 from assay.metrics.work import open_session
 from assay.paths import read_settings_file
@@ -93,7 +93,7 @@ class CombinedFile(_FilePart):
     Attributes:
         format: the version of the format.
         members: the metrics, in the order of the inputs.
-        properties: the names of the :data:`~assay.lexicon.properties.PROPERTIES` that are the inputs after the metrics.
+        properties: the names of the :data:`~assay.language.properties.PROPERTIES` that are inputs after the metrics.
         means: the mean of each input over the training pairs.
         levels: the labels, ascending, if the function predicts probabilities of labels; empty if it predicts a number.
         low, high: the lowest and the highest label.

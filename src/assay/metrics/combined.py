@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from assay.lexicon.properties import TextPair
+    from assay.language.properties import TextPair
     from assay.metrics.combination import CombinedFile
     from assay.metrics.explaining.members import MembersExplanation
 
@@ -217,7 +217,7 @@ class Combined(Metric):
         Raises:
             UnavailableError: a member differs from the one that the combination was learned from.
         """
-        from assay.lexicon.properties import text_pairs
+        from assay.language.properties import text_pairs
 
         texts = text_pairs(batch.gold_answers or batch.references, batch.candidates, batch.questions)
         return self.combine(self.scores_of_members(batch), texts)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import MISSING
 
+from assay.common.messages import Message
 from assay.exceptions import UnavailableError
-from assay.messages import Message
 from assay.metrics.base import Declaration, Metric
 from assay.metrics.load import load_metric
 from assay.metrics.name import SUBJECT, MetricName, Option, format_value, options_of

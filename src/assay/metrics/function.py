@@ -10,11 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, overload
 
+from assay.common.progress import track_progress
 from assay.exceptions import AssayError, InputError, error_location, summary_of
 from assay.metrics.base import Batch, Declaration, Metric
 from assay.metrics.name import MetricName
 from assay.metrics.registry import Entry, registry
-from assay.progress import track_progress
 
 if TYPE_CHECKING:
     import numpy as np

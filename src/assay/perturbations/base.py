@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, Literal, get_args
 
-from assay.lexicon.texts import text_key
+from assay.language.texts import text_key
 
 #: The expected effect on the score of a changed pair, compared with the score of the original pair.
 Expected = Literal["same", "not higher", "lower", "negative"]

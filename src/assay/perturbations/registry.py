@@ -8,8 +8,8 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import get_args
 
+from assay.common.lazy import find_declarations
 from assay.exceptions import InputError, UnavailableError, unavailable_on_error, unknown_name
-from assay.lazy import find_declarations
 from assay.perturbations.base import Expected, Perturbation
 
 #: The entry point group through which other packages register perturbations.

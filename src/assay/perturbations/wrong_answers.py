@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from random import Random
 
-from assay.lexicon.texts import text_key
+from assay.language.texts import text_key
 from assay.perturbations.base import Perturbation, TextPair
 
 #: Names to insert.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.analysis.bws import AnnotationSet, annotation_counts, item_records, reliability_record
-from assay.numbers import short
+from assay.common.numbers import short
 from assay.reports.sheets import Column, Document, Sheet
 
 if TYPE_CHECKING:

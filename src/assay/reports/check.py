@@ -14,12 +14,12 @@ from xml.etree import ElementTree as ET
 
 from assay.analysis.check.cells import Cell, Verdict, pairs_needed
 from assay.analysis.check.checking import CheckFinding, GateReport
+from assay.common.numbers import percent, short, signed
+from assay.common.output import FileKind, atomic_write
+from assay.common.visible import visible_text
 from assay.exceptions import InputError
-from assay.numbers import percent, short, signed
-from assay.output import FileKind, atomic_write
 from assay.reports.sheets import Column, Document, Sheet, table_rows
 from assay.statistics.coefficients import MIN_INFLUENCE_PAIRS, OF_TWO_LABELS, POWER, is_by_influence, title_of
-from assay.visible import visible_text
 
 _COLUMNS = (
     Column("bucket", key=True, cell="bucket"),

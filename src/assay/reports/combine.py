@@ -7,7 +7,7 @@ from typing import Any
 
 from assay.analysis.combine import COMBINED, BucketComparison, CombinationResult, CombineSettings
 from assay.analysis.settings import CORRECTIONS
-from assay.numbers import money, p_value, rate, short
+from assay.common.numbers import money, p_value, rate, short
 from assay.reports.layout import intervals_in_words
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 from assay.statistics.coefficients import interval_method, title_of

@@ -15,8 +15,8 @@ from assay.analysis.compare import (
 )
 from assay.analysis.contests import Contest
 from assay.analysis.settings import CORRECTIONS, PermutationTests
-from assay.messages import Message
-from assay.numbers import label_text, p_value, percent, short
+from assay.common.messages import Message
+from assay.common.numbers import label_text, p_value, percent, short
 from assay.reports.layout import cut
 from assay.reports.sheets import Column, Document, Sheet
 from assay.statistics.coefficients import MIN_INFLUENCE_PAIRS, POWER, has_permutation_tests, is_by_influence, symbol_of

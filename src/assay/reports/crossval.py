@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from assay.analysis.crossval import CrossvalSettings, DatasetValidation
-from assay.numbers import short
+from assay.common.numbers import short
 from assay.reports.sheets import Column, Document, Sheet
 from assay.statistics.coefficients import title_of
 

@@ -11,7 +11,7 @@ from assay.analysis.errors.categories import MIN_DIVERGING_PAIRS, Frequency, Sha
 from assay.analysis.errors.divergence import Divergence
 from assay.analysis.errors.evaluation import Agreement, Evaluation
 from assay.analysis.errors.report import Cleaning, ErrorReport, SubsetAgreement, records
-from assay.numbers import label_texts, short
+from assay.common.numbers import label_texts, short
 from assay.reports.layout import cut
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 from assay.statistics.coefficients import MIN_UNITS as FEWEST_UNITS

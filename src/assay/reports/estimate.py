@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from assay.messages import Message, Setting
-from assay.numbers import money
+from assay.common.messages import Message, Setting
+from assay.common.numbers import money
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 
 #: The heads of the number columns, and of those that are added if a metric calls a server.

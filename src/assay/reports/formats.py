@@ -15,10 +15,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from assay.common.output import escape_formula, json_text, write_records, write_rows
+from assay.common.visible import code_span, visible_text
 from assay.exceptions import InputError, unknown_name
-from assay.output import escape_formula, json_text, write_records, write_rows
 from assay.reports.sheets import Column, Document, Sheet, ShortNames
-from assay.visible import code_span, visible_text
 
 #: Name of a format -> a function that returns a document as text.
 FORMATS: dict[str, Callable[[Document], str]] = {}

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from assay.analysis.data import ALL
 from assay.analysis.folder import RunFolder
+from assay.common.messages import Message
+from assay.common.numbers import Number, is_exact_integer, label_texts, percent, short
+from assay.common.tables import NOT_BY_PEOPLE
 from assay.manifest import AgreementRow, AnnotatorReliability, BucketRecord, DatasetRecord, MetricRecord
-from assay.messages import Message
-from assay.numbers import Number, is_exact_integer, label_texts, percent, short
 from assay.statistics.coefficients import (
     MIN_INFLUENCE_PAIRS,
     NO_PARTIAL,
@@ -23,7 +24,6 @@ from assay.statistics.coefficients import (
     is_by_influence,
     title_of,
 )
-from assay.tables import NOT_BY_PEOPLE
 
 # Names short enough for a figure; the list of signatures has the full names.
 

@@ -12,7 +12,7 @@ from typing import Any
 from assay.analysis.leaderboard.board import Board, Line
 from assay.analysis.leaderboard.ties import CalibratedValue, has_influential_ties
 from assay.analysis.settings import CORRECTIONS, PairedTests
-from assay.numbers import Number, money, p_value, percent, rate, short
+from assay.common.numbers import Number, money, p_value, percent, rate, short
 from assay.reports.layout import intervals_in_words
 from assay.reports.sheets import Column, Document, Sheet, number_columns, table_rows
 from assay.statistics.coefficients import OF_TWO_LABELS, WHY_AUC, calibrated_form, interval_method, title_of

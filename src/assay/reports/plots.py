@@ -14,12 +14,12 @@ import numpy as np
 from markupsafe import Markup, escape
 from numpy.typing import NDArray
 
-from assay.numbers import Number, short
+from assay.common.numbers import Number, short
+from assay.common.visible import visible_text
 from assay.reports.layout import NOT_COMPUTED, Block
 from assay.reports.sheets import Sheet
 from assay.reports.sweep import LayeredModel, best_layer
 from assay.reports.units import Unit
-from assay.visible import visible_text
 
 #: The maximum number of panels side by side; further panels are in the rows below.
 MAX_PANELS_PER_ROW = 3

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from assay.analysis.power import PlannedComparison, PowerSettings, level_per_test
-from assay.numbers import percent, short
+from assay.common.numbers import percent, short
 from assay.reports.sheets import Column, Document, Sheet
 from assay.statistics.coefficients import MIN_UNITS, symbol_of
 

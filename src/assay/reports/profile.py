@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from assay.numbers import money, rate
+from assay.common.numbers import money, rate
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 
 #: The fields of a record: on the metric, on its hardware, on its fits over pairs and over text length, and on one

@@ -10,7 +10,7 @@ from typing import Any
 from assay.analysis.leaderboard.board import Line
 from assay.analysis.power import PlannedComparison
 from assay.analysis.recommend.advice import MUCH_FASTER, Advice, ValueAndBounds, rare_words
-from assay.numbers import Number, money, rate, short
+from assay.common.numbers import Number, money, rate, short
 from assay.reports.sheets import Document, Sheet
 from assay.statistics.coefficients import title_of
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from assay.analysis.folder import RunFolder
+from assay.common.messages import Message
 from assay.manifest import AGREEMENT_COLUMNS
-from assay.messages import Message
 from assay.reports.layout import Section, lay_out, run_intervals_in_words
 from assay.reports.sheets import Column, Document, Provenance, Sheet, number_columns
 from assay.reports.spending import spending_lines

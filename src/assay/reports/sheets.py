@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from assay.messages import Message
-from assay.numbers import NOTE_SEPARATOR
-from assay.tables import short_names
+from assay.common.messages import Message
+from assay.common.numbers import NOTE_SEPARATOR
+from assay.common.tables import short_names
 
 if TYPE_CHECKING:  # the help of a verb needs the formats of tables, and not NumPy
     from assay.analysis.data import ScoredDataset
@@ -143,7 +143,7 @@ class Sheet:
 
 
 class ShortNames:
-    """Short names for metrics whose full names hold a path, see :func:`~assay.tables.short_names`.
+    """Short names for metrics whose full names hold a path, see :func:`~assay.common.tables.short_names`.
 
     Args:
         metrics: the full names of all metrics of a report; their short names are distinct.

@@ -18,8 +18,8 @@ from assay.analysis.significance.testing import (
     SignificanceSettings,
     chance_of_separation,
 )
-from assay.messages import Message, Setting
-from assay.numbers import p_value, short
+from assay.common.messages import Message, Setting
+from assay.common.numbers import p_value, short
 from assay.reports.sheets import Column, Document, Sheet
 from assay.statistics.coefficients import title_of
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from assay.common.numbers import money
 from assay.manifest import Cost, MetricRecord
-from assay.numbers import money
 
 
 def spending_lines(records: Sequence[MetricRecord]) -> list[str]:

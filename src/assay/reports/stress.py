@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from assay.analysis.stress import Effect, Estimate, StressStudy, Subject
-from assay.numbers import Number, short, signed
+from assay.common.numbers import Number, short, signed
 from assay.reports.layout import MAX_TEXT, cut, elide_middle
 from assay.reports.sheets import Column, Document, Sheet, number_columns, table_rows
 

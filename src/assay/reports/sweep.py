@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from assay.analysis.folder import RunFolder
-from assay.numbers import Number
+from assay.common.numbers import Number
 from assay.reports.layout import lay_out
 from assay.reports.sheets import Document, Sheet, number_columns
 from assay.reports.units import Unit

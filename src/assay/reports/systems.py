@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from assay.analysis.systems import MeasuredMeans, MetricStudy, SystemSettings, SystemStudy
-from assay.numbers import Number, p_value, percent, short
+from assay.common.numbers import Number, p_value, percent, short
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ from typing import Any
 from assay.analysis.data import ALL
 from assay.analysis.settings import PairedTests
 from assay.analysis.table import Entry, PaperColumn, PaperTable, TableSettings
-from assay.numbers import percent, short
+from assay.common.numbers import percent, short
+from assay.common.visible import visible_text
 from assay.reports.formats import escape_latex, latex_name_comments
 from assay.reports.layout import intervals_in_words
 from assay.reports.sheets import Column, Document, Sheet, ShortNames, number_columns
 from assay.statistics.coefficients import interval_method, title_of
-from assay.visible import visible_text
 
 #: The marks after values: the tests cannot tell it from the best; it was not tested.
 MARKS = {"tied": "†", "untested": "‡"}

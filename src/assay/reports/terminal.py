@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from assay.common.visible import brief_text
 from assay.reports.sheets import Document, Sheet, ShortNames
-from assay.visible import brief_text
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
@@ -37,7 +37,7 @@ EXPLAIN_HINT = "Method and signatures: --explain"
 
 
 def rich_text(text: str, style: str = "") -> Text:
-    """Return a Rich text in a style, with control characters spelt out by :func:`~assay.visible.brief_text`.
+    """Return a Rich text in a style, with control characters spelt out by :func:`~assay.common.visible.brief_text`.
 
     Brackets in the text are not interpreted as Rich markup.
     """
@@ -45,7 +45,7 @@ def rich_text(text: str, style: str = "") -> Text:
 
 
 def _rich_text_of_brief(text: str, style: str = "") -> Text:
-    """Return a Rich text from text that :func:`~assay.visible.brief_text` has shortened; it may have line breaks."""
+    """Return a Rich text from text that :func:`~assay.common.visible.brief_text` shortened; it may have line breaks."""
     from rich.text import Text
 
     return Text(text, style=style)

@@ -12,7 +12,7 @@ from assay.analysis.thresholds.measures import NOISE
 from assay.analysis.thresholds.planning import DatasetThresholds
 from assay.analysis.thresholds.settings import TARGET_CONFIDENCE, ThresholdSettings
 from assay.analysis.thresholds.study import Decision, ValueAgreement
-from assay.numbers import Number, percent, short
+from assay.common.numbers import Number, percent, short
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 
 _NAMES = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from assay.numbers import p_value
+from assay.common.numbers import p_value
+from assay.common.tables import NOT_BY_PEOPLE
 from assay.reports.sheets import Column, Document, Sheet, number_columns
-from assay.tables import NOT_BY_PEOPLE
 
 # Agreement with labels before and after a training.
 

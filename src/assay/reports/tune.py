@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from assay.analysis.tune import Study, Trial, parse_study
-from assay.numbers import short
+from assay.common.numbers import short
 from assay.reports.layout import elide_middle
 from assay.reports.page.render import GENERATOR, asset_text, template_environment
 from assay.reports.plots import Figure, Scale, drawing, element, log_ticks, text, ticks

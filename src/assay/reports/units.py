@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from assay.analysis.data import ALL, ScoredDataset, read_datasets
 from assay.analysis.folder import RunFolder, run_titles
-from assay.numbers import Number, label_texts
+from assay.common.numbers import Number, label_texts
+from assay.common.tables import NOT_BY_PEOPLE, short_names
 from assay.reports.layout import Block, Section, lay_out
 from assay.statistics.coefficients import main_statistic
-from assay.tables import NOT_BY_PEOPLE, short_names
 
 # Labels in a few classes, for colours, strips and filters.
 

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from assay.analysis.verify import ReloadedData, Verification, VerifiedMetric, changes_text
-from assay.messages import Message
+from assay.common.messages import Message
 from assay.reports.sheets import Column, Document, Sheet
 
 

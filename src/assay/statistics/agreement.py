@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.numbers import Number
+from assay.common.numbers import Number
 from assay.statistics.auc_interval import ObservedValue
 from assay.statistics.cells import LabelCounts, Labels
 from assay.statistics.coefficients import MIN_UNITS, STATISTICS, LabelKind, is_by_influence

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.numbers import Number
+from assay.common.numbers import Number
 from assay.statistics.agreement import NOISE, Coefficients, RareValues, measure_by_influence
 from assay.statistics.cells import Labels, score_codes
 from assay.statistics.coefficients import MIN_UNITS, STATISTICS

@@ -20,7 +20,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.numbers import Number
+from assay.common.numbers import Number
 from assay.statistics.agreement import percentile_interval
 from assay.statistics.concordance import Floats
 from assay.statistics.resampling import Resampler

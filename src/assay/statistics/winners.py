@@ -16,7 +16,7 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
-from assay.numbers import Number
+from assay.common.numbers import Number
 from assay.statistics.auc_interval import small_sample_factor
 from assay.statistics.coefficients import MIN_UNITS
 from assay.statistics.comparison import NOISE, Difference

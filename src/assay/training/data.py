@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.common.messages import Message, Setting
+from assay.common.tables import GRAPH_COLUMNS
 from assay.datasets import Pairs, load_card, load_dataset
 from assay.datasets.card import parse_spec
 from assay.datasets.load import is_own_file
 from assay.exceptions import InputError
-from assay.lexicon.texts import pair_key, sorted_pair, text_key
-from assay.messages import Message, Setting
+from assay.language.texts import pair_key, sorted_pair, text_key
 from assay.metrics import Batch, load_metric
-from assay.tables import GRAPH_COLUMNS
 
 __all__ = [
     "Examples",
@@ -103,7 +103,7 @@ class Examples:
 
     @cached_property
     def keys(self) -> list[tuple[str, str]]:
-        """The key of each pair: two pairs with equal keys are the same, see :func:`~assay.lexicon.texts.pair_key`."""
+        """The key of each pair: two pairs with equal keys are the same, see :func:`~assay.language.texts.pair_key`."""
         return [pair_key(*pair) for pair in zip(self.references, self.candidates, strict=True)]
 
     @cached_property
@@ -430,7 +430,7 @@ def _drop_pairs_of(examples: Examples, held_out: Sequence[Examples]) -> Examples
 
 
 def _drop_pairs_with_texts(examples: Examples, keys: set[str]) -> Examples:
-    """Return the pairs of which neither text has one of *keys*, see :func:`~assay.lexicon.texts.text_key`."""
+    """Return the pairs of which neither text has one of *keys*, see :func:`~assay.language.texts.text_key`."""
     rows = []
     for row, texts in enumerate(zip(examples.references, examples.candidates, strict=True)):
         if keys.isdisjoint(map(text_key, texts)):
@@ -443,8 +443,8 @@ def separate_sets(
 ) -> tuple[Examples, Examples, dict[str, int]]:
     """Return the training pairs that are in no held-out set, and the development pairs that are not in the test set.
 
-    Two texts are the same if they differ only in case or punctuation, see :mod:`assay.lexicon.texts`. Two pairs are the
-    same if their texts are, in either order, or if they have the same two graphs.
+    Two texts are the same if they differ only in case or punctuation, see :mod:`assay.language.texts`. Two pairs are
+    the same if their texts are, in either order, or if they have the same two graphs.
 
     Args:
         train, dev, test: the loaded sets, which stay as they are.

@@ -20,10 +20,10 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.common.messages import Setting
+from assay.common.output import remove_leftovers
 from assay.exceptions import InputError
-from assay.messages import Setting
 from assay.metrics.models.files import read_json
-from assay.output import remove_leftovers
 from assay.paths import cache_dir, make_private_folder, user_path
 from assay.training.ranks import is_follower, wait_for
 from assay.training.settings import TrainingSettings

@@ -8,16 +8,16 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from assay.common.output import write_records
+from assay.common.progress import Progress
+from assay.common.visible import code_block, code_span
 from assay.metrics.models import LocatedModel
 from assay.metrics.neural.loading import silence_libraries
 from assay.metrics.neural.runtime import Runtime, devices_of, set_threads
-from assay.output import write_records
-from assay.progress import Progress
 from assay.training.data import Examples, Source
 from assay.training.folder import Render, write_json, write_results
 from assay.training.ranks import own_device
 from assay.training.settings import TrainingSettings, versions
-from assay.visible import code_block, code_span
 
 # The card of a trained model: what the model is, its base and data, how it was made, its results and its limits.
 

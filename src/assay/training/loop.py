@@ -24,7 +24,7 @@ from assay.metrics.neural.loading import silence_libraries
 from assay.training.ranks import is_follower, process_count, wait_for_all
 
 if TYPE_CHECKING:
-    from assay.progress import Progress
+    from assay.common.progress import Progress
 
 #: The file with the loss's own learnable parameters, in a checkpoint beside the model.
 LOSS_FILE = "loss.safetensors"

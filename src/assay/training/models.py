@@ -14,8 +14,8 @@ import numpy as np
 import torch
 from torch import nn
 
+from assay.common.messages import Message, Setting
 from assay.exceptions import InputError, UnavailableError
-from assay.messages import Message, Setting
 from assay.metrics.models.description import describe
 from assay.metrics.models.layouts import special_computation
 from assay.metrics.neural.limits import UNLIMITED, text_limit

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.addresses import command_line
+from assay.common.addresses import command_line
+from assay.common.messages import Setting
 from assay.datasets.columns import columns_text, parse_columns
 from assay.datasets.load import is_own_file
 from assay.exceptions import InputError, MissingExtraError
-from assay.messages import Setting
 from assay.metrics.neural.runtime import Runtime
 from assay.metrics.provenance import ABSENT, own_version, version_of
 from assay.settings import Hardware, Limited, Settings, WithProgress, setting

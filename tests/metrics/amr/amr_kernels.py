@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from hypothesis import strategies as st
 
-from assay.amr import Graph, normalized, parse_graph
+from assay.language.amr import Graph, normalized, parse_graph
 from tests.metrics.amr.amr_data import ROWS, bamboo
 
 CONCEPTS = ("cat", "dog", "run-01", "see-01", "some", "unheard-of-thing")

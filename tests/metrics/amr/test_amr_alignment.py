@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.amr import parse_graph
+from assay.language.amr import parse_graph
 from assay.metrics.amr import exact
 from assay.metrics.amr.alignment import Alignment, Triples, hill_climbing, make_problem, triples_of
 from assay.metrics.amr.exact import Bound, optimal_alignment, solve_integer_program

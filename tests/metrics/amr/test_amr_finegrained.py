@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.amr import parse_graph
+from assay.language.amr import parse_graph
 from assay.metrics import Batch, load_metric
 from assay.metrics.amr.comparison import standardized
 from assay.metrics.amr.smatch import (

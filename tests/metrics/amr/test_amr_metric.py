@@ -9,8 +9,8 @@ import types
 import numpy as np
 import pytest
 
-from assay.amr import ASPECTS
 from assay.exceptions import InputError, UnavailableError, install_command
+from assay.language.amr import ASPECTS
 from assay.metrics import Batch, check_metric, load_metric
 from assay.metrics.amr.aspect import WITH_VECTORS
 from assay.metrics.amr.session import AmrEngine, SmatchppEngine

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
-from assay.amr import parse_graph
+from assay.language.amr import parse_graph
 from assay.metrics.amr.smatch import find_quantifiers, quantifier_overlap
 from tests.metrics.amr.amr_kernels import graph, graphs, same_graphs
 

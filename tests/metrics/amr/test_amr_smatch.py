@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from assay.amr import parse_graph
+from assay.language.amr import parse_graph
 from assay.metrics.amr.alignment import make_problem, triples_of
 from assay.metrics.amr.comparison import lowercased, standardized
 from assay.metrics.amr.exact import optimal_alignment

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.amr import normalized, parse_graph
+from assay.language.amr import normalized, parse_graph
 from assay.metrics.amr.alignment import triples_of
 from assay.metrics.amr.comparison import lowercased, standardized
 

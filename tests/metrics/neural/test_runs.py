@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 import assay
+from assay.common.progress import Silent
 from assay.exceptions import InputError, UnavailableError
 from assay.metrics import describe_metric, load_metric, work
 from assay.metrics import presets as presets_module
 from assay.metrics.neural.runtime import Runtime, use_runtime
-from assay.progress import Silent
 from tests.metrics.models.tiny import make_bert
 from tests.metrics.neural.texts import pairs
 

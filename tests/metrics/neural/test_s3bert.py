@@ -8,8 +8,8 @@ import shutil
 import numpy as np
 import pytest
 
-from assay.amr import ASPECTS
 from assay.exceptions import InputError, UnavailableError
+from assay.language.amr import ASPECTS
 from assay.metrics import Batch, load_metric
 from assay.metrics.aspects.layout import even_layout, write_layout
 from assay.metrics.work import open_session

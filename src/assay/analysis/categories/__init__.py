@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assay.lazy import lazy_attributes
+from assay.common.lazy import lazy_attributes
 
 if TYPE_CHECKING:
     from assay.analysis.categories.tagger import PartsOfSpeech, Tagger

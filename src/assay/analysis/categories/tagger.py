@@ -15,10 +15,10 @@ from assay.analysis.categories.texts import PURPOSES, WORD, Pair, Text, is_packa
 from assay.analysis.categories.vocabulary import CATEGORIES, Tag
 from assay.analysis.categories.wording import tag_acronyms, tag_encodings, tag_negations, tag_translations
 from assay.analysis.categories.wordnet import open_lexicon, tag_meanings, tag_terms
+from assay.common.numbers import label_texts
 from assay.exceptions import MissingExtraError, install_command
-from assay.lexicon.pipelines import describe_pipeline, load_pipeline
-from assay.lexicon.wordnet import REMEDY
-from assay.numbers import label_texts
+from assay.language.pipelines import describe_pipeline, load_pipeline
+from assay.language.wordnet import REMEDY
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc

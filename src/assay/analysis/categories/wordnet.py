@@ -10,7 +10,7 @@ from typing import Any
 
 from assay.analysis.categories.texts import Pair, Text, word_set
 from assay.analysis.categories.vocabulary import Tag
-from assay.lexicon.wordnet import find_wordnet, open_wordnet
+from assay.language.wordnet import find_wordnet, open_wordnet
 
 # WordNet as the rules use it: relations of two words, and the kind of thing that a word names; English only
 

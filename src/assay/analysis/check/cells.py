@@ -13,7 +13,7 @@ import numpy as np
 from assay.analysis.check.baseline import BaselineMetric, round_to_single
 from assay.analysis.check.settings import CheckSettings
 from assay.analysis.data import ScoredDataset
-from assay.numbers import Number
+from assay.common.numbers import Number
 from assay.statistics.agreement import Estimate, agreement
 from assay.statistics.coefficients import POWER
 from assay.statistics.concordance import Floats

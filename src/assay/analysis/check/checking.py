@@ -13,9 +13,9 @@ from assay.analysis.check.cells import Cell, Pairing, Verdict, judge_pairing
 from assay.analysis.check.settings import CheckSettings
 from assay.analysis.data import ScoredDataset, read_datasets
 from assay.analysis.folder import RunFolder
+from assay.common.messages import Setting
 from assay.exceptions import InputError, unknown_name
 from assay.manifest import identity_of
-from assay.messages import Setting
 
 #: A metric below this share of its old speed is reported. The share is low because machines differ, and because speeds
 #: in a baseline are rounded to one digit, which changes them by up to a half.

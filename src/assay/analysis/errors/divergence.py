@@ -13,13 +13,13 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from assay.analysis.data import ScoredDataset
 from assay.analysis.errors.settings import By, Rule
+from assay.common.messages import Setting
+from assay.common.numbers import label_texts
+from assay.common.tables import exact_number
 from assay.exceptions import InputError
 from assay.manifest import MetricRecord, identity_of
-from assay.messages import Setting
-from assay.numbers import label_texts
 from assay.paths import read_settings_file
 from assay.statistics.concordance import Floats
-from assay.tables import exact_number
 
 #: Fewer diverging pairs than this number and this share of the considered pairs are next to nothing.
 FEW_PAIRS, FEW_SHARE = 10, 0.01

@@ -17,7 +17,7 @@ from assay.analysis.errors.divergence import Divergence, find_divergence
 from assay.analysis.errors.settings import Rule
 from assay.analysis.folder import RunFolder
 from assay.exceptions import InputError, unknown_name
-from assay.lexicon.texts import has_number
+from assay.language.texts import has_number
 from assay.settings import Resampling
 from assay.statistics.agreement import Estimate, agreement
 from assay.statistics.coefficients import check_statistics

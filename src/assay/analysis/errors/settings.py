@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from assay.analysis.settings import DatasetsOfRun, MetricsOfRun
+from assay.common.messages import Setting
 from assay.exceptions import InputError
-from assay.messages import Setting
 from assay.settings import Resampling, Settings, setting
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from assay.analysis.data import ScoredDataset, read_datasets
 from assay.analysis.folder import RunFolder, run_titles
 from assay.analysis.settings import BucketsOfRun, DatasetsOfRun, MetricsOfRun, PairedTests
+from assay.common.messages import Message
+from assay.common.tables import NOT_BY_PEOPLE
 from assay.exceptions import InputError, unknown_name
 from assay.manifest import MetricRecord, identity_of
-from assay.messages import Message
 from assay.settings import WithProgress, setting
-from assay.tables import NOT_BY_PEOPLE
 
 
 @dataclass(frozen=True, kw_only=True)

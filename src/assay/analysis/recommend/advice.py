@@ -22,7 +22,7 @@ from assay.analysis.leaderboard.join import JoinedDataset
 from assay.analysis.power import PlannedComparison, PowerSettings, plan_comparisons
 from assay.analysis.recommend.settings import Limits
 from assay.analysis.settings import PairedTests
-from assay.numbers import money, rate, short
+from assay.common.numbers import money, rate, short
 from assay.statistics.coefficients import STATISTICS
 from assay.statistics.comparison import Difference
 from assay.statistics.winners import confidence_set_of_best, winner_on_new_sample

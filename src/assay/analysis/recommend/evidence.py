@@ -27,12 +27,12 @@ from assay.analysis.recommend.advice import Advice, advise_on
 from assay.analysis.recommend.settings import NO_LIMITS, Limits
 from assay.analysis.settings import PairedTests
 from assay.analysis.thresholds.planning import positive_labels_of
+from assay.common.output import atomic_write
+from assay.common.tables import NOT_BY_PEOPLE
 from assay.exceptions import InputError
-from assay.output import atomic_write
 from assay.statistics.coefficients import deciding_statistic, have_two_values
 from assay.statistics.comparison import Difference
 from assay.statistics.draws import MetricPair
-from assay.tables import NOT_BY_PEOPLE
 
 #: The name of the file in a run folder.
 FILE_NAME = "evidence.json"

@@ -12,9 +12,9 @@ from typing import Any
 
 from assay.analysis.leaderboard.board import Line
 from assay.analysis.settings import PairedTests
+from assay.common.messages import Setting
+from assay.common.numbers import money
 from assay.exceptions import InputError
-from assay.messages import Setting
-from assay.numbers import money
 from assay.settings import AgreementSettings, Graphs, Limited, OwnData, Prices, RunFolderOutput, Scoring, setting
 
 _BUDGET_PATTERN = re.compile(r"(?P<pairs>\d+(?:\.\d+)?(?:e\d+)?)\s*(?:/\s*(?P<unit>s|min|h))?")

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from assay.common.tables import first_repeated
+from assay.common.visible import visible_text
 from assay.exceptions import InputError
 from assay.paths import path_exists
-from assay.tables import first_repeated
-from assay.visible import visible_text
 
 #: The file that a training writes into the folder of each seed.
 RESULTS = "results.json"

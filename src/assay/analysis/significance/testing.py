@@ -12,8 +12,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from assay.analysis.significance.reading import Row
+from assay.common.messages import Setting
 from assay.exceptions import InputError, unknown_name
-from assay.messages import Setting
 from assay.settings import Seeded, WithProgress, check_level, check_resamples, setting
 from assay.statistics.concordance import Floats
 from assay.statistics.significance import (

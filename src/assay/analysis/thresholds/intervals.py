@@ -22,7 +22,7 @@ from assay.analysis.thresholds.measures import HIGHEST, LOWEST, PSEUDO_COUNT, SH
 from assay.analysis.thresholds.objectives import Objective
 from assay.analysis.thresholds.parts import ThresholdPart
 from assay.analysis.thresholds.search import resampled_thresholds
-from assay.numbers import Number
+from assay.common.numbers import Number
 from assay.statistics.agreement import percentile_interval
 from assay.statistics.coefficients import MIN_UNITS
 from assay.statistics.concordance import Floats

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.analysis.data import ScoredDataset, cells_of
+from assay.common.messages import Message, Setting
 from assay.exceptions import InputError
-from assay.messages import Message, Setting
 from assay.statistics.crossvalidation import Rows, leave_one_value_out, make_folds
 
 

@@ -25,15 +25,15 @@ from assay.analysis.thresholds.parts import ThresholdPart, draw_folds, parts_by_
 from assay.analysis.thresholds.search import with_design_effect
 from assay.analysis.thresholds.settings import ThresholdSettings
 from assay.analysis.thresholds.study import Decision, ValueAgreement, agreement_by_value, tune_and_decide, tune_and_test
+from assay.common.messages import Message, Setting, join_messages
+from assay.common.tables import exact_number
 from assay.exceptions import InputError, unknown_name
-from assay.messages import Message, Setting, join_messages
 from assay.statistics.coefficients import MIN_UNITS, have_two_values
 from assay.statistics.concordance import Floats
 from assay.statistics.crossvalidation import Rows, join_codes
 from assay.statistics.labels import round_labels
 from assay.statistics.resampling import seed_of
 from assay.statistics.votes import Votes
-from assay.tables import exact_number
 
 #: Number of folds by default.
 FOLDS = 5

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from assay.analysis.settings import DatasetsOfRun, MetricsOfRun
 from assay.analysis.thresholds.objectives import Costs, GivenThreshold, MeasureObjective, Objective, Target
+from assay.common.messages import Message, Setting, join_messages
 from assay.exceptions import InputError
-from assay.messages import Message, Setting, join_messages
 from assay.settings import Resampling, Settings, setting
 
 

@@ -29,8 +29,8 @@ from assay.analysis.thresholds.search import (
     resampled_average_precision,
     roc,
 )
+from assay.common.numbers import Number
 from assay.exceptions import InputError
-from assay.numbers import Number
 from assay.settings import Resampling
 from assay.statistics.agreement import agreement
 from assay.statistics.concordance import Floats

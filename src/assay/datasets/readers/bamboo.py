@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from assay.amr import GraphBlock
 from assay.datasets.graphs import read_valid_graphs
 from assay.datasets.readers.base import FILE, TEXT, ReaderResult, number, pairs_of, takes
 from assay.datasets.readers.stsb import genre_of
 from assay.exceptions import InputError
+from assay.language.amr import GraphBlock
 
 #: The indices of the columns with the two sentences, by corpus.
 _SENTENCE_COLUMNS = {"sts": (5, 6), "sick": (1, 2), "para": (3, 4)}

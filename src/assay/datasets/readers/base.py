@@ -13,8 +13,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from assay.common.lazy import find_declarations
 from assay.exceptions import InputError, unavailable_on_error, unknown_name
-from assay.lazy import find_declarations
 
 
 @dataclass(frozen=True)

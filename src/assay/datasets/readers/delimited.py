@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from assay.common.tables import first_repeated
 from assay.datasets.columns import SourceTable
 from assay.exceptions import InputError
-from assay.tables import first_repeated
 
 #: The number of rows that are held as Python strings at a time.
 BLOCK_ROWS = 20_000

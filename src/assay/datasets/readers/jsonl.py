@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from assay.common.tables import first_repeated
 from assay.datasets.columns import Misfit, SourceTable
 from assay.datasets.readers.delimited import check_encoding
 from assay.exceptions import InputError
-from assay.tables import first_repeated
 
 #: The number of lines that are held as Python objects at a time.
 BLOCK_ROWS = 20_000

@@ -12,12 +12,12 @@ from urllib.parse import urlsplit
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from assay.addresses import LOCAL_PROTOCOLS, is_address, protocol_of, public_address, public_reason
-from assay.batches import ROWS, table_of_batches
+from assay.common.addresses import LOCAL_PROTOCOLS, is_address, protocol_of, public_address, public_reason
+from assay.common.batches import ROWS, table_of_batches
+from assay.common.messages import Setting
+from assay.common.tables import damage_message, first_repeated, part_with_known_types
 from assay.datasets.columns import SourceTable
 from assay.exceptions import AssayError, InputError, MissingExtraError, OfflineError, UnavailableError
-from assay.messages import Setting
-from assay.tables import damage_message, first_repeated, part_with_known_types
 
 #: The packages that fsspec needs for addresses, by protocol.
 _PACKAGE_BY_PROTOCOL = {
@@ -73,7 +73,8 @@ def parts_of(folder: Path) -> list[Path]:
 def read_parquet(path: str | Path, *, offline: bool = False) -> SourceTable:
     """Read a Parquet file, or the parts of a folder as one table, from a disk or an address.
 
-    A large table is written to a file in the cache instead of memory, see :func:`assay.batches.table_of_batches`.
+    A large table is written to a file in the cache instead of memory, see
+    :func:`assay.common.batches.table_of_batches`.
 
     Raises:
         InputError: a part is not a Parquet file or has another schema, or there are no rows; the message names the

@@ -16,7 +16,7 @@ from assay.datasets.files import read_table_file
 from assay.datasets.readers.base import CELLS, CHARACTER, COLUMNS, JOIN, SWITCH, ReaderResult, takes
 from assay.datasets.readers.delimited import read_delimited
 from assay.exceptions import InputError, unknown_name
-from assay.lexicon.texts import text_key
+from assay.language.texts import text_key
 
 
 @takes(columns=COLUMNS, where=CELLS, join=JOIN, delimiter=CHARACTER, quoted=SWITCH)

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from assay.common.tables import GRAPH_COLUMNS
 from assay.datasets.graphs import read_valid_graphs
 from assay.datasets.readers.base import OPTIONAL_FILE, ReaderResult, pairs_of, takes
 from assay.datasets.readers.delimited import read_delimited
 from assay.exceptions import InputError
-from assay.tables import GRAPH_COLUMNS
 
 #: The four classes on the scale of the card. DTORCD, a sentence on another topic or an undecided pair, counts as no
 #: similarity, like NS (the usual binary task likewise contrasts SS and HS with these two).

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from assay.amr import Graph
+from assay.language.amr import Graph
 
 #: The role of the triple that names the concept at the top; no role of a graph has a colon.
 ROOT = ":root"

@@ -23,7 +23,7 @@ class AspectSettings:
     """An aspect of a pair of graphs, and how its score is computed.
 
     Attributes:
-        aspect: one of ``assay.amr.ASPECTS``, ``bag-of-nodes`` or ``s2match``.
+        aspect: one of ``assay.language.amr.ASPECTS``, ``bag-of-nodes`` or ``s2match``.
         solver: the algorithm that aligns graphs.
         seed: the seed of hill climbing.
         standardize: whether graphs are standardized first.

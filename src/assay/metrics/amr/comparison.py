@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.amr import Graph, normalized, parse_graph
 from assay.exceptions import InputError
+from assay.language.amr import Graph, normalized, parse_graph
 from assay.metrics.amr.alignment import Alignment, Problem, Triples, hill_climbing, make_problem, same_label
 from assay.metrics.amr.aspect import ALIGNED, SETS, AspectSettings
 from assay.metrics.amr.exact import optimal_alignment

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.amr import Graph
 from assay.exceptions import MissingExtraError
+from assay.language.amr import Graph
 from assay.metrics.amr.node_vectors import NodeVectors, draw_uniform
 
 #: The labels and triples of a graph as a set, then one set of contextualised labels per iteration.
@@ -55,7 +55,7 @@ def surroundings(graph: Graph, iterations: int = 2) -> Surroundings:
     them only once for a graph that occurs in several pairs.
 
     Args:
-        graph: a graph as :func:`assay.amr.normalized` returns it.
+        graph: a graph as :func:`assay.language.amr.normalized` returns it.
         iterations: the number of rounds of contextualisation.
     """
     node_labels, edges = unfold_constants(graph)
@@ -106,7 +106,7 @@ def wlk(first: Graph, second: Graph, *, iterations: int = 2) -> float:
     once, as in the authors' program, in which triples play no part in later iterations either.
 
     Args:
-        first: a graph as :func:`assay.amr.normalized` returns it.
+        first: a graph as :func:`assay.language.amr.normalized` returns it.
         second: likewise.
         iterations: the number of rounds of contextualisation; 2 in the paper.
     """
@@ -120,7 +120,7 @@ def bag_of_nodes(first: Graph, second: Graph) -> float:
     (S3BERT), table 2; the paper states only its name.
 
     Args:
-        first: a graph as :func:`assay.amr.normalized` returns it.
+        first: a graph as :func:`assay.language.amr.normalized` returns it.
         second: likewise.
     """
     first_counts, second_counts = Counter(unfold_constants(first)[0]), Counter(unfold_constants(second)[0])
@@ -158,7 +158,7 @@ def embed_nodes(graph: Graph, vectors: NodeVectors, *, iterations: int = 2) -> N
     Compute them only once for a graph that occurs in several pairs. They take 128 bytes per pair of its nodes.
 
     Args:
-        graph: a graph as :func:`assay.amr.normalized` returns it.
+        graph: a graph as :func:`assay.language.amr.normalized` returns it.
         vectors: the vectors of node labels.
         iterations: the number of rounds of contextualisation.
     """
@@ -247,7 +247,7 @@ def wwlk(first: Graph, second: Graph, vectors: NodeVectors, *, iterations: int =
     vectors.
 
     Args:
-        first: a graph as :func:`assay.amr.normalized` returns it.
+        first: a graph as :func:`assay.language.amr.normalized` returns it.
         second: likewise.
         vectors: the vectors of node labels.
         iterations: the number of rounds of contextualisation; 2 in the paper.

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from assay.amr import ASPECTS
 from assay.exceptions import AssayError, InputError, unknown_name
+from assay.language.amr import ASPECTS
 from assay.metrics.amr.aspect import ALIGNED, SETS, WITH_VECTORS, AspectMetric, AspectSettings
 from assay.metrics.base import Batch, Declaration, Metric, option
 from assay.metrics.provenance import version_of

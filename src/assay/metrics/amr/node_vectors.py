@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.amr import Graph
+from assay.language.amr import Graph
 from assay.metrics.words import open_vectors
 
 _SENSE = re.compile(r"(?<=\D)-\d+$")
@@ -152,8 +152,8 @@ def best_connected_node(graph: Graph, direction: Direction) -> int:
     then the first concept in alphabetical order, so that neither the names nor the order of variables matter.
 
     Args:
-        graph: a graph, parsed or as :func:`assay.amr.normalized` returns it, where ``mod`` and ``domain`` have the same
-            direction.
+        graph: a graph, parsed or as :func:`assay.language.amr.normalized` returns it, where ``mod`` and ``domain`` have
+            the same direction.
         direction: which edges count: incoming, outgoing, or both together.
     """
     node_count = len(graph.concepts)

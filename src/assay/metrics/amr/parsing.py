@@ -10,8 +10,8 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from assay.common.messages import Message, Setting
 from assay.exceptions import InputError, UnavailableError
-from assay.messages import Message, Setting
 from assay.metrics.models.files import list_files
 from assay.metrics.provenance import file_digest
 from assay.paths import user_path

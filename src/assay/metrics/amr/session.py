@@ -12,15 +12,15 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.common.processes import Crew, NotForWorkersError
+from assay.common.progress import report_share
 from assay.exceptions import UnavailableError
-from assay.lexicon.texts import sorted_pair
+from assay.language.texts import sorted_pair
 from assay.metrics.amr.aspect import AspectMetric, AspectSettings
 from assay.metrics.amr.comparison import Comparer
 from assay.metrics.amr.parsing import graphs_of, load_parser_for
 from assay.metrics.base import Batch, Metric
 from assay.metrics.scores import Scores
-from assay.processes import Crew, NotForWorkersError
-from assay.progress import report_share
 
 #: The number of pairs that a process gets at a time: far fewer than a batch, so that all processes end together.
 PAIRS_PER_CHUNK = 16

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from assay.amr import Graph
+from assay.language.amr import Graph
 from assay.metrics.amr.alignment import ROOT, Triples, triples_of
 from assay.metrics.amr.node_vectors import NodeVectors
 
@@ -170,7 +170,7 @@ def quantifier_overlap(first: Graph, second: Graph) -> float:
     does not define quantifiers; see :func:`find_quantifiers` for the definition used here.
 
     Args:
-        first: a graph, parsed or as :func:`assay.amr.normalized` returns it.
+        first: a graph, parsed or as :func:`assay.language.amr.normalized` returns it.
         second: likewise.
     """
     in_first, in_second = find_quantifiers(first), find_quantifiers(second)
@@ -192,7 +192,7 @@ def find_quantifiers(graph: Graph) -> Counter[str]:
     Negation (no man: ``:polarity -``) is a separate aspect. Numbers are compared by value.
 
     Example:
-        >>> from assay.amr import parse_graph
+        >>> from assay.language.amr import parse_graph
         >>> find_quantifiers(parse_graph("(c / cat :quant (m / more-than :op1 2) :mod (a / all))"))
         Counter({'more-than': 1, 'all': 1, '2': 1})
     """

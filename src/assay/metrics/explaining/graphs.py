@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from assay.amr import Graph
-from assay.lexicon.texts import sorted_pair
+from assay.language.amr import Graph
+from assay.language.texts import sorted_pair
 from assay.metrics.amr.alignment import Triples, make_problem
 from assay.metrics.amr.aspect import AspectSettings
 from assay.metrics.amr.comparison import PreparedGraph, align

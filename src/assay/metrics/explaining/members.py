@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.lexicon.properties import text_pairs
+from assay.language.properties import text_pairs
 from assay.metrics.batch import Batch
 from assay.metrics.combination import CombinedFile
 from assay.metrics.explaining.explanation import Explanation

@@ -7,8 +7,8 @@ import logging
 import random
 import time
 
+from assay.common.messages import Setting
 from assay.exceptions import AssayError
-from assay.messages import Setting
 from assay.metrics.judge.client import REPLIES_ARE_KEPT, EndpointClient, RefusedRequestError
 from assay.metrics.judge.completion import Completion, FailedCallError, read_completion
 from assay.metrics.judge.replies import Reply, Server

@@ -9,13 +9,13 @@ import time
 from typing import Any
 from urllib.parse import urlsplit
 
+from assay.common.visible import brief_text
 from assay.exceptions import AssayError, MissingExtraError, UnavailableError
 from assay.metrics.judge.completion import FailedCallError
 from assay.metrics.judge.exchange import cause_text, http_client, may_have_cost
 from assay.metrics.judge.replies import Reply
 from assay.metrics.judge.secret import HiddenKey
 from assay.metrics.scores import Flag
-from assay.visible import brief_text
 
 #: The end of error messages: replies that arrived are not lost.
 REPLIES_ARE_KEPT = "the replies received so far are kept, and the same command continues"

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
+from assay.common.visible import brief_text
 from assay.metrics.judge.replies import Reply
 from assay.metrics.scores import Flag
-from assay.visible import brief_text
 
 #: Highest number of tokens of a call that is believed, more than any model reads or writes.
 MOST_TOKENS = 100_000_000

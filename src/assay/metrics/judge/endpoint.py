@@ -16,8 +16,9 @@ from concurrent.futures import wait
 from dataclasses import dataclass
 from typing import Any, Self, TypeVar, cast
 
+from assay.common.messages import Setting
+from assay.common.progress import report_share
 from assay.exceptions import InputError
-from assay.messages import Setting
 from assay.metrics.base import Batch, Metric
 from assay.metrics.judge.calls import PaidCalls
 from assay.metrics.judge.client import EndpointClient
@@ -28,7 +29,6 @@ from assay.metrics.judge.replies import Reply, ReplyStore, Server, reply_store_p
 from assay.metrics.judge.request import Request, address_of, judge_requests
 from assay.metrics.judge.spending import Price, Purse, Tally, current_purse
 from assay.metrics.scores import Scores
-from assay.progress import report_share
 
 R = TypeVar("R")
 

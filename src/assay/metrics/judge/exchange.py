@@ -12,9 +12,9 @@ import zlib
 from importlib import import_module
 from typing import Any
 
+from assay.common.visible import brief_text
 from assay.metrics.judge.completion import FailedCallError
 from assay.metrics.judge.secret import HiddenKey, KeyFilter
-from assay.visible import brief_text
 
 #: Largest body of an answer, in bytes, as sent and after decompression.
 MAX_BYTES = 1 << 20

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, cast
 
+from assay.common.messages import Setting
 from assay.exceptions import InputError
-from assay.messages import Setting
 from assay.metrics.base import Batch, Declaration, Metric, Session, option
 from assay.metrics.judge.prompts import Message, Prompt, cached_prompt
 from assay.metrics.judge.verdicts import PARSER, VerdictScale, scale_of

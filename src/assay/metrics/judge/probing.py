@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from assay.common.visible import brief_text
 from assay.exceptions import AssayError
 from assay.metrics.judge.calls import PaidCalls
 from assay.metrics.judge.client import RefusedRequestError
 from assay.metrics.judge.replies import Reply, Server
 from assay.metrics.judge.request import Request
-from assay.visible import brief_text
 
 #: Replies with a model name not seen before after which the first request of a session fails. A router over ten models
 #: repeats a name within eight replies in 98 of 100 sessions; a server that makes up one name per reply never does.

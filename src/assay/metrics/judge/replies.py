@@ -18,8 +18,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from assay.database import Database
-from assay.output import remove_leftovers, unfinished_folder
+from assay.common.database import Database
+from assay.common.output import remove_leftovers, unfinished_folder
 from assay.paths import cache_dir
 
 #: Seconds after which a claim is taken over even if its session seems to live, as on file systems without locks.

@@ -6,8 +6,8 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from assay.common.messages import Message, Setting
 from assay.exceptions import InputError, UnavailableError
-from assay.messages import Message, Setting
 from assay.metrics.base import Batch
 from assay.metrics.judge.judge import JUDGE, Judge
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from assay.common.visible import brief_text
 from assay.exceptions import AssayError, InputError
 from assay.metrics.scores import Flag
 from assay.paths import read_settings_file, user_path
-from assay.visible import brief_text
 
 if TYPE_CHECKING:
     from assay.metrics.judge.replies import Reply, Server

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assay.lazy import lazy_attributes
+from assay.common.lazy import lazy_attributes
 
 if TYPE_CHECKING:
     from assay.metrics.models.description import ModelDescription, describe

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
+from assay.common.output import atomic_write
+from assay.common.transfer import disk_errors
 from assay.exceptions import ChecksumError, MissingExtraError, OfflineError, UnavailableError, summary_of
 from assay.metrics.models.files import (
     ACCOMPANYING_FILES,
@@ -27,9 +29,7 @@ from assay.metrics.models.files import (
 )
 from assay.metrics.models.reference import ModelReference
 from assay.metrics.provenance import file_digest
-from assay.output import atomic_write
 from assay.paths import cache_dir, make_private_folder
-from assay.transfer import disk_errors
 
 #: Attempts to download the weights of a model.
 ATTEMPTS = 3

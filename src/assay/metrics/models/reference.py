@@ -10,7 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
 
-from assay.addresses import command_line
+from assay.common.addresses import command_line
 from assay.exceptions import InputError
 from assay.paths import user_path
 

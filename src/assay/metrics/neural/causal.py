@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.common.progress import scaled_shares
 from assay.exceptions import UnavailableError
 from assay.metrics.base import Batch, Metric
 from assay.metrics.judge.replies import Reply
@@ -27,7 +28,6 @@ from assay.metrics.neural.runtime import import_torch
 from assay.metrics.neural.session import ModelEngine, ModelSession
 from assay.metrics.neural.tokens import Packed, Tokens, to_device
 from assay.metrics.scores import Flag, Scores
-from assay.progress import scaled_shares
 
 if TYPE_CHECKING:
     from assay.metrics.judge.judge import Judge

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.common.progress import scaled_shares
 from assay.metrics.base import Batch, Metric
 from assay.metrics.neural.backends import open_encoder_bodies
 from assay.metrics.neural.body import Body, accepts_types
@@ -29,7 +30,6 @@ from assay.metrics.neural.session import (
 from assay.metrics.neural.tokens import Packed, Tokens, tokenize
 from assay.metrics.neural.views import Output, Preparation, View
 from assay.metrics.scores import Scores
-from assay.progress import scaled_shares
 
 if TYPE_CHECKING:
     import torch

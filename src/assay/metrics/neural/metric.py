@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Self, TypeVar
 
+from assay.common.messages import Message, Setting
 from assay.exceptions import InputError, MissingExtraError, OfflineError, UnavailableError, unknown_name
-from assay.messages import Message, Setting
 from assay.metrics.base import Batch, Context, Metric, option
 from assay.metrics.models import LocatedModel, ModelDescription, ModelReference, describe, locate
 from assay.metrics.name import options_of

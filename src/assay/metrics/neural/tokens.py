@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.common.progress import report_share
 from assay.metrics.neural.runtime import import_torch
-from assay.progress import report_share
 
 if TYPE_CHECKING:
     import torch

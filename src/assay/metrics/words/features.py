@@ -15,7 +15,7 @@ from typing import Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.lexicon.pipelines import describe_pipeline, load_pipeline
+from assay.language.pipelines import describe_pipeline, load_pipeline
 from assay.metrics.words.vectors import WordVectors
 
 #: Components of pipelines that are not needed here.

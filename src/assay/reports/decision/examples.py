@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from assay.analysis.data import ScoredDataset
 from assay.analysis.decision import Choice, Example, draw_examples
-from assay.numbers import label_text
+from assay.common.numbers import label_text
 
 #: The most characters to show of a question, and of an answer.
 _QUESTION, _TEXT = 140, 260

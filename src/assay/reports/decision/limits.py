@@ -11,7 +11,7 @@ from assay.analysis.power import PlannedComparison
 from assay.analysis.recommend.advice import Advice, rare_words
 from assay.analysis.recommend.evidence import NO_COMMON_WORD
 from assay.analysis.report import PageSettings
-from assay.numbers import Number, money, short
+from assay.common.numbers import Number, money, short
 from assay.reports.decision.phrases import join_names, percent_text, shorten_metric_names, two_digit_text
 from assay.reports.page.parts import typographic_condition
 from assay.reports.recommend import MAX_REALISTIC_PAIRS

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.addresses import command_line
 from assay.analysis.data import draws_signature
 from assay.analysis.decision import Choice, Evidence, YesNoDecisions
 from assay.analysis.leaderboard.board import Line
 from assay.analysis.report import PageSettings
 from assay.analysis.thresholds.settings import parse_costs
+from assay.common.addresses import command_line
+from assay.common.numbers import Number, money, percent
+from assay.common.tables import short_names
 from assay.manifest import MetricRecord
-from assay.numbers import Number, money, percent
 from assay.reports.decision.examples import Judgement, judgements
 from assay.reports.decision.limits import sentences_on_certainty, sentences_on_weaknesses
 from assay.reports.decision.phrases import (
@@ -25,7 +26,6 @@ from assay.reports.decision.phrases import (
 )
 from assay.reports.thresholds import unreached_target_notes
 from assay.statistics.coefficients import OF_TWO_LABELS, title_of
-from assay.tables import short_names
 
 #: Kind of metric -> a description for somebody who knows none of them.
 _KIND_DESCRIPTIONS = {

@@ -11,9 +11,9 @@ from markupsafe import Markup
 from assay.analysis.decision import gather_evidence
 from assay.analysis.folder import RunFolder
 from assay.analysis.report import PageSettings
+from assay.common.messages import Setting
+from assay.common.output import FileKind, check_replaceable
 from assay.exceptions import InputError
-from assay.messages import Setting
-from assay.output import FileKind, check_replaceable
 from assay.reports.decision.words import DecisionPage, decision_page
 from assay.reports.formats import format_document
 from assay.reports.page.render import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from assay.numbers import short, signed
+from assay.common.numbers import short, signed
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 
 #: An explanation as plain values: the result of ``Explanation.as_dict``, with ``pair_id`` if the pairs have ids.

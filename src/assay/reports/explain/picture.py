@@ -9,9 +9,9 @@ from typing import Any
 
 from markupsafe import Markup
 
+from assay.common.messages import Setting
+from assay.common.numbers import short, signed
 from assay.exceptions import InputError
-from assay.messages import Setting
-from assay.numbers import short, signed
 from assay.reports.explain.document import ExplanationValues, unusual_aspects_line
 from assay.reports.plots import Scale, element, text, ticks
 

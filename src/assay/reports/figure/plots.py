@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.analysis.folder import RunFolder
+from assay.common.messages import Setting
+from assay.common.numbers import Number, percent
+from assay.common.tables import short_names
 from assay.exceptions import InputError, unknown_name
-from assay.messages import Setting
-from assay.numbers import Number, percent
 from assay.reports.figure.style import (
     CHARACTER_WIDTH,
     LINE_HEIGHT,
@@ -39,7 +40,6 @@ from assay.reports.plots import (
 from assay.reports.sweep import LayeredModel, layered_models
 from assay.reports.units import Unit, read_units
 from assay.statistics.coefficients import main_statistic, title_of
-from assay.tables import short_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,11 +12,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from assay.common.messages import Setting
+from assay.common.output import FileKind, atomic_write, check_replaceable
+from assay.common.visible import visible_text
 from assay.exceptions import InputError, MissingExtraError
-from assay.messages import Setting
-from assay.output import FileKind, atomic_write, check_replaceable
 from assay.reports.layout import elide_middle
-from assay.visible import visible_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from assay.numbers import Number, short
+from assay.common.numbers import Number, short
 from assay.reports.layout import NOT_COMPUTED, elide_middle
 from assay.reports.plots import (
     CHARACTER_WIDTH,

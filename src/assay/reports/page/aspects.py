@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from assay.analysis.data import ALL
 from assay.analysis.errors.settings import Rule
-from assay.numbers import Number, short
+from assay.common.numbers import Number, short
 from assay.reports.layout import NOT_COMPUTED, elide_middle
 from assay.reports.page.agreement import draw_forest
 from assay.reports.page.pairs import TagColumns

@@ -8,13 +8,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.addresses import command_line
 from assay.analysis.data import ALL
 from assay.analysis.folder import RunFolder
 from assay.analysis.settings import PairedTests
-from assay.configuration import Configuration
+from assay.common.addresses import command_line
+from assay.common.configuration import Configuration
+from assay.common.numbers import Number
 from assay.manifest import MetricRecord
-from assay.numbers import Number
 from assay.reports.decision.phrases import shorten_metric_names
 from assay.reports.layout import Block, run_intervals_in_words
 from assay.reports.page.agreement import AgreementTable, agreement_table, draw_agreement_forest, draw_layers

@@ -13,9 +13,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from assay.analysis.folder import STRESS_FILE, RunFolder, run_titles
+from assay.common.messages import Setting
+from assay.common.output import atomic_write, is_unfinished
+from assay.common.visible import visible_text
 from assay.exceptions import InputError
-from assay.messages import Setting
-from assay.output import atomic_write, is_unfinished
 from assay.reports.formats import format_document
 from assay.reports.page.aspects import aspect_models
 from assay.reports.page.pairs import MAX_TAGGED_PAIRS
@@ -24,7 +25,6 @@ from assay.reports.page.scores import spread_by_dataset
 from assay.reports.sheets import Document, Sheet
 from assay.reports.units import read_units
 from assay.statistics.coefficients import main_statistic, title_of
-from assay.visible import visible_text
 
 # The content of the page; its appearance is defined in ``templates`` and ``assets``
 

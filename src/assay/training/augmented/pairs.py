@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.common.messages import Setting
 from assay.datasets.columns import SourceTable
 from assay.datasets.files import read_table_file
 from assay.exceptions import InputError, MissingExtraError, suggestion_for
-from assay.messages import Setting
 from assay.training.data import HELD_OUT_SHARE, pair_key, text_key
 
 # Entities, read from a file; entities that share a name or an alias form a family.
@@ -129,7 +129,7 @@ def _parse_aliases(cell: Any, source: SourceTable, row: int) -> list[str]:
 def family_numbers(entities: Sequence[Entity]) -> NDArray[np.int64]:
     """Return the family number of each entity; a family shares names or aliases, directly or through other entities.
 
-    Names are compared regardless of case and punctuation, see :func:`~assay.lexicon.texts.text_key`. Entities of one
+    Names are compared regardless of case and punctuation, see :func:`~assay.language.texts.text_key`. Entities of one
     family may be the same thing, so they are neither paired at random nor split between train, dev and test.
 
     Returns:

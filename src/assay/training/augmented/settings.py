@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+from assay.common.messages import Setting
 from assay.exceptions import InputError
-from assay.messages import Setting
 from assay.settings import declarations_of, setting
 from assay.training.pairwise.settings import PairLearning, PairSettings
 from assay.training.settings import BaseSettings, TrainingSettings

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from assay.amr import Graph, parse_block, parse_graph, read_graph_file
 from assay.datasets.files import is_table_file
 from assay.datasets.readers.delimited import check_encoding
 from assay.exceptions import InputError
+from assay.language.amr import Graph, parse_block, parse_graph, read_graph_file
 from assay.metrics.provenance import file_digest
 from assay.training.data import Examples, Source, load_examples, text_key
 from assay.training.midtuning.settings import FRAME_SUFFIXES
@@ -124,7 +124,7 @@ def form_of_graph(graph: Graph) -> SemanticForm | None:
     - a node that is reached repeatedly is written once.
 
     Example:
-        >>> from assay.amr import parse_graph
+        >>> from assay.language.amr import parse_graph
         >>> form_of_graph(parse_graph("(w / want-01 :ARG0 (b / boy :mod (t / tall)) :ARG1 (g / go-02 :ARG0 b))")).text
         'want-01 ARG0: tall boy, ARG1: go tall boy; go-02 ARG0: tall boy'
     """

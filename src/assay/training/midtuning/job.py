@@ -16,11 +16,11 @@ import torch
 from numpy.typing import NDArray
 from torch.nn import functional
 
+from assay.common.progress import Progress
 from assay.exceptions import InputError, UnavailableError
 from assay.metrics.models import locate
 from assay.metrics.neural.runtime import Runtime
 from assay.paths import user_path
-from assay.progress import Progress
 from assay.training.data import Examples, Source, hold_out_rows, load_examples, plain_labels, text_key
 from assay.training.job import Job as SharedJob
 from assay.training.job import prepare_device

@@ -12,8 +12,8 @@ import torch
 from numpy.typing import NDArray
 from torch.nn import functional
 
-from assay.addresses import command_line
-from assay.progress import Progress
+from assay.common.addresses import command_line
+from assay.common.progress import Progress
 from assay.training.evaluation import agreement_before_and_after, agreement_over_seeds, comparable_scores
 from assay.training.folder import Render, Results, make_models, open_work_folder
 from assay.training.job import Card, best_line, layers_line, write_model

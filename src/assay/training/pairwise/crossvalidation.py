@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.common.messages import Message, Setting
+from assay.common.progress import Progress
 from assay.exceptions import InputError, suggestion_for
-from assay.messages import Message, Setting
 from assay.metrics.models import locate
 from assay.metrics.name import MetricName
 from assay.metrics.neural.runtime import Runtime, devices_of
 from assay.paths import cache_dir, make_private_folder
-from assay.progress import Progress
 from assay.statistics.crossvalidation import Fold, Partition, Rows, codes_of, join_codes
 from assay.training.data import Examples, groups_note, hold_out_rows, scaled_labels
 from assay.training.folder import load_scores, lock_file, report_full_disk, save_scores

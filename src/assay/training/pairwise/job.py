@@ -12,11 +12,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from assay.common.progress import Progress
 from assay.datasets.annotation_graph import AnnotationGraph, build_graph, describe_graph, graph_line
 from assay.exceptions import InputError
 from assay.metrics.models import LocatedModel, locate
 from assay.metrics.neural.runtime import Runtime
-from assay.progress import Progress
 from assay.training.batches import degree_subset, random_subset
 from assay.training.data import Examples, class_numbers, count_repetitions, load_sets, scaled_labels
 from assay.training.job import PairsJob, prepare_device

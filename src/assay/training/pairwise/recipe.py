@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from assay.addresses import command_line
+from assay.common.addresses import command_line
+from assay.common.progress import Progress
 from assay.datasets.annotation_graph import describe_graph
-from assay.progress import Progress
 from assay.training.evaluation import agreement_before_and_after, agreement_over_seeds, comparable_scores
 from assay.training.folder import Render, Results, WorkFolder, make_models, open_work_folder
 from assay.training.job import Card, best_line, layers_line, write_model

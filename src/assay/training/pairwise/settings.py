@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
+from assay.common.messages import Setting
 from assay.exceptions import InputError
-from assay.messages import Setting
 from assay.settings import Settings, parse_scale, setting
 from assay.training.batches import STRATEGIES
 from assay.training.settings import (

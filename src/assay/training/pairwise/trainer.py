@@ -26,10 +26,10 @@ from sentence_transformers.base.sampler import DefaultBatchSampler
 from torch import nn
 from torch.nn import functional
 
+from assay.common.messages import Setting
+from assay.common.progress import Progress
 from assay.datasets.annotation_graph import AnnotationGraph
 from assay.exceptions import InputError
-from assay.messages import Setting
-from assay.progress import Progress
 from assay.statistics.agreement import agreement
 from assay.training.batches import Batch, compose_batches
 from assay.training.loop import (

@@ -15,8 +15,8 @@ import numpy as np
 import torch
 from torch import nn
 
+from assay.common.messages import Setting
 from assay.exceptions import InputError, UnavailableError
-from assay.messages import Setting
 
 # A sentence encoder in two parts: the frozen lower layers, and the upper layers, which are trained.
 

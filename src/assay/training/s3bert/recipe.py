@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from assay.common.progress import Progress
 from assay.exceptions import UnavailableError
 from assay.metrics.aspects.layout import Layout, embedding_size, even_layout, write_layout
 from assay.metrics.aspects.reference import write_reference
 from assay.metrics.models import locate
-from assay.progress import Progress
 from assay.training.data import Examples, load_sets
 from assay.training.folder import RESULTS, Render, Results, make_models, open_work_folder
 from assay.training.job import Card, PairsJob, prepare_device, write_model

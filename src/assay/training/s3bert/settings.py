@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from assay.common.messages import Setting
 from assay.exceptions import InputError
-from assay.messages import Setting
 from assay.settings import setting
 from assay.training.settings import BaseSettings, HeldOutSettings, TrainingPairsSettings, TrainingSettings
 

@@ -14,13 +14,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from assay.amr import ASPECTS
+from assay.common.messages import Setting
+from assay.common.progress import Progress
 from assay.exceptions import InputError, UnavailableError
-from assay.messages import Setting
+from assay.language.amr import ASPECTS
 from assay.metrics import Batch, load_metric
 from assay.metrics.name import MetricName
 from assay.metrics.work import open_session, release_sessions
-from assay.progress import Progress
 from assay.training.data import Examples, pair_key
 from assay.training.folder import PAIRS_PER_CHUNK, cached_scores
 

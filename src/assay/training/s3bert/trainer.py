@@ -18,7 +18,7 @@ from sentence_transformers import SentenceTransformerTrainer
 from torch import nn
 from torch.nn.functional import cosine_similarity, normalize
 
-from assay.progress import Progress
+from assay.common.progress import Progress
 from assay.training.loop import (
     SCORED_AT_ONCE,
     ResumableTrainer,

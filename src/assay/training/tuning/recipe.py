@@ -13,10 +13,10 @@ import optuna
 from optuna import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from assay.addresses import public_address
+from assay.common.addresses import public_address
+from assay.common.messages import Message, Setting
+from assay.common.progress import Progress
 from assay.exceptions import InputError, UnavailableError
-from assay.messages import Message, Setting
-from assay.progress import Progress
 from assay.training.folder import Render, open_work_folder, write_json
 from assay.training.pairwise.job import PairwiseJob, prepare_job
 from assay.training.pairwise.recipe import make_all_models

@@ -24,9 +24,9 @@ from optuna.trial import FrozenTrial, Trial, TrialState, create_trial
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
-from assay.addresses import public_address, public_reason
+from assay.common.addresses import public_address, public_reason
+from assay.common.messages import Message, Setting
 from assay.exceptions import InputError
-from assay.messages import Message, Setting
 from assay.training.tuning.settings import Choices, Dimension, Space
 
 #: Attribute of a trial that repeats one left unfinished by a process that ended: the number of the repeated trial.

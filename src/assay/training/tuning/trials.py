@@ -22,10 +22,10 @@ from optuna.exceptions import UpdateFinishedTrialError
 from optuna.trial import Trial, TrialState
 from transformers import TrainerCallback
 
+from assay.common.messages import Message, Setting
+from assay.common.progress import Progress
 from assay.exceptions import AssayError, InputError, UnavailableError
-from assay.messages import Message, Setting
 from assay.metrics.neural.runtime import Runtime, devices_of, free_cores, use_runtime
-from assay.progress import Progress
 from assay.training.pairwise.job import PairwiseJob, fit_model, prepare_job, start_model
 from assay.training.pairwise.trainer import DivergedError
 from assay.training.tuning.settings import Search

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from assay.common.output import is_unfinished
 from assay.exceptions import InputError, UnavailableError
 from assay.metrics import load_metric
 from assay.metrics.neural.backends import acceptance
 from assay.metrics.neural.backends import cache as convert
 from assay.metrics.work import release_sessions
-from assay.output import is_unfinished
 from tests.metrics.models.tiny import make_bert
 from tests.metrics.neural.backends.converted_models import figure_of, folders
 from tests.metrics.neural.texts import pairs

@@ -12,12 +12,12 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
+from assay.common.output import atomic_write, unfinished_folder
+from assay.common.transfer import disk_errors
 from assay.exceptions import AssayError, InputError, MissingExtraError, UnavailableError, summary_of
 from assay.metrics.neural.loading import silence_libraries
 from assay.metrics.provenance import file_digest
-from assay.output import atomic_write, unfinished_folder
 from assay.paths import cache_dir, make_private_folder
-from assay.transfer import disk_errors
 
 #: Part of the key of every file: increase it when the conversion changes, so that older files are not used.
 FORMAT = 1

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from assay.addresses import public_values
+from assay.common.addresses import public_values
 from assay.exceptions import InputError
 from assay.paths import read_settings_file
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import ClassVar, Self
 
-from assay.addresses import command_line
+from assay.common.addresses import command_line
 from assay.exceptions import AssayError, InputError
 from assay.paths import make_private_folder
 

@@ -10,7 +10,7 @@ import numpy as np
 import regex  # type: ignore[import-untyped,unused-ignore]
 from numpy.typing import NDArray
 
-from assay.lexicon.texts import text_key
+from assay.language.texts import text_key
 
 _NUMBER = regex.compile(r"\d[\d.,:]*")
 _ASKS_FOR_NUMBER = regex.compile(

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from fsspec.registry import known_implementations
 
-from assay.addresses import PROTOCOLS, is_encrypted_or_local, public_address, public_text
+from assay.common.addresses import PROTOCOLS, is_encrypted_or_local, public_address, public_text
 from assay.datasets import load_dataset
 from assay.datasets.card import SourceEntry
 from assay.exceptions import AssayError, InputError

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from assay.common.messages import Setting
 from assay.exceptions import InputError
-from assay.messages import Setting
 
 # Unfinished files are kept in a locked folder beside their final path. If the lock is free, the writing process has
 # ended, and the folder can be removed.

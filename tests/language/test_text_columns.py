@@ -8,7 +8,7 @@ import unicodedata
 import numpy as np
 import pyarrow as pa
 
-from assay.lexicon.texts import flattened_texts, has_number
+from assay.language.texts import flattened_texts, has_number
 
 GOLDS = [["a", "b 7"], ["c²"], ["one"], ["d", "e"], ["Ⅷ"], ["½ cup", "half"], ["٣"]]
 EXPECTED = [True, True, False, False, True, True, True]

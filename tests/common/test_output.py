@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from assay.output import atomic_write, is_unfinished, json_text, put_folder, restore_folder, unfinished_folder
+from assay.common.output import atomic_write, is_unfinished, json_text, put_folder, restore_folder, unfinished_folder
 
 WRITING = """
 import sys, time
 from pathlib import Path
-from assay.output import atomic_write
+from assay.common.output import atomic_write
 
 with atomic_write(Path(sys.argv[1])) as scratch:
     scratch.write_text("ne")
@@ -110,7 +110,7 @@ def test_an_unfinished_folder_has_the_permissions_of_the_umask(tmp_path: Path) -
 @pytest.mark.parametrize("swaps", [True, False])
 def test_a_folder_takes_the_place_of_an_older_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, swaps: bool) -> None:
     if not swaps:
-        monkeypatch.setattr("assay.output._swap_folders", lambda *_: False)
+        monkeypatch.setattr("assay.common.output._swap_folders", lambda *_: False)
     for text in ("old", "new"):
         with unfinished_folder(tmp_path / "run") as scratch:
             (scratch / "table.md").write_text(text)
@@ -123,7 +123,7 @@ def test_a_folder_takes_the_place_of_an_older_one(tmp_path: Path, monkeypatch: p
 def test_a_reader_that_moves_the_older_folder_back_meanwhile_does_not_stop_the_writer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("assay.output._swap_folders", lambda *_: False)
+    monkeypatch.setattr("assay.common.output._swap_folders", lambda *_: False)
     (tmp_path / "run").mkdir()
     (tmp_path / "run/table.md").write_text("old")
     replace, moves = Path.replace, []
@@ -149,11 +149,11 @@ def test_an_older_folder_that_a_kill_left_aside_is_put_back_but_not_over_a_new_o
     command = """
 import os, sys
 from pathlib import Path
-import assay.output
-assay.output._swap_folders = lambda one, other: False
+import assay.common.output
+assay.common.output._swap_folders = lambda one, other: False
 replace = Path.replace
 Path.replace = lambda self, target: os._exit(9) if self.name == "new" else replace(self, target)
-assay.output.put_folder(Path("new"), Path("run"))
+assay.common.output.put_folder(Path("new"), Path("run"))
 """
     for name in ("run", "new"):
         (tmp_path / name).mkdir()

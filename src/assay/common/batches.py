@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.common.output import unfinished_folder
 from assay.exceptions import InputError
-from assay.output import unfinished_folder
 from assay.paths import cache_dir, make_private_folder
 
 if TYPE_CHECKING:

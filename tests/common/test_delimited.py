@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.output import write_records, write_rows
+from assay.common.output import write_records, write_rows
 from assay.reports.formats import format_document
 from assay.reports.sheets import Document
 

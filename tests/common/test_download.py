@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from assay import transfer as module
+from assay.common import transfer as module
+from assay.common.transfer import DownloadError, download
 from assay.exceptions import InputError
-from assay.transfer import DownloadError, download
 
 CONTENT = bytes(range(256)) * 2000  # 512,000 bytes
 SHA = hashlib.sha256(CONTENT).hexdigest()

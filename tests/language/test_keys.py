@@ -7,7 +7,7 @@ from itertools import combinations
 
 import pytest
 
-from assay.lexicon.texts import pair_key, text_key
+from assay.language.texts import pair_key, text_key
 
 FORMS = ("NFC", "NFD")
 

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from assay import batches
-from assay.batches import (
+from assay.common import batches
+from assay.common.batches import (
     codes_of_names,
     counts_of_names,
     distinct_rows,

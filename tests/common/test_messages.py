@@ -14,8 +14,8 @@ import pytest
 
 import assay
 from assay import errors
+from assay.common.messages import Message, Setting, join_messages
 from assay.exceptions import AssayError, InputError, UnavailableError
-from assay.messages import Message, Setting, join_messages
 from assay.settings import Settings, declarations_of
 from tests.cli.calling import call
 from tests.cli.test_settings import COMMANDS

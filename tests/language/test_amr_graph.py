@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from assay.amr import normalized, parse_block, parse_graph, read_graph_file
 from assay.exceptions import InputError
+from assay.language.amr import normalized, parse_block, parse_graph, read_graph_file
 
 BOY = """(w / want-01
    :ARG0 (b / boy :mod (Y / Young))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from assay.tables import exact_number
+from assay.common.tables import exact_number
 
 if TYPE_CHECKING:
     import numpy as np

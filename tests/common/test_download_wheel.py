@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from assay import transfer as module
-from assay.transfer import WheelError, download_wheel
+from assay.common import transfer as module
+from assay.common.transfer import WheelError, download_wheel
 
 
 def make_wheel(folder: Path) -> Path:

@@ -63,7 +63,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     folder.mkdir()
     (folder / "__init__.py").write_text(
         "from typing import TYPE_CHECKING\n"
-        "from assay.lazy import lazy_attributes\n"
+        "from assay.common.lazy import lazy_attributes\n"
         "if TYPE_CHECKING:\n"
         "    from colours_on_first_use.paint import red, green as grün\n"
         "else:\n"

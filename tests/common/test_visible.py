@@ -12,11 +12,11 @@ import pytest
 from markupsafe import Markup
 
 from assay.cli.guard import print_data, print_grid
+from assay.common.visible import LONGEST_LINE, LONGEST_WORD, brief_text, code_block, code_span, visible_text
 from assay.reports.formats import escape_latex, escape_markdown, format_document
 from assay.reports.page.render import template_environment
 from assay.reports.plots import element
 from assay.reports.sheets import Column, Document, Provenance, Sheet
-from assay.visible import LONGEST_LINE, LONGEST_WORD, brief_text, code_block, code_span, visible_text
 from tests.cli.calling import call, command
 
 HOSTILE = "a\x1b[2J\x9b\u202e\udc80\x00"

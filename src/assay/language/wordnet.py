@@ -132,7 +132,7 @@ def _open_reader(root: Any) -> Any:
     """
     import warnings
 
-    from assay.lexicon.wordnet_reader import EnglishReader
+    from assay.language.wordnet_reader import EnglishReader
 
     _add_to_nltk_path(root)
     with warnings.catch_warnings():

@@ -1,1 +1,0 @@
-"""Facts about words: WordNet, spaCy pipelines, and when two texts have the same words."""
