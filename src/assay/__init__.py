@@ -11,9 +11,10 @@ from assay.common.lazy import lazy_attributes
 
 if TYPE_CHECKING:
     from assay.api.agree import agree
+    from assay.api.baseline import baseline
     from assay.api.bws import bws
     from assay.api.cache import list_cache, prune_cache
-    from assay.api.check import Checked, baseline, check
+    from assay.api.check import Checked, check
     from assay.api.combine import combine
     from assay.api.compare import compare
     from assay.api.crossval import crossval
@@ -37,7 +38,13 @@ if TYPE_CHECKING:
     from assay.api.systems import systems
     from assay.api.table import table
     from assay.api.thresholds import thresholds
-    from assay.api.train import train_augmented, train_mid_tuning, train_pairs, train_s3bert
+    from assay.api.train import (
+        train_augmented,
+        train_bi_encoder,
+        train_cross_encoder,
+        train_mid_tuning,
+        train_s3bert,
+    )
     from assay.api.tune import tune
     from assay.api.values import Report
     from assay.api.verify import verify
@@ -100,8 +107,9 @@ __all__ = [
     "table",
     "thresholds",
     "train_augmented",
+    "train_bi_encoder",
+    "train_cross_encoder",
     "train_mid_tuning",
-    "train_pairs",
     "train_s3bert",
     "tune",
     "verify",

@@ -348,20 +348,22 @@ def takes_settings(kind: Callable[P, S]) -> _SettingsDecorator[P, S]:
 
 
 def verb(
-    settings: Callable[P, S], help: str, *examples: str, output: str = "table", **subjects: str
+    settings: Callable[P, S], help: str, *examples: str, output: str = "table", next: str = "", **subjects: str
 ) -> _SettingsDecorator[P, S]:
     """Return the decorator of :func:`takes_settings` for a function that is a verb of the command line, too.
 
     The command line reads these words in the source text (:mod:`assay.cli.declared`), since importing the function
     takes longer than showing help. They must therefore be written out, and *settings* must be a name that is imported.
     The function has the name of the verb, is in the module ``assay.api.VERB``, and returns a report, a run, the path of
-    what it wrote, or a list of failures.
+    what it wrote, or a list of failures. If no function there has the name of the verb, those named ``VERB_NAME`` are
+    its subcommands ``assay VERB NAME``.
 
     Args:
         settings: the class of the settings.
         help: what the verb does, for its ``--help``.
         examples: commands, such as ``assay compare runs/answers``.
         output: the format that the verb prints unless another is asked for.
+        next: the words of a command to suggest afterwards, in which ``{out}`` stands for what was written.
         subjects: the help of each parameter that is not a setting; all are passed by position, except ``out``.
     """
     return takes_settings(settings)

@@ -20,10 +20,10 @@ from assay.settings import Resampling, Settings, declarations_of, setting, takes
 from tests.cli.calling import call
 
 #: What a command may take beside its settings: subjects by position, and what concerns the terminal or a file beside.
-SUBJECTS = {"run", "runs", "against", "results", "tuples", "name", "recipe"}
-TERMINAL = {"output", "explain", "traceback", "verbose", "quiet", "out", "svg", "junit", "summary"} | {"dry_run"}
-#: Verbs that list what there is, or copy a run: they have nothing to set.
-WITHOUT_SETTINGS = {"baseline", "doctor", "metrics", "models", "datasets", "cache"}
+SUBJECTS = {"run", "runs", "against", "results", "tuples"}
+TERMINAL = {"output", "explain", "traceback", "verbose", "quiet", "out", "junit", "summary"} | {"dry_run"}
+#: Verbs that list what there is: they have nothing to set.
+WITHOUT_SETTINGS = {"doctor", "metrics", "models", "datasets", "cache"}
 #: Other options that are not settings: a second function of the package, and text that Python has as a pair of numbers.
 EXTRA = {"errors": {"evaluate", "scale"}}
 ROWS = [("a b", "a c", 1.0), ("b", "b", 2.0), ("c d", "e", 0.0), ("d", "d e", 1.5)]
@@ -46,7 +46,7 @@ WITH_SETTINGS = {path: command for path, command in COMMANDS.items() if path[0] 
 def test_every_option_is_a_setting_and_every_setting_has_help(path):
     command = WITH_SETTINGS[path]
     kind = command.callback.settings_class
-    fields = {field.name for field in dataclasses.fields(kind)}
+    fields = {field.name for field in dataclasses.fields(kind) if field.init}
     settings = declarations_of(kind)
     assert fields == set(settings), "a field without a declaration"
     assert all(item.help.strip() for item in settings.values())

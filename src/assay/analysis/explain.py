@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
 from typing import Any
 
 from assay.common.messages import Setting
@@ -36,6 +37,7 @@ class ExplainSettings(OwnData, Graphs, Limited, Hardware, Offline):
         flags=("--pair",),
         metavar="ID",
     )
+    svg: str | Path | None = setting("Draw the pairs into this file, too.", None)
 
     def check(self) -> None:
         """Raise InputError unless either two texts or some data are given."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -127,10 +127,12 @@ class PublishedTable(_PublishedPart):
         return tuple(dict.fromkeys(column.statistic for column in self.columns))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class ReproduceSettings(Offline, WithProgress):
     """Settings of ``assay reproduce``."""
 
+    name: str | None = setting("A published table; without a name they are listed.", None, argument=True)
+    _: KW_ONLY
     vectors: str | Path | None = setting(
         "Word vectors (a GloVe file, say) for the rows that need them.", None, metavar="FILE"
     )

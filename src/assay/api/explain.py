@@ -1,4 +1,4 @@
-"""Explanations of scores: how much each part of two texts contributes."""
+"""``assay explain``: what the score of a pair comes from."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from assay.metrics.neural.runtime import Runtime, use_runtime
 from assay.paths import user_path
 from assay.reports.explain.document import to_document
 from assay.reports.explain.picture import to_svg
-from assay.settings import OwnData, takes_settings
+from assay.settings import OwnData, verb
 
 
 class Explained(Report):
@@ -65,7 +65,11 @@ class Explained(Report):
             raise InputError(f"{path}: cannot be written ({error.strerror})") from error
 
 
-@takes_settings(ExplainSettings)
+@verb(
+    ExplainSettings,
+    "Say what the score of two texts comes from: aspects, matches of tokens, words, or graphs.",
+    'assay explain "two cats are looking at a window" "a white cat looking out of a window" -m s3bert:FOLDER',
+)
 def explain(settings: ExplainSettings) -> Explained:
     """Explain what the score of two texts, or of each pair of some data, consists of.
 
@@ -115,7 +119,10 @@ def explain(settings: ExplainSettings) -> Explained:
             explanations.append(replace(explanation, metric=str(metric), notes=notes).as_dict())
     if settings.pairs is not None:
         explanations = [values | {"pair_id": pair_id} for values, pair_id in zip(explanations, ids, strict=True)]
-    return Explained(explanations)
+    explained = Explained(explanations)
+    if settings.svg is not None:
+        explained.write_svg(settings.svg)
+    return explained
 
 
 def _load_pairs(settings: ExplainSettings) -> Pairs:

@@ -1,4 +1,4 @@
-"""Measurement of the cost of metrics, each alone."""
+"""``assay profile``: what metrics cost, measured alone."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import platform
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from assay.api.values import Tables
 from assay.benchmark.profile import MetricProfile, profile_metric
 from assay.benchmark.settings import ProfileSettings
 from assay.benchmark.singles import Singles
@@ -23,14 +24,20 @@ from assay.metrics import ColumnMetric, Context, Metric, MetricName, load_metric
 from assay.metrics.judge.spending import read_prices
 from assay.metrics.neural.runtime import Runtime, use_runtime
 from assay.metrics.provenance import own_version
-from assay.settings import OwnData, takes_settings
+from assay.paths import user_path
+from assay.reports import profile as costs
+from assay.reports.sheets import Document
+from assay.settings import OwnData, verb
 
 if TYPE_CHECKING:
     from assay.metrics import Batch
 
+#: Output format by file extension.
+FORMAT_BY_SUFFIX: Final[dict[str, str]] = {".json": "json", ".csv": "csv", ".md": "md"}
+
 
 @dataclass(frozen=True)
-class Profile:
+class Profile(Tables):
     """Measurements of what metrics cost, and the machine on which they were made.
 
     Attributes:
@@ -60,8 +67,17 @@ class Profile:
         facts = {"dataset": self.dataset, "distinct": self.distinct, "machine": self.machine}
         return facts | {"metrics": [metric.as_dict() for metric in self.metrics]}
 
+    @property
+    def document(self) -> Document:
+        """The tables of costs and times, with one record per measurement."""
+        return costs.document(self.as_dict())
 
-@takes_settings(ProfileSettings)
+
+@verb(
+    ProfileSettings,
+    "Measure what metrics cost, each in a process of its own: load, memory, speed, and how time grows.",
+    "assay profile -m f1 -m bi-encoder:all-MiniLM-L6-v2 --pairs 64,256,1024",
+)
 def profile(settings: ProfileSettings) -> Profile:
     """Measure what metrics cost: each in a process of its own, with no score store.
 
@@ -73,6 +89,7 @@ def profile(settings: ProfileSettings) -> Profile:
         pairs: the numbers of pairs to score, such as ``[64, 256, 1024]``; if the data has fewer, texts are
             repeated with a running number.
         lengths: the numbers of texts to join into one, at the middle number of pairs.
+        out: a file to write, too, ending in .json, .csv or .md.
 
     Raises:
         InputError: something that was given cannot be used; one line says what and where.
@@ -84,6 +101,32 @@ def profile(settings: ProfileSettings) -> Profile:
     """
     if not settings.metrics:
         raise InputError("no metric: give ", Setting("metrics", "NAME"), " (assay metrics list shows them)")
+    out = None if settings.out is None else user_path(settings.out)
+    _check_output_path(out)
+    try:
+        measured = _measure(settings)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("a measurement that was interrupted is not kept") from None
+    if out is not None:
+        try:
+            out.write_text(measured.to_text(FORMAT_BY_SUFFIX[out.suffix.lower()]), encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"cannot be written ({error.strerror})", setting="out", value=out) from error
+    return measured
+
+
+def _check_output_path(out: Path | None) -> None:
+    """Raise InputError before anything is measured if the file has an unknown extension or no folder."""
+    if out is None:
+        return
+    if out.suffix.lower() not in FORMAT_BY_SUFFIX:
+        raise InputError(f"the name must end in {', '.join(FORMAT_BY_SUFFIX)}", setting="out", value=out)
+    if not out.parent.is_dir():
+        raise InputError(f"there is no folder {out.parent}", setting="out", value=out)
+
+
+def _measure(settings: ProfileSettings) -> Profile:
+    """Measure every metric in turn."""
     runtime = Runtime(settings.device, settings.threads)
     progress = settings.progress or Silent()
     prices = None if settings.prices is None else read_prices(settings.prices)

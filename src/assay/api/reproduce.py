@@ -1,6 +1,8 @@
-"""Reproduction of published tables."""
+"""``assay reproduce``: reproduce a published table."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from assay.analysis.reproduce import (
     CellVerdict,
@@ -11,9 +13,13 @@ from assay.analysis.reproduce import (
     load_table,
 )
 from assay.api.run import run
+from assay.api.values import Report
+from assay.common.addresses import command_line
 from assay.exceptions import InputError
 from assay.metrics.name import SUBJECT, MetricName
-from assay.settings import takes_settings
+from assay.reports.reproduce import document, list_document, summarise
+from assay.reports.sheets import Document
+from assay.settings import verb
 
 
 def list_published() -> list[PublishedTable]:
@@ -21,25 +27,64 @@ def list_published() -> list[PublishedTable]:
     return list_tables()
 
 
-@takes_settings(ReproduceSettings)
-def reproduce(name: str, settings: ReproduceSettings) -> tuple[PublishedTable, list[CellVerdict], list[str]]:
+class Reproduced(Report):
+    """A published table beside the reproduced one.
+
+    Attributes:
+        table: the published table; None if the tables were listed.
+        verdicts: one verdict per cell, in reading order.
+        failures: one line for each metric or dataset that failed.
+        remarks: a line on the rows that were left out, if any were.
+    """
+
+    def __init__(
+        self,
+        document: Document,
+        table: PublishedTable | None = None,
+        verdicts: Sequence[CellVerdict] = (),
+        failures: Sequence[str] = (),
+        remarks: Sequence[str] = (),
+    ) -> None:
+        super().__init__(document)
+        self.table = table
+        self.verdicts = verdicts
+        self.failures = failures
+        self.remarks = remarks
+
+    @property
+    def exit_code(self) -> int:
+        """1 if a cell differs or is missing."""
+        return int(any(cell.failed for cell in self.verdicts))
+
+    @property
+    def headline(self) -> str:
+        """How many cells are equal, in one line."""
+        return summarise(self.verdicts)
+
+
+@verb(
+    ReproduceSettings,
+    "Reproduce a published table, cell by cell, with the difference; exit 1 if a cell differs.",
+    "assay reproduce sas-table-2",
+    "assay reproduce bamboo --vectors glove.6B.100d.txt",
+)
+def reproduce(settings: ReproduceSettings) -> Reproduced:
     """Compute a published table again, and compare each cell.
 
     Args:
-        name: the name of the table.
+        name: the name of the table; without it the tables are listed.
         vectors: a file of word vectors for the rows that need it; without it these rows are left out.
-
-    Returns:
-        The table, one verdict per cell in reading order, and one line for each failure.
 
     Raises:
         InputError: there is no such table, no row of it reads word vectors, or their path cannot be part of a name.
         UnavailableError: the data of the table is unavailable.
     """
-    table = load_table(name)
+    if settings.name is None:
+        return Reproduced(list_document(list_tables()))
+    table = load_table(settings.name)
     vectors = None if settings.vectors is None else str(settings.vectors)
     if vectors is not None and not table.rows_with_vectors:
-        raise InputError(f"no row of {name} reads word vectors", setting="vectors", value=vectors)
+        raise InputError(f"no row of {table.name} reads word vectors", setting="vectors", value=vectors)
     if vectors is not None:
         # the path becomes a part of names, in which ",word=" begins an option
         MetricName("amr", SUBJECT, (("vectors", vectors),))
@@ -55,5 +100,10 @@ def reproduce(name: str, settings: ReproduceSettings) -> tuple[PublishedTable, l
         offline=settings.offline,
         progress=settings.progress,
     )
-    agreement_rows = result.outcome.agreement
-    return table, compare_cells(table, agreement_rows, vectors), result.failures
+    verdicts = compare_cells(table, result.outcome.agreement, vectors)
+    remarks = []
+    if vectors is None and table.rows_with_vectors:
+        rows = ", ".join(table.rows_with_vectors)
+        added = command_line("reproduce", table.name, "--vectors", "FILE")
+        remarks = [f"assay: {rows} left out, since they read word vectors: {added}"]
+    return Reproduced(document(table, verdicts), table, verdicts, result.failures, remarks)

@@ -1,8 +1,9 @@
-"""Layer sweeps: one metric on every layer of its model, in one pass over the texts."""
+"""``assay sweep``: agreement layer by layer."""
 
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from functools import cached_property
 from typing import Any
 
 from assay.api.result import Result
@@ -12,7 +13,18 @@ from assay.datasets import Pairs, load_dataset
 from assay.exceptions import InputError
 from assay.metrics import Context, Metric, MetricName, load_metric
 from assay.metrics.neural.readers import EncoderBased
-from assay.settings import AgreementSettings, Graphs, Limited, OwnColumns, OwnData, ScoreStore, Scoring, takes_settings
+from assay.reports import sweep as layers_report
+from assay.reports.sheets import Document
+from assay.settings import AgreementSettings, Graphs, Limited, OwnColumns, OwnData, ScoreStore, Scoring, verb
+
+
+class Sweep(Result):
+    """A finished run whose metrics are the layers of one model."""
+
+    @cached_property
+    def document(self) -> Document:
+        """One table per bucket, with a row per layer, and the agreement table as their records."""
+        return layers_report.document(self.report)
 
 
 def layer_metrics(
@@ -47,8 +59,12 @@ def _metric_at_layer(metric: Metric, layer: int) -> Metric:
     return replace(metric, **option)
 
 
-@takes_settings(SweepSettings)
-def sweep(settings: SweepSettings) -> Result:
+@verb(
+    SweepSettings,
+    "Say for every layer of a model how far a metric agrees with people, from one pass over the texts.",
+    "assay sweep stsb:test --metric bertscore:all-MiniLM-L6-v2",
+)
+def sweep(settings: SweepSettings) -> Sweep:
     """Compute how far a metric agrees with people on every layer of its model, in one pass over the texts.
 
     As in figure 3 of Mustafazade and Ebbinghaus (2022), "Evaluation of Semantic Answer Similarity Metrics".
@@ -59,7 +75,7 @@ def sweep(settings: SweepSettings) -> Result:
         out: the run folder to write; None to write nothing.
 
     Returns:
-        The result of a run whose metrics are the layers; :func:`assay.reports.sweep.document` lays it out.
+        The result of a run whose metrics are the layers.
 
     Raises:
         InputError: the metric has no layers, or a setting or the data cannot be used.
@@ -71,7 +87,8 @@ def sweep(settings: SweepSettings) -> Result:
         datasets, run_settings["language"] = _load_with_common_language(settings)
         run_settings["columns"] = None
     layers = layer_metrics(metric, language=run_settings["language"], offline=settings.offline)
-    return run(datasets, layers, out=settings.out, **run_settings)
+    result = run(datasets, layers, out=settings.out, **run_settings)
+    return Sweep(result.outcome, result.folder)
 
 
 def _load_with_common_language(settings: SweepSettings) -> tuple[list[Pairs], str | None]:

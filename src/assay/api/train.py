@@ -1,4 +1,7 @@
-"""Training of models that metrics load: bi-encoders, cross-encoders, S3BERT, augmented pairs and mid-tuning."""
+"""``assay train``: train models that metrics read.
+
+An interrupted training resumes with the same command.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,11 @@ from assay.metrics.neural.runtime import use_runtime
 from assay.reports.formats import format_document
 from assay.reports.sheets import Document
 from assay.reports.train import agreement_document, alignment_document, aspects_document, neighbours_document
-from assay.settings import takes_settings
+from assay.settings import verb
 from assay.training.augmented.settings import AugmentedSettings
 from assay.training.folder import Render, Results
 from assay.training.midtuning.settings import MidTuningSettings
-from assay.training.pairwise.settings import PairSettings
+from assay.training.pairwise.settings import BiEncoderSettings, CrossEncoderSettings, PairSettings
 from assay.training.s3bert.settings import S3BertSettings
 from assay.training.settings import TrainingSettings, check_packages
 
@@ -64,53 +67,14 @@ def run_recipe(
         )
 
 
-@takes_settings(S3BertSettings)
-def train_s3bert(settings: S3BertSettings) -> Report:
-    """Train sentence embeddings whose parts measure aspects of meaning, and write the model to a folder.
-
-    Opitz and Frank 2022, "SBERT studies Meaning Representations".
-
-    Args:
-        out: the folder of the model, absent or empty; an interrupted training resumes with the same arguments.
-
-    Returns:
-        How well each aspect is followed on the test pairs, beside the partitions of the base, and whether the whole
-        embedding still agrees with human labels. The folder holds the same as ``results.json`` and ``results.md``.
-
-    Raises:
-        InputError: a setting or a dataset cannot be used.
-        UnavailableError: the base or a metric is unavailable.
-        MissingExtraError: a package for training is not installed.
-    """
-    check_packages()
-    from assay.training.s3bert.recipe import train_s3bert as train  # imports torch
-
-    return Report(aspects_document(run_recipe(train, settings, settings, aspects_document)))
-
-
-@takes_settings(PairSettings)
-def train_pairs(settings: PairSettings) -> Report:
-    """Train a bi-encoder or cross-encoder on labelled pairs, and write it to a folder that metrics load.
-
-    Args:
-        out: the folder of the model, absent or empty; an interrupted training resumes with the same arguments.
-
-    Returns:
-        Agreement with people on the test pairs before and after. The folder holds the same as ``results.json`` and
-        ``results.md``.
-
-    Raises:
-        InputError: a setting or a dataset cannot be used.
-        UnavailableError: the model is unavailable.
-        MissingExtraError: a package for training is not installed.
-    """
-    check_packages()
-    from assay.training.pairwise.recipe import train_on_pairs  # imports torch
-
-    return Report(agreement_document(run_recipe(train_on_pairs, settings, settings, agreement_document)))
-
-
-@takes_settings(AugmentedSettings)
+@verb(
+    AugmentedSettings,
+    "Train a sentence encoder on pairs that are made: names with aliases, names at random, numbers (Augmented SBERT).",
+    (
+        "assay train augmented --base all-MiniLM-L6-v2 --labeller my-cross-encoder --entities people.csv "
+        "--numbers en,de --out my-model"
+    ),
+)
 def train_augmented(settings: AugmentedSettings) -> Report:
     """Make pairs of entities and of numbers, have a cross-encoder label the random ones, and train a bi-encoder.
 
@@ -131,7 +95,70 @@ def train_augmented(settings: AugmentedSettings) -> Report:
     return Report(agreement_document(run_recipe(train, settings, settings, agreement_document)))
 
 
-@takes_settings(MidTuningSettings)
+@verb(
+    BiEncoderSettings,
+    "Train a sentence encoder whose cosine is the score, for bi-encoder:, bertscore: and pooled:.",
+    (
+        "assay train bi-encoder --base all-MiniLM-L6-v2 --pairs stsb:train --dev stsb:dev --test stsb:test "
+        "--out my-model"
+    ),
+)
+def train_bi_encoder(settings: BiEncoderSettings) -> Report:
+    """Train a sentence encoder on labelled pairs, and write it to a folder that metrics load.
+
+    Args:
+        out: the folder of the model, absent or empty; an interrupted training resumes with the same arguments.
+
+    Returns:
+        Agreement with people on the test pairs before and after. The folder holds the same as ``results.json`` and
+        ``results.md``.
+
+    Raises:
+        InputError: a setting or a dataset cannot be used.
+        UnavailableError: the model is unavailable.
+        MissingExtraError: a package for training is not installed.
+    """
+    return _train_on_pairs(settings)
+
+
+@verb(
+    CrossEncoderSettings,
+    "Train a model that reads both texts at once, for cross-encoder:; the base may be an encoder of single texts.",
+    (
+        "assay train cross-encoder --base all-MiniLM-L6-v2 --pairs stsb:train --dev stsb:dev --test stsb:test "
+        "--out my-model"
+    ),
+)
+def train_cross_encoder(settings: CrossEncoderSettings) -> Report:
+    """Train a model that reads both texts at once on labelled pairs, and write it to a folder that metrics load.
+
+    Args:
+        out: the folder of the model, absent or empty; an interrupted training resumes with the same arguments.
+
+    Returns:
+        Agreement with people on the test pairs before and after. The folder holds the same as ``results.json`` and
+        ``results.md``.
+
+    Raises:
+        InputError: a setting or a dataset cannot be used.
+        UnavailableError: the model is unavailable.
+        MissingExtraError: a package for training is not installed.
+    """
+    return _train_on_pairs(settings)
+
+
+def _train_on_pairs(settings: PairSettings) -> Report:
+    check_packages()
+    from assay.training.pairwise.recipe import train_on_pairs  # imports torch
+
+    return Report(agreement_document(run_recipe(train_on_pairs, settings, settings, agreement_document)))
+
+
+@verb(
+    MidTuningSettings,
+    "Train a sentence encoder to align sentences with their frames of predicates, roles and fillers.",
+    "assay train mid-tuning --base all-MiniLM-L6-v2 --forms bamboo-sts:train --test stsb:test --out my-model",
+)
 def train_mid_tuning(settings: MidTuningSettings) -> Report:
     """Train a sentence encoder on sentences and their semantic forms, and write it to a folder that metrics load.
 
@@ -153,3 +180,34 @@ def train_mid_tuning(settings: MidTuningSettings) -> Report:
 
     recipe = partial(train, render_neighbours=lambda records: format_document(neighbours_document(records), "md"))
     return Report(alignment_document(run_recipe(recipe, settings, settings, alignment_document)))
+
+
+@verb(
+    S3BertSettings,
+    "Train sentence embeddings whose parts measure aspects of meaning (S3BERT).",
+    (
+        "assay train s3bert --base all-MiniLM-L6-v2 --pairs bamboo-sts:train --dev bamboo-sts:dev "
+        "--test bamboo-sts:test --vectors glove.txt --out s3bert-minilm"
+    ),
+)
+def train_s3bert(settings: S3BertSettings) -> Report:
+    """Train sentence embeddings whose parts measure aspects of meaning, and write the model to a folder.
+
+    Opitz and Frank 2022, "SBERT studies Meaning Representations".
+
+    Args:
+        out: the folder of the model, absent or empty; an interrupted training resumes with the same arguments.
+
+    Returns:
+        How well each aspect is followed on the test pairs, beside the partitions of the base, and whether the whole
+        embedding still agrees with human labels. The folder holds the same as ``results.json`` and ``results.md``.
+
+    Raises:
+        InputError: a setting or a dataset cannot be used.
+        UnavailableError: the base or a metric is unavailable.
+        MissingExtraError: a package for training is not installed.
+    """
+    check_packages()
+    from assay.training.s3bert.recipe import train_s3bert as train  # imports torch
+
+    return Report(aspects_document(run_recipe(train, settings, settings, aspects_document)))

@@ -1,4 +1,4 @@
-"""Hyperparameter search for a training, and the training of the winner."""
+"""``assay tune``: search settings, train the winner."""
 
 from __future__ import annotations
 
@@ -13,12 +13,16 @@ from assay.metrics.provenance import ABSENT, version_of
 from assay.reports.formats import format_document
 from assay.reports.train import agreement_document, agreement_sheet
 from assay.reports.tune import study_document, study_html
-from assay.settings import takes_settings
+from assay.settings import verb
 from assay.training.settings import check_packages
 from assay.training.tuning.settings import TuneSettings
 
 
-@takes_settings(TuneSettings)
+@verb(
+    TuneSettings,
+    "Search the settings of a training on a development set; train the winner, and evaluate it on test once.",
+    "assay tune bi-encoder --base all-MiniLM-L6-v2 --pairs stsb:train --dev stsb:dev --test stsb:test --out tuned",
+)
 def tune(settings: TuneSettings) -> Report:
     """Search the settings of a training on a development set, and train and test the winner.
 

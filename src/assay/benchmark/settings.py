@@ -113,6 +113,7 @@ class ProfileSettings(OwnData, Hardware, Prices, Offline, WithProgress):
         "How many texts to join into one, at the middle number of pairs; 1 for none.", "1,2,4,8", metavar="N,N,…"
     )
     repeats: int = setting("Timed calls per point; the median counts.", 3, at_least=1)
+    out: str | Path | None = setting("Write a file, too: .json, .csv or .md.", None, flags=("--out", "-o"))
 
     def check(self) -> None:
         """Parse the numbers of pairs and texts; raise InputError for an invalid one, or if there are none."""

@@ -117,17 +117,17 @@ class _LazyCommands(Mapping[str, Any]):
 
 def _load_command(verb: str) -> Any:
     """Return the command of a verb, or its group of commands, with the switches of the root added."""
-    app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     if (Path(__file__).parent / f"{verb}.py").is_file():
         module = import_module(f"assay.cli.{verb}")
         if hasattr(module, "app"):
             app = module.app
         else:
+            app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
             app.command(verb)(getattr(module, verb))
     else:
-        from assay.cli.declared import command_of, read_verb
+        from assay.cli.declared import app_of
 
-        app.command(verb)(command_of(read_verb(verb)))
+        app = app_of(verb)
     command = typer.main.get_command(app)
     command.name = verb
     _add_switches(command)

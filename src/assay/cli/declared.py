@@ -17,6 +17,7 @@ import typer
 from assay.cli.command import command
 from assay.cli.guard import print_report, print_to_stderr, progress_on_stderr, report_failures
 from assay.cli.options import ExplainOption, QuietOption, ReportFormat, ReportFormatOption
+from assay.common.addresses import command_line
 from assay.settings import Settings, declarations_of
 
 #: The package whose modules have the functions of verbs.
@@ -28,10 +29,11 @@ class DeclaredVerb:
     """What the command line knows of a verb without importing its function.
 
     Attributes:
-        name: the name of the verb, and of its function in the package ``assay``.
+        name: the name of its function in the package ``assay``.
         settings: the class of the settings.
         help: the text and the examples of ``--help``.
         output: the format that it prints by default.
+        next: the words of the command to suggest afterwards; empty for none.
         subjects: the help of each parameter that is not a setting, by name.
         takes_several: the names of those that accept several values.
         prints_tables: whether it prints tables, and not only the path of what it wrote.
@@ -41,34 +43,52 @@ class DeclaredVerb:
     settings: type[Settings]
     help: str
     output: str
+    next: str
     subjects: Mapping[str, str]
     takes_several: frozenset[str]
     prints_tables: bool
 
 
-def read_verb(name: str) -> DeclaredVerb:
-    """Return the declaration of a verb, read in the source text of its module; only the settings are imported."""
+def app_of(name: str) -> typer.Typer:
+    """Return a verb, or its group of subcommands, as it is declared in the source text of its module."""
     tree = ast.parse((files(FUNCTIONS) / f"{name}.py").read_text(encoding="utf-8"))
-    (function,) = (node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name)
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    if name in functions:
+        app.command(name)(command_of(read_verb(tree, functions[name])))
+        return app
+    _, _, help_text = str(ast.get_docstring(tree)).partition(": ")
+    app.info.help = help_text[:1].upper() + help_text[1:]
+    app.info.no_args_is_help = True
+    for function_name in sorted(functions):
+        if function_name.startswith(f"{name}_"):
+            word = function_name.removeprefix(f"{name}_").replace("_", "-")
+            app.command(word)(command_of(read_verb(tree, functions[function_name])))
+    return app
+
+
+def read_verb(module: ast.Module, function: ast.FunctionDef) -> DeclaredVerb:
+    """Return the declaration of a verb in the parsed text of its module; only the settings are imported."""
     (declaration,) = (node for node in function.decorator_list if isinstance(node, ast.Call))
     settings_name, *texts = declaration.args
     words = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in declaration.keywords}
     help_text, *examples = map(ast.literal_eval, texts)
     annotations = {argument.arg: ast.unparse(argument.annotation or argument) for argument in function.args.args}
     return DeclaredVerb(
-        name,
-        _imported(tree, ast.unparse(settings_name)),
+        function.name,
+        _imported(module, ast.unparse(settings_name)),
         "\n\n".join([help_text, *examples]),
         words.pop("output", "table"),
+        words.pop("next", ""),
         words,
         frozenset(subject for subject in words if "Sequence" in annotations[subject]),
         ast.unparse(function.returns or function) not in ("Path", "list[str]"),
     )
 
 
-def _imported(tree: ast.Module, name: str) -> Any:
+def _imported(module: ast.Module, name: str) -> Any:
     """Return an object that a module imports under this name, without importing the module itself."""
-    for statement in tree.body:
+    for statement in module.body:
         if isinstance(statement, ast.ImportFrom) and name in {alias.name for alias in statement.names}:
             return getattr(import_module(str(statement.module)), name)
     raise LookupError(f"{name} is not imported")
@@ -85,15 +105,24 @@ def command_of(verb: DeclaredVerb) -> Callable[..., None]:
         import assay
 
         subjects = [arguments.pop(name) for name in verb.subjects]
-        out = subjects[-1] if "out" in verb.subjects else arguments.get("out")
+        # a picture that cannot be written must not cost the tables, so that it comes after them
+        picture = arguments.pop("svg", None)
+        written = subjects[-1] if "out" in verb.subjects else arguments.get("out") or picture
         with progress_on_stderr(quiet) as progress:
             if has_progress:
                 arguments["progress"] = progress
             result = getattr(assay, verb.name)(*subjects, **arguments)
         if verb.prints_tables:
             print_report(result, output, explain=explain)
+        if picture is not None:
+            result.write_svg(picture)
         failures = result if isinstance(result, list) else getattr(result, "failures", ())
-        report_failures(failures, [] if out is None or quiet else [_written_line(result, out)])
+        lines = [*getattr(result, "remarks", ())]
+        if written is not None and not quiet:
+            lines.append(_written_line(result, written))
+            if verb.next:
+                lines.append(f"next: {command_line(*(word.format(out=written) for word in verb.next.split()))}")
+        report_failures(failures, lines)
         if getattr(result, "exit_code", 0):
             print_to_stderr(f"assay: {result.headline}")
             raise typer.Exit(result.exit_code)
@@ -129,10 +158,10 @@ def _subject_parameter(verb: DeclaredVerb, name: str) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, info])
 
 
-def _written_line(result: Any, out: Any) -> str:
+def _written_line(result: Any, written: Any) -> str:
     """Return a line with the path of what a verb wrote, and its size if it is one file that the verb returned."""
     if not isinstance(result, Path):
-        return f"wrote {out}"
+        return f"wrote {written}"
     size = os.stat(result).st_size  # noqa: PTH116
     size_text = f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{size / 1e3:.0f} kB"
     return f"wrote {result} ({size_text})"

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from assay.analysis.reproduce import CellVerdict, PublishedTable
-from assay.reports.sheets import Column, Document, Sheet, number_columns
+from assay.reports.sheets import Column, Document, Sheet, number_columns, table_rows
 
 
 def summarise(verdicts: Sequence[CellVerdict]) -> str:
@@ -36,6 +36,13 @@ def document(table: PublishedTable, verdicts: Sequence[CellVerdict]) -> Document
     notes = [summarise(verdicts), *table_notes, *reasons]
     sheet = Sheet(table.title, columns, rows, facts=(table.source,), notes=notes)
     return Document((sheet,), [vars(cell) for cell in verdicts])
+
+
+def list_document(tables: Sequence[PublishedTable]) -> Document:
+    """Return a list of published tables, with one record per table."""
+    columns = [Column("name", cell="name"), Column("title", cell="title"), Column("source", cell="source")]
+    records = [{"name": table.name, "title": table.title, "source": table.source} for table in tables]
+    return Document((Sheet("Published tables", columns, table_rows(columns, tables)),), records)
 
 
 def _recomputed_text(cell: CellVerdict) -> str:

@@ -1,15 +1,27 @@
-"""Settings of ``assay check``."""
+"""Settings of ``assay baseline`` and ``assay check``."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from assay.analysis.settings import DatasetsOfRun, MetricsOfRun, NeededResampling
 from assay.exceptions import InputError
-from assay.settings import WithProgress, setting
+from assay.settings import Settings, WithProgress, setting
 from assay.statistics.coefficients import check_statistics
+
+
+@dataclass(frozen=True, kw_only=True)
+class BaselineSettings(Settings):
+    """What a baseline follows."""
+
+    baseline_of: str | Path | None = setting(
+        "The baseline that this one replaces; assay check then compares with the first of the chain, too.",
+        None,
+        metavar="FILE",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
@@ -47,7 +47,7 @@ LEARNING: Mapping[str, type] = MappingProxyType(
 
 @dataclass(frozen=True)
 class _ModelKindSettings(Settings):
-    """The kind of model that is trained; the command line has a verb for each."""
+    """The kind of model that is trained."""
 
     recipe: PairRecipe = setting("Which kind of model: bi-encoder or cross-encoder.", python_only=True)
 
@@ -153,3 +153,17 @@ class PairSettings(LabelledPairs, PairLearning):
     def chosen_loss(self) -> str:
         """The named loss, or the default of the recipe and task."""
         return self.loss or LOSSES[self.recipe][self.task][0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BiEncoderSettings(PairSettings):
+    """Settings of ``assay train bi-encoder``."""
+
+    recipe: PairRecipe = field(default="bi-encoder", init=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CrossEncoderSettings(PairSettings):
+    """Settings of ``assay train cross-encoder``."""
+
+    recipe: PairRecipe = field(default="cross-encoder", init=False)

@@ -12,8 +12,8 @@ from typing import Any
 
 from assay.exceptions import InputError, suggestion_for
 from assay.paths import read_settings_file, user_path
-from assay.settings import declarations_of, setting
-from assay.training.pairwise.settings import BATCHES, LEARNING, LabelledPairs, PairSettings
+from assay.settings import Settings, declarations_of, setting
+from assay.training.pairwise.settings import BATCHES, LEARNING, LabelledPairs, PairRecipe, PairSettings
 
 # The space that is searched: settings of a training, each with choices or a range.
 
@@ -212,8 +212,13 @@ OBJECTIVES = {"regression": ("spearman", "pearson", "kendall"), "classification"
 _NOT_IN_REQUEST = ("base", "pairs", "dev", "test", "tokens", "seeds")
 
 
+@dataclass(frozen=True)
+class _RecipeByPosition(Settings):
+    recipe: PairRecipe = setting("What is trained.", argument=True)
+
+
 @dataclass(frozen=True, kw_only=True)
-class TuneSettings(LabelledPairs):
+class TuneSettings(_RecipeByPosition, LabelledPairs):
     """The settings of a search.
 
     Those of :data:`~assay.training.pairwise.settings.LEARNING` hold for every trial; None stands for the default of the
