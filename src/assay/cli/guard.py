@@ -99,7 +99,7 @@ def guarded(verb: Callable[Arguments, None], flags: Mapping[str, str] | None = N
             print_to_stderr(Message("assay: ", error.message, notes))
             raise typer.Exit(error.exit_code) from error
         except KeyboardInterrupt as stop:
-            print_to_stderr(f"assay: stopped; {stop or 'what was scored so far is kept'}")
+            print_to_stderr(f"assay: stopped; {str(stop) or 'what was scored so far is kept'}")
             raise typer.Exit(130) from None
         except BrokenPipeError:
             # the reader of stdout ended first, as in `| head`, which is not an error; with stderr closed, Python cannot
