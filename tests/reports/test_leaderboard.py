@@ -19,6 +19,7 @@ from assay.analysis.pareto import pareto_front
 from assay.analysis.recommend.advice import advise
 from assay.analysis.recommend.settings import Limits
 from assay.analysis.settings import PairedTests
+from assay.common.numbers import Number
 from assay.exceptions import InputError
 from assay.reports.formats import format_document
 from assay.reports.leaderboard import to_document
@@ -70,13 +71,19 @@ def run_of(tmp_path, name, *datasets, metrics=("recorded:good", "recorded:near",
     return read_run(tmp_path / name)
 
 
+def values_of(board):
+    """Return the value and bounds of each metric by statistic."""
+    numbers = {(line.metric, name): number for line in board.lines for name, number in line.values.items()}
+    return {key: number.value_and_bounds for key, number in numbers.items()}
+
+
 def test_values_and_intervals_are_those_of_the_run_and_equal_metrics_share_a_rank(tmp_path):
     run = run_of(tmp_path, "run", rows_of())
     (board,) = boards(join_runs([run], Filters()), SETTINGS, by="spearman")
     held = {(row.metric, row.statistic): (row.value, row.low, row.high) for row in run.agreement}
     for line in board.lines:
-        for statistic, value in line.values.items():
-            assert value == held[line.metric, statistic]
+        for statistic, number in line.values.items():
+            assert number.value_and_bounds == held[line.metric, statistic]
     ranks = {line.metric: line.rank for line in board.lines}
     assert sorted((ranks["recorded:good"], ranks["recorded:near"]), key=lambda one: one.rank) == [
         Rank(1, 1, 2),
@@ -94,8 +101,9 @@ def test_the_highest_is_corrected_for_its_choice_by_resamples_and_by_influence(t
         (board,) = boards(join_runs([run], Filters()), settings, by="spearman")
         advice = advise(board, Limits(), "spearman", 0.95)
         own, values[interval] = advice.highest.values["spearman"], advice.new_sample[advice.highest.metric]
-        assert values[interval][0] < own[0] and values[interval][1] < own[1]
-    assert values["influence"] == pytest.approx(values["bootstrap"], abs=0.02)
+        assert values[interval].value < own.value and values[interval].low < own.low
+    bootstrap, influence = (values[name].value_and_bounds for name in ("bootstrap", "influence"))
+    assert influence == pytest.approx(bootstrap, abs=0.02)
     notes = " ".join(to_document([board], replace(SETTINGS, interval="influence"), "spearman").notes)
     assert "95% intervals from influence values (Fisher's scale)" in notes
 
@@ -105,12 +113,12 @@ def test_over_datasets_every_one_counts_the_same_and_a_missing_one_is_missing(tm
     first, second, overall = boards(join_runs([run], Filters()), SETTINGS, by="spearman")
     held = {(board.title, line.metric): line for board in (first, second) for line in board.lines}
     mean = {line.metric: line for line in overall.lines}
-    values = [held[board.title, "recorded:good"].values["kendall"][0] for board in (first, second)]
-    assert mean["recorded:good"].values["kendall"][0] == pytest.approx(np.mean(values))
-    low, high = mean["recorded:good"].values["kendall"][1:]
+    values = [held[board.title, "recorded:good"].values["kendall"].value for board in (first, second)]
+    assert mean["recorded:good"].values["kendall"].value == pytest.approx(np.mean(values))
+    _, low, high = mean["recorded:good"].values["kendall"].value_and_bounds
     assert low < np.mean(values) < high
     assert mean["recorded:near"].missing == (second.title,)
-    assert mean["recorded:near"].values["kendall"] == (None, None, None)
+    assert mean["recorded:near"].values["kendall"] == Number()
     assert mean["recorded:near"].rank is None
     assert [line.metric for line in overall.lines] == ["recorded:good", "recorded:noise", "recorded:near"]
     assert mean["recorded:noise"].rank == Rank(2, 2, 2)
@@ -227,7 +235,7 @@ def test_a_metric_that_lacks_pairs_has_the_interval_of_the_run(tmp_path):
     run = run_of(tmp_path, "run", rows)
     (board,) = boards(join_runs([run], Filters()), SETTINGS, by="spearman")
     held = {(row.metric, row.statistic): (row.value, row.low, row.high) for row in run.agreement}
-    values = {(line.metric, name): value for line in board.lines for name, value in line.values.items()}
+    values = values_of(board)
     assert values == {key: held[key] for key in values} and ("recorded:near", "spearman") in values
 
 
@@ -250,10 +258,10 @@ def test_labels_that_no_people_gave_rank_nothing(tmp_path):
     found = boards(joined, SETTINGS, by="spearman", advance=told.append)
     assert sum(told) == resample_count(joined, SETTINGS) == 3 * 200, "three metrics, 200 resamples each"
     values = {(row.metric, row.statistic): (row.value, row.low, row.high) for row in run.agreement}
-    assert {(line.metric, name): held for line in found[0].lines for name, held in line.values.items()} == values
+    assert values_of(found[0]) == values
     assert [line.metric for line in found[0].lines] == ["recorded:good", "recorded:near", "recorded:noise"]
     assert all(line.rank is None and line.on_front is None for line in found[0].lines)
-    assert all(line.values["spearman"][0] is not None for line in found[0].lines)
+    assert all(line.values["spearman"].value is not None for line in found[0].lines)
     assert "probe set: labels follow a rule, not several annotators; never rank metrics by it" in format_document(
         to_document(found, SETTINGS, "spearman"), "md"
     )
@@ -294,7 +302,7 @@ def test_the_front_of_cost_and_agreement(tmp_path):
     run = run_of(tmp_path, "run", rows_of())
     run = _with_speeds(run, (10.0, 100.0, 1000.0))
     (board,) = boards(join_runs([run], Filters()), SETTINGS, by="spearman")
-    values = {line.metric: line.values["spearman"][0] for line in board.lines}
+    values = {line.metric: line.values["spearman"].value for line in board.lines}
     slowest_is_best = values["recorded:good"] > values["recorded:near"]
     assert {line.metric for line in board.lines if line.on_front} == {
         "recorded:near",
@@ -391,7 +399,7 @@ def test_a_constant_score_has_no_rank(tmp_path):
         row["near"] = 1.0
     (board,) = boards(join_runs([run_of(tmp_path, "run", rows)], Filters()), SETTINGS, by="kendall")
     last = board.lines[-1]
-    assert (last.metric, last.rank, last.values["kendall"]) == ("recorded:near", None, (None, None, None))
+    assert (last.metric, last.rank, last.values["kendall"]) == ("recorded:near", None, Number())
     assert [line.rank.rank for line in board.lines[:2]] == [1, 2]
 
 
@@ -413,9 +421,10 @@ def test_a_rank_stands_with_its_set_and_letters_and_the_group_is_in_the_records(
     better = couples("abcde", {("a", "e"), ("b", "e"), ("c", "e")})
     ranks = rank(dict(zip("abcde", (5, 4, 3, 2, 1), strict=True)), better)
     lines = [
-        Line(name, "lexical", {"spearman": (0.5, 0.1, 0.9)}, {}, 50, None, "", held) for name, held in ranks.items()
+        Line(name, "lexical", {"spearman": Number(0.5, 0.1, 0.9)}, {}, 50, None, "", held)
+        for name, held in ranks.items()
     ]
-    tested = Difference("spearman", 0.5, 0.4, None, None, None, 0.5, None, 0.1, 49, 50, "")
+    tested = Difference.of(0.5, 0.4, statistic="spearman", p_jackknife=0.5, error=0.1, degrees=49, n=50)
     made = Board("own", "all", 50, tuple(lines), better, differences=dict.fromkeys(better, tested))
     held = to_document([made], SETTINGS_OF_ONE, "spearman")
     assert [row[:3] for row in held.sheets[0].rows][-2:] == [["4 (1–5)", "ab", "d"], ["5 (4–5)", "b", "e"]]
@@ -425,8 +434,8 @@ def test_a_rank_stands_with_its_set_and_letters_and_the_group_is_in_the_records(
 
 
 def test_a_table_without_a_value_is_left_out_with_the_reason():
-    nothing = Line("f1", "lexical", {"spearman": (None, None, None)}, {}, 50, 10.0, "")
-    some = Line("chrf", "lexical", {"spearman": (0.5, 0.1, 0.9)}, {}, 50, 5.0, "", Rank(1, 1, 1))
+    nothing = Line("f1", "lexical", {"spearman": Number()}, {}, 50, 10.0, "")
+    some = Line("chrf", "lexical", {"spearman": Number(0.5, 0.1, 0.9)}, {}, 50, 5.0, "", Rank(1, 1, 1))
     made = [Board("own", "f1=0", 50, (nothing,), {}), Board("own", "all", 50, (some, nothing), {})]
     held = to_document(made, SETTINGS_OF_ONE, "spearman")
     assert [sheet.title for sheet in held.sheets] == ["own, all"]

@@ -139,7 +139,7 @@ def test_a_kept_recommendation_with_a_limit_is_what_the_page_names(tmp_path):
     (data,) = read_datasets(read_run(run))
     kept = evidence_of(data, ["all"])
     assert (kept.by, kept.tests.resamples) == ("pearson", 200)
-    assert kept.advice()["all"].highest.values["pearson"][0] == record["pearson"]
+    assert kept.advice()["all"].highest.values["pearson"].value == record["pearson"]
     assert "Pearson" in assay.report(run, tmp_path / "page.html", audience="decision").read_text(encoding="utf-8")
 
 
@@ -293,3 +293,19 @@ def test_a_rule_for_yes_that_cannot_decide(settings, message, tmp_path):
     path = write_scores(tmp_path / "d.csv", labels, **scores)
     with pytest.raises(assay.InputError, match=message):
         assay.recommend(path, [f"recorded:{name}" for name in scores], **settings)
+
+
+def test_numbers_and_differences_are_kept_in_the_form_of_the_first_files(tmp_path):
+    """Files of the first version are read, and one written today is read by the assay that wrote those."""
+    labels, scores = case("many missing scores")
+    file = write_scores(tmp_path / "own.csv", labels, **scores)
+    run = tmp_path / "run"
+    assay.run([file], [f"recorded:{metric}" for metric in scores], out=run, resamples=100)
+    (board, *_) = json.loads((run / FILE_NAME).read_text(encoding="utf-8"))["datasets"]["own"]["boards"]
+    (evidence,) = [evidence_of(data).boards["all"] for data in read_datasets(read_run(run))]
+    for kept, line in zip(board["lines"], evidence.lines, strict=True):
+        assert kept["values"] == {name: list(number.value_and_bounds) for name, number in line.values.items()}
+    fields = "statistic first second low high p_permutation p_jackknife p_williams error degrees n note"
+    kept_differences = [item["difference"] for item in board["differences"]] + list(board["apart"].values())
+    assert kept_differences
+    assert all(" ".join(item) == fields for item in kept_differences)

@@ -18,6 +18,7 @@ from scipy.stats import spearmanr
 import assay
 from assay.analysis.leaderboard.board import Board, Line
 from assay.analysis.table import standings_by_metric
+from assay.common.numbers import Number
 from assay.exceptions import InputError
 from assay.statistics.comparison import Difference
 from assay.statistics.ranks import Rank
@@ -105,11 +106,17 @@ def board(values, best, ranked=None):
     lines = []
     for metric, value in values.items():
         rank = Rank(1, 1, 1) if ranked is None or metric in ranked else None
-        lines.append(Line(metric, "lexical", {"auc": (value, None, None)}, {}, 9, None, "", rank=rank))
+        lines.append(Line(metric, "lexical", {"auc": Number(value)}, {}, 9, None, "", rank=rank))
     differences = {}
     for first, second in combinations(lines, 2):
-        differences[first.metric, second.metric] = Difference(
-            "auc", first.values["auc"][0], second.values["auc"][0], None, None, None, 0.5, None, 0.1, 8, 9, ""
+        differences[first.metric, second.metric] = Difference.of(
+            first.values["auc"].value,
+            second.values["auc"].value,
+            statistic="auc",
+            p_jackknife=0.5,
+            error=0.1,
+            degrees=8,
+            n=9,
         )
     return Board("data", "all", 9, tuple(lines), {}, best=tuple(best), differences=differences)
 

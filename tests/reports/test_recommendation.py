@@ -11,7 +11,7 @@ import pytest
 from assay.analysis.leaderboard.board import Board, Line, Rank
 from assay.analysis.recommend.advice import advise
 from assay.analysis.recommend.settings import NO_LIMITS, Limits, RecommendSettings, parse_budget
-from assay.common.numbers import money
+from assay.common.numbers import Number, money
 from assay.exceptions import InputError
 from assay.reports.recommend import with_advice
 from assay.reports.sheets import Document
@@ -22,7 +22,7 @@ from assay.statistics.winners import fisher_covariances_of_resamples
 
 def line(name, value, speed, low=0.1):
     rank = None if value is None else Rank(1, 1, 3)
-    return Line(name, "lexical", {"spearman": (value, low, 0.9)}, {"spearman": 0.0}, 50, speed, name, rank)
+    return Line(name, "lexical", {"spearman": Number(value, low, 0.9)}, {"spearman": 0.0}, 50, speed, name, rank)
 
 
 def board(*lines, apart=(), error=0.01):
@@ -30,9 +30,9 @@ def board(*lines, apart=(), error=0.01):
     tests = {}
     for first, second in combinations(lines, 2):
         p = 1e-9 if (first.metric, second.metric) in apart else 1.0
-        values = [line.values["spearman"][0] for line in (first, second)]
-        tests[first.metric, second.metric] = Difference(
-            "spearman", *values, None, None, None, p, None, error, 49, 50, ""
+        values = [line.values["spearman"].value for line in (first, second)]
+        tests[first.metric, second.metric] = Difference.of(
+            *values, statistic="spearman", p_jackknife=p, error=error, degrees=49, n=50
         )
     return Board("own", "all", 50, lines, {}, differences=tests, shared=50)
 
@@ -92,7 +92,7 @@ def test_what_is_no_budget(text):
 
 def test_labels_that_no_people_gave_recommend_nothing_and_it_is_said_why():
     told = "probe set: labels follow a rule"
-    scored = Line("f1", "lexical", {"spearman": (-0.5, -0.9, -0.1)}, {"spearman": 0.0}, 50, 10.0, "f1")
+    scored = Line("f1", "lexical", {"spearman": Number(-0.5, -0.9, -0.1)}, {"spearman": 0.0}, 50, 10.0, "f1")
     for budget in (None, 1.0, 1e6):
         limits = Limits(speed=budget)
         advice = advise(Board("own", "all", 50, (scored,), {}, told), limits, "spearman")
@@ -320,8 +320,10 @@ def board_of_equal_metrics(seed, metrics=10, n=60):
         low, high = found.interval(0, 0.95)
         value = float(found.values[0])
         ranked = Rank(1, 1, metrics)
-        lines.append(Line(name, "lexical", {"spearman": (value, low, high)}, {"spearman": 0.0}, n, 1.0, name, ranked))
-    lines.sort(key=lambda one: -one.values["spearman"][0])
+        lines.append(
+            Line(name, "lexical", {"spearman": Number(value, low, high)}, {"spearman": 0.0}, n, 1.0, name, ranked)
+        )
+    lines.sort(key=lambda one: -one.values["spearman"].value)
     resampled = {name: found.resampled[0] for name, found in measured.items()}
     covariances = fisher_covariances_of_resamples(resampled, -1)
     return Board("own", "all", n, tuple(lines), {}, fisher_covariances=covariances, units=n, shared=n)
@@ -333,9 +335,9 @@ def test_the_winner_of_equal_metrics_is_shown_with_what_a_new_sample_would_give(
     own = corrected = above = 0
     for seed in range(100):
         advice = advise(board_of_equal_metrics(seed), NO_LIMITS, "spearman")
-        _, low, high = advice.highest.values["spearman"]
+        _, low, high = advice.highest.values["spearman"].value_and_bounds
         own += low <= truth <= high
-        value, low, high = advice.new_sample[advice.highest.metric]
+        value, low, high = advice.new_sample[advice.highest.metric].value_and_bounds
         corrected += low <= truth <= high
         above += value > truth
     assert own < 85, "the interval on the pairs that chose it"

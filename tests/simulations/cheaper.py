@@ -10,6 +10,7 @@ import numpy as np
 from assay.analysis.leaderboard.board import Board, Line, Rank
 from assay.analysis.recommend.advice import advise
 from assay.analysis.recommend.settings import Limits
+from assay.common.numbers import Number
 from assay.statistics.agreement import agreement, measure_all
 from assay.statistics.comparison import summarise
 from assay.statistics.draws import draw_all
@@ -31,9 +32,9 @@ def board_of(n: int, sample: int) -> Board:
     lines = []
     for power, (name, found) in enumerate(measured.items()):
         low, high = found.interval(0, 0.95) or (None, None)
-        values = {"pearson": (float(found.values[0]), low, high)}
+        values = {"pearson": Number(float(found.values[0]), low, high)}
         lines.append(Line(name, "", values, {"pearson": 0.0}, n, 2.0**power, "", Rank(1, 1, 4)))
-    lines.sort(key=lambda line: -(line.values["pearson"][0] or 0.0))
+    lines.sort(key=lambda line: -(line.values["pearson"].value or 0.0))
     differences = {pair: summarise(draws, ("pearson",), 0.95)[0] for pair, draws in drawn.items()}
     resampled = {name: found.resampled[0] for name, found in measured.items() if found.resampled is not None}
     covariances = fisher_covariances_of_resamples(resampled, -1)

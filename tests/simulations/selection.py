@@ -14,6 +14,7 @@ from scipy import stats
 from assay.analysis.leaderboard.board import Board, Line, Rank
 from assay.analysis.recommend.advice import advise
 from assay.analysis.recommend.settings import NO_LIMITS
+from assay.common.numbers import Number
 from assay.statistics.agreement import Coefficients, measure_all
 from assay.statistics.comparison import Difference
 from assay.statistics.draws import MetricPair
@@ -51,7 +52,9 @@ def tested(measured: dict[str, Coefficients], n: int) -> dict[MetricPair, Differ
         values = [float(measured[name].values[0]) for name in (first, second)]
         error = float((measured[first].resampled[0] - measured[second].resampled[0]).std(ddof=1))  # type: ignore[index]
         p = float(2 * stats.norm.sf(abs(values[0] - values[1]) / error))
-        differences[first, second] = Difference("spearman", *values, None, None, None, p, None, error, n - 1.0, n, "")
+        differences[first, second] = Difference.of(
+            *values, statistic="spearman", p_jackknife=p, error=error, degrees=n - 1.0, n=n
+        )
     return differences
 
 
@@ -62,9 +65,9 @@ def board_of(rng: np.random.Generator, n: int, correlations: Floats, seed: int) 
     lines = []
     for (name, found), speed in zip(measured.items(), rng.permutation(len(measured)) + 1.0, strict=True):
         low, high = found.interval(0, 0.95) or (None, None)
-        values = {"spearman": (float(found.values[0]), low, high)}
+        values = {"spearman": Number(float(found.values[0]), low, high)}
         lines.append(Line(name, "", values, {"spearman": 0.0}, n, float(speed), "", Rank(1, 1, len(measured))))
-    lines.sort(key=lambda line: -(line.values["spearman"][0] or 0.0))
+    lines.sort(key=lambda line: -(line.values["spearman"].value or 0.0))
     resampled = {name: found.resampled[0] for name, found in measured.items() if found.resampled is not None}
     return Board(
         "",
@@ -96,8 +99,8 @@ def simulate(n: int, correlations: Floats) -> list[float]:
             (advice.new_sample[highest.metric], truth[highest.metric]),
             (advice.new_sample[use.metric], truth[use.metric]),
         ]
-        held = [(low or 0.0) <= true <= (high or 0.0) for (_, low, high), true in shown]
-        above = [(value or 0.0) > true for (value, _, _), true in shown[:2]]
+        held = [(number.low or 0.0) <= true <= (number.high or 0.0) for number, true in shown]
+        above = [(number.value or 0.0) > true for number, true in shown[:2]]
         counted += [*held, *above, use is highest]
     return list(counted / CASES)
 

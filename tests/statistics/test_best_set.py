@@ -19,7 +19,7 @@ def differences(values, error=1.0):
     found = {}
     for (first, high), (second, low) in combinations(values.items(), 2):
         p = float(2 * stats.norm.sf(abs(high - low) / error))
-        found[first, second] = Difference("r", high, low, None, None, None, p, None, error, 99.0, 100, "")
+        found[first, second] = Difference.of(high, low, statistic="r", p_jackknife=p, error=error, degrees=99.0, n=100)
     return found
 
 
@@ -62,7 +62,9 @@ def test_metrics_that_are_nearly_the_same_count_once_against_another():
         for first, second in combinations(names, 2):
             high, error = (distance, 1.0) if second == "other" else (0.0, 1e-3)
             p = float(2 * stats.norm.sf(high))
-            found[first, second] = Difference("r", high, 0.0, None, None, None, p, None, error, 99.0, 100, "")
+            found[first, second] = Difference.of(
+                high, 0.0, statistic="r", p_jackknife=p, error=error, degrees=99.0, n=100
+            )
         assert confidence_set_of_best(names, found, level=0.05) == tuple(kept)
 
 

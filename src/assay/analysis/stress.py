@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import FiniteFloat, TypeAdapter, ValidationError
+from pydantic import BeforeValidator, FiniteFloat, PlainSerializer, TypeAdapter, ValidationError
 
 from assay.analysis.folder import STRESS_FILE
 from assay.analysis.thresholds.objectives import MeasureObjective
@@ -18,6 +19,7 @@ from assay.analysis.thresholds.parts import draw_folds
 from assay.analysis.thresholds.settings import OPTIMISED
 from assay.analysis.thresholds.study import tune_and_decide
 from assay.common.messages import Setting
+from assay.common.numbers import Number
 from assay.common.output import atomic_write, json_text
 from assay.exceptions import InputError
 from assay.perturbations.base import Expected
@@ -89,20 +91,23 @@ class StressSettings(OwnData, ChosenRows, Resampling, Limited, PaidScoring):
 FOLDS = 5
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """A mean over pairs with its interval.
+def _read_number(values: Any) -> Any:
+    """Return a number as the file has it, with one text for its notes, and no infinity."""
+    if not isinstance(values, dict):
+        return values
+    for name in ("value", "low", "high"):
+        if isinstance(values.get(name), float) and not math.isfinite(values[name]):
+            raise ValueError(f"{name} must be finite")
+    note = values.get("note")
+    return {name: value for name, value in values.items() if name != "note"} | {"notes": (note,) if note else ()}
 
-    Attributes:
-        value: the mean; None if it is undefined.
-        low, high: the bounds of the interval; None without one.
-        note: a caveat; may be empty.
-    """
 
-    value: FiniteFloat | None = None
-    low: FiniteFloat | None = None
-    high: FiniteFloat | None = None
-    note: str = ""
+def _write_number(number: Number) -> dict[str, Any]:
+    return {"value": number.value, "low": number.low, "high": number.high, "note": number.note}
+
+
+#: A mean over pairs with its interval.
+Mean = Annotated[Number, BeforeValidator(_read_number), PlainSerializer(_write_number)]
 
 
 @dataclass(frozen=True)
@@ -149,12 +154,12 @@ class Effect:
     expected: Expected
     n: int
     unscored: int
-    fooled: Estimate
-    flipped: Estimate
-    to_yes: Estimate
-    to_no: Estimate
-    moved: Estimate
-    shift: Estimate
+    fooled: Mean
+    flipped: Mean
+    to_yes: Mean
+    to_no: Mean
+    moved: Mean
+    shift: Mean
     example: Example | None = None
 
 
@@ -229,7 +234,7 @@ def _values_where_known(is_known: NDArray[np.bool_], values: NDArray[np.bool_]) 
 
 def mean_estimates(
     values: dict[str, Floats], drawing: Resampling, seed: tuple[int, ...], groups: Rows | None
-) -> dict[str, Estimate]:
+) -> dict[str, Number]:
     """Return the mean of each quantity over n pairs, by name, with its interval.
 
     A share has the interval of :func:`~assay.statistics.shares.share_interval`, the shift of the score that of
@@ -242,7 +247,7 @@ def mean_estimates(
         seed: the seed of the resamples.
         groups: the group code of each pair, shape (n,), or None.
     """
-    by_name = {name: Estimate() for name in values}
+    by_name = {name: Number() for name in values}
     for name, column in values.items():
         if not len(column) or np.isnan(column).any():
             continue
@@ -257,7 +262,7 @@ def mean_estimates(
             else:
                 bounds = share_interval(column, drawing.confidence, groups=codes)
         low, high = bounds or (None, None)
-        by_name[name] = Estimate(float(column.mean()), low, high)
+        by_name[name] = Number(float(column.mean()), low, high)
     return by_name
 
 

@@ -174,7 +174,7 @@ def board_entries(board: Board, by: str) -> dict[str, Entry]:
     for line in board.lines:
         if not line.missing:
             entries[line.metric] = Entry(
-                *line.values[by], n=line.n, standing=standing[line.metric], signature=line.signature
+                *line.values[by].value_and_bounds, n=line.n, standing=standing[line.metric], signature=line.signature
             )
     return entries
 
@@ -186,7 +186,7 @@ def standings_by_metric(board: Board, by: str) -> dict[str, Standing]:
     """
     tested = {}
     for line in board.lines:
-        value = line.values[by][0]
+        value = line.values[by].value
         # only ranked lines were tested, and few scores that differ from the others decide nothing
         if line.rank and value is not None and not line.has_rare_scores:
             tested[line.metric] = value
@@ -205,7 +205,7 @@ def _compare_with_best(line: Line, by: str, tested: Mapping[str, float], best: S
         best: the metrics with the highest of these values.
         board: the board, which says which metrics could be the best.
     """
-    if len(tested) < 2 or line.values[by][0] is None:
+    if len(tested) < 2 or line.values[by].value is None:
         return ""
     if line.metric not in tested:
         return "untested"

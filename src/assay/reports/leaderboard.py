@@ -51,7 +51,7 @@ def to_document(boards: Sequence[Board], settings: PairedTests, by: str, absent:
 
 
 def _has_value(line: Line) -> bool:
-    return any(value is not None for value, _, _ in line.values.values())
+    return any(number.value is not None for number in line.values.values())
 
 
 def _empty_board_warning(board: Board) -> str:
@@ -92,7 +92,7 @@ def _rank_text(line: Line) -> str:
 
 
 def _value_text(statistic: str, line: Line) -> str:
-    return Number(*line.values[statistic]).text
+    return line.values[statistic].text
 
 
 def _speed_text(line: Line) -> str:
@@ -137,7 +137,7 @@ def missing_score_notes(board: Board, by: str) -> list[str]:
     Of a ranked metric, the line has the values and ranks that the missing scores allow; of a metric that is set apart,
     the reason, and the difference from the highest ranked metric on the pairs that both have scored.
     """
-    ranked_values = {line.metric: line.values[by][0] or 0.0 for line in board.lines if line.rank}
+    ranked_values = {line.metric: line.values[by].value or 0.0 for line in board.lines if line.rank}
     lines = []
     for line in board.lines:
         if line.missing or not line.unscored:
@@ -274,8 +274,8 @@ def _board_records(board: Board, by: str) -> Iterator[dict[str, Any]]:
             "kind": line.kind,
             "could_be_best": line.metric in board.best if line.rank else None,
         }
-        for name, (value, low, high) in line.values.items():
-            record |= {name: value, f"{name}_low": low, f"{name}_high": high}
+        for name, number in line.values.items():
+            record |= {name: number.value, f"{name}_low": number.low, f"{name}_high": number.high}
         for name, mean in line.random_effects.items():
             record |= {f"{name}_random": mean.mean, f"{name}_random_low": mean.low, f"{name}_random_high": mean.high}
             record |= {f"{name}_new_low": mean.new_low, f"{name}_new_high": mean.new_high}

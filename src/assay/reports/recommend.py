@@ -9,12 +9,10 @@ from typing import Any
 
 from assay.analysis.leaderboard.board import Line
 from assay.analysis.power import PlannedComparison
-from assay.analysis.recommend.advice import MUCH_FASTER, Advice, ValueAndBounds, rare_words
+from assay.analysis.recommend.advice import MUCH_FASTER, Advice, rare_words
 from assay.common.numbers import Number, money, rate, short
 from assay.reports.sheets import Document, Sheet
 from assay.statistics.coefficients import title_of
-
-_UNDEFINED: ValueAndBounds = (None, None, None)
 
 #: The number of labelled pairs above which the exact number that would settle the choice is not shown.
 MAX_REALISTIC_PAIRS = 100_000
@@ -69,28 +67,26 @@ def with_advice(document: Document, advice: Sequence[Advice], by: str, positive:
 def _advice_record(advice: Advice, by: str) -> dict[str, Any]:
     """Return one recommendation as a flat record; undefined or unknown values are None."""
     highest, recommended = advice.highest, advice.recommended
-    value, low, high = highest.values[by] if highest else _UNDEFINED
-    highest_new, highest_new_low, highest_new_high = advice.new_sample[highest.metric] if highest else _UNDEFINED
-    recommended_new, recommended_new_low, recommended_new_high = (
-        advice.new_sample[recommended.metric] if recommended else _UNDEFINED
-    )
+    observed = highest.values[by] if highest else Number()
+    highest_new = advice.new_sample[highest.metric] if highest else Number()
+    recommended_new = advice.new_sample[recommended.metric] if recommended else Number()
     return {
         "dataset": advice.board.title,
         "bucket": advice.board.bucket,
         "use": recommended.metric if recommended else None,
-        "use_value": recommended_new,
-        "use_low": recommended_new_low,
-        "use_high": recommended_new_high,
+        "use_value": recommended_new.value,
+        "use_low": recommended_new.low,
+        "use_high": recommended_new.high,
         "use_pairs_per_second": recommended.pairs_per_second if recommended else None,
         "use_price_per_1000": recommended.price_per_1000 if recommended else None,
         "use_signature": recommended.signature if recommended else None,
         "highest": highest.metric if highest else None,
-        by: value,
-        f"{by}_low": low,
-        f"{by}_high": high,
-        "highest_value": highest_new,
-        "highest_low": highest_new_low,
-        "highest_high": highest_new_high,
+        by: observed.value,
+        f"{by}_low": observed.low,
+        f"{by}_high": observed.high,
+        "highest_value": highest_new.value,
+        "highest_low": highest_new.low,
+        "highest_high": highest_new.high,
         "pairs_per_second": highest.pairs_per_second if highest else None,
         "price_per_1000": highest.price_per_1000 if highest else None,
         "signature": highest.signature if highest else None,
@@ -185,10 +181,10 @@ def _advice_lines(advice: Advice, by: str) -> list[str]:
     """
 
     def value_text(line: Line) -> str:
-        return Number(*line.values[by]).text
+        return line.values[by].text
 
     def expected_text(line: Line) -> str:
-        return f"{Number(*advice.new_sample[line.metric]).text} on a new sample"
+        return f"{advice.new_sample[line.metric].text} on a new sample"
 
     def cost_text(line: Line) -> str:
         return _cost_text(line, has_prices=advice.board.has_prices)

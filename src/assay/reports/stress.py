@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from assay.analysis.stress import Effect, Estimate, StressStudy, Subject
+from assay.analysis.stress import Effect, StressStudy, Subject
 from assay.common.numbers import Number, short, signed
 from assay.reports.layout import MAX_TEXT, cut, elide_middle
 from assay.reports.sheets import Column, Document, Sheet, number_columns, table_rows
@@ -85,8 +85,8 @@ _EFFECT_COLUMNS = (
     Column("expected", cell=lambda effect: EXPECTED[effect.expected][0]),
     Column("perturbation", cell="perturbation"),
     Column("pairs", number=True, cell=lambda effect: f"{effect.n:,}"),
-    Column("fooled", number=True, cell=lambda effect: _estimate_text(effect.fooled)),
-    Column("flipped", number=True, cell=lambda effect: _estimate_text(effect.flipped)),
+    Column("fooled", number=True, cell=lambda effect: effect.fooled.text),
+    Column("flipped", number=True, cell=lambda effect: effect.flipped.text),
     Column("shift", number=True, spare=1, cell=lambda effect: _shift_text(effect.shift)),
     Column("to yes", number=True, spare=1, cell=lambda effect: short(effect.to_yes.value, 3)),
     Column("to no", number=True, spare=1, cell=lambda effect: short(effect.to_no.value, 3)),
@@ -130,11 +130,7 @@ def _examples_sheet(subject: Subject) -> Sheet:
     )
 
 
-def _estimate_text(estimate: Estimate) -> str:
-    return Number(estimate.value, estimate.low, estimate.high).text
-
-
-def _shift_text(estimate: Estimate) -> str:
+def _shift_text(estimate: Number) -> str:
     """Return a mean shift with its sign, and with its interval if there is one; a dash if undefined."""
     if estimate.value is None:
         return "–"
@@ -155,7 +151,7 @@ def _effect_record(subject: Subject, effect: Effect) -> dict[str, Any]:
         "unscored": effect.unscored,
     }
     for name in ("fooled", "flipped", "to_yes", "to_no", "moved", "shift"):
-        estimate: Estimate = getattr(effect, name)
+        estimate: Number = getattr(effect, name)
         key = name.replace("_", "-")
         record |= {key: estimate.value, f"{key}-low": estimate.low, f"{key}-high": estimate.high}
     record["verdicts"] = subject.verdicts

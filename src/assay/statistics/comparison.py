@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from assay.common.numbers import Number
 from assay.statistics.agreement import Coefficients, percentile_interval
 from assay.statistics.coefficients import MIN_UNITS, POWER
 from assay.statistics.concordance import Floats
@@ -21,16 +22,16 @@ UNDEFINED_JACKKNIFE = "no t-test: undefined without one of the pairs or groups"
 
 
 @dataclass(frozen=True)
-class Difference:
+class Difference(Number):
     """A coefficient of a first score less the same coefficient of a second score.
+
+    It is undefined if one of the coefficients is. Its interval is from the paired bootstrap or from the influence of
+    each pair.
 
     Attributes:
         statistic: the name of the coefficient.
         first: the coefficient of the first score; None if undefined.
         second: the coefficient of the second score; None if undefined.
-        low: the lower bound of the interval of the difference, from the paired bootstrap or from the influence of each
-            pair; None without an interval.
-        high: the upper bound; None without an interval.
         p_permutation: the two-sided p-value of PERM-BOTH; None if undefined, or if neither requested nor needed.
         p_jackknife: the two-sided p-value of Student's t, the difference over its jackknife standard error; None if
             undefined or below :data:`~assay.statistics.coefficients.MIN_UNITS` units.
@@ -39,26 +40,23 @@ class Difference:
             exchanges; None without either test.
         degrees: the degrees of freedom of the t-test, units less one for a single dataset; None without the test.
         n: the number of pairs with both scores.
-        note: a reason or reservation; may be empty.
     """
 
-    statistic: str
-    first: float | None
-    second: float | None
-    low: float | None
-    high: float | None
-    p_permutation: float | None
-    p_jackknife: float | None
-    p_williams: float | None
-    error: float | None
-    degrees: float | None
-    n: int
-    note: str
+    statistic: str = field(kw_only=True)
+    first: float | None = field(kw_only=True)
+    second: float | None = field(kw_only=True)
+    p_permutation: float | None = field(kw_only=True, default=None)
+    p_jackknife: float | None = field(kw_only=True, default=None)
+    p_williams: float | None = field(kw_only=True, default=None)
+    error: float | None = field(kw_only=True, default=None)
+    degrees: float | None = field(kw_only=True, default=None)
+    n: int = field(kw_only=True)
 
-    @property
-    def value(self) -> float | None:
-        """The difference, or None if one of the coefficients is undefined."""
-        return None if self.first is None or self.second is None else self.first - self.second
+    @classmethod
+    def of(cls, first: float | None, second: float | None, *, statistic: str, n: int, **tested: Any) -> Difference:
+        """Return the difference of two coefficients; *tested* are the other attributes."""
+        value = None if first is None or second is None else first - second
+        return cls(value, first=first, second=second, statistic=statistic, n=n, **tested)
 
     @property
     def p(self) -> float | None:
@@ -75,7 +73,8 @@ class Difference:
         """The difference of the same scores in the other order: the second less the first."""
         low = None if self.high is None else -self.high
         high = None if self.low is None else -self.low
-        return replace(self, first=self.second, second=self.first, low=low, high=high)
+        value = None if self.first is None or self.second is None else self.second - self.first
+        return replace(self, value=value, first=self.second, second=self.first, low=low, high=high)
 
     def excludes_loss(self, margin: float, level: float) -> bool:
         """Return whether the first score is at most *margin* better than the second, by a one-sided test at *level*.
@@ -191,23 +190,10 @@ def _test_difference(name: str, index: int, drawn: PairDraws, confidence: float)
     Tests and interval are added step by step, as far as the draws allow; a note says why one is missing.
     """
     first, second = drawn.first.values[index], drawn.second.values[index]
-    difference = Difference(
-        statistic=name,
-        first=_none_if_nan(first),
-        second=_none_if_nan(second),
-        low=None,
-        high=None,
-        p_permutation=None,
-        p_jackknife=None,
-        p_williams=None,
-        error=None,
-        degrees=None,
-        n=drawn.first.n,
-        note="",
-    )
+    difference = Difference.of(_none_if_nan(first), _none_if_nan(second), statistic=name, n=drawn.first.n)
     value = difference.value
     if value is None:
-        return replace(difference, note="undefined" if drawn.first.n else "no pair has both scores")
+        return replace(difference, notes=("undefined" if drawn.first.n else "no pair has both scores",))
     if drawn.permuted is not None:
         p_permutation = _p_permutation(value, drawn.permuted[index])
         difference = replace(difference, p_permutation=p_permutation)
@@ -215,12 +201,14 @@ def _test_difference(name: str, index: int, drawn: PairDraws, confidence: float)
         difference = replace(difference, p_williams=_none_if_nan(drawn.p_williams))
     units, units_name = drawn.first.units[index]
     if units < MIN_UNITS:
-        return replace(difference, note=f"no interval and no t-test below {MIN_UNITS} {units_name}")
+        return replace(difference, notes=(f"no interval and no t-test below {MIN_UNITS} {units_name}",))
     if drawn.variance is not None:
         difference = _add_t_test(difference, drawn.variance, index)
     if difference.error is None and drawn.permuted is not None and not np.isnan(drawn.permuted[index]).all():
         difference = replace(
-            difference, error=float(np.nanstd(drawn.permuted[index])), note=f"{UNDEFINED_JACKKNIFE}; p perm. decides"
+            difference,
+            error=float(np.nanstd(drawn.permuted[index])),
+            notes=(f"{UNDEFINED_JACKKNIFE}; p perm. decides",),
         )
     if drawn.first.resampled is not None and drawn.second.resampled is not None:
         resampled = drawn.first.resampled[index] - drawn.second.resampled[index]
@@ -242,7 +230,7 @@ def _add_t_test(difference: Difference, variance: JackknifeVariance, index: int)
 
     squared_error, degrees = float(variance.variances[index]), float(variance.degrees[index])
     if np.isnan(squared_error):
-        return replace(difference, note=UNDEFINED_JACKKNIFE)
+        return replace(difference, notes=(UNDEFINED_JACKKNIFE,))
     assert difference.value is not None  # noqa: S101 - the caller returns undefined differences as they are
     magnitude = abs(difference.value)
     error = float(np.sqrt(squared_error))

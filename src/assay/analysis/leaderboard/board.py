@@ -11,6 +11,7 @@ import numpy as np
 from assay.analysis.leaderboard.ties import CalibratedValue
 from assay.analysis.pareto import pareto_front
 from assay.analysis.settings import PairedTests
+from assay.common.numbers import Number
 from assay.statistics.agreement import Coefficients, RareValues
 from assay.statistics.coefficients import STATISTICS
 from assay.statistics.comparison import Difference, summarise
@@ -29,7 +30,7 @@ class Line:
     Attributes:
         metric: the metric's name.
         kind: the metric's family, such as ``lexical``.
-        values: (value, lower bound, upper bound) by statistic; None for a number that is undefined.
+        values: the values with their intervals by statistic.
         chance: by statistic, the average value of a score that has the same ties but ignores the pairs.
         n: the number of pairs that the values rest on: those that all compared metrics have scored, or of a metric that
             is set apart, those that it has scored.
@@ -57,7 +58,7 @@ class Line:
 
     metric: str
     kind: str
-    values: Mapping[str, tuple[float | None, float | None, float | None]]
+    values: Mapping[str, Number]
     chance: Mapping[str, float]
     n: int
     pairs_per_second: float | None
@@ -211,7 +212,7 @@ def ranked_board(
     statistic_index = list(settings.statistics).index(by)
     ranked_values = {}
     for line in lines:
-        value = line.values[by][0]
+        value = line.values[by].value
         if value is not None and line.apart is None:
             ranked_values[line.metric] = value
     highest = max(ranked_values, key=lambda name: ranked_values[name], default=None)

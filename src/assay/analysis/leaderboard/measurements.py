@@ -16,6 +16,7 @@ from assay.analysis.leaderboard.board import Board, Line, ranked_board
 from assay.analysis.leaderboard.join import JoinedDataset
 from assay.analysis.leaderboard.ties import CalibratedValue, calibrated_values, mean_calibrated_values
 from assay.analysis.settings import PairedTests
+from assay.common.numbers import Number
 from assay.statistics.agreement import Coefficients, measure_all
 from assay.statistics.comparison import average, average_draws
 from assay.statistics.concordance import Floats
@@ -245,7 +246,7 @@ def _random_effects_means(
 def _incomplete_line(name: str, measurements: Sequence[_BucketMeasurement], settings: PairedTests) -> Line:
     """Return the line of a metric that lacks some of the datasets, or is set apart there, without values."""
     record = next(measurement.joined.records[name] for measurement in measurements if name in measurement.coefficients)
-    undefined = dict.fromkeys(settings.statistics, (None, None, None))
+    undefined = dict.fromkeys(settings.statistics, Number())
     missing = []
     for measurement in measurements:
         if name not in measurement.compared_metrics:
@@ -277,7 +278,8 @@ def _unranked_line(
     """
     values = {}
     for index, statistic in enumerate(settings.statistics):
-        values[statistic] = coefficients.number(index, settings.confidence).value_and_bounds
+        # notes on single values are left out: those on the line are its reservations
+        values[statistic] = replace(coefficients.number(index, settings.confidence), notes=())
     reservations: dict[str, None] = {}
     for index in range(len(settings.statistics)):
         reservation = "; ".join(coefficients.reservations(index))

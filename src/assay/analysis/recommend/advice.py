@@ -22,13 +22,11 @@ from assay.analysis.leaderboard.join import JoinedDataset
 from assay.analysis.power import PlannedComparison, PowerSettings, plan_comparisons
 from assay.analysis.recommend.settings import Limits
 from assay.analysis.settings import PairedTests
-from assay.common.numbers import money, rate, short
+from assay.common.numbers import Number, money, rate, short
 from assay.statistics.coefficients import STATISTICS
 from assay.statistics.comparison import Difference
 from assay.statistics.winners import confidence_set_of_best, winner_on_new_sample
 
-#: The value, lower bound and upper bound of a coefficient; a number that is undefined is None.
-ValueAndBounds = tuple[float | None, float | None, float | None]
 #: The factor by which a metric must be faster or cheaper to replace one that agrees better on these pairs. Measured
 #: speeds vary by less between runs, and a smaller gain is not worth any loss of agreement.
 MUCH_FASTER = MUCH_CHEAPER = 2.0
@@ -55,7 +53,7 @@ class Advice:
         too_slow, too_expensive: the metrics with a higher agreement that are outside of a limit.
         unknown: the metrics with a higher agreement for which a limited cost is unknown.
         warning: the reason why the evidence is weak, or why there is none; empty if it is not.
-        new_sample: the value and bounds that are expected on a new sample, by name, for *highest* and *recommended*.
+        new_sample: the number that is expected on a new sample, by name, for *highest* and *recommended*.
         settling_plan: the number of pairs that would distinguish *highest* from the cheaper metric recommended in its
             place, or else from the next highest of *contenders*; None if there is no such metric.
     """
@@ -75,7 +73,7 @@ class Advice:
     too_expensive: tuple[Line, ...] = ()
     unknown: tuple[Line, ...] = ()
     warning: str = ""
-    new_sample: Mapping[str, ValueAndBounds] = field(default_factory=dict)
+    new_sample: Mapping[str, Number] = field(default_factory=dict)
     settling_plan: PlannedComparison | None = None
 
 
@@ -90,7 +88,7 @@ def advise(board: Board, limits: Limits, by: str, confidence: float = 0.95, *, c
         corrected: whether the tests are corrected for their number.
     """
     ranked = [line for line in board.lines if line.rank is not None]
-    apart = tuple(line for line in board.lines if line.apart is not None and line.values[by][0] is not None)
+    apart = tuple(line for line in board.lines if line.apart is not None and line.values[by].value is not None)
     affordable = [line for line in ranked if limits.allows(line)]
     rare = tuple(line for line in affordable if line.has_rare_scores)
     candidates = [line for line in affordable if not line.has_rare_scores]
@@ -103,7 +101,7 @@ def advise(board: Board, limits: Limits, by: str, confidence: float = 0.95, *, c
     names = [line.metric for line in candidates]
     could_be_best = confidence_set_of_best(names, board.differences, level=1 - confidence, corrected=corrected)
     contenders, lower, untested = _by_relation(board, candidates, could_be_best)
-    bounds = _new_sample_bounds_of_highest(board, candidates, by, confidence)
+    on_new_sample = _highest_on_new_sample(board, candidates, by, confidence)
     advice = Advice(
         board,
         limits,
@@ -116,9 +114,9 @@ def advise(board: Board, limits: Limits, by: str, confidence: float = 0.95, *, c
         too_slow=tuple(line for line in better if limits.is_too_slow(line)),
         too_expensive=tuple(line for line in better if limits.is_too_expensive(line)),
         unknown=tuple(line for line in better if limits.has_unknown_cost(line)),
-        new_sample={best.metric: bounds},
+        new_sample={best.metric: on_new_sample},
     )
-    if _is_known_to_agree(best, bounds, by):
+    if _is_known_to_agree(best, on_new_sample, by):
         advice = _with_recommended(advice, best, by, 1 - confidence, corrected=corrected)
     return replace(advice, warning=_selection_warning(advice, candidates, by))
 
@@ -226,13 +224,11 @@ def _with_settling_size(advice: Advice, dataset: JoinedDataset, by: str, tests: 
     return replace(advice, settling_plan=next(plan_comparisons(contest, settings)))
 
 
-def _new_sample_bounds_of_highest(
-    board: Board, candidates: Sequence[Line], by: str, confidence: float
-) -> ValueAndBounds:
-    """Return the value and bounds that are expected of the highest candidate on a new sample.
+def _highest_on_new_sample(board: Board, candidates: Sequence[Line], by: str, confidence: float) -> Number:
+    """Return the value with its interval that is expected of the highest candidate on a new sample.
 
-    They are corrected for the selection of the highest value. If there is only one metric, or if a covariance with the
-    highest is unknown, they are the metric's uncorrected value and bounds.
+    It is corrected for the selection of the highest value. If there is only one metric, or if a covariance with the
+    highest is unknown, it is the metric's uncorrected value.
 
     Args:
         board: the ranked metrics, with covariances.
@@ -247,12 +243,12 @@ def _new_sample_bounds_of_highest(
     corrected = winner_on_new_sample(
         values, board.fisher_covariances, lowest=STATISTICS[by].lowest, units=board.units, confidence=confidence
     )
-    return uncorrected if corrected is None else (corrected.value, corrected.low, corrected.high)
+    return corrected or uncorrected
 
 
 def _coefficient_or_lowest(line: Line, by: str) -> float:
     """Return a coefficient of a metric; minus infinity if it is undefined."""
-    value = line.values[by][0]
+    value = line.values[by].value
     return -math.inf if value is None else value
 
 
@@ -322,7 +318,7 @@ def _selection_warning(advice: Advice, candidates: Sequence[Line], by: str) -> s
         by: the coefficient that decides.
     """
     board, best = advice.board, candidates[0]
-    _, low, high = advice.new_sample[best.metric]
+    low, high = advice.new_sample[best.metric].low, advice.new_sample[best.metric].high
     chance = best.chance[by]
     if low is None or high is None:
         return "too few pairs for an interval: label more before you rely on it"
@@ -379,7 +375,6 @@ def _is_significantly_better(board: Board, line: Line) -> bool:
 SET_APART_LEVEL = 0.05
 
 
-def _is_known_to_agree(line: Line, bounds: ValueAndBounds, by: str) -> bool:
-    """Tell whether a metric with these bounds is known to agree with people better than chance."""
-    low = bounds[1]
-    return low is not None and low > line.chance[by] and not line.narrow
+def _is_known_to_agree(line: Line, agreement: Number, by: str) -> bool:
+    """Tell whether a metric with this agreement is known to agree with people better than chance."""
+    return agreement.low is not None and agreement.low > line.chance[by] and not line.narrow

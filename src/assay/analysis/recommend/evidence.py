@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BeforeValidator, PlainSerializer, TypeAdapter, ValidationError, WrapSerializer
 
 from assay.analysis.compare import used_buckets
 from assay.analysis.data import ALL, ScoredDataset
@@ -210,7 +211,48 @@ def _read_file(folder: Path) -> dict[str, Any]:
     return kept if isinstance(kept, dict) else {}
 
 
-# The evidence as plain values. Pairs of metrics are lists of records, since JSON has no keys of two names.
+# The evidence as plain values. Pairs of metrics are lists of records, since JSON has no keys of two names. A number
+# with its interval is a list of three.
+
+
+def _read_line(values: Any) -> Any:
+    """Return the fields of a line of the file, with NaN for a share of ties that is unknown, which JSON cannot hold."""
+    if not isinstance(values, dict) or not isinstance(values.get("values"), dict):
+        return values
+    numbers = {}
+    for name, triple in values["values"].items():
+        numbers[name] = dict(zip(("value", "low", "high"), triple, strict=True))
+    ties = values.get("ties")
+    return values | {"values": numbers, "ties": math.nan if ties is None else ties}
+
+
+def _write_line(line: Line, to_plain: Callable[[Line], dict[str, Any]]) -> dict[str, Any]:
+    triples = {name: list(number.value_and_bounds) for name, number in line.values.items()}
+    return to_plain(line) | {"values": triples}
+
+
+_FileLine = Annotated[Line, BeforeValidator(_read_line), WrapSerializer(_write_line)]
+#: The fields of a difference, in the order of the file, which has one text for its notes; its value follows from the
+#: first two numbers.
+_DIFFERENCE_FIELDS = (
+    *("statistic", "first", "second", "low", "high", "p_permutation", "p_jackknife", "p_williams", "error", "degrees"),
+    *("n", "note"),
+)
+
+
+def _read_difference(values: Any) -> Any:
+    if not isinstance(values, dict):
+        return values
+    fields_of_file = {name: values[name] for name in _DIFFERENCE_FIELDS if name != "note"}
+    note = values["note"]
+    return Difference.of(**fields_of_file, notes=(note,) if note else ())
+
+
+def _write_difference(difference: Difference) -> dict[str, Any]:
+    return {name: getattr(difference, name) for name in _DIFFERENCE_FIELDS}
+
+
+_FileDifference = Annotated[Difference, BeforeValidator(_read_difference), PlainSerializer(_write_difference)]
 
 
 @dataclass(frozen=True)
@@ -219,7 +261,7 @@ class _PlainDifference:
 
     first: str
     second: str
-    difference: Difference
+    difference: _FileDifference
     outcome: int | None
 
 
@@ -230,14 +272,14 @@ class _PlainBoard:
     title: str
     bucket: str
     n: int
-    lines: list[Line]
+    lines: list[_FileLine]
     unranked: str
     calibrated: dict[str, CalibratedValue]
     covariances: list[tuple[str, str, float]]
     units: int
     sizes: tuple[int, ...]
     differences: list[_PlainDifference]
-    apart: dict[str, Difference]
+    apart: dict[str, _FileDifference]
     best: tuple[str, ...]
     shared: int
 
@@ -324,10 +366,10 @@ def _read(data: ScoredDataset) -> RunEvidence | None:
     if values is None:
         return None
     try:
-        plain = _ADAPTER.validate_python(_with_nan(values))
+        plain = _ADAPTER.validate_python(values)
         tests = PairedTests(**plain.tests)
         decided, _ = with_decision(data, plain.positive)
-    except (ValidationError, TypeError, InputError):
+    except (ValidationError, TypeError, KeyError, InputError):
         return None
     kept = {board.bucket: _board(board) for board in plain.boards}
     for board in kept.values():
@@ -343,12 +385,3 @@ def _without_nan(value: Any) -> Any:
     if isinstance(value, list):
         return [_without_nan(item) for item in value]
     return None if isinstance(value, float) and not np.isfinite(value) else value
-
-
-def _with_nan(values: Any) -> Any:
-    """Return the values of a dataset with NaN for the shares of ties that are unknown, which JSON cannot hold."""
-    for board in values.get("boards", ()):
-        for line in board.get("lines", ()):
-            if line.get("ties") is None:
-                line["ties"] = float("nan")
-    return values

@@ -11,7 +11,7 @@ from assay.analysis.power import PlannedComparison
 from assay.analysis.recommend.advice import Advice, rare_words
 from assay.analysis.recommend.evidence import NO_COMMON_WORD
 from assay.analysis.report import PageSettings
-from assay.common.numbers import Number, money, short
+from assay.common.numbers import money, short
 from assay.reports.decision.phrases import join_names, percent_text, shorten_metric_names, two_digit_text
 from assay.reports.page.parts import typographic_condition
 from assay.reports.recommend import MAX_REALISTIC_PAIRS
@@ -233,16 +233,16 @@ def _no_common_word_sentences(evidence: Evidence, choice: Choice, names: Mapping
     if part is not None:
         text += f": {percent_text(part.wrong.value or 0.0)} of the decisions on them are wrong"
     line = next(line for line in advice.board.lines if line.metric == chosen_line.metric)
-    value, low, _ = line.values[evidence.by]
-    if value is None:
+    agreement = line.values[evidence.by]
+    if agreement.value is None:
         text += ". No agreement with people can be computed there"
     else:
         chance = line.chance[evidence.by]
-        on_all_pairs, there = (Number(*item.values[evidence.by]).text for item in (chosen_line, line))
+        on_all_pairs, there = (item.values[evidence.by].text for item in (chosen_line, line))
         text += f". Its agreement with people there is {there}, against {on_all_pairs} on all pairs "
         text += f"({title_of(evidence.by)}; "
         text += f"{short(chance, 2)} would be chance)"
-        if low is None or low <= chance:
+        if agreement.low is None or agreement.low <= chance:
             text += ": there it may do no better than guessing"
     if advice.recommended is not None and advice.recommended.metric != chosen_line.metric:
         text += f". For such pairs alone, {names[advice.recommended.metric]} would be recommended"

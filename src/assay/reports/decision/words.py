@@ -340,12 +340,12 @@ def _notes_to_reproduce(evidence: Evidence, *, has_examples: bool) -> Iterator[s
     coefficient = title_of(evidence.by)
     line = advice.recommended or advice.highest
     if line is not None:
-        bounds = advice.new_sample.get(line.metric, line.values[evidence.by])
-        expected, own = Number(*bounds).text, Number(*line.values[evidence.by]).text
+        own = line.values[evidence.by]
+        expected = advice.new_sample.get(line.metric, own)
         recommender = command_line("recommend", *(["--positive", evidence.positive] if evidence.positive else []))
         subject = f"The metric is the one that {recommender} names" if advice.recommended else "The highest metric"
         yield (
-            f"{subject}: {line.metric}, {coefficient} {expected} on a new sample, {own} on these pairs "
+            f"{subject}: {line.metric}, {coefficient} {expected.text} on a new sample, {own.text} on these pairs "
             f"({tests.signature})."
         )
         yield f"Signature of the metric: {line.signature}"

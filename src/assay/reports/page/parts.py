@@ -13,7 +13,6 @@ from assay.analysis.folder import RunFolder
 from assay.analysis.settings import PairedTests
 from assay.common.addresses import command_line
 from assay.common.configuration import Configuration
-from assay.common.numbers import Number
 from assay.manifest import MetricRecord
 from assay.reports.decision.phrases import shorten_metric_names
 from assay.reports.layout import Block, run_intervals_in_words
@@ -94,7 +93,7 @@ def _advice_sentence(advice: Advice, names: Mapping[str, str], by: str, measure:
     recommended, highest = advice.recommended, advice.highest
 
     def with_value(line: Line) -> str:
-        text = Number(*line.values[by]).text.replace(" ", "\N{NO-BREAK SPACE}")
+        text = line.values[by].text.replace(" ", "\N{NO-BREAK SPACE}")
         return f"{names[line.metric]}, {measure} {text}"
 
     if highest is None:
@@ -115,7 +114,7 @@ def _advice_sentence(advice: Advice, names: Mapping[str, str], by: str, measure:
         all_others = "the other metric is" if others_count == 1 else f"all {others_count} others are"
         some_others = f"{len(advice.lower)} of the other {others_count} are"
         sentence += f"; {all_others if len(advice.lower) == others_count else some_others} known to be lower"
-    undefined = [line for line in advice.board.lines if line.values[by][0] is None]
+    undefined = [line for line in advice.board.lines if line.values[by].value is None]
     left_out = len(advice.apart) + len(advice.rare) + len(advice.untested) + len(undefined)
     if left_out:
         sentence += f"; {left_out} could not be compared"
