@@ -166,6 +166,37 @@ def test_jsonl_keeps_types_and_takes_lists(tmp_path: Path) -> None:
     assert pairs.table.column("pair_id").to_pylist() == ["1", "3"]
 
 
+@pytest.mark.parametrize("block", [1, 2, 3, 20_000])
+@pytest.mark.parametrize(
+    ("cells", "answers"),
+    [
+        ([["a", "b"], 5, ["c"], True], [["a", "b"], ["5"], ["c"], ["true"]]),
+        ([5, 6, ["a", "b"], ["c"]], [["5"], ["6"], ["a", "b"], ["c"]]),
+        ([[1969], [1, 2], ["a", 7], "c"], [["1969"], ["1", "2"], ["a", "7"], ["c"]]),
+        ([True, False, "a", ["b"]], [["true"], ["false"], ["a"], ["b"]]),
+        ([5, "a", 7, True], ["5", "a", "7", "true"]),
+    ],
+)
+def test_types_are_those_of_the_whole_column(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cells: list[object], answers: list[object], block: int
+) -> None:
+    """No cell is read otherwise because of the lines it was read with."""
+    monkeypatch.setattr("assay.datasets.readers.jsonl.BLOCK_ROWS", block)
+    rows = [{"reference": cell, "candidate": "x", "label": row} for row, cell in enumerate(cells)]
+    path = write(tmp_path, "d.jsonl", "\n".join(map(json.dumps, rows)))
+    assert load_dataset(path).texts()[0] == answers
+    assert load_dataset(rows).texts()[0] == answers
+
+
+@pytest.mark.parametrize("block", [1, 20_000])
+def test_a_fraction_among_answers_is_refused_with_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int
+) -> None:
+    monkeypatch.setattr("assay.datasets.readers.jsonl.BLOCK_ROWS", block)
+    lines = [{"reference": cell, "candidate": "x", "label": 1} for cell in (["a"], "b", [1.50], 2)]
+    assert "line 3, column reference" in failure(write(tmp_path, "d.jsonl", "\n".join(map(json.dumps, lines))))
+
+
 def test_parquet_lists_categories_and_nulls(tmp_path: Path) -> None:
     table = pa.table(
         {

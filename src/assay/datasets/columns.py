@@ -16,10 +16,17 @@ from assay.exceptions import InputError, suggestion_for, unknown_name
 
 
 class Misfit(NamedTuple):
-    """The first value of a column that cannot be read as text: its row index (from 0) and a description."""
+    """The first value of a column that cannot be read as text.
+
+    Attributes:
+        row: its row index, from 0.
+        description: it in words.
+        is_answer_list: whether it is a list with whole numbers or truth values, which a reference may be.
+    """
 
     row: int
     description: str
+    is_answer_list: bool = False
 
 
 @dataclass(frozen=True)

@@ -456,11 +456,13 @@ def _text_column(source: SourceTable, name: str, *, refuse_null: bool, allow_lis
     column_type = column.type
     if pa.types.is_dictionary(column_type):
         column, column_type = column.cast(column_type.value_type), column_type.value_type
+    misfit = source.misfits.get(name)
     # a floating column is refused below, with a message that says how to keep its digits
-    if name in source.misfits and not pa.types.is_floating(column_type):
-        row, description = source.misfits[name]
+    if misfit is not None and not pa.types.is_floating(column_type) and not (allow_lists and misfit.is_answer_list):
         wanted = "a text or a list of texts" if allow_lists else "a text"
-        raise InputError(f"{source.location(row)}, column {name}: holds {description}; expected {wanted}")
+        raise InputError(
+            f"{source.location(misfit.row)}, column {name}: holds {misfit.description}; expected {wanted}"
+        )
     if pa.types.is_list(column_type) or pa.types.is_large_list(column_type) or pa.types.is_fixed_size_list(column_type):
         if not allow_lists:
             raise InputError(f"{source.name}, column {name}: holds lists; only a reference may be several answers")

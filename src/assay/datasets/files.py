@@ -294,7 +294,7 @@ def _table_of_rows(rows: list[Any], name: str) -> tuple[pa.Table, dict[str, Misf
         # only keys of other types can collide as texts: 1 and "1"
         if not all(isinstance(key, str) for key in row):
             _check_unique_names([str(key) for key in row], name)
-    return table_of_records([{str(key): cell for key, cell in row.items()} for row in rows])
+    return table_of_records([{str(key): cell for key, cell in row.items()} for row in rows], column_of)
 
 
 def _table_of_tuples(rows: list[Any], name: str) -> tuple[pa.Table, dict[str, Misfit]]:

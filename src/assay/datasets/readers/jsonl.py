@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,10 +41,11 @@ def read_jsonl(path: Path) -> SourceTable:
                 f"{path}: {len(block):,} lines have {len(keys):,} different keys, too many for the columns of a table; "
                 "keep the keys that are needed"
             )
-        table, block_misfits = table_of_records(block)
+        table, block_misfits = table_of_records(block, _column_of_block)
         rows_before = len(numbers) - len(block)
         for name, misfit in block_misfits.items():
-            misfits.setdefault(name, Misfit(rows_before + misfit.row, misfit.description))
+            if name not in misfits or misfits[name].is_answer_list > misfit.is_answer_list:
+                misfits[name] = misfit._replace(row=rows_before + misfit.row)
         tables.append(table)
         block.clear()
 
@@ -135,10 +136,12 @@ def _reject_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 _DECODER = json.JSONDecoder(object_pairs_hook=_reject_duplicate_keys)
 
 
-def table_of_records(records: list[dict[str, Any]]) -> tuple[pa.Table, dict[str, Misfit]]:
+def table_of_records(
+    records: list[dict[str, Any]], column_of: Callable[[list[Any]], pa.Array]
+) -> tuple[pa.Table, dict[str, Misfit]]:
     """Return a table of all keys of the records, and by column the first value that cannot be read as text.
 
-    The columns are in the order in which the keys first appear. The time grows with the number of values, not with
+    *column_of* converts the values of a column, which lack those of records without the key. The columns are in the order in which the keys first appear. The time grows with the number of values, not with
     records times keys, since lines may have few keys in common.
     """
     rows_and_values: dict[str, tuple[list[int], list[Any]]] = {}
@@ -155,8 +158,14 @@ def table_of_records(records: list[dict[str, Any]]) -> tuple[pa.Table, dict[str,
         columns[name] = _spread_to_rows(column_of(values), rows, len(records))
         misfit = misfit_of(values)
         if misfit is not None:
-            misfits[name] = Misfit(rows[misfit.row], misfit.description)
+            misfits[name] = misfit._replace(row=rows[misfit.row])
     return pa.table(columns), misfits
+
+
+def _column_of_block(values: list[Any]) -> pa.Array:
+    """Return the values of some lines as an Arrow array: lists of numbers stay so, since another line may have texts."""
+    are_lists = all(value is None or isinstance(value, list) for value in values)
+    return pa.array(values) if are_lists and _are_number_lists(values) else column_of(values)
 
 
 def _spread_to_rows(column: pa.Array, rows: list[int], length: int) -> pa.Array:
@@ -177,34 +186,45 @@ def table_of_columns(columns: Mapping[str, list[Any]]) -> tuple[pa.Table, dict[s
 def misfit_of(values: list[Any]) -> Misfit | None:
     """Return the first value that can be read neither as text nor as a list of texts; None if there is none.
 
+    A list that can be gold answers is returned only if there is no other misfit.
     Whole numbers and booleans can be read as text. A fraction cannot, since 1.50 would become 1.5.
     """
     if {type(value) for value in values} <= {str, int, bool, type(None)}:
         return None
+    answer_list = None
     for row, value in enumerate(values):
-        if value is None or isinstance(value, str | int | bool | np.integer | np.bool_):
+        if _is_answer(value):
             continue
         if isinstance(value, Mapping):
             return Misfit(row, "an object")
         if isinstance(value, list | tuple):
-            if not _are_texts_or_lists([value]):
-                return Misfit(row, "a list of other things than texts")
+            if not all(item is None or isinstance(item, str) for item in value):
+                misfit = Misfit(row, "a list of other things than texts", all(map(_is_answer, value)))
+                if not misfit.is_answer_list:
+                    return misfit
+                answer_list = answer_list or misfit
         elif isinstance(value, float | np.floating):
             return Misfit(row, f"the number {value}")
         else:
             return Misfit(row, f"a value of type {type(value).__name__}")
-    return None
+    return answer_list
 
 
 def column_of(values: list[Any]) -> pa.Array:
-    """Return the values as an Arrow array; values of mixed types become text, or lists of text."""
+    """Return the values as an Arrow array; values of mixed types become text, or lists of text.
+
+    Beside lists, a text, whole number or truth value is a list of one. Lists of numbers alone become JSON: nothing says
+    that they are answers.
+    """
     value_types = {type(value) for value in values if value is not None}
     if not value_types:
         return pa.nulls(len(values))
     if value_types == {str}:
         return pa.array(values, pa.string())
-    if value_types <= {str, list, tuple} and _are_texts_or_lists(values):
-        return pa.array([_as_list(value) for value in values], pa.list_(pa.string()))
+    if value_types & {list, tuple} and all(_is_answer(item) for value in values for item in _items(value)):
+        if not (value_types <= {list, tuple} and _are_number_lists(values)):
+            lists = [None if value is None else [_as_text(item) for item in _items(value)] for value in values]
+            return pa.array(lists, pa.list_(pa.string()))
     if value_types == {bool}:
         return pa.array(values, pa.bool_())
     if bool not in value_types and all(issubclass(kind, int | float | np.number) for kind in value_types):
@@ -218,20 +238,20 @@ def column_of(values: list[Any]) -> pa.Array:
     return pa.array([_as_text(value) for value in values], pa.string())
 
 
-def _are_texts_or_lists(values: list[Any]) -> bool:
-    """Tell whether each value is a text, a list or tuple of texts, or None; an item of a list may be None as well."""
-    for value in values:
-        items = [value] if value is None or isinstance(value, str) else value
-        if not all(item is None or isinstance(item, str) for item in items):
-            return False
-    return True
+def _is_answer(item: Any) -> bool:
+    """Tell whether a value can be read as one answer; a fraction cannot, since 1.50 would become 1.5."""
+    return item is None or isinstance(item, str | int | bool | np.integer | np.bool_)
 
 
-def _as_list(value: Any) -> list[str | None] | None:
-    """Return a text as a list of one, and a list or tuple as a list; None stays None."""
-    if value is None:
-        return None
-    return [value] if isinstance(value, str) else list(value)
+def _are_number_lists(values: list[Any]) -> bool:
+    """Tell whether the values are lists of numbers, or None, and there is at least one number."""
+    items = [item for value in values if value is not None for item in value]
+    return bool(items) and all(type(item) is float or (type(item) is int and abs(item) < 2**63) for item in items)
+
+
+def _items(value: Any) -> Sequence[Any]:
+    """Return the items of a list or tuple; another value is the only item."""
+    return value if isinstance(value, list | tuple) else [value]
 
 
 def _as_text(value: Any) -> str | None:
@@ -260,7 +280,7 @@ def _concatenate_tables(tables: list[pa.Table]) -> pa.Table:
             has_column = name in table_names
             parts.append(table.column(name) if has_column else pa.chunked_array([pa.nulls(table.num_rows)]))
         types = {part.type for part in parts if not pa.types.is_null(part.type)}
-        if len(types) <= 1:
+        if len(types) <= 1 and not any(pa.types.is_list(kind) and kind.value_type != pa.string() for kind in types):
             common_type = types.pop() if types else pa.null()
             chunks = [chunk for part in parts for chunk in part.cast(common_type).chunks]
             columns[name] = pa.chunked_array(chunks, common_type)
