@@ -52,7 +52,81 @@ def test_lists_in_some_cells_alone(tmp_path: Path) -> None:
     path = write(tmp_path / "some.csv", cells, NUMBERS)
     assert golds(load_dataset(path, separator="json")) == LISTS
     (hint,) = load_dataset(path).hints
-    assert "2 of 4 references are JSON lists" in hint and "--separator json" in hint
+    assert "2 of 4 references are lists" in hint and "--separator json" in hint
+
+
+NOTATIONS = [
+    json.dumps,
+    lambda golds: json.dumps(json.dumps(golds)),
+    repr,
+    lambda golds: repr(tuple(golds)),
+    lambda golds: str(np.array(golds)),
+    lambda golds: repr(np.array(golds, dtype=object)),
+    lambda golds: repr([np.str_(gold) for gold in golds]),
+    lambda golds: f"c({', '.join(map(json.dumps, golds))})",
+    lambda golds: repr({"text": golds, "answer_start": [3] * len(golds)}),
+    lambda golds: repr({"text": np.array(golds, dtype=object), "answer_start": np.arange(len(golds))}),
+    lambda golds: json.dumps({"text": golds, "answer_start": [3] * len(golds)}),
+]
+#: What a notation could break: both quotes, a comma, a bracket, a backslash, a newline, another script.
+HARD = [["it's", 'say "so", [1]'], ["a\\b"], ["two\nlines", "Straße"], ["('x')", "array(['y'])"]]
+
+
+@pytest.mark.parametrize("write_list", NOTATIONS)
+def test_lists_as_programs_print_them(tmp_path: Path, write_list: Any) -> None:
+    """A column of lists is read as lists; lists beside plain answers are announced, and read with the option."""
+    for lists in (LISTS, HARD):
+        listed = write(tmp_path / "listed.csv", [write_list(golds) for golds in lists], NUMBERS)
+        assert golds(load_dataset(listed)) == lists
+        some = write(tmp_path / "some.csv", [write_list(lists[0]), "Berlin", write_list(lists[2]), "no"], NUMBERS)
+        read = load_dataset(some)
+        assert "2 of 4 references are lists" in read.hints[0] and "--separator json" in read.hints[0]
+        assert golds(load_dataset(some, separator="json")) == [lists[0], ["Berlin"], lists[2], ["no"]]
+
+
+@pytest.mark.parametrize("text", ["(a)", "[1]", "[sic]", "[1, 2]", "{x}", "('x')", "()", '"a"', "c(1, 2)", "(" * 9000])
+def test_what_looks_like_a_list_and_is_an_answer(tmp_path: Path, text: str) -> None:
+    read = load_dataset(write(tmp_path / "d.csv", [text] * 4, NUMBERS))
+    assert golds(read) == [text] * 4 and not read.hints
+
+
+def test_objects_of_squad_in_json_lines(tmp_path: Path) -> None:
+    rows = [
+        {"reference": {"text": golds, "answer_start": [0] * len(golds)}, "candidate": "x", "label": 1}
+        for golds in LISTS
+    ]
+    path = tmp_path / "d.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    assert golds(load_dataset(path)) == LISTS == golds(load_dataset(rows))
+
+
+@pytest.mark.parametrize(
+    ("cells", "separator"),
+    [
+        (["Scorpio/Skorpio", "AC/DC/ACDC", "the UK/Britain", "Paris"], "/"),
+        (["NFL, National Football League", "Big Apple, NYC", "red, rouge", "no"], ", "),
+        (["seven or 7 km", "Rome or Roma", "Big Apple or NYC", "no"], " or "),
+    ],
+)
+def test_weak_separators_between_short_answers_are_proposed(tmp_path: Path, cells: list[str], separator: str) -> None:
+    (hint,) = load_dataset(write(tmp_path / "d.csv", cells, NUMBERS)).hints
+    assert hint.startswith("3 of 4 references hold") and hint.endswith(f"--separator {separator!r}".replace("'/'", "/"))
+    split = golds(load_dataset(tmp_path / "d.csv", separator=separator))
+    assert [separator.join(answers) for answers in split] == cells
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "12/05/1990",
+        "3/4 of it",
+        "https://example.org/a/b",
+        "He came, saw what there was to be seen, and went home again after that",
+        "It is not known whether it was he or somebody else of the same family",
+    ],
+)
+def test_weak_separators_inside_an_answer_are_not(tmp_path: Path, text: str) -> None:
+    assert load_dataset(write(tmp_path / "d.csv", [text] * 4, NUMBERS)).hints == ()
 
 
 @pytest.mark.parametrize(("separator", "shown"), [("|", "'|'"), (";", "';'"), (" / ", "' / '"), ("\n", r"$'\n'")])

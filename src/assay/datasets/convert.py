@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from assay.common.batches import converted_column, distinct_rows, row_digests, take_table_rows
+from assay.common.batches import distinct_rows, row_digests, take_table_rows
 from assay.common.messages import Message, Setting
 from assay.common.tables import (
     GRAPH_COLUMNS,
@@ -24,14 +24,13 @@ from assay.common.tables import (
     with_known_types,
 )
 from assay.datasets.columns import FIELDS, SourceTable, parse_columns, resolve_columns
+from assay.datasets.gold_answers import answers_column, checked_answer_lists, separator_hint
 from assay.datasets.graphs import check_graph_cells
 from assay.datasets.pairs import RENAMED_KEY
 from assay.datasets.reading import (
     Columns,
     Reading,
     numbers_of_words,
-    separator_hint,
-    split_answers,
     word_labels_note,
 )
 from assay.exceptions import InputError
@@ -325,7 +324,9 @@ def convert_table(source: SourceTable, reading: Reading, *, allow_unlabelled: bo
             pair_columns[name] = _text_column(source, mapping[name][0], refuse_null=name != "question")
     hint = ""
     if "reference" in mapping:
-        pair_columns["reference"] = _reference_column(source, mapping["reference"][0], reading.separator)
+        name = mapping["reference"][0]
+        references = _text_column(source, name, refuse_null=True, allow_lists=True)
+        pair_columns["reference"] = answers_column(source, name, references, reading.separator)
         if reading.separator is None and "candidate" in pair_columns and _is_text(pair_columns["reference"].type):
             hint = separator_hint(pair_columns["reference"], pair_columns["candidate"])
     pair_columns["pair_id"] = _identifier_column(source, mapping.get("pair_id"))
@@ -419,26 +420,6 @@ def order_pair_columns(columns: Mapping[str, Any]) -> pa.Table:
     return pa.table({name: columns[name] for name in (*pair_columns, *columns)})
 
 
-def _reference_column(source: SourceTable, name: str, separator: str | None) -> pa.ChunkedArray:
-    """Return a column of gold answers, as strings, or as lists of strings if cells hold several.
-
-    Raises:
-        InputError: a cell is missing or neither a text nor a list of texts, or a separator was given and the cells are
-            lists already.
-    """
-    column = _text_column(source, name, refuse_null=True, allow_lists=True)
-    is_text = _is_text(column.type)
-    if separator is None:
-        return _decode_json_lists(source, name, column) if is_text else column
-    if not is_text:
-        raise InputError(
-            f"{source.name}, column {name}: holds lists of gold answers already; leave ",
-            Setting("separator", separator),
-            " out",
-        )
-    return split_answers(source, name, column, separator)
-
-
 def _text_column(source: SourceTable, name: str, *, refuse_null: bool, allow_lists: bool = False) -> pa.ChunkedArray:
     """Return a column as strings, or as lists of strings if it holds lists of gold answers.
 
@@ -460,13 +441,11 @@ def _text_column(source: SourceTable, name: str, *, refuse_null: bool, allow_lis
     # a floating column is refused below, with a message that says how to keep its digits
     if misfit is not None and not pa.types.is_floating(column_type) and not (allow_lists and misfit.is_answer_list):
         wanted = "a text or a list of texts" if allow_lists else "a text"
-        raise InputError(
-            f"{source.location(misfit.row)}, column {name}: holds {misfit.description}; expected {wanted}"
-        )
+        raise InputError(f"{source.location(misfit.row)}, column {name}: holds {misfit.description}; expected {wanted}")
     if pa.types.is_list(column_type) or pa.types.is_large_list(column_type) or pa.types.is_fixed_size_list(column_type):
         if not allow_lists:
             raise InputError(f"{source.name}, column {name}: holds lists; only a reference may be several answers")
-        return _checked_answer_lists(source, name, column)
+        return checked_answer_lists(source, name, column)
     if refuse_null and column.null_count:
         missing_rows = _true_rows(pc.is_null(column))
         further_rows = f" (and in {len(missing_rows) - 1} further rows)" if len(missing_rows) > 1 else ""
@@ -494,70 +473,6 @@ def _is_text(column_type: pa.DataType) -> bool:
 def _true_rows(mask: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
     """Return the ascending row indices for which an Arrow array of booleans is true."""
     return np.flatnonzero(np.asarray(mask.to_numpy(zero_copy_only=False), dtype=bool))
-
-
-def _checked_answer_lists(source: SourceTable, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column of lists as list<string>, after checking that each has a gold answer and none is null.
-
-    Raises:
-        InputError: the lists hold something other than text, or a list is empty or has a null.
-    """
-    if not _is_text(column.type.value_type) and not pa.types.is_null(column.type.value_type):
-        raise InputError(f"{source.name}, column {name}: holds lists of {column.type.value_type}, not of text")
-    column = column.cast(pa.list_(pa.string()))
-    sizes = pc.fill_null(pc.list_value_length(column), 0)
-    empty_rows = _true_rows(pc.equal(sizes, 0))
-    if len(empty_rows):
-        raise InputError(f"{source.location(empty_rows[0])}, column {name}: has no gold answer (an empty list)")
-    answers = pc.list_flatten(column)
-    if answers.null_count:
-        parent_rows = pc.list_parent_indices(column)
-        first_null = int(_true_rows(pc.is_null(answers))[0])
-        row = int(parent_rows[first_null].as_py())
-        raise InputError(f"{source.location(row)}, column {name}: one of the gold answers is null")
-    return column
-
-
-def _decode_json_lists(source: SourceTable, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a text column as lists of gold answers if every cell is a JSON list of texts, else unchanged.
-
-    In a column of plain answers, one that looks like a list thus stays text.
-
-    Raises:
-        InputError: every cell is a list, and some but not all of them are empty.
-    """
-    if not len(column):
-        return column
-    try:
-        lists = converted_column(column, pa.list_(pa.string()), _parse_json_lists)
-    except _NotAListError:
-        return column
-    if not any(pc.sum(pc.list_value_length(chunk)).as_py() for chunk in lists.chunks):
-        # every cell is []: more likely plain answers with that text than empty lists
-        return column
-    return _checked_answer_lists(source, name, lists)
-
-
-class _NotAListError(Exception):
-    """Raised for a cell that is not a JSON list of texts."""
-
-
-def _parse_json_lists(texts: list[str], _first_row: int) -> list[list[str]]:
-    """Return the JSON lists of texts in some cells; the index of their first row is not used.
-
-    Raises:
-        _NotAListError: a cell is something else.
-    """
-    lists = []
-    for text in texts:
-        try:
-            cell = json.loads(text) if text.lstrip().startswith("[") else None
-        except (ValueError, RecursionError):
-            cell = None
-        if not isinstance(cell, list) or not all(isinstance(item, str) for item in cell):
-            raise _NotAListError
-        lists.append(cell)
-    return lists
 
 
 def _identifier_column(source: SourceTable, source_names: list[str] | None) -> pa.ChunkedArray:

@@ -1,33 +1,19 @@
-"""Settings for reading a table of the user's own: columns, several gold answers in one cell, words as labels."""
+"""Settings for reading a table of the user's own: columns, gold answers in one cell, words as labels."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from assay.common.batches import converted_column
-from assay.common.messages import Setting
 from assay.common.tables import exact_number
-from assay.datasets.columns import SourceTable, columns_text
+from assay.datasets.columns import columns_text
 from assay.exceptions import InputError
 
 Columns = str | Mapping[str, str | Sequence[str]] | None
 Labels = str | Mapping[str, float] | None
 
-#: The separator of cells that are JSON lists beside cells that are plain answers.
-JSON_SEPARATOR = "json"
-#: Likely separators of gold answers in a cell; the first one that is frequent enough is proposed.
-LIKELY_SEPARATORS = ("|", ";", " / ", "\n")
-#: A separator is proposed if at least this share of the cells contains it, and at least this number of cells …
-MIN_LIKELY_SHARE, MIN_LIKELY_CELLS = 0.05, 3
-#: … and if it is at least this many times rarer in the candidates, since prose has semicolons on both sides.
-MIN_LIKELY_RATIO = 4
 #: Pairs of words that are understood as the labels 0 and 1 without a setting.
 BINARY_WORD_PAIRS = (
     ("no", "yes"),
@@ -46,8 +32,8 @@ class Reading:
 
     Attributes:
         columns: the mapping of columns, see :func:`~assay.datasets.columns.parse_columns`.
-        separator: the text between the gold answers of a reference, such as ``|``; ``json`` if some cells are JSON
-            lists and others plain answers; None if each cell is one answer, or every cell is a list.
+        separator: the text between the gold answers of a reference, such as ``|``; ``json`` if some cells are lists
+            and others plain answers; None if each cell is one answer, or every cell is a list.
         labels: the number of each word: ``no=0,partly=1,yes=2``, or a mapping.
         drop_unlabelled: whether to leave out rows without a label instead of refusing them.
 
@@ -153,98 +139,3 @@ def word_labels_note(numbers: Mapping[str, float]) -> str:
         f"{word} as {exact_number(number)}" for word, number in sorted(numbers.items(), key=lambda item: item[1])
     )
     return f"labels: {', '.join(texts)}"
-
-
-# Several gold answers in a cell.
-
-
-def split_answers(source: SourceTable, name: str, column: pa.ChunkedArray, separator: str) -> pa.ChunkedArray:
-    """Return a text column as lists of gold answers, list<string>.
-
-    Answers between separators are stripped of surrounding space, and blank ones are left out. A cell without the
-    separator is one answer, even if it is empty. With the separator ``json``, a cell that is not a JSON list of texts
-    is one answer.
-
-    Raises:
-        InputError: a cell has separators but no answer.
-    """
-
-    def split_cells(texts: list[str], first_row: int) -> list[list[str]]:
-        """Return the gold answers in each cell; *first_row* is the row index of the first cell, for messages."""
-        answer_lists = []
-        for row, text in enumerate(texts, first_row):
-            if separator == JSON_SEPARATOR:
-                answers = json_answers(text) or [text]
-            elif separator in text:
-                answers = [answer.strip() for answer in text.split(separator) if answer.strip()]
-            else:
-                answers = [text]
-            if not answers:
-                raise InputError(
-                    f"{source.location(row)}, column {name}: {text!r} holds no answer between the separators (",
-                    Setting("separator", separator),
-                    ")",
-                )
-            answer_lists.append(answers)
-        return answer_lists
-
-    return converted_column(column, pa.list_(pa.string()), split_cells)
-
-
-def json_answers(text: str) -> list[str] | None:
-    """Return the texts of a JSON list; None if the cell is not a list, or the list is empty or not all text."""
-    if not text.lstrip().startswith("["):
-        return None
-    try:
-        cell = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(cell, list) or not cell or not all(isinstance(item, str) for item in cell):
-        return None
-    return cell
-
-
-def separator_hint(references: pa.ChunkedArray, candidates: pa.ChunkedArray) -> str:
-    """Return a line that proposes a separator if the references seem to hold several answers; else an empty string.
-
-    Args:
-        references: the references, one text per cell.
-        candidates: the candidates of the same pairs.
-    """
-    total = len(references)
-    list_count = 0
-    for chunk in references.chunks:
-        list_count += sum(json_answers(text) is not None for text in chunk.to_pylist())
-    # a column of JSON lists alone has been read as lists already; here some cells are lists and others plain texts
-    if 0 < list_count < total:
-        remedy = _separator_remedy(JSON_SEPARATOR)
-        return f"{list_count:,} of {total:,} references are JSON lists, read as one answer each; {remedy}"
-    for separator in LIKELY_SEPARATORS:
-        match_count = _count_cells_with(references, separator)
-        is_frequent = match_count >= max(MIN_LIKELY_CELLS, MIN_LIKELY_SHARE * total)
-        if is_frequent and match_count >= MIN_LIKELY_RATIO * _count_cells_with(candidates, separator):
-            finding = f"{match_count:,} of {total:,} references hold {_escaped(separator)!r}, read as one answer each"
-            return f"{finding}; {_separator_remedy(separator)}"
-    return ""
-
-
-def _escaped(separator: str) -> str:
-    """Return a separator with a newline written as backslash and n, so that a message stays one line."""
-    return repr(separator)[1:-1]
-
-
-def _separator_remedy(separator: str) -> str:
-    """Return a phrase with the option that reads references with a separator as several gold answers."""
-    option = Setting("separator", separator).with_flag({})
-    if separator == "\n":
-        # only $'…' of a shell turns backslash and n into a newline
-        option = f"--separator $'{_escaped(separator)}'"
-    return f"if they are several gold answers, run with {option}"
-
-
-def _count_cells_with(texts: pa.ChunkedArray, separator: str) -> int:
-    """Return the number of texts that contain the separator after surrounding space is removed."""
-    cell_count = 0
-    for chunk in texts.chunks:
-        cell_count += pc.sum(pc.match_substring(pc.utf8_trim_whitespace(chunk), separator)).as_py() or 0
-    return cell_count

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from assay.common.tables import first_repeated
 from assay.datasets.columns import Misfit, SourceTable
+from assay.datasets.gold_answers import squad_answers
 from assay.datasets.readers.delimited import check_encoding
 from assay.exceptions import InputError
 
@@ -141,8 +142,12 @@ def table_of_records(
 ) -> tuple[pa.Table, dict[str, Misfit]]:
     """Return a table of all keys of the records, and by column the first value that cannot be read as text.
 
-    *column_of* converts the values of a column, which lack those of records without the key. The columns are in the order in which the keys first appear. The time grows with the number of values, not with
+    The columns are in the order in which the keys first appear. The time grows with the number of values, not with
     records times keys, since lines may have few keys in common.
+
+    Args:
+        records: the records.
+        column_of: converts the values of a column, without those of records that lack its key.
     """
     rows_and_values: dict[str, tuple[list[int], list[Any]]] = {}
     for row, record in enumerate(records):
@@ -163,9 +168,8 @@ def table_of_records(
 
 
 def _column_of_block(values: list[Any]) -> pa.Array:
-    """Return the values of some lines as an Arrow array: lists of numbers stay so, since another line may have texts."""
-    are_lists = all(value is None or isinstance(value, list) for value in values)
-    return pa.array(values) if are_lists and _are_number_lists(values) else column_of(values)
+    """Return the values of some lines as an Arrow array; lists of numbers stay so, as other lines may have texts."""
+    return pa.array(values) if _are_number_lists(values) else column_of(values)
 
 
 def _spread_to_rows(column: pa.Array, rows: list[int], length: int) -> pa.Array:
@@ -186,28 +190,30 @@ def table_of_columns(columns: Mapping[str, list[Any]]) -> tuple[pa.Table, dict[s
 def misfit_of(values: list[Any]) -> Misfit | None:
     """Return the first value that can be read neither as text nor as a list of texts; None if there is none.
 
-    A list that can be gold answers is returned only if there is no other misfit.
-    Whole numbers and booleans can be read as text. A fraction cannot, since 1.50 would become 1.5.
+    A list that can be gold answers is returned only if there is no other. Whole numbers and booleans can be read as
+    text. A fraction cannot, since 1.50 would become 1.5.
     """
     if {type(value) for value in values} <= {str, int, bool, type(None)}:
         return None
     answer_list = None
     for row, value in enumerate(values):
-        if _is_answer(value):
-            continue
-        if isinstance(value, Mapping):
-            return Misfit(row, "an object")
-        if isinstance(value, list | tuple):
-            if not all(item is None or isinstance(item, str) for item in value):
-                misfit = Misfit(row, "a list of other things than texts", all(map(_is_answer, value)))
-                if not misfit.is_answer_list:
-                    return misfit
-                answer_list = answer_list or misfit
-        elif isinstance(value, float | np.floating):
-            return Misfit(row, f"the number {value}")
-        else:
-            return Misfit(row, f"a value of type {type(value).__name__}")
+        items = _items(value)
+        if not all(map(_is_answer, items)):
+            return Misfit(row, _description(value))
+        if isinstance(value, list | tuple) and not all(item is None or isinstance(item, str) for item in items):
+            answer_list = answer_list or Misfit(row, _description(value), is_answer_list=True)
     return answer_list
+
+
+def _description(value: Any) -> str:
+    """Return in words what a value is that cannot be read as text."""
+    if isinstance(value, Mapping):
+        return "an object"
+    if isinstance(value, list | tuple):
+        return "a list of other things than texts"
+    if isinstance(value, float | np.floating):
+        return f"the number {value}"
+    return f"a value of type {type(value).__name__}"
 
 
 def column_of(values: list[Any]) -> pa.Array:
@@ -221,10 +227,10 @@ def column_of(values: list[Any]) -> pa.Array:
         return pa.nulls(len(values))
     if value_types == {str}:
         return pa.array(values, pa.string())
-    if value_types & {list, tuple} and all(_is_answer(item) for value in values for item in _items(value)):
-        if not (value_types <= {list, tuple} and _are_number_lists(values)):
-            lists = [None if value is None else [_as_text(item) for item in _items(value)] for value in values]
-            return pa.array(lists, pa.list_(pa.string()))
+    are_answers = all(_is_answer(item) for value in values for item in _items(value))
+    if value_types & {list, tuple, dict} and are_answers and not _are_number_lists(values):
+        lists = [None if value is None else [_as_text(item) for item in _items(value)] for value in values]
+        return pa.array(lists, pa.list_(pa.string()))
     if value_types == {bool}:
         return pa.array(values, pa.bool_())
     if bool not in value_types and all(issubclass(kind, int | float | np.number) for kind in value_types):
@@ -245,13 +251,19 @@ def _is_answer(item: Any) -> bool:
 
 def _are_number_lists(values: list[Any]) -> bool:
     """Tell whether the values are lists of numbers, or None, and there is at least one number."""
-    items = [item for value in values if value is not None for item in value]
-    return bool(items) and all(type(item) is float or (type(item) is int and abs(item) < 2**63) for item in items)
+    lists = [value for value in values if value is not None]
+    items = [item for value in lists if isinstance(value, list | tuple) for item in value]
+    return (
+        bool(items)
+        and all(isinstance(value, list | tuple) for value in lists)
+        and all(type(item) is float or (type(item) is int and abs(item) < 2**63) for item in items)
+    )
 
 
 def _items(value: Any) -> Sequence[Any]:
-    """Return the items of a list or tuple; another value is the only item."""
-    return value if isinstance(value, list | tuple) else [value]
+    """Return the items of a list or tuple, or the answers in an object of SQuAD; another value is the only item."""
+    answers = squad_answers(value) if isinstance(value, Mapping) else value
+    return answers if isinstance(answers, list | tuple) else [value]
 
 
 def _as_text(value: Any) -> str | None:
