@@ -160,6 +160,9 @@ def make_model(folder: Path, name: str, *, labels: int | None = None, max_length
             # wider than the usual start, with which all texts would have nearly the same vector
             if parameter.dim() > 1:
                 torch.nn.init.normal_(parameter, std=0.3)
+            else:
+                # a normalisation by weights of 1 would change no cosine
+                parameter.data += 0.3 * torch.randn_like(parameter)
     model.save_pretrained(str(folder))
     save_tokenizer(folder, max_length, segments=name not in _WITHOUT_SEGMENTS)
     return folder

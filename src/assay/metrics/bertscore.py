@@ -122,11 +122,17 @@ class BertScore(TokenMatcher):
             return self.engine_of(EncoderEngine)
         from assay.metrics.neural.bertscore_package import BertScorePackageEngine
 
-        model = self.located()
+        model, described = self.located(), self.description()
         runtime = current_runtime()
-        idf = None if self.idf == "none" else self.idf
         return BertScorePackageEngine(
-            str(model.folder), model.digest, self.chosen_layer(), idf, devices_of(runtime)[0], runtime.threads
+            folder=str(model.folder / (described.transformer or "")),
+            digest=model.digest,
+            model_type=described.model_type or "",
+            layer=self.chosen_layer(),
+            preparation=self._preparation(),
+            idf=None if self.idf == "none" else self.idf,
+            device=devices_of(runtime)[0],
+            threads=runtime.threads,
         )
 
     @property
@@ -178,9 +184,10 @@ class BertScore(TokenMatcher):
         return self.chosen_output({"precision": precision, "recall": recall, "f": harmonic_mean(precision, recall)})
 
     def token_weighting(self) -> TokenWeighting:
-        """Return the function that maps an array of token ids to an array of weights of the same shape.
+        """Return the function that maps the token ids of texts to the weights of all their tokens.
 
-        The weights are inverse document frequencies if there is a corpus, else 1; special tokens at the ends have 0.
+        The weights are inverse document frequencies if there is a corpus, else 1; special tokens at the ends and the
+        tokens of a blank text have 0.
 
         Raises:
             InputError: the corpus cannot be read.

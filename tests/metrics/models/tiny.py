@@ -12,6 +12,7 @@ __all__ = [
     "WORDS",
     "make_bert",
     "make_causal",
+    "save_byte_tokenizer",
     "save_tokenizer",
     "tiny_causal_sizes",
     "vocabulary_size",
@@ -105,6 +106,26 @@ def save_tokenizer(folder: Path, max_length: int | None, *, segments: bool = Tru
     if max_length is not None:
         names["model_max_length"] = max_length
     PreTrainedTokenizerFast(tokenizer_object=inner, model_input_names=inputs, **names).save_pretrained(str(folder))
+
+
+def save_byte_tokenizer(folder: Path, max_length: int | None) -> int:
+    """Write RoBERTa's tokenizer of bytes, where a word has other tokens with a space before it; return its size."""
+    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+    from transformers import RobertaTokenizer
+
+    inner = Tokenizer(models.BPE())
+    inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    trainer = trainers.BpeTrainer(
+        vocab_size=700,
+        special_tokens=["<s>", "<pad>", "</s>", "<unk>", "<mask>"],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    inner.train_from_iterator([f" {word}" for word in WORDS] * 2, trainer)
+    merges = [tuple(pair) for pair in json.loads(inner.to_str())["model"]["merges"]]
+    limit = {} if max_length is None else {"model_max_length": max_length}
+    RobertaTokenizer(vocab=inner.get_vocab(), merges=merges, **limit).save_pretrained(str(folder))
+    return int(inner.get_vocab_size())
 
 
 def make_bert(

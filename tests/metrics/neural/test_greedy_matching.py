@@ -13,15 +13,16 @@ from assay.metrics.neural import bertscore as matching
 from assay.metrics.neural.bertscore import harmonic_mean, match_tokens
 from assay.metrics.neural.embeddings import TextEmbeddings
 
-TokenWeighting = Callable[[np.ndarray], np.ndarray]
+TokenWeighting = Callable[[list[list[int]]], np.ndarray]
 
 
-def ones(ids: np.ndarray) -> np.ndarray:
-    return np.ones(len(ids))
+def ones(texts: list[list[int]]) -> np.ndarray:
+    return np.ones(sum(map(len, texts)))
 
 
-def by_number(ids: np.ndarray) -> np.ndarray:
+def by_number(texts: list[list[int]]) -> np.ndarray:
     """Tokens 0 and 1 weigh nothing, as special tokens do; the others their number."""
+    ids = np.array([number for text in texts for number in text])
     return np.where(ids < 2, 0.0, ids).astype(np.float64)
 
 
@@ -39,7 +40,7 @@ def by_loop(
     starts = [sum(len(text) for text in texts[:place]) for place in range(len(texts))]
 
     def best(of: int, other: int) -> float:
-        weights = weigh(np.array(texts[of]))
+        weights = weigh([texts[of]])
         total = 0.0
         for i, weight in enumerate(weights):
             a = vectors[starts[of] + i]
@@ -117,7 +118,7 @@ def test_it_is_bert_score_s_greedy_matching() -> None:
         sides = []
         for text in (left, right):
             start, size = int(rows.starts[text]), len(texts[text])
-            idf = torch.from_numpy(by_number(np.array(texts[text]))).float()[None]
+            idf = torch.from_numpy(by_number([texts[text]])).float()[None]
             sides += [rows.values[start : start + size][None].clone(), torch.ones(1, size), idf]
         expected = utils.greedy_cos_idf(*sides)
         precision, recall = match_tokens(rows, np.array([left]), np.array([right]), by_number)

@@ -125,7 +125,7 @@ def _tokens_of(embeddings: TextEmbeddings, text_index: int, weigh: TokenWeightin
     values = embeddings.values[start : start + len(ids)].cpu().double().numpy()
     norms = np.linalg.norm(values, axis=1, keepdims=True)
     unit_embeddings = np.divide(values, norms, out=np.zeros_like(values), where=norms > 0)
-    return _TextTokens(unit_embeddings, ids, weigh(np.asarray(ids, dtype=np.int64)))
+    return _TextTokens(unit_embeddings, ids, weigh([ids]))
 
 
 def _token_matches(

@@ -23,6 +23,7 @@ from assay.common.transfer import disk_errors
 from assay.exceptions import InputError, MissingExtraError
 from assay.metrics.base import Batch
 from assay.metrics.neural.embeddings import TextEmbeddings
+from assay.metrics.neural.limits import UNLIMITED
 from assay.metrics.neural.loading import load_tokenizer
 from assay.metrics.neural.runtime import import_torch
 from assay.metrics.neural.tokens import tokenize
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
     import torch
 
 
-#: A function from token numbers to their weights, an array of the same shape.
-TokenWeighting = Callable[[NDArray[np.int64]], NDArray[np.float64]]
+#: A function from the token numbers of texts to the weights of all their tokens, one text after another.
+TokenWeighting = Callable[[Sequence[Sequence[int]]], NDArray[np.float64]]
 #: Embeddings, weights and presence of the tokens of the references or of the candidates, see :func:`_gather_tokens`.
 _MatchedSide = tuple["torch.Tensor", "torch.Tensor", "torch.Tensor"]
 
@@ -76,8 +77,7 @@ def match_tokens(
     unit_vectors = torch.nn.functional.normalize(embeddings.values, dim=1)
     dimensions = unit_vectors.shape[1]
     sizes = np.array([len(ids) for ids in embeddings.ids], dtype=np.intp)
-    ids = np.fromiter(chain.from_iterable(embeddings.ids), dtype=np.int64, count=int(sizes.sum()))
-    token_weights = weigh(ids)
+    token_weights = weigh(embeddings.ids)
     weights = torch.from_numpy(token_weights).to(unit_vectors.device, torch.float32)
     text_of_token = np.repeat(np.arange(len(sizes)), sizes)
     text_weights = np.bincount(text_of_token, token_weights, len(sizes))
@@ -227,26 +227,21 @@ def store_corpus(texts: Sequence[str]) -> Path:
 
 @functools.lru_cache(maxsize=8)
 def equal_weighting(folder: str, digest: str) -> TokenWeighting:
-    """Return the function that weighs tokens equally: 1, and 0 for the tokens that begin and end a text.
+    """Return the function that weighs tokens equally: 1, and 0 for those that :func:`_weighting_of_texts` excludes.
 
     Args:
         folder: the folder of the model.
         digest: the digest of the model.
     """
-    special = _special_token_ids(folder, digest)
-
-    def weigh(ids: NDArray[np.int64]) -> NDArray[np.float64]:
-        return np.where(np.isin(ids, special), 0.0, 1.0)
-
-    return weigh
+    return _weighting_of_texts(folder, digest, lambda ids: np.ones(len(ids)))
 
 
 @functools.lru_cache(maxsize=8)
 def idf_weighting(folder: str, digest: str, path: str, corpus: str, preparation: Preparation) -> TokenWeighting:
     """Return the function that weighs tokens by inverse document frequency in a corpus.
 
-    The weight is log((N + 1) / (c + 1)) for a token that occurs in c of N texts, and 0 for the tokens that
-    begin and end a text.
+    The weight is log((N + 1) / (c + 1)) for a token that occurs in c of N texts, and 0 for those that
+    :func:`_weighting_of_texts` excludes.
 
     Args:
         folder: the folder of the model.
@@ -265,20 +260,34 @@ def idf_weighting(folder: str, digest: str, path: str, corpus: str, preparation:
     corpus_tokens = np.array(sorted(text_counts), dtype=np.int64)
     unseen_weight = math.log(len(texts) + 1)
     corpus_weights = np.array([unseen_weight - math.log(text_counts[int(token)] + 1) for token in corpus_tokens])
-    special = _special_token_ids(folder, digest)
 
     def weigh(ids: NDArray[np.int64]) -> NDArray[np.float64]:
         index = np.searchsorted(corpus_tokens, ids).clip(max=len(corpus_tokens) - 1)
-        weights = np.where(corpus_tokens[index] == ids, corpus_weights[index], unseen_weight)
-        return np.where(np.isin(ids, special), 0.0, weights)
+        return np.where(corpus_tokens[index] == ids, corpus_weights[index], unseen_weight)
 
-    return weigh
+    return _weighting_of_texts(folder, digest, weigh)
 
 
-def _special_token_ids(folder: str, digest: str) -> list[int]:
-    """Return the numbers of the tokens that the tokenizer adds around a text, whose weight is 0."""
+def _weighting_of_texts(
+    folder: str, digest: str, weigh: Callable[[NDArray[np.int64]], NDArray[np.float64]]
+) -> TokenWeighting:
+    """Return a weighting by a function of token numbers, with 0 for tokens that do not count.
+
+    As in the package, these are the tokens [CLS] and [SEP] of the tokenizer, and all tokens of a blank text: that of T5
+    has the token for the end of a text, which counts in other texts.
+    """
     tokenizer = load_tokenizer(folder, digest)
-    return [token for token in (tokenizer.cls_token_id, tokenizer.sep_token_id) if token is not None]
+    special = [token for token in (tokenizer.cls_token_id, tokenizer.sep_token_id) if token is not None]
+    blank = list(tokenize(tokenizer, [""], UNLIMITED)[0].ids)
+
+    def weigh_texts(texts: Sequence[Sequence[int]]) -> NDArray[np.float64]:
+        sizes = [len(ids) for ids in texts]
+        ids = np.fromiter(chain.from_iterable(texts), dtype=np.int64, count=sum(sizes))
+        is_blank = np.repeat(np.array([list(text) == blank for text in texts], dtype=np.bool_), sizes)
+        weights: NDArray[np.float64] = np.where(np.isin(ids, special) | is_blank, 0.0, weigh(ids))
+        return weights
+
+    return weigh_texts
 
 
 def read_baseline(path: str, layer: int, output: str) -> float:

@@ -11,6 +11,7 @@ import platform
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, Protocol
 
+from assay.metrics.neural.final_norm import modules_behind_layers
 from assay.metrics.neural.runtime import import_torch
 from assay.metrics.neural.tokens import Packed
 from assay.metrics.neural.views import OUTPUT_LAYER
@@ -110,11 +111,15 @@ class TorchBody:
         self._all_layers: Any = None if self._encoder is None else self._encoder.layer
         self.layers = int(model.config.num_hidden_layers)
         self._has_decoder = hasattr(model, "encoder") and hasattr(model, "decoder")
-        # transformers hooks into the layers at the first request for hidden states: make one while all are in place,
-        # with two tokens, since decoders need one that is not padding
         torch = import_torch()
         with torch.inference_mode():
-            model(input_ids=torch.arange(2, device=device)[None], output_hidden_states=True)
+            # transformers hooks into the layers at the first request for hidden states: make one while all are in
+            # place, with two tokens, since decoders need one that is not padding
+            sample = torch.arange(2, device=device)[None]
+            model(input_ids=sample, output_hidden_states=True)
+            self._behind = modules_behind_layers(
+                model.encoder if self._has_decoder else model, lambda: self._last_states(model(input_ids=sample))
+            )
 
     def prepare(self, layers: Collection[int]) -> None:
         """Do nothing, since all layers are in memory."""
@@ -122,8 +127,10 @@ class TorchBody:
     def hidden_states(self, batch: Packed, layers: Collection[int]) -> dict[int, torch.Tensor]:
         """Return the hidden states of a batch by layer, each of shape (b, l, d); layer 0 is the input embeddings.
 
-        Layers above the highest requested one are not computed, if the family allows that. The layers of a model with
-        encoder and decoder are those of the encoder, and :data:`OUTPUT_LAYER` is the last one of the decoder.
+        The states of a layer are those that the model would return if it ended there, so that a final normalisation
+        applies to all layers. Layers above the highest requested one are not computed, if the family allows that. The
+        layers of a model with encoder and decoder are those of the encoder, and :data:`OUTPUT_LAYER` is the last one of
+        the decoder.
         """
         torch = import_torch()
         top = self.layers if OUTPUT_LAYER in layers else max(layers)
@@ -135,10 +142,26 @@ class TorchBody:
                 if layers == {OUTPUT_LAYER} or (layers == {self.layers} and not self._has_decoder):
                     return dict.fromkeys(layers, self.model(**inputs).last_hidden_state)
                 output = self.model(**inputs, output_hidden_states=True)
-                states = output.encoder_hidden_states if self._has_decoder else output.hidden_states
-                return {layer: output.last_hidden_state if layer == OUTPUT_LAYER else states[layer] for layer in layers}
+                return {layer: self._states_of(output, layer) for layer in layers}
             finally:
                 self._set_depth(self.layers)
+
+    def _states_of(self, output: Any, layer: int) -> torch.Tensor:
+        """Return the states of a layer from the output of a pass with hidden states, shape (b, l, d)."""
+        if layer == OUTPUT_LAYER:
+            states: torch.Tensor = output.last_hidden_state
+        elif layer == self.layers:
+            states = self._last_states(output)
+        else:
+            states = (output.encoder_hidden_states if self._has_decoder else output.hidden_states)[layer]
+            for module in self._behind:
+                states = module(states)
+        return states
+
+    def _last_states(self, output: Any) -> torch.Tensor:
+        """Return the states behind the last layer, of the encoder if there is a decoder too, shape (b, l, d)."""
+        states: torch.Tensor = output.encoder_last_hidden_state if self._has_decoder else output.last_hidden_state
+        return states
 
     def _set_depth(self, depth: int) -> None:
         """Keep only the first *depth* layers in the model, if its family allows it; the full depth restores all."""

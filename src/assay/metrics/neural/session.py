@@ -215,10 +215,19 @@ class ModelSession(Generic[LoadedT, BodyT]):
 
 
 @contextmanager
-def one_line_failures(folder: str) -> Iterator[None]:
+def one_line_failures(
+    folder: str,
+    problem: str = "fails on a text",
+    remedy: str = "set max_length=N if its configuration promises more positions than it has, or use another model",
+) -> Iterator[None]:
     """Turn an error of a model that computes a batch into an error of assay with a message of one line.
 
     A lack of memory stays as it is.
+
+    Args:
+        folder: the folder of the model.
+        problem: what the model does, for the message.
+        remedy: what helps.
 
     Raises:
         UnavailableError: the model fails.
@@ -227,11 +236,18 @@ def one_line_failures(folder: str) -> Iterator[None]:
         yield
     except (AssayError, import_torch().OutOfMemoryError):
         raise
-    except (IndexError, RuntimeError, ValueError, KeyError, TypeError, AttributeError, AssertionError) as error:
-        raise UnavailableError(
-            f"model {folder} fails on a text ({summary_of(error)})",
-            "set max_length=N if its configuration promises more positions than it has, or use another model",
-        ) from error
+    # a layer that the package bert-score does not have is a NameError there
+    except (
+        IndexError,
+        RuntimeError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        AssertionError,
+        NameError,
+    ) as error:
+        raise UnavailableError(f"model {folder} {problem} ({summary_of(error)})", remedy) from error
 
 
 def add_questions(metrics: Sequence[Metric], batch: Batch) -> Batch:

@@ -20,7 +20,7 @@ from assay.metrics.provenance import file_digest
 from assay.paths import cache_dir, make_private_folder
 
 #: Part of the key of every file: increase it when the conversion changes, so that older files are not used.
-FORMAT = 1
+FORMAT = 2
 #: The file with the digest of each other file in the folder at the time of writing.
 _FILES = "files.json"
 
