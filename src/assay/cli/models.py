@@ -86,7 +86,7 @@ def _model_facts(located: LocatedModel) -> dict[str, object]:
         "architecture": description.architecture,
         "layers": description.layers,
         "width": description.hidden_size,
-        "outputs": description.labels,
+        "outputs": None if description.labels is None else len(description.labels),
         "pooling": description.pooling,
         "max length": description.max_seq_length or description.max_positions,
         "languages": list(description.languages) if description.languages else None,

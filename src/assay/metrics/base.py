@@ -333,7 +333,7 @@ class Metric(ABC):
         This is the metric, its subject, every option, data digests, the versions of the packages that compute it, the
         origin of a third-party metric's code, and assay's version.
         """
-        fields = {key: format_value(getattr(self, key)) for key in options_of(type(self))}
+        fields = {item.name: format_value(getattr(self, key)) for key, item in options_of(type(self)).items()}
         return {"metric": self.declaration.name} | fields | self.data_signature() | self._package_versions()
 
     def long_signature(self) -> str:
@@ -358,7 +358,7 @@ class Metric(ABC):
                 continue
             value = getattr(self, key)
             if value != item.default:
-                changed.append((key, format_value(value)))
+                changed.append((item.name, format_value(value)))
         return tuple(changed)
 
     def _package_versions(self) -> dict[str, str]:

@@ -37,7 +37,7 @@ class CrossEncoder(PairReader):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.activation == "sigmoid":
+        if self.activation in ("sigmoid", "softmax"):
             self.redeclare(low=0.0, high=1.0)
         if self.order == "mean":
             self.redeclare(symmetric=True)
@@ -47,15 +47,28 @@ class CrossEncoder(PairReader):
         """The class of sentence-transformers that loads the model, whose length limit applies."""
         return "CrossEncoder"
 
+    def check_available(self) -> None:
+        """Check that the packages are installed and that a model that scores pairs is on this machine.
+
+        Raises:
+            MissingExtraError: a package is not installed.
+            UnavailableError: the model is not on this machine, or has several outputs of which none is chosen.
+            InputError: the model has no such class.
+        """
+        super().check_available()
+        self.resolve_class()
+
     def needs(self) -> Engine:
         """Return the engine of the cross-encoder; metrics of the same model with the same settings have equal ones.
 
         Raises:
-            UnavailableError: the model is not on this machine.
-            InputError: this machine has no such device, or the device does not support the precision.
+            UnavailableError: the model is not on this machine, or has several outputs of which none is chosen.
+            InputError: this machine has no such device, or the device does not support the precision; or the model has
+                no such class.
         """
         from assay.metrics.neural.cross import CrossEngine
 
+        self.resolve_class()
         return self.engine_of(CrossEngine)
 
     @property

@@ -63,7 +63,9 @@ def _option_lines(declaration: Declaration, options: dict[str, Option]) -> list[
     lines = []
     for key, declared in options.items():
         if key != SUBJECT:
-            lines.append(f"option {key}: {declared.help} ({declared.valid_values}; {_default_text(declared)})")
+            lines.append(
+                f"option {declared.name}: {declared.help} ({declared.valid_values}; {_default_text(declared)})"
+            )
     for title, option_set in declaration.option_sets.items():
         values = ", ".join(f"{key}={format_value(value)}" for key, value in option_set.items())
         lines.append(f"option set {declaration.name}:{title}: {values}")

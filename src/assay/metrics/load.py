@@ -87,7 +87,7 @@ def _refuse_reaching_out(metric: Metric) -> None:
     for key, declared in options_of(type(metric)).items():
         value = getattr(metric, key)
         if declared.reaches_out and value is not None and value != declared.default:
-            reaching.append(str(value) if key == SUBJECT else f"{key}={format_value(value)}")
+            reaching.append(str(value) if key == SUBJECT else f"{declared.name}={format_value(value)}")
     try:
         reached = metric.foreign_code()
     except AssayError:

@@ -136,7 +136,7 @@ class Option:
     """One option of a metric: its name, type and valid values.
 
     Attributes:
-        name: the name in metric names.
+        name: the name in metric names; a field whose name would be a keyword of Python ends in an underscore.
         kind: ``bool``, ``int``, ``float``, ``str`` or ``choice``.
         default: the default value; ``dataclasses.MISSING`` if the option is required.
         choices: the valid values of a ``choice``; empty for other kinds.
@@ -174,7 +174,7 @@ class Option:
 
 @functools.cache
 def options_of(cls: type[Any]) -> dict[str, Option]:
-    """Return the options of a metric class by name, including the subject if it has one.
+    """Return the options of a metric class by the name of their field, including the subject if it has one.
 
     Raises:
         TypeError: the type of a field cannot be written in a metric name.
@@ -209,7 +209,7 @@ def _option_of_field(declared_field: dataclasses.Field[Any], hint: Any) -> Optio
         raise TypeError(f"option {declared_field.name!r}: the type {hint!r} cannot be written in a metric name")
     metadata = declared_field.metadata
     return Option(
-        name=declared_field.name,
+        name=declared_field.name.rstrip("_"),
         kind=kind,
         default=declared_field.default,
         choices=choices,

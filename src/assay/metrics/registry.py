@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import MISSING, dataclass
 from importlib import import_module, metadata
+from keyword import iskeyword
 from typing import Any
 
 from assay.common.lazy import find_declarations
@@ -165,18 +166,19 @@ class Registry:
         seen: set[str] = set()
         for typed_key, text in name.options:
             key = typed_key.replace("-", "_")
+            key = f"{key}_" if iskeyword(key) else key
             if key not in options or key == SUBJECT:
-                valid_keys = sorted(set(options) - {SUBJECT})
+                valid_keys = sorted({option.name for option in options.values()} - {SUBJECT})
                 raise InputError(unknown_name(f"metric {name.name!r} has no option", typed_key, valid_keys))
             if key in seen:
-                raise InputError(f"metric {str(name)!r}: the option {key!r} is given twice")
+                raise InputError(f"metric {str(name)!r}: the option {options[key].name!r} is given twice")
             seen.add(key)
             values[key] = convert_value(name.name, options[key], text)
         for key, declared in options.items():
             if declared.default is MISSING and key not in values:
                 subject_form = f"{name.name}:{cls.declaration.subject or key.upper()}"
-                form = subject_form if key == SUBJECT else f"{key}=…"
-                raise InputError(f"metric {str(name)!r} needs a {key}: write {form}")
+                form = subject_form if key == SUBJECT else f"{declared.name}=…"
+                raise InputError(f"metric {str(name)!r} needs a {declared.name}: write {form}")
         metric = cls.with_options(**values)
         object.__setattr__(metric, "_typed", name)
         return metric

@@ -208,9 +208,7 @@ def load_bi_encoder(folder: Path, device: str) -> Any:
 
 def has_trained_head(folder: Path, outputs: int) -> bool:
     """Return whether a folder has a cross-encoder with this many outputs, which can score pairs without training."""
-    description = describe(folder)
-    is_classifier = (description.architecture or "").endswith("ForSequenceClassification")
-    return is_classifier and (description.labels or 1) == outputs
+    return len(describe(folder).labels or ()) == outputs
 
 
 def load_cross_encoder(folder: Path, device: str, *, outputs: int, activation: Any, seed: int) -> Any:

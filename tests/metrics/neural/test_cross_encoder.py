@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import assay
-from assay.exceptions import UnavailableError
+from assay.exceptions import InputError, UnavailableError
 from assay.metrics import Batch, check_metric, load_metric
 from assay.metrics.neural.runtime import Runtime, use_runtime
 from assay.metrics.work import open_session, release_sessions
@@ -98,3 +98,80 @@ def test_models_that_score_no_pairs(tmp_path: Path) -> None:
     folder = make_bert(tmp_path / "three", labels=3)
     with pytest.raises(UnavailableError, match="has 3 outputs, a similarity needs one"):
         load_metric(f"cross-encoder:{folder}").score(Batch(["a"], ["b"]))
+
+
+LABELS = {"contradiction": 0, "ENTAILMENT": 1, "neutral": 2}
+
+
+def with_labels(folder: Path, labels: dict[str, int]) -> Path:
+    """Write a classifier with these labels; return its folder."""
+    make_bert(folder, labels=len(labels))
+    config = json.loads((folder / "config.json").read_text())
+    config |= {"label2id": labels, "id2label": {number: label for label, number in labels.items()}}
+    (folder / "config.json").write_text(json.dumps(config))
+    return folder
+
+
+@pytest.mark.parametrize(
+    "activation", ["", "torch.nn.modules.activation.Softmax", "torch.nn.modules.activation.Sigmoid"]
+)
+@pytest.mark.parametrize(
+    ("labels", "name", "number"),
+    [(LABELS, "entailment", 1), (LABELS, "2", 2), ({"no": 0, "yes": 1}, "yes", 1), ({"1": 0, "0": 1}, "0", 1)],
+)
+def test_a_class_of_a_classifier(
+    labels: dict[str, int], name: str, number: int, activation: str, tmp_path: Path
+) -> None:
+    folder = with_labels(tmp_path / "model", labels)
+    if activation:
+        config = json.loads((folder / "config.json").read_text())
+        config["sentence_transformers"] = {"activation_fn": activation}
+        (folder / "config.json").write_text(json.dumps(config))
+    batch = pairs(40)
+    expected = predicted(folder, list(batch.pairs()))
+    assert expected.shape == (40, len(labels)) and expected[:, number].std() > 0.01
+    metric = load_metric(f"cross-encoder:{folder},class={name}")
+    assert metric.score(batch) == pytest.approx(expected[:, number].astype(float), abs=1e-5)
+    backward = predicted(folder, list(batch.swapped().pairs()))
+    both = load_metric(f"cross-encoder:{folder},class={name},order=mean").score(batch)
+    assert both == pytest.approx((expected + backward)[:, number].astype(float) / 2, abs=1e-5)
+    logits = load_metric(f"cross-encoder:{folder},class={name},activation=softmax")
+    assert logits.score(batch).min() > 0 and logits.score(batch).max() < 1 and logits.declaration.high == 1
+    assert metric.signature()["class"] == name and f"class:{name}" in metric.short_signature()
+
+
+def test_softmax_over_the_classes_is_that_of_the_library(tmp_path: Path) -> None:
+    from sentence_transformers import CrossEncoder
+
+    folder, batch = with_labels(tmp_path / "model", LABELS), pairs(20)
+    expected = CrossEncoder(str(folder), device="cpu").predict(list(batch.pairs()), apply_softmax=True)
+    metrics = [load_metric(f"cross-encoder:{folder},class={number},activation=softmax") for number in range(3)]
+    scores = open_session(metrics[0].needs()).score(metrics, batch).values
+    assert scores == pytest.approx(expected.astype(float), abs=1e-5)
+
+
+def test_a_class_is_named_or_refused_in_one_line(tmp_path: Path, scorer: Path) -> None:
+    folder = with_labels(tmp_path / "model", LABELS)
+    expected = r"3 outputs, .* \(contradiction, ENTAILMENT, neutral\): choose one: class=ENTAILMENT"
+    for ask in (lambda metric: metric.check_available(), lambda metric: metric.score(pairs(2))):
+        with pytest.raises(UnavailableError, match=expected):
+            ask(load_metric(f"cross-encoder:{folder}"))
+    for name in ("similar", "3", "-1", ""):
+        with pytest.raises(InputError, match=f"no class {name!r}; valid: contradiction, ENTAILMENT, neutral; or"):
+            load_metric(f"cross-encoder:{folder},class={name}").check_available()
+    with pytest.raises(InputError, match="the model has one output; leave out class"):
+        load_metric(f"cross-encoder:{scorer},class=entailment").score(pairs(2))
+    with pytest.raises(InputError, match="activation=softmax needs class="):
+        load_metric(f"cross-encoder:{scorer},activation=softmax")
+    with pytest.raises(InputError, match=r"has no option 'klass'.*class"):
+        load_metric(f"cross-encoder:{folder},klass=entailment")
+    assert "class" not in load_metric(f"cross-encoder:{scorer}").signature()
+
+
+@pytest.mark.parametrize("labels", [2, 3])
+def test_a_classifier_is_trained_to_have_one_output(labels: int, tmp_path: Path) -> None:
+    from assay.training.models import has_trained_head, load_cross_encoder
+
+    folder = make_bert(tmp_path / "model", labels=labels)
+    assert has_trained_head(folder, labels) and not has_trained_head(folder, 1)
+    assert load_cross_encoder(folder, "cpu", outputs=1, activation=None, seed=0).num_labels == 1

@@ -36,6 +36,8 @@ OFFSET_POSITIONS = frozenset(
         "xmod",
     }
 )
+#: How the names of classes end that have a classification head.
+_CLASSIFIER = "ForSequenceClassification"
 #: The files in which sentence-transformers looks for the settings of its transformer, in this order, are
 #: ``sentence_FAMILY_config.json``.
 _SETTINGS_FAMILIES = ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
@@ -53,7 +55,7 @@ class ModelDescription:
         encoder_decoder: whether the model has an encoder and a decoder.
         max_positions: the number of positions in the embedding table, including those that RoBERTa reserves.
         reserved_positions: how many positions no token has: in RoBERTa and its relatives those up to the padding's.
-        labels: the number of outputs of a classification head.
+        labels: the names of the outputs of a classification head, in order.
         modules: the class names of the sentence-transformers modules, in order.
         pooling: the kind of pooling: ``mean``, ``cls``, ``max`` …; several are joined with ``+``.
         transformer: the relative folder of the transformer, such as ``0_Transformer``, of a folder with modules.
@@ -76,7 +78,7 @@ class ModelDescription:
     encoder_decoder: bool | None = None
     max_positions: int | None = None
     reserved_positions: int | None = None
-    labels: int | None = None
+    labels: tuple[str, ...] | None = None
     modules: tuple[str, ...] | None = None
     pooling: str | None = None
     transformer: str | None = None
@@ -129,7 +131,7 @@ def describe(folder: Path) -> ModelDescription:
         encoder_decoder=_bool_or_none(config.get("is_encoder_decoder")),
         max_positions=_first_integer(config, "max_position_embeddings", "n_positions"),
         reserved_positions=_reserved_positions(config) if model_type in OFFSET_POSITIONS else None,
-        labels=_label_count(config),
+        labels=_label_names(config) if str(architecture).endswith(_CLASSIFIER) else None,
         modules=tuple(classes) or None,
         pooling=pooling,
         transformer=folder_of.get("Transformer"),
@@ -209,9 +211,12 @@ def _first_integer(config: dict[str, Any], *names: str) -> int | None:
     return None
 
 
-def _label_count(config: dict[str, Any]) -> int | None:
+def _label_names(config: dict[str, Any]) -> tuple[str, ...]:
+    """Return the names of the outputs of a classifier, in order; a file leaves out the default of two outputs."""
     labels = config.get("id2label")
-    return len(labels) if isinstance(labels, dict) else _first_integer(config, "num_labels")
+    count = len(labels) if isinstance(labels, dict) else _first_integer(config, "num_labels") or 2
+    names = labels if isinstance(labels, dict) else {}
+    return tuple(str(names.get(str(number), f"LABEL_{number}")) for number in range(count))
 
 
 def _pooling_name(config: dict[str, Any]) -> str | None:

@@ -63,7 +63,7 @@ class Body(Protocol):
 
 
 class ScorerBody(Protocol):
-    """A transformer with a head of one output, on one device.
+    """A transformer with a classification head, on one device.
 
     Attributes:
         device: torch's name of the device.
@@ -72,7 +72,7 @@ class ScorerBody(Protocol):
     device: str
 
     def logits(self, batch: Packed) -> torch.Tensor:
-        """Return one number per input, before any activation, shape (b, 1)."""
+        """Return the outputs of each input, before any activation, shape (b, k)."""
         ...
 
 
@@ -183,7 +183,7 @@ class TorchScorerBody:
         _restrict_last_layer(model)
 
     def logits(self, batch: Packed) -> torch.Tensor:
-        """Return one number per input, before any activation, shape (b, 1)."""
+        """Return the outputs of each input, before any activation, shape (b, k)."""
         logits: torch.Tensor = self.model(**inputs_of(batch)).logits
         return logits
 

@@ -1,4 +1,4 @@
-"""The session of a cross-encoder, which reads both texts of a pair in one pass and returns one number."""
+"""The session of a cross-encoder, which reads both texts of a pair in one pass."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from assay.metrics.base import Batch, Metric
 from assay.metrics.models import describe
 from assay.metrics.neural.backends import open_scorer_bodies
 from assay.metrics.neural.body import ScorerBody, accepts_types
-from assay.metrics.neural.loading import LoadedScorer, load_scorer
+from assay.metrics.neural.loading import LoadedScorer, load_scorer, silence_libraries
 from assay.metrics.neural.runtime import import_torch
 from assay.metrics.neural.session import ModelEngine, ModelSession, add_questions, blank_flags, flags_of
 from assay.metrics.neural.tokens import Packed, tokenize
@@ -46,7 +46,7 @@ class CrossEngine(ModelEngine):
 
         Raises:
             MissingExtraError: a package is not installed.
-            UnavailableError: the model cannot be loaded, is not a sequence classifier, or has several outputs.
+            UnavailableError: the model cannot be loaded, or is not a sequence classifier.
             InputError: the backend does not support the precision.
         """
         return CrossSession(self)
@@ -60,7 +60,7 @@ class CrossSession(ModelSession[LoadedScorer, ScorerBody]):
 
     Raises:
         MissingExtraError: a package is not installed.
-        UnavailableError: the model cannot be loaded, is not a sequence classifier, or has several outputs.
+        UnavailableError: the model cannot be loaded, or is not a sequence classifier.
         InputError: the backend does not support the precision.
     """
 
@@ -76,8 +76,9 @@ class CrossSession(ModelSession[LoadedScorer, ScorerBody]):
         self._with_types = "token_type_ids" in self._tokenizer.model_input_names and self._accepts_types
 
     def _keep_parts(self, copies: Sequence[LoadedScorer]) -> None:
-        """Keep the activation that the model declares, a module of torch.nn."""
+        """Keep the activation that the model declares, a module of torch.nn, and the number of outputs."""
         self._activation = copies[0].activation
+        self._outputs = int(copies[0].model.config.num_labels)
         self._accepts_types = accepts_types(copies[0].model)
 
     def score(self, metrics: Sequence[Metric], batch: Batch, again: Collection[str] = ()) -> Scores:
@@ -114,10 +115,11 @@ class CrossSession(ModelSession[LoadedScorer, ScorerBody]):
     def _compute_outputs(
         self, metrics: Sequence[PairReader], batch: Batch, limit: int, prefix: str
     ) -> dict[PairReader, tuple[NDArray[np.float64], NDArray[np.bool_]]]:
-        """Return for each metric the logits of n pairs, shape (n, k), and whether each pair was cut, shape (n,).
+        """Return for each metric the logits of n pairs, shape (n, o, k), and whether each pair was cut, shape (n,).
 
-        The metric reads each pair in k orders, one or two. All these metrics cut pairs at the same *limit* and put the
-        same *prefix* before the first text, so that they share the pairs that they read in the same order.
+        The metric reads each pair in o orders, one or two; the model has k outputs. All these metrics cut pairs at the
+        same *limit* and put the same *prefix* before the first text, so that they share the pairs that they read in the
+        same order.
         """
         pairs_read: dict[PairReader, list[_OrderedPair]] = {}
         row_of: dict[_OrderedPair, int] = {}
@@ -137,7 +139,7 @@ class CrossSession(ModelSession[LoadedScorer, ScorerBody]):
     def _logits_of_pairs(
         self, pairs: Sequence[_OrderedPair], limit: int, prefix: str
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return the logit of each of n pairs, and whether the pair was cut at *limit* tokens, both of shape (n,).
+        """Return the logits of n pairs, shape (n, k), and whether each was cut at *limit* tokens, shape (n,).
 
         The text *prefix* is put before the first text of each pair.
         """
@@ -150,22 +152,34 @@ class CrossSession(ModelSession[LoadedScorer, ScorerBody]):
 
         def step(number: int, body: ScorerBody, batch: Packed) -> None:
             with torch.inference_mode():
-                computed.append((batch.items, body.logits(batch).float().reshape(-1)))
+                computed.append((batch.items, body.logits(batch).float()))
 
         self._run(tokens, step)
-        logits = np.zeros(len(pairs))
+        logits = np.zeros((len(pairs), self._outputs))
         for items, values in computed:
             # copied after the last batch: each copy waits for the GPU
             logits[items] = values.cpu().numpy()
         return logits, np.fromiter((pair.cut for pair in tokens), dtype=np.bool_, count=len(tokens))
 
     def _activate_logits(self, logits: NDArray[np.float64], metric: PairReader) -> NDArray[np.float64]:
-        """Return the logits after the activation that the metric names, or that the model declares; same shape."""
+        """Return the score of n pairs in o orders, shape (n, o): the metric's output after its activation.
+
+        Args:
+            logits: the outputs of the model, shape (n, o, k).
+            metric: names the activation, or takes the one that the model declares, and chooses the output.
+        """
         torch = import_torch()
-        activations = {"declared": self._activation, "sigmoid": torch.nn.Sigmoid(), "identity": torch.nn.Identity()}
-        with torch.inference_mode():
-            scores: NDArray[np.float64] = activations[metric.activation](torch.from_numpy(logits)).numpy()
-        return scores
+        activations = {
+            "declared": self._activation,
+            "sigmoid": torch.nn.Sigmoid(),
+            "identity": torch.nn.Identity(),
+            "softmax": torch.nn.Softmax(dim=-1),
+        }
+        # a declared activation may read all outputs of a pair, as in the library
+        outputs = torch.from_numpy(logits.reshape(-1, logits.shape[2]))
+        with silence_libraries(), torch.inference_mode():
+            scores: NDArray[np.float64] = activations[metric.activation](outputs)[:, metric.resolve_class()].numpy()
+        return scores.reshape(logits.shape[:2])
 
 
 def _flags_of_batch(batch: Batch, cut: NDArray[np.bool_]) -> NDArray[np.uint8]:

@@ -49,7 +49,7 @@ class LoadedEncoder(LoadedModel):
 
 @dataclass(frozen=True)
 class LoadedScorer(LoadedModel):
-    """A cross-encoder, which turns a pair of texts into one number.
+    """A cross-encoder, which turns a pair of texts into one number, or into one for each class.
 
     Attributes:
         activation: the activation that the model declares, a module of torch.nn.
@@ -116,18 +116,13 @@ def load_scorer(folder: Path, precision: str, device: str) -> LoadedScorer:
 
     Raises:
         MissingExtraError: sentence-transformers is not installed.
-        UnavailableError: the libraries cannot load the folder, it lacks weights, or its number of outputs is not one.
+        UnavailableError: the libraries cannot load the folder, or it lacks weights.
     """
     with _one_line_errors(folder):
         from sentence_transformers import CrossEncoder
 
         with require_all_weights(folder, "head"):
             cross_encoder = CrossEncoder(str(folder), **_loading_arguments(precision, device))
-        if cross_encoder.num_labels != 1:
-            raise UnavailableError(
-                f"model {folder}: has {cross_encoder.num_labels} outputs, a similarity needs one",
-                "choose a cross-encoder for similarity, or train one",
-            )
         cross_encoder.eval()
         _break_card_cycle(cross_encoder)
         return LoadedScorer(cross_encoder[0].model, cross_encoder.tokenizer, cross_encoder.activation_fn)

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from assay.metrics.neural.views import View
 
 
+#: The most labels of a classifier in a message.
+_SHOWN_LABELS = 12
+
+
 @dataclass(frozen=True)
 class EncoderBased(ModelMetric):
     """A metric that compares the embeddings of two texts; metrics of the same model share its passes."""
@@ -74,9 +78,10 @@ class PairReader(ModelMetric):
     """A metric whose model reads both texts of a pair together, and returns one number."""
 
     order: Literal["reference-first", "candidate-first", "mean"] = option("reference-first", "which text comes first")
-    activation: Literal["declared", "sigmoid", "identity"] = option(
+    activation: Literal["declared", "sigmoid", "identity", "softmax"] = option(
         "declared", "what turns the output into a score; declared is what the model's files say"
     )
+    class_: str | None = option(None, "which output of a classifier is the score: its label, or its number from 0")
     prompt: str | None = option(None, "a prompt by its name, put before the first text; by default the model's own")
     prefix: str | None = option(None, "a text put before the first text, instead of a prompt")
 
@@ -86,6 +91,32 @@ class PairReader(ModelMetric):
             raise InputError(
                 f"metric {self.declaration.name!r}: prompt and prefix are two names of one thing; give one of them"
             )
+        if self.activation == "softmax" and self.class_ is None:
+            raise InputError(f"metric {self.declaration.name!r}: activation=softmax needs class=LABEL of a classifier")
+
+    def resolve_class(self) -> int:
+        """Return the index of the output that is the score; 0 for a model with one output.
+
+        Raises:
+            UnavailableError: the model is not on this machine, or has several outputs of which none is chosen.
+            InputError: the model has no such class.
+        """
+        labels = self.description().labels or ()
+        shown = ", ".join(labels[:_SHOWN_LABELS]) + (", …" if len(labels) > _SHOWN_LABELS else "")
+        if self.class_ is None:
+            if len(labels) < 2:
+                return 0
+            raise UnavailableError(
+                f"model {self.located().folder}: has {len(labels)} outputs, a similarity needs one ({shown})",
+                f"choose one: class={next((label for label in labels if label.lower() == 'entailment'), labels[-1])}",
+            )
+        if len(labels) < 2:
+            raise InputError(f"metric {self}: the model has one output; leave out class")
+        for names in (labels, [label.lower() for label in labels], [str(number) for number in range(len(labels))]):
+            for name in (self.class_, self.class_.lower()):
+                if name in names:
+                    return names.index(name)
+        raise InputError(f"metric {self}: the model has no class {self.class_!r}; valid: {shown}; or a number from 0")
 
     def resolve_prefix(self) -> str:
         """Return the text that is put before the first text of a pair; empty for none.
@@ -101,8 +132,8 @@ class PairReader(ModelMetric):
         Options from later versions are left out while they have no effect, so that older signatures stay valid.
         """
         signature = super().signature()
-        for key in ("prompt", "prefix"):
-            if getattr(self, key) is None:
+        for key, value in (("prompt", self.prompt), ("prefix", self.prefix), ("class", self.class_)):
+            if value is None:
                 del signature[key]
         return signature
 

@@ -195,7 +195,7 @@ def check_conversion(folder: Path, engine: ModelEngine, reference: Callable[[], 
 def check_set_scores(engine: ModelEngine, outputs: Outputs) -> NDArray[np.float64]:
     """Return the scores of the check set, float64, shape (k, n): one row per output, one column per pair.
 
-    The pairs are in the order of :func:`check_set_pairs`, one kind after the other. The score of a pair is its logit
+    The pairs are in the order of :func:`check_set_pairs`, one kind after the other. The scores of a pair are its logits
     if the model reads pairs, or else the cosine of the means of its texts' hidden states. The batches are formed as in
     a run.
 
@@ -208,7 +208,7 @@ def check_set_scores(engine: ModelEngine, outputs: Outputs) -> NDArray[np.float6
     second = [text for _, text in pairs]
     if engine.reads_pairs:
         logits = _run_in_batches(engine, outputs, first, second)
-        return np.stack([values[:, 0] for values in logits])
+        return np.concatenate([values.T for values in logits])
     texts = list(dict.fromkeys(chain.from_iterable(pairs)))
     row_of = {text: row for row, text in enumerate(texts)}
     left = np.array([row_of[text] for text in first])
@@ -220,7 +220,7 @@ def check_set_scores(engine: ModelEngine, outputs: Outputs) -> NDArray[np.float6
 def _run_in_batches(
     engine: ModelEngine, outputs: Outputs, texts: Sequence[str], seconds: Sequence[str] | None = None
 ) -> list[NDArray[np.float64]]:
-    """Return each output for n texts, or pairs of texts: means over the tokens, shape (n, d), or logits, shape (n, 1).
+    """Return each output for n texts, or pairs of texts: means over the tokens, shape (n, d), or logits, shape (n, k).
 
     The texts are padded and batched as in a run, since the result of a runtime may depend on the shape of a batch.
 

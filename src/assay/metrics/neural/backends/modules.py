@@ -64,7 +64,7 @@ class ScorerModule(torch.nn.Module):  # type: ignore[misc]  # mypy follows no im
     """A cross-encoder whose output is its logits.
 
     Args:
-        model: transformers' model with one output.
+        model: transformers' model.
     """
 
     def __init__(self, model: Any) -> None:
@@ -75,7 +75,7 @@ class ScorerModule(torch.nn.Module):  # type: ignore[misc]  # mypy follows no im
     def forward(
         self, input_ids: torch.Tensor, attention_mask: torch.Tensor, token_type_ids: torch.Tensor | None = None
     ) -> tuple[torch.Tensor, ...]:
-        """Return the logits, shape (b, 1)."""
+        """Return the logits, shape (b, k)."""
         return (self._body.logits(_packed_batch(input_ids, attention_mask, token_type_ids)),)
 
 
