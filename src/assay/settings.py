@@ -520,6 +520,14 @@ class OwnColumns(Settings):
         "The number of each word that is a label: no=0,partly=1,yes=2", None, metavar="WORD=NUMBER,…"
     )
     drop_unlabelled: bool = setting("Leave out rows without a label.", False)
+    missing: str | Sequence[str] | None = setting(
+        "Words that mean that there is no label or score, besides NA, none, null, - and the like: unsure,-1",
+        None,
+        metavar="WORD,…",
+    )
+    annotator: str | None = setting(
+        "The column that names the annotator, if a row is one annotation of a pair.", None, metavar="COLUMN"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -46,7 +46,10 @@ CHANGED = {
 #: The settings of a run that determine no number beside those of the request, each with the reason.
 APART = {
     **dict.fromkeys(["datasets", "suite", "metrics"], "the data and metrics, which the record has loaded"),
-    **dict.fromkeys(["columns", "separator", "labels", "drop_unlabelled", "language"], "the digest of the data has it"),
+    **dict.fromkeys(
+        ["columns", "separator", "labels", "drop_unlabelled", "missing", "annotator", "language"],
+        "the digest of the data has it",
+    ),
     "graphs": "the record has the files, and the digest of the data the graphs",
     **dict.fromkeys(["out", "page", "progress"], "what is shown and written"),
     **dict.fromkeys(["device", "threads"], "the signature of a metric has what changes its scores"),

@@ -62,7 +62,7 @@ def test_columns(refused, columns, expected):
         (TEXTS + 'a,"b,2\nc,d,1\n', ["bad.csv, row 2", "never closed"]),
         (TEXTS.encode() + b"M\xfcller,b,2\n", ["bad.csv, line 2", "0xfc", "save it as UTF-8"]),
         (TEXTS.encode("utf-16"), ["bad.csv", "UTF-16"]),
-        (TEXTS + "a,b,2\na,b,nan\n", ["bad.csv, row 3, column label", "'nan' is not a number"]),
+        (TEXTS + "a,b,2\na,b,nan\n", ["bad.csv, column label: 1 of 2 rows have no label (row 3)"]),
         (TEXTS + "a,b,2\na,b,two\n", ["bad.csv, row 3, column label", "'two' is not a number"]),
         (TEXTS + 'a,b,2\na,b,"1,5"\n', ["bad.csv, row 3, column label", "1.5"]),
         (TEXTS + "a,b,\na,b,2\n", ["bad.csv, column label", "1 of 2 rows have no label (row 2)"]),
@@ -79,7 +79,7 @@ def test_files_of_other_kinds(refused):
     assert "bad.jsonl, line 2" in refused("-d", file('{"reference": "a"}\n{oops\n', "bad.jsonl"), "-m", "f1")
     assert "is not a readable Parquet file" in refused("-d", file("PAR", "bad.parquet"), "-m", "f1")
     pq.write_table(pa.table({"reference": ["a"], "candidate": ["b"], "label": [float("nan")]}), "nan.parquet")
-    assert "nan.parquet, row 1, column label" in refused("-d", "nan.parquet", "-m", "f1")
+    assert "nan.parquet, column label: 1 of 1 rows have no label (row 1)" in refused("-d", "nan.parquet", "-m", "f1")
     assert "there is no such file" in refused("-d", "nofile.csv", "-m", "f1")
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import assay
 from assay.datasets import load_dataset
 from assay.exceptions import InputError
 
@@ -176,15 +177,113 @@ def test_words_in_an_order_of_the_user(tmp_path: Path, labels: Any) -> None:
     assert read.reading["labels"] == "no=0,partly=1,yes=2"
 
 
-def test_an_unknown_word_is_told_with_the_setting(tmp_path: Path) -> None:
-    path = write(tmp_path / "d.csv", ["a", "b", "c", "d"], ["yes", "partly", "no", "yes"])
+@pytest.mark.parametrize(
+    ("cells", "options", "words"),
+    [
+        (
+            ["yes", "partly", "no", "yes"],
+            {},
+            ["row 3", "'partly' is none of no, yes", "labels=no=0,yes=1,partly=NUMBER"],
+        ),
+        (["yes", "no", "yes", "unsure"], {}, ["row 5", "'unsure' is none of", "`missing=unsure`"]),
+        (["Right", "right ", "wrong", "Unsure"], {}, ["row 5", "'Unsure' is none of wrong, Right"]),
+        (["yes", "partly", "no", "yes"], {"labels": "yes=1,no=0"}, ["row 3", "labels=yes=1,no=0,partly=NUMBER"]),
+        (["2", "1", "unsure", "0"], {}, ["row 4", "'unsure' is not a number", "`missing=unsure`"]),
+        (["some", "none", "all", "some"], {}, ["row 2", "`labels=some=NUMBER,none=NUMBER,all=NUMBER`"]),
+        (["a", "A ", "b", "a"], {}, ["`labels=a=NUMBER,b=NUMBER`"]),
+        (["1", "2", "3", "1"], {"labels": "1=0,2=1"}, ["row 4", "'3' is none of 1, 2"]),
+    ],
+)
+def test_an_unknown_label_is_named_with_its_row_and_the_settings(
+    tmp_path: Path, cells: list[str], options: dict[str, Any], words: list[str]
+) -> None:
     with pytest.raises(InputError) as caught:
+        load_dataset(write(tmp_path / "d.csv", ["a", "b", "c", "d"], cells), **options)
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_numbers_as_words_in_a_typed_column() -> None:
+    rows = [{"reference": "a", "candidate": "b", "label": label} for label in (1, 2, 1)]
+    assert load_dataset(rows, labels="1=0,2=1").labels.tolist() == [0, 1, 0]
+
+
+def test_words_that_differ_by_case_and_blanks_are_one(tmp_path: Path) -> None:
+    read = load_dataset(write(tmp_path / "d.csv", ["a", "b", "c", "d"], ["Right", "right ", " wrong", "WRONG"]))
+    assert read.labels.tolist() == [1, 1, 0, 0] and read.notes == ("labels: wrong as 0, Right as 1",)
+    read = load_dataset(
+        write(tmp_path / "d.csv", ["a", "b", "c", "d"], ["not quite", "Not  quite", "all", "all"]),
+        labels="not quite=0,all=1",
+    )
+    assert read.labels.tolist() == [0, 0, 1, 1]
+
+
+@pytest.mark.parametrize("digits", ["٠١٢", "०१२", "０１２", "012"])
+def test_digits_of_any_script_are_numbers(tmp_path: Path, digits: str) -> None:
+    path = write(
+        tmp_path / "d.csv", ["a", "b", "c", "d"], [digits[2], digits[1], digits[0], f"{digits[1]}.{digits[2]}"]
+    )
+    assert load_dataset(path).labels.tolist() == [2, 1, 0, 1.2]
+    scored = tmp_path / "s.csv"
+    scored.write_text("label,m\n" + "".join(f"{i},{digits[i]}.{digits[1]}\n" for i in (0, 1, 2)), encoding="utf-8")
+    assert assay.agree(scored).scores["score"].tolist() == [0.1, 1.1, 2.1]
+
+
+# Cells that mean nothing.
+
+
+@pytest.mark.parametrize("word", ["NA", "N/A", "None", "nan", "null", "-", "–", "", " n/a "])
+def test_words_for_nothing_are_no_label_and_no_score(tmp_path: Path, word: str) -> None:
+    path = write(tmp_path / "d.csv", ["a", "b", "c", "d"], [2, word, 0, 1])
+    with pytest.raises(InputError, match=r"1 of 4 rows have no label \(row 3\)"):
         load_dataset(path)
-    message = str(caught.value)
-    assert "d.csv, row 2, column label: the label 'yes' is not a number" in message
-    assert "`labels=yes=NUMBER,partly=NUMBER,no=NUMBER`" in message
-    with pytest.raises(InputError, match="`labels=yes=NUMBER"):
-        load_dataset(path, labels="yes=1,no=0")
+    read = load_dataset(path, drop_unlabelled=True)
+    assert read.labels.tolist() == [2, 0, 1]
+    yes = load_dataset(write(path, ["a", "b", "c", "d"], ["yes", word, "no", "yes"]), drop_unlabelled=True)
+    assert yes.labels.tolist() == [1, 0, 1]
+    scored = tmp_path / "s.csv"
+    scored.write_text(f"label,m,n\n0,0.5,1\n1,{word},2\n2,0.25,{word}\n", encoding="utf-8")
+    scores = assay.agree(scored).scores
+    np.testing.assert_equal(scores["score"].tolist(), [0.5, np.nan, 0.25, 1, 2, np.nan])
+
+
+def test_words_for_nothing_among_annotators(tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    path.write_text("reference,candidate,a1,a2\na,b,1,NA\nc,d,unsure,0\ne,f,-1,1\n", encoding="utf-8")
+    read = load_dataset(path, columns="label=a1+a2", missing="unsure,-1")
+    assert read.table.column("annotations").to_pylist() == [[1, None], [None, 0], [None, 1]]
+    assert read.labels.tolist() == [1, 0, 1]
+
+
+@pytest.mark.parametrize("typed", [False, True])
+def test_a_number_that_means_nothing(tmp_path: Path, typed: bool) -> None:
+    labels = [3, -1, 0, 2]
+    rows = [{"reference": "a", "candidate": "b", "label": label if typed else f"{label}.0"} for label in labels]
+    read = load_dataset(rows, missing=["-1"], drop_unlabelled=True)
+    assert read.labels.tolist() == [3, 0, 2] and read.reading["missing"] == "-1"
+
+
+@pytest.mark.parametrize(
+    ("labels", "odd"),
+    [
+        ([0, 1, 2, 3, -1], "-1"),
+        ([1, 2, 3, 4, 5, 99], "99"),
+        ([0, 1, -9], "-9"),
+        ([0, 0.5, 1, 999], "999"),
+        ([-1, 0, 1], None),
+        ([-2, -1, 0, 1, 2], None),
+        ([0, 1, 2, 3, 4, 5], None),
+        ([0, 25, 50, 75, 100], None),
+        ([1, 2, 4, 8], None),
+        ([0, 1], None),
+        ([1, 5], None),
+    ],
+)
+def test_a_label_apart_from_the_others_is_pointed_out(labels: list[float], odd: str | None) -> None:
+    rows = [{"reference": f"a{row}", "candidate": "b", "label": label} for row, label in enumerate(labels * 3)]
+    hints = load_dataset(rows).hints
+    assert len(hints) == (odd is not None)
+    assert all(f"the label {odd} (3 times)" in hint and f"--missing {odd}" in hint.replace("=", " ") for hint in hints)
 
 
 @pytest.mark.parametrize(

@@ -14,13 +14,13 @@ from assay.benchmark.runner import run
 from assay.benchmark.settings import AgreeSettings
 from assay.common.addresses import command_line
 from assay.common.messages import Message, Setting
-from assay.common.tables import OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS, has_exact_floats
+from assay.common.tables import OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS, finite_number, has_exact_floats
 from assay.common.transfer import sha256_of
 from assay.datasets import Pairs, read_table_file
 from assay.datasets.columns import parse_columns, resolve_columns
 from assay.datasets.files import is_standard_input, local_path_of
 from assay.datasets.load import own_pairs
-from assay.datasets.reading import Reading
+from assay.datasets.reading import Reading, normalised_word
 from assay.exceptions import InputError
 from assay.metrics.recorded import Recorded
 from assay.paths import user_path
@@ -128,7 +128,8 @@ def load_scored_pairs(file: Path, reading: Reading) -> tuple[Pairs, list[str]]:
     for name in absent:
         table = table.append_column(name, pa.array([""] * len(table)))
     name, origin = ("stdin", "standard input") if is_standard_input(file) else (file.stem, str(file))
-    pairs = own_pairs(replace(source, table=table), reading, name=name, origin=origin)
+    source = replace(source, table=table)
+    pairs = own_pairs(source, reading, name=name, origin=origin, find_annotators=not absent)
     return replace(pairs, sha256=sha256_of(local_path_of(file))), absent
 
 
@@ -140,6 +141,7 @@ def _numeric_columns(pairs: Pairs) -> tuple[list[str], list[str]]:
     """
     import pyarrow as pa
 
+    reading = Reading(**pairs.reading)
     reserved = {*PAIR_COLUMNS, *OPTIONAL_PAIR_COLUMNS}
     score_columns: list[str] = []
     identifier_columns: list[str] = []
@@ -150,7 +152,9 @@ def _numeric_columns(pairs: Pairs) -> tuple[list[str], list[str]]:
             continue
         if _is_row_index(column) or not has_exact_floats(column):
             identifier_columns.append(name)
-        elif pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or _has_only_numbers(column):
+        elif (
+            pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or _has_only_numbers(column, reading)
+        ):
             score_columns.append(name)
     return score_columns, identifier_columns
 
@@ -164,12 +168,8 @@ def _is_row_index(column: pa.ChunkedArray) -> bool:
     return len(values) > 2 and values in (from_zero, from_one)
 
 
-def _has_only_numbers(column: pa.ChunkedArray) -> bool:
-    """Tell whether a column has cells that are not empty, and all of them can be read as numbers."""
-    values = [value for value in column.to_pylist() if value not in (None, "")]
-    try:
-        for value in values:
-            float(value)
-    except (TypeError, ValueError):
-        return False
-    return bool(values)
+def _has_only_numbers(column: pa.ChunkedArray, reading: Reading) -> bool:
+    """Tell whether a column has scores, and all its cells are numbers or mean that there is no score."""
+    cells = [str(cell) for cell in column.unique().to_pylist() if cell is not None]
+    numbers = [cell for cell in cells if finite_number(cell) is not None]
+    return bool(numbers) and len(numbers) == sum(not reading.is_missing(normalised_word(cell)) for cell in cells)

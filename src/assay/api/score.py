@@ -70,10 +70,12 @@ def score(settings: ScoreSettings) -> list[str]:
     reading_settings = settings.values_of(OwnData)
     if reading_settings.pop("drop_unlabelled"):
         raise InputError("every row of the file gets its scores, with a label or without", setting="drop_unlabelled")
+    if reading_settings["annotator"] is not None:
+        raise InputError("every row of the file gets its scores", setting="annotator", value=settings.annotator)
     pairs = load_dataset(file, **reading_settings, allow_unlabelled=True)
     for hint in pairs.hints:
         progress.say(f"{file}: {hint}")
-    reading = Reading(settings.columns, settings.separator, settings.labels)
+    reading = Reading(settings.columns, settings.separator, settings.labels, missing=settings.missing)
     check_existing_output(out, pairs, table.column_names, reading, spreadsheet=settings.spreadsheet)
     file_digest = pairs.sha256
     if settings.graphs is not None:

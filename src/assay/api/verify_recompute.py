@@ -463,7 +463,7 @@ def _load_from_file(data: ScoredDataset, path: Path, argv: list[str]) -> Pairs:
     # older runs recorded only their command line
     has_columns = "columns" in facts.model_fields_set
     columns = (facts.columns or None) if has_columns else _columns_option(argv)
-    reading = Reading(columns, facts.separator, facts.labels, facts.drop_unlabelled)
+    reading = Reading(columns, facts.separator, facts.labels, facts.drop_unlabelled, facts.missing, facts.annotator)
     if facts.split:
         return load_dataset(path, **vars(reading), split=facts.split)
     pairs, missing_columns = load_scored_pairs(path, reading)

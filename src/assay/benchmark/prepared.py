@@ -97,18 +97,14 @@ def _joined_by_id(table: pa.Table, metric: ColumnMetric, pairs: Pairs) -> pa.Tab
     return table.take(rows)
 
 
-#: Lower-case text cells that stand for no score.
-_MISSING = ("", "nan")
-
-
 def _numbers_of_column(column: pa.ChunkedArray, where: str, name: str, pairs: Pairs) -> NDArray[np.float64]:
-    """Return the numbers in a column, shape (n,), NaN for an empty cell or the text ``nan``; text becomes numbers.
+    """Return the numbers in a column, shape (n,), NaN for a cell that means that there is none; text becomes numbers.
 
     Args:
         column: the cells in the order of the pairs.
         where: the file or dataset, for the message.
         name: the name of the column, for the message.
-        pairs: the pairs, whose identifiers the message names.
+        pairs: the pairs, whose identifiers the message names, and whose reading says what means that there is no score.
 
     Raises:
         InputError: a cell is not a number, or infinite.
@@ -116,23 +112,27 @@ def _numbers_of_column(column: pa.ChunkedArray, where: str, name: str, pairs: Pa
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    from assay.datasets.reading import Reading, normalised_word
+
+    reading = Reading(**pairs.reading)
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
         # unsafe, so that whole numbers beyond 2**53 are rounded like computed scores instead of refused
         numbers = pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-        values = np.asarray(numbers, dtype=np.float64)
+        values = np.array(numbers, dtype=np.float64)
         invalid_rows = np.flatnonzero(np.isinf(values)).tolist()
     else:
-        cells = [str(cell).strip() for cell in pc.fill_null(column.cast(pa.string()), "").to_pylist()]
-        numbers_or_none = [None if cell.lower() in _MISSING else finite_number(cell) for cell in cells]
+        cells = pc.fill_null(column.cast(pa.string()), "").to_pylist()
+        numbers_or_none = [finite_number(cell) for cell in cells]
         values = np.array([np.nan if number is None else number for number in numbers_or_none], dtype=np.float64)
         nan_rows = np.flatnonzero(np.isnan(values)).tolist()
-        invalid_rows = [row for row in nan_rows if cells[row].lower() not in _MISSING]
+        invalid_rows = [row for row in nan_rows if not reading.is_missing(normalised_word(cells[row]))]
     if invalid_rows:
         first = invalid_rows[0]
         pair_id = pairs.column("pair_id")[first].as_py()
         raise InputError(
             f"{where}, pair {pair_id}, column {name}: a recorded score must be a number, not {column[first].as_py()!r}"
         )
+    values[np.isin(values, reading.missing_numbers())] = np.nan
     return values
 
 

@@ -68,6 +68,8 @@ def load_dataset(
     separator: str | None = None,
     labels: Labels = None,
     drop_unlabelled: bool = False,
+    missing: str | Sequence[str] | None = None,
+    annotator: str | None = None,
     split: str | Sequence[str] | None = None,
     version: str | None = None,
     offline: bool = False,
@@ -92,6 +94,8 @@ def load_dataset(
             some cells are JSON lists.
         labels: for your own data, the number of each word: ``no=0,partly=1,yes=2``, or a mapping.
         drop_unlabelled: for your own data, whether to leave out rows without a label.
+        missing: for your own data, further words that mean that there is no label or score: ``unsure,-1``.
+        annotator: for your own data with a row per annotation, the column that names the annotator.
         split: the split or splits of a card, in place of ``:SPLIT``; for your own data with a column ``split``, the
             splits whose rows to keep.
         version: the version of a card, in place of ``@VERSION``.
@@ -108,7 +112,7 @@ def load_dataset(
     """
     if not isinstance(language, str | None):
         raise InputError(f"language: {language!r} is not a language code; expected one such as 'de'")
-    reading = Reading(columns, separator, labels, drop_unlabelled)
+    reading = Reading(columns, separator, labels, drop_unlabelled, missing, annotator)
     if isinstance(spec, Card):
         return _load_card_pairs(spec, _requested_splits(split), offline, name, progress)
     if isinstance(spec, str | Path):
@@ -369,6 +373,7 @@ def own_pairs(
     origin: str,
     language: str | None = None,
     allow_unlabelled: bool = False,
+    find_annotators: bool = True,
 ) -> Pairs:
     """Return a table of the user's own as pairs.
 
@@ -379,11 +384,15 @@ def own_pairs(
         origin: the file or other origin of the data, for ``Pairs.source``.
         language: its language code; None for the one in its column ``language``, if all rows agree.
         allow_unlabelled: whether to keep rows without a label, and accept data without a label column.
+        find_annotators: whether to look for rows that are annotations of one pair; never if rows may lack a label.
 
     Raises:
         InputError: a column or a text is missing, a label is missing or not a number, or a pair_id is a duplicate.
     """
-    table, notes, hints = convert_table(source, reading, allow_unlabelled=allow_unlabelled)
+    find_annotators = find_annotators and not allow_unlabelled
+    table, notes, hints = convert_table(
+        source, reading, allow_unlabelled=allow_unlabelled, find_annotators=find_annotators
+    )
     return Pairs(
         table,
         name=name,

@@ -77,8 +77,10 @@ class Pairs:
 
     @cached_property
     def other_columns_digest(self) -> str:
-        """SHA-256 (hex) of all columns but the pair columns, such as recorded scores and columns for buckets."""
+        """SHA-256 (hex) of the other columns, such as recorded scores, and of the setting ``missing``."""
         sha256 = hashlib.sha256()
+        if self.reading.get("missing"):
+            sha256.update(f"missing\0{self.reading['missing']}\0".encode())
         for name in self.table.column_names:
             if name in (*PAIR_COLUMNS, *OPTIONAL_PAIR_COLUMNS):
                 continue

@@ -7,22 +7,32 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assay.common.tables import exact_number
+from assay.common.tables import exact_number, finite_number
 from assay.datasets.columns import columns_text
 from assay.exceptions import InputError
 
 Columns = str | Mapping[str, str | Sequence[str]] | None
 Labels = str | Mapping[str, float] | None
 
-#: Pairs of words that are understood as the labels 0 and 1 without a setting.
-BINARY_WORD_PAIRS = (
-    ("no", "yes"),
-    ("n", "y"),
-    ("false", "true"),
-    ("f", "t"),
-    ("incorrect", "correct"),
-    ("wrong", "right"),
-    ("fail", "pass"),
+#: Words that people and programs write where there is no label or score, normalised.
+MISSING_WORDS = frozenset(
+    (
+        "",
+        "na",
+        "n/a",
+        "n.a.",
+        "#n/a",
+        "<na>",
+        "nan",
+        "none",
+        "null",
+        "nil",
+        "-",
+        "--",
+        "\N{EN DASH}",
+        "\N{EM DASH}",
+        ".",
+    )
 )
 
 
@@ -36,6 +46,10 @@ class Reading:
             and others plain answers; None if each cell is one answer, or every cell is a list.
         labels: the number of each word: ``no=0,partly=1,yes=2``, or a mapping.
         drop_unlabelled: whether to leave out rows without a label instead of refusing them.
+        missing: further words that mean that there is no label or score, besides :data:`MISSING_WORDS`: ``unsure,-1``,
+            or a sequence.
+        annotator: the column that names the annotator, in a table of one row per annotation; None if a row is a pair,
+            or the column has a usual name.
 
     Raises:
         InputError: the separator is empty, or the labels do not have that form.
@@ -45,6 +59,8 @@ class Reading:
     separator: str | None = None
     labels: Labels = None
     drop_unlabelled: bool = False
+    missing: str | Sequence[str] | None = None
+    annotator: str | None = None
 
     def __post_init__(self) -> None:
         if self.separator is not None and (not isinstance(self.separator, str) or not self.separator):
@@ -63,17 +79,30 @@ class Reading:
             return {}
         numbers: dict[str, float] = {}
         for word, value in _label_entries(self.labels):
-            normalised_word = _normalised_word(word)
+            normalised = normalised_word(word)
             number = _finite_number(value)
-            if not normalised_word or number is None:
+            if not normalised or number is None:
                 raise InputError(
                     f"expected a number for each word, such as no=0,partly=1,yes=2, not {word!r}={value!r}",
                     setting="labels",
                 )
-            if numbers.setdefault(normalised_word, number) != number:
-                numbers_text = f"{exact_number(numbers[normalised_word])} and for {exact_number(number)}"
+            if numbers.setdefault(normalised, number) != number:
+                numbers_text = f"{exact_number(numbers[normalised])} and for {exact_number(number)}"
                 raise InputError(f"{word!r} stands for {numbers_text}; give it once", setting="labels")
         return numbers
+
+    def missing_words(self) -> list[str]:
+        """Return the words of the setting ``missing`` as given, without surrounding space."""
+        words = self.missing.split(",") if isinstance(self.missing, str) else self.missing or ()
+        return [word.strip() for word in words if word.strip()]
+
+    def missing_numbers(self) -> list[float]:
+        """Return the numbers among the words of the setting ``missing``."""
+        return [number for word in self.missing_words() if (number := finite_number(word)) is not None]
+
+    def is_missing(self, word: str) -> bool:
+        """Tell whether a normalised word means that there is no label or score."""
+        return word in MISSING_WORDS or word in map(normalised_word, self.missing_words())
 
     def record(self) -> dict[str, Any]:
         """Return the settings as JSON values for the run folder, so that the data can be read again in the same way."""
@@ -83,7 +112,14 @@ class Reading:
             "separator": self.separator,
             "labels": labels or None,
             "drop_unlabelled": self.drop_unlabelled,
+            "missing": ",".join(self.missing_words()) or None,
+            "annotator": self.annotator,
         }
+
+
+def normalised_word(word: str) -> str:
+    """Return a word as it is compared: in lower case, with single spaces."""
+    return " ".join(word.split()).casefold()
 
 
 def _label_entries(labels: str | Mapping[str, float]) -> list[tuple[str, Any]]:
@@ -105,37 +141,3 @@ def _finite_number(value: Any) -> float | None:
     except (TypeError, ValueError):
         return None
     return number if math.isfinite(number) else None
-
-
-def _normalised_word(word: str) -> str:
-    return word.strip().casefold()
-
-
-# Labels that are words.
-
-
-def numbers_of_words(reading: Reading, words: Sequence[str]) -> dict[str, float] | None:
-    """Return the number of each word in label columns; None if the number of any word is unknown.
-
-    The numbers are those of the setting ``labels``; without that setting, one of :data:`BINARY_WORD_PAIRS` must fit.
-
-    Args:
-        reading: the settings.
-        words: the distinct cells as they are written, without blank ones.
-    """
-    normalised_words = {_normalised_word(word) for word in words}
-    known_numbers = reading.configured_numbers()
-    if not known_numbers:
-        fitting_pair = next((pair for pair in BINARY_WORD_PAIRS if normalised_words <= set(pair)), ())
-        known_numbers = {word: float(label) for label, word in enumerate(fitting_pair)}
-    if not words or not normalised_words <= set(known_numbers):
-        return None
-    return {word: known_numbers[_normalised_word(word)] for word in words}
-
-
-def word_labels_note(numbers: Mapping[str, float]) -> str:
-    """Return a note on the words that were read as labels, sorted by number: ``labels: no as 0, yes as 1``."""
-    texts = dict.fromkeys(
-        f"{word} as {exact_number(number)}" for word, number in sorted(numbers.items(), key=lambda item: item[1])
-    )
-    return f"labels: {', '.join(texts)}"

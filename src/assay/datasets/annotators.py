@@ -1,0 +1,189 @@
+"""Tables with one row per annotation: the rows of a pair become one, with a label column for each annotator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from assay.common.batches import distinct_rows, row_digests
+from assay.common.messages import Setting
+from assay.datasets.columns import SourceTable
+from assay.datasets.labels import label_columns
+from assay.datasets.reading import Reading
+from assay.exceptions import InputError, unknown_name
+
+#: Names of a column that names the annotator, in lower case and without signs and a final "id".
+USUAL_NAMES = ("annotator", "worker", "rater", "judge", "coder", "assessor", "evaluator", "participant", "turker")
+#: The columns that tell pairs apart, besides an identifier that several rows share.
+_KEY_COLUMNS = ("reference", "candidate", "question", "subset", "split", "language", "group")
+#: The largest number of rows in which annotations are looked for without being asked to.
+MAX_SEARCHED_ROWS = 1_000_000
+
+
+class Pooled(NamedTuple):
+    """A table whose rows are pairs.
+
+    Attributes:
+        source: the rows: of several annotations the first row, with a column for each annotator.
+        label: the label columns.
+        added: the columns of annotators that were not in the file.
+        note: what was pooled; empty if nothing was.
+        hint: that rows may be annotations, with the setting for it; empty if they are not.
+    """
+
+    source: SourceTable
+    label: list[str]
+    added: Sequence[str] = ()
+    note: str = ""
+    hint: str = ""
+
+
+def pool_annotations(source: SourceTable, mapping: Mapping[str, Sequence[str]], reading: Reading) -> Pooled:
+    """Return a table with one row per pair, if its rows are annotations of pairs; else the table as it is.
+
+    Rows are annotations if the user names the column of annotators. Without that, they are if most rows repeat the
+    texts of another one, labels differ, and a column with a usual name tells them apart; if there is no such column,
+    the result has a hint.
+
+    Args:
+        source: the table as it was read.
+        mapping: the source columns of each pair column.
+        reading: the user's settings.
+
+    Raises:
+        InputError: there is no such column of annotators, a row has none, an annotator labelled a pair twice, a label
+            cannot be read, or the labels are in several columns already.
+    """
+    names = list(mapping.get("label", ()))
+    unpooled = Pooled(source, names)
+    column = reading.annotator
+    if column is not None:
+        if column not in source.table.column_names:
+            problem = f"{source.name}: has no column"
+            raise InputError(unknown_name(problem, column, source.table.column_names), setting="annotator")
+        if len(names) != 1:
+            raise InputError("goes with one label column", setting="annotator", value=column)
+    elif len(names) != 1 or not {"reference", "candidate"} <= mapping.keys() or len(source.table) > MAX_SEARCHED_ROWS:
+        return unpooled
+    first_rows, pair_codes = _distinct_pairs(source, mapping)
+    if len(first_rows) == len(pair_codes):
+        return unpooled
+    if column is None:
+        repeated = np.bincount(pair_codes)[pair_codes] > 1
+        if repeated.sum() <= len(pair_codes) / 2 or not _labels_differ(source.table.column(names[0]), pair_codes):
+            return unpooled
+        found = [name for name in source.table.column_names if _tells_apart(source, name, mapping, pair_codes)]
+        column = next((name for name in found if _plain_name(name) in USUAL_NAMES), None)
+        if column is None:
+            option = Setting("annotator", found[0] if found else "COLUMN").with_flag({})
+            count = f"{repeated.sum():,} of {len(repeated):,} rows repeat the texts of another row with other labels"
+            return unpooled._replace(hint=f"{count}; if each row is the label of one annotator, run with {option}")
+    # every label once, so that a message has the row of the annotation
+    label_columns(source, names, reading, allow_missing=True)
+    return _wide(source, names[0], column, first_rows, pair_codes)
+
+
+def _distinct_pairs(
+    source: SourceTable, mapping: Mapping[str, Sequence[str]]
+) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Return the index of the first row of each pair in ascending order, and the number of the pair of each row."""
+    names = [mapping[name][0] for name in _KEY_COLUMNS if name in mapping]
+    identifiers = [name for name in mapping.get("pair_id", ()) if not _is_unique(source.table.column(name))]
+    return _distinct(*(source.table.column(name) for name in [*identifiers, *names]))
+
+
+def _distinct(*columns: pa.ChunkedArray) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Return the index of the first of equal rows in ascending order, and the number of the equal rows of each row."""
+    cells = [column if pa.types.is_nested(column.type) else column.cast(pa.string()) for column in columns]
+    return distinct_rows(row_digests(cells, len(columns[0])))
+
+
+def _is_unique(column: pa.ChunkedArray) -> bool:
+    return bool(pc.count_distinct(column, mode="all").as_py() == len(column))
+
+
+def _labels_differ(labels: pa.ChunkedArray, pair_codes: np.ndarray[Any, Any]) -> bool:
+    """Tell whether the rows of some pair have different labels."""
+    label_codes = _distinct(labels)[1]
+    return len(np.unique(np.stack([pair_codes, label_codes], axis=1), axis=0)) > len(np.unique(pair_codes))
+
+
+def _tells_apart(
+    source: SourceTable, name: str, mapping: Mapping[str, Sequence[str]], pair_codes: np.ndarray[Any, Any]
+) -> bool:
+    """Tell whether a column without a role has few values, and another one in each row of a pair."""
+    if any(name in sources for sources in mapping.values()) or pa.types.is_nested(source.table.column(name).type):
+        return False
+    value_codes = _distinct(source.table.column(name))[1]
+    if value_codes.max() + 1 > len(pair_codes) / 2:
+        return False
+    return len(np.unique(np.stack([pair_codes, value_codes], axis=1), axis=0)) == len(pair_codes)
+
+
+def _plain_name(name: str) -> str:
+    """Return a column name in lower case, without signs and without a final "id"."""
+    return "".join(filter(str.isalpha, name.lower())).removesuffix("id")
+
+
+def _wide(
+    source: SourceTable, label: str, column: str, first_rows: np.ndarray[Any, Any], pair_codes: np.ndarray[Any, Any]
+) -> Pooled:
+    """Return the first row of each pair, with a label column for each annotator.
+
+    Args:
+        source: the table with one row per annotation.
+        label: the column of labels.
+        column: the column of annotators.
+        first_rows: the first row of each pair.
+        pair_codes: the number of the pair of each row.
+
+    Raises:
+        InputError: a row names no annotator, or an annotator labelled a pair twice.
+    """
+    annotators = source.table.column(column).to_pylist()
+    row_of: dict[Any, dict[int, int]] = {}
+    for row, (annotator, pair) in enumerate(zip(annotators, pair_codes.tolist(), strict=True)):
+        if annotator is None or not str(annotator).strip():
+            raise InputError(f"{source.location(row)}, column {column}: names no annotator")
+        earlier = row_of.setdefault(annotator, {}).setdefault(pair, row)
+        if earlier != row:
+            raise InputError(
+                f"{source.location(row)}: {annotator} labelled the same texts in {source.unit}"
+                f" {source.number(earlier)}; if they are answers of two systems, say so with ",
+                Setting("columns", "subset=SYSTEM"),
+                ", otherwise keep one",
+            )
+    constant = [name for name in source.table.column_names if _is_constant(source.table.column(name), pair_codes)]
+    table = source.table.select(constant).take(first_rows)
+    labels = source.table.column(label)
+    added = []
+    for annotator, rows in row_of.items():
+        name = f"{label} by {annotator}"
+        while name in table.column_names:
+            name += "'"
+        table = table.append_column(name, labels.take(pa.array([rows.get(pair) for pair in range(len(first_rows))])))
+        added.append(name)
+    if label in table.column_names:
+        table = table.drop_columns([label])
+    varying = [name for name in source.table.column_names if name not in {*constant, label, column}]
+    note = f"{len(pair_codes):,} annotations by {len(row_of):,} annotators ({column}) read as {len(first_rows):,} pairs"
+    if varying:
+        note += f"; columns that differ between annotations left out: {', '.join(varying)}"
+    pooled = replace(
+        source,
+        table=table,
+        rows=source.numbers()[first_rows],
+        misfits={name: misfit._replace(row=int(pair_codes[misfit.row])) for name, misfit in source.misfits.items()},
+    )
+    return Pooled(pooled, added, added, note)
+
+
+def _is_constant(column: pa.ChunkedArray, pair_codes: np.ndarray[Any, Any]) -> bool:
+    """Tell whether all rows of each pair have the same value."""
+    value_codes = _distinct(column)[1]
+    return len(np.unique(np.stack([pair_codes, value_codes], axis=1), axis=0)) == len(np.unique(pair_codes))

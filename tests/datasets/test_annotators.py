@@ -1,0 +1,133 @@
+"""Tables with a row per annotation give the numbers of tables with a column per annotator."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import assay
+from assay.datasets import load_dataset
+from assay.exceptions import InputError
+
+RATERS = ("ann", "ben", "cem")
+TEXTS = [(f"stone {i} ladder", f"ladder {i % 3} stone") for i in range(24)]
+GIVEN = np.random.default_rng(5).integers(0, 4, (len(TEXTS), len(RATERS)))
+
+
+def long_rows(column: str = "worker", **further: Any) -> list[dict[str, Any]]:
+    rows = []
+    for (reference, candidate), labels in zip(TEXTS, GIVEN.tolist(), strict=True):
+        for rater, label in zip(RATERS, labels, strict=True):
+            rows.append({"reference": reference, "candidate": candidate, column: rater, "label": label, **further})
+    return rows
+
+
+def wide_pairs() -> Any:
+    rows = [
+        {"reference": reference, "candidate": candidate, **dict(zip(RATERS, labels, strict=True))}
+        for (reference, candidate), labels in zip(TEXTS, GIVEN.tolist(), strict=True)
+    ]
+    return load_dataset(rows, columns=f"label={'+'.join(RATERS)}")
+
+
+def same(pairs: Any) -> bool:
+    wide = wide_pairs().table
+    return all(
+        pairs.table.column(name).to_pylist() == wide.column(name).to_pylist()
+        for name in ("reference", "candidate", "label", "annotations")
+    )
+
+
+@pytest.mark.parametrize("column", ["worker", "WorkerId", "annotator", "rater_id", "Judge"])
+def test_a_column_with_a_usual_name_pools_by_itself(column: str) -> None:
+    pairs = load_dataset(long_rows(column))
+    assert same(pairs)
+    assert pairs.notes == (f"72 annotations by 3 annotators ({column}) read as 24 pairs",) and not pairs.hints
+    assert column not in pairs.table.column_names
+
+
+def test_another_column_is_proposed_and_pools_on_request(tmp_path: Path) -> None:
+    rows = [row | {"minutes": index} for index, row in enumerate(long_rows("who", device="phone"))]
+    path = tmp_path / "d.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    (hint,) = load_dataset(path).hints
+    assert hint.startswith("72 of 72 rows repeat the texts of another row") and hint.endswith("--annotator who")
+    pairs = load_dataset(path, annotator="who")
+    assert same(pairs) and pairs.column("device").to_pylist() == ["phone"] * 24
+    assert pairs.notes[0].endswith("read as 24 pairs; columns that differ between annotations left out: minutes")
+    assert pairs.table.column("pair_id").to_pylist()[:3] == ["2", "5", "8"], "the row of the first annotation"
+
+
+def test_the_same_numbers_as_from_columns(tmp_path: Path) -> None:
+    results = [assay.run([pairs], ["f1", "chrf"], resamples=100) for pairs in (wide_pairs(), load_dataset(long_rows()))]
+    frames = [result.agreement.drop(columns="dataset") for result in results]
+    assert frames[0].equals(frames[1])
+
+
+def test_a_run_of_pooled_annotations_is_verified(tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    lines = ["reference,candidate,who,label"]
+    lines += [f"{row['reference']},{row['candidate']},{row['who']},{row['label']}" for row in long_rows("who")]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    assay.run(path, ["f1"], annotator="who", out=tmp_path / "run", resamples=0, page=False)
+    assert assay.verify(tmp_path / "run").found.same
+
+
+def test_labels_that_some_did_not_give() -> None:
+    rows = long_rows()
+    del rows[1]
+    rows[3]["label"] = "NA"
+    pairs = load_dataset([row | {"label": str(row["label"])} for row in rows])
+    given = pairs.table.column("annotations").to_pylist()
+    assert [labels.count(None) for labels in given] == [1, 1, *[0] * 22]
+
+
+def test_rows_that_are_pairs_of_their_own() -> None:
+    """Repeated texts with equal labels, and the answers of two systems to one question, are no annotations."""
+    equal = [row | {"label": 1} for row in long_rows("who")]
+    assert len(load_dataset(equal)) == 72 and not load_dataset(equal).hints
+    systems = [
+        {"reference": text, "candidate": f"{text} {system}", "system": system, "label": index % 2}
+        for index, (text, _) in enumerate(TEXTS)
+        for system in ("a", "b")
+    ]
+    assert len(load_dataset(systems)) == 48 and not load_dataset(systems).hints
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "words"),
+    [
+        ({}, {"annotator": "nobody"}, ["has no column 'nobody'"]),
+        ({0: {"who": ""}}, {"annotator": "who"}, ["row 0, column who: names no annotator"]),
+        ({1: {"who": "ann"}}, {"annotator": "who"}, ["row 1: ann labelled the same texts in row 0", "subset=SYSTEM"]),
+        ({4: {"label": "odd"}}, {"annotator": "who"}, ["row 4, column label: the label 'odd'"]),
+        ({}, {"annotator": "who", "columns": "label=label+label2"}, ["goes with one label column"]),
+    ],
+)
+def test_faults_name_row_and_remedy(change: dict[int, Any], options: dict[str, Any], words: list[str]) -> None:
+    rows = [
+        row | {"label": str(row["label"]), "label2": 1} | change.get(index, {})
+        for index, row in enumerate(long_rows("who"))
+    ]
+    with pytest.raises(InputError) as caught:
+        load_dataset(rows, **options)
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_every_row_gets_its_scores(tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    lines = ["reference,candidate,worker,label"]
+    lines += [f"{row['reference']},{row['candidate']},{row['worker']},{row['label']}" for row in long_rows()]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    assay.score(path, ["f1"], tmp_path / "s.csv")
+    assert len((tmp_path / "s.csv").read_text().splitlines()) == 73
+    with pytest.raises(InputError, match="every row of the file gets its scores"):
+        assay.score(path, ["f1"], tmp_path / "t.csv", annotator="worker")
