@@ -104,6 +104,8 @@ class BiEncoder(EncoderBased):
                 f"model {folder}: is a {kind} (config_sentence_transformers.json), not a sentence encoder",
                 "use cross-encoder:MODEL" if kind == "CrossEncoder" else "use pooled:MODEL, or a sentence encoder",
             )
+        if described.modules is None and described.model_type == "model2vec":
+            raise UnavailableError(f"model {folder}: is a model of model2vec without modules.json", "use static:FOLDER")
         if described.modules is None and str(described.architecture).endswith("ForSequenceClassification"):
             raise UnavailableError(
                 f"model {folder}: is a classifier ({described.architecture} in config.json), not a sentence encoder",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 import regex  # type: ignore[import-untyped,unused-ignore]
 
+from assay.exceptions import InputError
 from assay.metrics.base import Batch, Declaration, Metric, option
 from assay.metrics.provenance import ABSENT
 from assay.metrics.text import tokenizer_signature
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from assay.metrics.words.token_vectors import TokenVectors
     from assay.metrics.words.vectors import WordVectors
 
 # letters, marks and digits; the underscore, which joins words in some tables; the joiners of Persian and Indic spelling
@@ -57,7 +59,9 @@ class Static(Metric):
     normalised to NFC. Scripts without spaces are not segmented, so their words are not found.
     """
 
-    subject: str = option(help="FILE of word vectors (word2vec, GloVe, fastText .vec), or a folder")
+    subject: str = option(
+        help="FILE of word vectors (word2vec, GloVe, fastText .vec), or a folder of word or token vectors"
+    )
     pooling: Literal["mean", "max"] = option("mean", "mean, or the largest value of each dimension")
     case: Literal["lower", "keep", "auto"] = option(
         "auto", "look up words in lower case, as written, or as written and then in lower case"
@@ -91,18 +95,26 @@ class Static(Metric):
 
         Raises:
             InputError: the file or folder is missing, or has an unsupported format.
+            UnavailableError: the folder has a model that needs its library.
         """
+        from assay.metrics.words.token_vectors import check_token_folder, token_folder
         from assay.metrics.words.vectors import check_source
 
         super().check_available()
-        check_source(self.path)
+        folder = token_folder(self.path)
+        if folder is None:
+            check_source(self.path)
+        else:
+            check_token_folder(self.path, folder)
 
     def data_signature(self) -> dict[str, str]:
         """Return the digest of the vectors (``absent`` if there are none) and the version of the Unicode tables."""
+        from assay.metrics.words.token_vectors import token_digest, token_folder
         from assay.metrics.words.vectors import source_digest
 
+        folder = token_folder(self.path)
         try:
-            digest = source_digest(self.path)[:16]
+            digest = (source_digest(self.path) if folder is None else token_digest(folder))[:16]
         except OSError:
             digest = ABSENT
         return {"vectors": digest} | tokenizer_signature()
@@ -132,13 +144,28 @@ class Static(Metric):
         import numpy as np
 
         from assay.metrics.scores import Flag
-        from assay.metrics.words.vectors import open_vectors
 
         texts, (left, right) = _distinct_texts(batch)
-        rows_of_texts = self._row_numbers(open_vectors(self.path), texts)
+        rows_of_texts = self._row_numbers(self._open(), texts)
         is_unknown = np.array([not rows for rows in rows_of_texts], dtype=np.uint8)
         reference_flags: NDArray[np.uint8] = is_unknown[left] * np.uint8(Flag.REFERENCE_EMPTY)
         return reference_flags | (is_unknown[right] * np.uint8(Flag.CANDIDATE_EMPTY))
+
+    def _open(self) -> WordVectors | TokenVectors:
+        """Return the vectors of words; of a model with a tokenizer of its own, those of its tokens.
+
+        Raises:
+            InputError: the vectors are absent or broken.
+            UnavailableError: the folder has a model that needs its library, or a package is not installed.
+        """
+        from assay.metrics.words.token_vectors import check_token_folder, open_token_vectors, token_digest, token_folder
+        from assay.metrics.words.vectors import open_vectors
+
+        folder = token_folder(self.path)
+        if folder is None:
+            return open_vectors(self.path)
+        check_token_folder(self.path, folder)
+        return open_token_vectors(folder, token_digest(folder))
 
     def _pooled_vectors(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Return the pooled vector of each text, float64, shape ``(len(texts), dimensions)``.
@@ -147,9 +174,7 @@ class Static(Metric):
         """
         import numpy as np
 
-        from assay.metrics.words.vectors import open_vectors
-
-        vectors = open_vectors(self.path)
+        vectors = self._open()
         rows_of_texts = self._row_numbers(vectors, texts)
         all_rows = np.array(list(chain.from_iterable(rows_of_texts)), dtype=np.intp)
         distinct, index = np.unique(all_rows, return_inverse=True)
@@ -164,11 +189,23 @@ class Static(Metric):
                 pooled[text_index] = word_vectors.max(axis=0) if self.pooling == "max" else word_vectors.mean(axis=0)
         return pooled
 
-    def _row_numbers(self, vectors: WordVectors, texts: Sequence[str]) -> list[list[int]]:
+    def _row_numbers(self, vectors: WordVectors | TokenVectors, texts: Sequence[str]) -> list[list[int]]:
         """Return the numbers of the table rows of each text's known words, in order.
 
-        A token that the table lacks as a whole counts by its parts; a text without any known word has an empty list.
+        A token that the table lacks as a whole counts by its parts; a text without any known word has an empty list. A
+        model with a tokenizer of its own has vectors of its tokens.
+
+        Raises:
+            InputError: the option ``case`` is set for such a model.
         """
+        from assay.metrics.words.token_vectors import TokenVectors
+
+        if isinstance(vectors, TokenVectors):
+            if self.case != "auto":
+                raise InputError(
+                    f"metric {self}: case has no effect on a model with a tokenizer of its own; leave it out"
+                )
+            return vectors.rows_of_texts([text.strip() for text in texts])
         tokens_of_texts = [split_text(text) for text in texts]
         row_of = vectors.rows_by_word(list(chain.from_iterable(tokens_of_texts)), self.case)
         rows_of_token = self._row_numbers_of_tokens(vectors, row_of)
