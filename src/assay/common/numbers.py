@@ -49,14 +49,23 @@ class Number:
 
     @property
     def text(self) -> str:
-        """The value with three decimals and its bounds with two, as in ``.734 [.68, .78]``.
+        """The value with three decimals and its bounds with two, as in ``.734 [.68, .78]``."""
+        return self.text_with(2)
+
+    def text_with(self, decimals: int) -> str:
+        """Return the value with three decimals and its bounds with *decimals*.
 
         It is the value alone without an interval, and a dash if the value is undefined. The zero before the point is
         left out, since coefficients are between -1 and 1.
         """
         if self.value is None or self.low is None or self.high is None:
             return short(self.value, 3)
-        return f"{short(self.value, 3)} [{short(self.low, 2)}, {short(self.high, 2)}]"
+        return f"{short(self.value, 3)} [{short(self.low, decimals)}, {short(self.high, decimals)}]"
+
+    @property
+    def alone(self) -> Number:
+        """The number without its interval."""
+        return Number(self.value, notes=self.notes)
 
 
 def short(value: float | None, decimals: int) -> str:

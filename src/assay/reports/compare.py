@@ -18,7 +18,7 @@ from assay.analysis.settings import CORRECTIONS, PermutationTests
 from assay.common.messages import Message
 from assay.common.numbers import label_text, p_value, percent, short
 from assay.reports.layout import cut
-from assay.reports.sheets import Column, Document, Sheet
+from assay.reports.sheets import Column, Document, Sheet, table_rows
 from assay.statistics.coefficients import MIN_INFLUENCE_PAIRS, POWER, has_permutation_tests, is_by_influence, symbol_of
 
 #: With fewer pairs, or groups of pairs, the tests keep their level but can only show large differences.
@@ -112,29 +112,28 @@ def _notes_on_difference(contest: Contest, row: ComparedMetrics, letters: Mappin
     return lines
 
 
-_HEADS = (
-    Column("metrics", key=True),
-    Column("", key=True),
-    Column("first", number=True, spare=1),
-    Column("second", number=True, spare=1),
-    Column("difference", number=True),
-    Column("p jack.", number=True),
-    Column("p perm.", number=True, spare=3),
-    Column("p Will.", number=True, spare=4),
-    Column("detectable", number=True, spare=2),
-    Column("better"),
-)
-_PAIR_HEADS = (
-    Column("question", spare=1),
-    Column("reference"),
-    Column("candidate"),
-    Column("label", number=True),
-    Column("rank", number=True),
-    Column("first", number=True),
-    Column("rank", number=True),
-    Column("second", number=True),
-    Column("rank", number=True),
-)
+#: What the last column shows of a verdict; else the letter of the better score.
+_UNDECIDED = {"cannot be told apart": "?", "not tested": "–", "undefined": "–"}
+
+
+def _comparison_columns(letters: Mapping[str, str]) -> list[Column]:
+    """Return the columns of the comparisons in a bucket; undefined numbers are dashes."""
+
+    def better(row: ComparedMetrics) -> str:
+        return _UNDECIDED.get(row.verdict) or letters[row.first if row.verdict == "first" else row.second]
+
+    return [
+        Column("metrics", key=True, cell=lambda row: f"{letters[row.first]} − {letters[row.second]}"),
+        Column("", key=True, cell=lambda row: symbol_of(row.difference.statistic)),
+        Column("first", number=True, spare=1, cell=lambda row: short(row.difference.first, 3)),
+        Column("second", number=True, spare=1, cell=lambda row: short(row.difference.second, 3)),
+        Column("difference", number=True, cell=lambda row: row.difference.text_with(3)),
+        Column("p jack.", number=True, cell=lambda row: p_value(row.p_jackknife)),
+        Column("p perm.", number=True, spare=3, cell=lambda row: p_value(row.p_permutation)),
+        Column("p Will.", number=True, spare=4, cell=lambda row: p_value(row.p_williams)),
+        Column("detectable", number=True, spare=2, cell=lambda row: short(row.detectable, 3)),
+        Column("better", cell=better),
+    ]
 
 
 def to_document(
@@ -234,40 +233,14 @@ def _bucket_sheet(
     """Return the table of the comparisons in a bucket, with the letters of the scores explained above it."""
     n = max(row.difference.n for row in rows)
     legend = ", ".join(f"{letter} {name}" for name, letter in letters.items())
+    columns = _comparison_columns(letters)
     return Sheet(
         f"{contest.data.title}, {bucket}",
-        _HEADS,
-        [_cells_of_row(row, letters) for row in rows],
+        columns,
+        table_rows(columns, rows),
         facts=(f"n = {n:,}; {legend}; ? cannot be told apart",),
         notes=tuple(notes),
     )
-
-
-def _cells_of_row(row: ComparedMetrics, letters: dict[str, str]) -> list[str]:
-    """Return the cells of one comparison in the order of the columns; undefined numbers are dashes."""
-    difference = row.difference
-    value = "–" if difference.value is None else short(difference.value, 3)
-    if difference.low is not None and difference.high is not None:
-        value += f" [{short(difference.low, 3)}, {short(difference.high, 3)}]"
-    first, second = letters[row.first], letters[row.second]
-    return [
-        f"{first} − {second}",
-        symbol_of(difference.statistic),
-        _number_text(difference.first),
-        _number_text(difference.second),
-        value,
-        p_value(row.p_jackknife),
-        p_value(row.p_permutation),
-        p_value(row.p_williams),
-        _number_text(row.detectable),
-        {"first": first, "second": second, "cannot be told apart": "?", "not tested": "–", "undefined": "–"}[
-            row.verdict
-        ],
-    ]
-
-
-def _number_text(value: float | None) -> str:
-    return "–" if value is None else short(value, 3)
 
 
 def _record_of_comparison(row: ComparedMetrics) -> dict[str, Any]:
@@ -307,24 +280,23 @@ def _pairs_sheet(contest: Contest, names: tuple[str, str], shown: Sequence[Disag
     title = f"{contest.data.title}: where {names[0]} and {names[1]} differ most"
     if not shown:
         return Sheet(title, (), (), facts=("nowhere: every pair that has both scores has the same rank under both",))
-    has_questions = "question" in contest.data.table.column_names
-    rows = []
-    for pair in shown:
-        texts = contest.data.texts(pair.row)
-        row = [cut(texts["question"])] if has_questions else []
-        row += [
-            cut(texts["reference"]),
-            cut(texts["candidate"]),
-            label_text(pair.label, contest.data.labels),
-            f"{pair.label_rank:,.0f}",
-        ]
-        for score, rank in zip(pair.scores, pair.ranks, strict=True):
-            row += [f"{score:.3g}", f"{rank:,.0f}"]
-        rows.append(row)
+    texts = {pair.row: contest.data.texts(pair.row) for pair in shown}
+    columns = [
+        Column("reference", cell=lambda pair: cut(texts[pair.row]["reference"])),
+        Column("candidate", cell=lambda pair: cut(texts[pair.row]["candidate"])),
+        Column("label", number=True, cell=lambda pair: label_text(pair.label, contest.data.labels)),
+        Column("rank", number=True, cell=lambda pair: f"{pair.label_rank:,.0f}"),
+        Column("first", number=True, cell=lambda pair: f"{pair.scores[0]:.3g}"),
+        Column("rank", number=True, cell=lambda pair: f"{pair.ranks[0]:,.0f}"),
+        Column("second", number=True, cell=lambda pair: f"{pair.scores[1]:.3g}"),
+        Column("rank", number=True, cell=lambda pair: f"{pair.ranks[1]:,.0f}"),
+    ]
+    if "question" in contest.data.table.column_names:
+        columns.insert(0, Column("question", spare=1, cell=lambda pair: cut(texts[pair.row]["question"])))
     return Sheet(
         title,
-        _PAIR_HEADS if has_questions else _PAIR_HEADS[1:],
-        rows,
+        columns,
+        table_rows(columns, shown),
         facts=(f"first: {names[0]}; second: {names[1]}; ranks from 1, the least similar, to {shown[0].n:,}",),
     )
 
