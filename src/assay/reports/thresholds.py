@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,7 @@ from assay.analysis.thresholds.planning import DatasetThresholds
 from assay.analysis.thresholds.settings import TARGET_CONFIDENCE, ThresholdSettings
 from assay.analysis.thresholds.study import Decision, ValueAgreement
 from assay.common.numbers import Number, percent, short
-from assay.reports.sheets import Column, Document, Sheet, number_columns
+from assay.reports.sheets import Column, Document, Sheet, table_rows
 
 _NAMES = {
     "f1-macro": "F1 macro",
@@ -50,10 +52,47 @@ def to_document(subjects: list[DatasetThresholds], settings: ThresholdSettings) 
     return Document(sheets, records, value=[_dataset_object(subject, settings) for subject in subjects])
 
 
-def _value_text(value: Number, *, has_interval: bool = True) -> str:
-    """Return a value as a table shows it: a dash if undefined, with its interval in brackets if *has_interval*."""
-    low, high = (value.low, value.high) if has_interval else (None, None)
-    return Number(value.value, low, high).text
+@dataclass(frozen=True)
+class _Decider:
+    """A row of a table: a metric with its threshold, or the decision that is always the same.
+
+    Attributes:
+        name: the metric, or what is always decided.
+        threshold: the threshold to deploy, in words.
+        tested: the measures on the tested pairs.
+        tuned: the chosen measure on the pairs that the threshold was learned on; None without one.
+        auc: the area under the ROC curve; undefined without scores.
+    """
+
+    name: str
+    threshold: str
+    tested: Mapping[str, Number]
+    tuned: float | None
+    auc: Number
+
+
+def _deciders(subject: DatasetThresholds) -> list[_Decider]:
+    """Return the rows of a table of decisions: one per metric, then always yes and always no."""
+    rows = []
+    for metric, decision in subject.decisions.items():
+        threshold = _threshold_text(decision, subject.rising[metric])
+        rows.append(_Decider(metric, threshold, decision.tested, decision.tuned, decision.auc))
+    for name, values in (("always yes", decision.always), ("always no", decision.never)):
+        tested = {measure: Number(value) for measure, value in values.items()}
+        rows.append(_Decider(name, "–", tested, None, Number()))
+    return rows
+
+
+def _measure_column(
+    name: str, tested: Callable[[Any], Any] = lambda row: row, *, has_interval: bool = True, spare: int = 0
+) -> Column:
+    """Return the column of a measure of the object that *tested* returns of a row."""
+
+    def cell(row: Any) -> str:
+        number: Number = tested(row).tested[name]
+        return (number if has_interval else number.alone).text
+
+    return Column(_NAMES[name], number=True, spare=spare, cell=cell)
 
 
 #: Measures in the table of decisions, beside the measure that the thresholds are chosen by.
@@ -63,37 +102,28 @@ _SHOWN_MEASURES = ("f1-macro", "f1", "f1-no", "precision", "recall", "mcc")
 def _decisions_sheet(subject: DatasetThresholds, settings: ThresholdSettings) -> Sheet:
     """Return the table of thresholds: the chosen measure on tested and on tuned pairs, and the other measures."""
     chosen = settings.objective.shown
-    others = [name for name in _SHOWN_MEASURES if name != chosen]
     any_decision = next(iter(subject.decisions.values()))
-    rows = []
-    for metric, decision in subject.decisions.items():
+
+    def tuned_text(row: _Decider) -> str:
+        if row.tuned is None:
+            return "–"
         # a cost is minimised by maximising its negative
-        tuned = -decision.tuned if chosen == "cost" else decision.tuned
-        rows.append(
-            (
-                metric,
-                _threshold_text(decision, subject.rising[metric]),
-                _value_text(decision.tested[chosen]),
-                # an objective below 0 tells that no threshold reached the required precision or recall
-                short(tuned, 3) if tuned >= 0 else "–",
-                _value_text(error_share(decision.tested["accuracy"])),
-                *(_value_text(decision.tested[name], has_interval=False) for name in others),
-            )
-        )
-    for title, values in (("always yes", any_decision.always), ("always no", any_decision.never)):
-        wrong = _value_text(error_share(Number(values["accuracy"])))
-        other_cells = [_value_text(Number(values[name])) for name in others]
-        rows.append((title, "–", _value_text(Number(values[chosen])), "–", wrong, *other_cells))
+        tuned = -row.tuned if chosen == "cost" else row.tuned
+        # an objective below 0 tells that no threshold reached the required precision or recall
+        return short(tuned, 3) if tuned >= 0 else "–"
+
+    columns = [
+        Column("metric", cell="name"),
+        Column("yes from", cell="threshold"),
+        _measure_column(chosen),
+        Column("when tuned", number=True, spare=2, cell=tuned_text),
+        Column("wrong", number=True, cell=lambda row: error_share(row.tested["accuracy"]).text),
+        *(_measure_column(name, has_interval=False, spare=1) for name in _SHOWN_MEASURES if name != chosen),
+    ]
+    rows = table_rows(columns, _deciders(subject))
     return Sheet(
         f"{subject.title}: yes is {subject.rule}",
-        [
-            Column("metric"),
-            Column("yes from"),
-            Column(_NAMES[chosen], number=True),
-            Column("when tuned", number=True, spare=2),
-            Column("wrong", number=True),
-            *number_columns([_NAMES[name] for name in others], keep=0),
-        ],
+        columns,
         rows,
         facts=[
             f"{any_decision.positive:,} of {any_decision.n:,} pairs are yes; {subject.split_description}",
@@ -137,27 +167,23 @@ def _constant_decision_notes(subject: DatasetThresholds) -> list[str]:
 _AGREEMENT_MEASURES = ("accuracy", "balanced-accuracy", "kappa", "mcc")
 
 
+def _agreement_columns(
+    tested: Callable[[Any], Any] = lambda row: row, *, with_intervals: Sequence[str] = _AGREEMENT_MEASURES
+) -> list[Column]:
+    """Return the columns of these measures and of the area, of the object that *tested* returns of a row."""
+    *first, last = _AGREEMENT_MEASURES
+    columns = [_measure_column(name, tested, has_interval=name in with_intervals) for name in first]
+    columns.append(_measure_column(last, tested, has_interval=last in with_intervals, spare=1))
+    return [*columns, Column("AUC", number=True, cell=lambda row: tested(row).auc.alone.text)]
+
+
 def _agreement_sheet(subject: DatasetThresholds) -> Sheet:
     """Return the table of agreement between decisions and labels."""
-    rows = []
-    for metric, decision in subject.decisions.items():
-        rows.append(
-            (
-                metric,
-                *(_value_text(decision.tested[name]) for name in _AGREEMENT_MEASURES),
-                _value_text(decision.auc, has_interval=False),
-            )
-        )
-    any_decision = next(iter(subject.decisions.values()))
-    for title, values in (("always yes", any_decision.always), ("always no", any_decision.never)):
-        rows.append((title, *(_value_text(Number(values[name])) for name in _AGREEMENT_MEASURES), "–"))
+    columns = [Column("metric", cell="name"), *_agreement_columns()]
+    rows = table_rows(columns, _deciders(subject))
     return Sheet(
         f"{subject.title}: agreement of the decisions with the labels",
-        [
-            Column("metric"),
-            *number_columns([_NAMES[name] for name in _AGREEMENT_MEASURES], keep=3),
-            Column("AUC", number=True),
-        ],
+        columns,
         rows,
         facts=["balanced: mean accuracy of both classes, .5 by chance; κ, MCC: 0 by chance; AUC needs no threshold"],
         asides=frozenset({len(rows) - 2, len(rows) - 1}),
@@ -166,27 +192,26 @@ def _agreement_sheet(subject: DatasetThresholds) -> Sheet:
 
 def _column_values_sheet(subject: DatasetThresholds, column: str) -> Sheet:
     """Return the table of agreement on the pairs of each value of a column, one row per value and metric."""
-    rows = []
-    for first in next(iter(subject.each.values())):
-        for metric, agreements in subject.each.items():
-            # a metric lacks a value if it has no score for any of the pairs with this value
-            part = next((part for part in agreements if part.value == first.value), None)
-            if part is None:
-                continue
-            # only one measure is shown with its interval, to keep the table narrow
-            numbers = [_value_text(part.tested[name], has_interval=name == "accuracy") for name in _AGREEMENT_MEASURES]
-            auc = _value_text(part.auc, has_interval=False)
-            rows.append((first.value, f"{part.n:,}", f"{part.positive:,}", metric, *numbers, auc))
+    # a metric lacks a value if it has no score for any of the pairs with this value
+    parts = [
+        (metric, part)
+        for first in next(iter(subject.each.values()))
+        for metric, agreements in subject.each.items()
+        for part in agreements
+        if part.value == first.value
+    ]
+    columns = [
+        Column(column, cell=lambda row: row[1].value),
+        Column("n", number=True, cell=lambda row: f"{row[1].n:,}"),
+        Column("yes", number=True, cell=lambda row: f"{row[1].positive:,}"),
+        Column("metric", cell=lambda row: row[0]),
+        # only one measure is shown with its interval, to keep the table narrow
+        *_agreement_columns(lambda row: row[1], with_intervals=("accuracy",)),
+    ]
     return Sheet(
         f"{subject.title}: agreement on each {column}",
-        [
-            Column(column),
-            *number_columns(["n", "yes"]),
-            Column("metric"),
-            *number_columns([_NAMES[name] for name in _AGREEMENT_MEASURES], keep=3),
-            Column("AUC", number=True),
-        ],
-        rows,
+        columns,
+        table_rows(columns, parts),
         facts=["the same decisions as above; the intervals hold the thresholds fixed"],
     )
 
@@ -274,14 +299,24 @@ def _means_sheet(subject: DatasetThresholds) -> Sheet:
             return "–"
         return short(value, 3) + (f" ± {short(spread, 3)}" if spread is not None else "")
 
-    rows = []
-    for metric, decision in subject.decisions.items():
-        measures = [mean_and_spread_text(decision, name) for name in names]
-        rows.append((metric, _threshold_range(decision, subject.rising[metric]), *measures))
+    def mean_column(name: str) -> Column:
+        spare = 0 if name == names[0] else 1
+        return Column(
+            _NAMES[name],
+            number=True,
+            spare=spare,
+            cell=lambda metric: mean_and_spread_text(subject.decisions[metric], name),
+        )
+
+    columns = [
+        Column("metric", cell=str),
+        Column("thresholds", cell=lambda metric: _threshold_range(subject.decisions[metric], subject.rising[metric])),
+        *map(mean_column, names),
+    ]
     return Sheet(
         f"{subject.title}: mean over the parts, as cross-validation is often published",
-        [Column("metric"), Column("thresholds"), *number_columns([_NAMES[name] for name in names], keep=1)],
-        rows,
+        columns,
+        table_rows(columns, subject.decisions),
         facts=["± standard deviation over the repeats; a dash where a part has one class only"],
     )
 
@@ -292,27 +327,21 @@ def _areas_sheet(subject: DatasetThresholds) -> Sheet:
     def error_text(calibration: Calibration | None) -> str:
         return "–" if calibration is None else f"{short(calibration.error, 3)} (≤ {short(calibration.limit, 3)})"
 
+    def column(head: str, cell: Callable[[Decision], str], spare: int = 0) -> Column:
+        return Column(head, number=True, spare=spare, cell=lambda metric: cell(subject.decisions[metric]))
+
+    columns = [
+        Column("metric", cell=str),
+        column("area under ROC", lambda decision: decision.auc.text),
+        column("average precision", lambda decision: decision.average_precision.text),
+        column("ECE, calibrated", lambda decision: error_text(decision.calibrated)),
+        column("Brier, calibrated", lambda decision: short(decision.calibrated.brier, 3), 1),
+        column("ECE, as it is", lambda decision: error_text(decision.as_probability), 1),
+    ]
     return Sheet(
         f"{subject.title}: areas and calibration",
-        [
-            Column("metric"),
-            Column("area under ROC", number=True),
-            Column("average precision", number=True),
-            Column("ECE, calibrated", number=True),
-            Column("Brier, calibrated", number=True, spare=1),
-            Column("ECE, as it is", number=True, spare=1),
-        ],
-        [
-            (
-                metric,
-                _value_text(decision.auc),
-                _value_text(decision.average_precision),
-                error_text(decision.calibrated),
-                short(decision.calibrated.brier, 3),
-                error_text(decision.as_probability),
-            )
-            for metric, decision in subject.decisions.items()
-        ],
+        columns,
+        table_rows(columns, subject.decisions),
         facts=[
             "ECE: expected calibration error, ten equal bins; 95 % of correct models stay below (≤)",
             "calibrated: isotonic regression on the pairs that the threshold was found on, tested on the others",
