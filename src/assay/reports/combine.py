@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from assay.analysis.combine import COMBINED, BucketComparison, CombinationResult, CombineSettings
 from assay.analysis.settings import CORRECTIONS
 from assay.common.numbers import money, p_value, rate, short
 from assay.reports.layout import intervals_in_words
-from assay.reports.sheets import Column, Document, Sheet, number_columns
+from assay.reports.sheets import Column, Document, Sheet, number_columns, table_rows
 from assay.statistics.coefficients import interval_method, title_of
 
 
@@ -98,78 +98,72 @@ def _signed_number(value: float | None) -> str:
 
 def _bucket_table(result: CombinationResult, comparison: BucketComparison) -> Sheet:
     """Return the table of a bucket, with one row for the combination and one for each metric, best first."""
-    members = set(result.study.combination.members)
-    columns = [
-        Column("metric", key=True),
-        *[Column(title_of(name), number=True, spare=0 if name == result.by else 2) for name in result.statistics],
-        Column("combined is better by", number=True),
-        Column("p", number=True),
-        Column("pairs/s", number=True, spare=1),
-        Column("combined", spare=1),
-    ]
-    rows = []
-    for metric in (COMBINED, *comparison.ranked_metrics):
-        coefficients = comparison.coefficients[metric]
-        cells = [coefficients.number(index, comparison.confidence).text for index in range(len(result.statistics))]
-        if metric == COMBINED:
-            speed = result.inputs.speed_of(result.study.combination.members)
-            rows.append([metric, *cells, "", "", "–" if speed is None else rate(speed), ""])
-            continue
-        speed = result.inputs.speeds.get(metric)
-        rows.append(
-            [
-                metric,
-                *cells,
-                _difference_cell(comparison, metric),
-                p_value(comparison.p_values[metric]),
-                "–" if speed is None else rate(speed),
-                "yes" if metric in members else "",
-            ]
+    members = result.study.combination.members
+
+    def coefficient_column(index: int, statistic: str) -> Column:
+        return Column(
+            title_of(statistic),
+            number=True,
+            spare=0 if statistic == result.by else 2,
+            cell=lambda metric: comparison.coefficients[metric].number(index, comparison.confidence).text,
         )
+
+    def blank_for_combination(cell: Callable[[str], str]) -> Callable[[str], str]:
+        return lambda metric: "" if metric == COMBINED else cell(metric)
+
+    def speed_of(metric: str) -> float | None:
+        return result.inputs.speed_of(members) if metric == COMBINED else result.inputs.speeds.get(metric)
+
+    columns = [
+        Column("metric", key=True, cell=str),
+        *(coefficient_column(index, name) for index, name in enumerate(result.statistics)),
+        Column(
+            "combined is better by",
+            number=True,
+            cell=blank_for_combination(lambda metric: comparison.differences[metric].text_with(3)),
+        ),
+        Column("p", number=True, cell=blank_for_combination(lambda metric: p_value(comparison.p_values[metric]))),
+        Column("pairs/s", number=True, spare=1, cell=lambda metric: _speed_text(speed_of(metric))),
+        Column("combined", spare=1, cell=lambda metric: "yes" if metric in members else ""),
+    ]
     return Sheet(
         f"{result.data.title}, {comparison.name}",
         columns,
-        rows,
+        table_rows(columns, (COMBINED, *comparison.ranked_metrics)),
         facts=[f"n = {comparison.n:,}"],
         marked=frozenset({0}) if comparison.is_better(comparison.ranked_metrics[0]) else frozenset(),
     )
 
 
-def _difference_cell(comparison: BucketComparison, metric: str) -> str:
-    """Return the difference from a metric with its interval if there is one; a dash if it is undefined."""
-    difference = comparison.differences[metric]
-    if difference.value is None:
-        return "–"
-    bounds = "" if difference.low is None else f" [{short(difference.low, 3)}, {short(difference.high, 3)}]"
-    return f"{short(difference.value, 3)}{bounds}"
+def _speed_text(speed: float | None) -> str:
+    return "–" if speed is None else rate(speed)
 
 
 def _additions_table(result: CombinationResult) -> Sheet:
     """Return a table of what each member of the combination adds and costs, in the order of selection."""
-    headings = [f"{title_of(result.by)} alone", "with those above", "pairs/s", "with those above"]
-    shows_prices = _has_paid_metric(result)
-    if shows_prices:
-        headings += ["price per 1,000", "with those above"]
-    rows = []
-    for index, addition in enumerate(result.study.combination.additions):
-        members_so_far = result.study.combination.members[: index + 1]
-        speed, joint_speed = result.inputs.speeds.get(addition.name), result.inputs.speed_of(members_so_far)
-        row = [
-            addition.name,
-            short(addition.alone, 3),
-            short(addition.value, 3),
-            "–" if speed is None else rate(speed),
-            "–" if joint_speed is None else rate(joint_speed),
+    inputs, members = result.inputs, result.study.combination.members
+
+    def until(addition: Any) -> list[str]:
+        return members[: members.index(addition.name) + 1]
+
+    columns = [
+        Column("metric", cell="name"),
+        Column(f"{title_of(result.by)} alone", number=True, cell=lambda addition: short(addition.alone, 3)),
+        Column("with those above", number=True, cell=lambda addition: short(addition.value, 3)),
+        Column("pairs/s", number=True, cell=lambda addition: _speed_text(inputs.speeds.get(addition.name))),
+        Column("with those above", number=True, cell=lambda addition: _speed_text(inputs.speed_of(until(addition)))),
+    ]
+    if _has_paid_metric(result):
+        columns += [
+            Column("price per 1,000", number=True, cell=lambda addition: money(inputs.prices.get(addition.name))),
+            Column("with those above", number=True, cell=lambda addition: money(inputs.price_of(until(addition)))),
         ]
-        if shows_prices:
-            row += [money(result.inputs.prices.get(addition.name)), money(result.inputs.price_of(members_so_far))]
-        rows.append(row)
     tried = ", ".join(f"{name} {short(value, 3)}" for name, value in result.study.combination.tried.items())
     name = title_of(result.by)
     return Sheet(
         f"{result.data.title}: what each metric adds",
-        [Column("metric"), *number_columns(headings)],
-        rows,
+        columns,
+        table_rows(columns, result.study.combination.additions),
         facts=[
             f"chosen one by one, each for the most that it adds to {name} of a linear function, by cross-validation",
             f"learners: {tried}; taken: {result.study.combination.learner}",

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from assay.analysis.crossval import CrossvalSettings, DatasetValidation
 from assay.common.numbers import short
-from assay.reports.sheets import Column, Document, Sheet
+from assay.reports.sheets import Column, Document, Sheet, table_rows
 from assay.statistics.coefficients import title_of
 
 if TYPE_CHECKING:
     from assay.statistics.agreement import Estimate
-    from assay.statistics.crossvalidation import Average, CrossValidated, SourceAgreement
+    from assay.statistics.crossvalidation import Average, CrossValidated
 
 #: The maximum number of lines below a table on undefined coefficients; the records have all of them.
 MAX_NOTES = 12
@@ -44,13 +44,28 @@ def _average_cell(average: Average) -> str:
     return f"{short(average.value, 3)} ± {short(average.deviation, 3)}"
 
 
-def _estimate_cell(estimate: Estimate) -> str:
-    return "–" if estimate.value is None else short(estimate.value, 3)
+def _coefficient_columns(
+    settings: CrossvalSettings, second_head: str, averages: Callable[[Any], Any], estimates: Callable[[Any], Any]
+) -> list[Column]:
+    """Return two columns per coefficient: its average over folds, and the value on all pairs, headed *second_head*.
 
+    Args:
+        settings: the settings, with the coefficients.
+        second_head: the head of the second column.
+        averages: a function that returns the averages of a row by coefficient.
+        estimates: a function that returns the values on all pairs of a row by coefficient.
+    """
+    columns = []
+    for name in settings.statistics:
 
-def _coefficient_columns(settings: CrossvalSettings, second_head: str) -> list[Column]:
-    """Return two columns per coefficient: one headed by its title, and one headed *second_head*."""
-    return [Column(head, number=True) for name in settings.statistics for head in (title_of(name), second_head)]
+        def average(row: Any, name: str = name) -> str:
+            return _average_cell(averages(row)[name])
+
+        def value(row: Any, name: str = name) -> str:
+            return short(estimates(row)[name].value, 3)
+
+        columns += [Column(title_of(name), number=True, cell=average), Column(second_head, number=True, cell=value)]
+    return columns
 
 
 def _folds_table(validation: DatasetValidation, settings: CrossvalSettings) -> Sheet:
@@ -62,22 +77,23 @@ def _folds_table(validation: DatasetValidation, settings: CrossvalSettings) -> S
     undefined: list[str] = []
     for name, result in validation.results.items():
         undefined += _undefined_notes(name, result.average, result.pooled)
+    results = validation.results
+    columns = [
+        Column("metric", cell=str),
+        *_coefficient_columns(
+            settings, "pooled", lambda metric: results[metric].average, lambda metric: results[metric].pooled
+        ),
+    ]
     return Sheet(
         f"{validation.title}: {validation.division}",
-        [Column("metric"), *_coefficient_columns(settings, "pooled")],
-        [(name, *_method_cells(result, settings)) for name, result in validation.results.items()],
+        columns,
+        table_rows(columns, results),
         facts=[
             f"{pair_count:,} pairs, each scored in the fold that tests it",
             "each coefficient: average over the folds ± their standard deviation; pooled: all pairs together",
         ],
         notes=[*validation.notes, *_truncated_notes(undefined)],
     )
-
-
-def _method_cells(result: CrossValidated, settings: CrossvalSettings) -> Iterator[str]:
-    for statistic in settings.statistics:
-        yield _average_cell(result.average[statistic])
-        yield _estimate_cell(result.pooled[statistic])
 
 
 def _sources_table(
@@ -87,22 +103,21 @@ def _sources_table(
     undefined: list[str] = []
     for source in result.sources:
         undefined.extend(_undefined_notes(source.name, source.tested, source.left_out))
+    columns = [
+        Column(str(settings.by), cell="name"),
+        Column("pairs", number=True, cell=lambda source: f"{source.n:,}"),
+        *_coefficient_columns(settings, "left out", lambda source: source.tested, lambda source: source.left_out),
+    ]
     return Sheet(
         f"{validation.title}, {metric}: by {settings.by}",
-        [Column(str(settings.by)), Column("pairs", number=True), *_coefficient_columns(settings, "left out")],
-        [(source.name, f"{source.n:,}", *_source_cells(source, settings)) for source in result.sources],
+        columns,
+        table_rows(columns, result.sources),
         facts=[
             "each coefficient: on the pairs of the source in each fold, average ± standard deviation",
             "left out: the same on all pairs of the source, none of which was trained on",
         ],
         notes=_truncated_notes(undefined),
     )
-
-
-def _source_cells(source: SourceAgreement, settings: CrossvalSettings) -> Iterator[str]:
-    for statistic in settings.statistics:
-        yield _average_cell(source.tested[statistic])
-        yield _estimate_cell(source.left_out[statistic])
 
 
 def _undefined_notes(name: str, averages: dict[str, Average], estimates: dict[str, Estimate]) -> Iterator[str]:
