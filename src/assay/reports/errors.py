@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import product
 from typing import Any
 
 from assay.analysis.categories.vocabulary import LAST_RESORTS, label_of_rules
@@ -13,7 +15,7 @@ from assay.analysis.errors.evaluation import Agreement, Evaluation
 from assay.analysis.errors.report import Cleaning, ErrorReport, SubsetAgreement, records
 from assay.common.numbers import label_texts, short
 from assay.reports.layout import cut
-from assay.reports.sheets import Column, Document, Sheet, number_columns
+from assay.reports.sheets import Column, Document, Sheet, table_rows
 from assay.statistics.coefficients import MIN_UNITS as FEWEST_UNITS
 from assay.statistics.coefficients import title_of
 
@@ -65,17 +67,6 @@ def _frequency_sheet(report: ErrorReport, metric: str) -> Sheet:
     """
     divergence = report.divergences[metric]
     diverging_count, too_low_count = len(divergence.rows), int(divergence.too_low.sum())
-    rows = [
-        [
-            report.tagged.labels[row.category],
-            f"{row.too_low:,}",
-            f"{row.too_high:,}",
-            _share_text(row.diverging),
-            _share_text(row.everywhere),
-            _ratio_text(row),
-        ]
-        for row in report.frequencies[metric]
-    ]
     facts = [
         (
             f"{diverging_count:,} of {int(divergence.considered.sum()):,} pairs diverge ({divergence.condition}): "
@@ -92,16 +83,18 @@ def _frequency_sheet(report: ErrorReport, metric: str) -> Sheet:
     if report.data.facts.kind == "probe":
         facts.append("probe set: the categories are those the pairs were written for")
     columns = [
-        Column("category"),
-        *number_columns(["too low", "too high", "share of diverging"]),
+        Column("category", cell=lambda row: report.tagged.labels[row.category]),
+        Column("too low", number=True, cell=lambda row: f"{row.too_low:,}"),
+        Column("too high", number=True, cell=lambda row: f"{row.too_high:,}"),
+        Column("share of diverging", number=True, cell=lambda row: _share_text(row.diverging)),
         # the next column has the ratio of both shares, so a narrow terminal can do without this one
-        Column("share of all", number=True, spare=1),
-        Column("times as frequent", number=True),
+        Column("share of all", number=True, spare=1, cell=lambda row: _share_text(row.everywhere)),
+        Column("times as frequent", number=True, cell=_ratio_text),
     ]
     return Sheet(
         f"Why {metric} and people diverge: {_dataset_title(report)}",
         columns,
-        rows,
+        table_rows(columns, report.frequencies[metric]),
         facts=facts,
         notes=[*_hint_for_other_criterion(report, divergence), *_long_answer_warning(report, divergence)],
         spare_rows=_count_trailing_rows_without_divergence(report.frequencies[metric]),
@@ -149,32 +142,26 @@ def _long_answer_warning(report: ErrorReport, divergence: Divergence) -> list[st
 def _worst_pairs_sheet(report: ErrorReport, metric: str, top: int) -> Sheet:
     """Return the table of the *top* pairs on which a metric and people diverge most, worst first."""
     shown = [record for record in records(report, top) if record["metric"] == metric]
-    rows = []
-    for record, label in zip(shown, label_texts([record["label"] for record in shown]), strict=True):
-        rows.append(
-            [
-                record["side"],
-                label,
-                f"{record['score']:.3f}",
-                cut(record["question"]),
-                cut(record["reference"]),
-                cut(record["candidate"]),
-                "; ".join(map(_category_label, record["categories"])) or "–",
-            ]
-        )
-    heads = [
-        Column("side", spare=1),
-        *number_columns(["label", "score"]),
-        Column("question", spare=2),
-        Column("reference"),
-        Column("candidate"),
-        Column("categories", spare=3),
+    labels = [record["label"] for record in shown]
+    text_of_label = dict(zip(labels, label_texts(labels), strict=True))
+    columns = [
+        Column("side", spare=1, cell=lambda record: record["side"]),
+        Column("label", number=True, cell=lambda record: text_of_label[record["label"]]),
+        Column("score", number=True, cell=lambda record: f"{record['score']:.3f}"),
+        Column("question", spare=2, cell=lambda record: cut(record["question"])),
+        Column("reference", cell=lambda record: cut(record["reference"])),
+        Column("candidate", cell=lambda record: cut(record["candidate"])),
+        Column("categories", spare=3, cell=_categories_text),
     ]
     return Sheet(
-        f"The {len(rows)} pairs on which {metric} and people diverge most",
-        heads,
-        rows,
+        f"The {len(shown)} pairs on which {metric} and people diverge most",
+        columns,
+        table_rows(columns, shown),
     )
+
+
+def _categories_text(record: Mapping[str, Any]) -> str:
+    return "; ".join(map(_category_label, record["categories"])) or "–"
 
 
 def _category_label(category: dict[str, str]) -> str:
@@ -187,26 +174,32 @@ def _agreement_by_category_sheet(report: ErrorReport, metric: str) -> Sheet:
 
     The first row is the agreement on all pairs of the bucket.
     """
-    heads: list[str] = []
-    first_row = ["all pairs", f"{report.everywhere.n:,}"]
-    for name in report.statistics:
-        heads += [f"{title_of(name)} inside", "all but it"]
-        first_row += [_estimate_text(report.everywhere, metric, name), ""]
-    rows = [first_row]
     notes = []
-    for within, without in report.categories:
-        label = report.tagged.labels[within.name]
-        row = [label, f"{within.n:,}"]
+    for within, _ in report.categories:
         for name in report.statistics:
-            row += [_estimate_text(within, metric, name), _estimate_text(without, metric, name)]
             estimate = within.estimate_of(metric, name)
             if estimate.note and estimate.low is None:
-                notes.append(f"{label}: {estimate.note}")
-        rows.append(row)
+                notes.append(f"{report.tagged.labels[within.name]}: {estimate.note}")
+
+    def within_text(row: tuple[SubsetAgreement, SubsetAgreement | None], statistic: str) -> str:
+        return row[0].estimate_of(metric, statistic).text
+
+    def without_text(row: tuple[SubsetAgreement, SubsetAgreement | None], statistic: str) -> str:
+        return "" if row[1] is None else row[1].estimate_of(metric, statistic).text
+
+    columns = [
+        Column("category", cell=lambda row: "all pairs" if row[1] is None else report.tagged.labels[row[0].name]),
+        Column("pairs", number=True, cell=lambda row: f"{row[0].n:,}"),
+    ]
+    for name in report.statistics:
+        columns += [
+            Column(f"{title_of(name)} inside", number=True, cell=partial(within_text, statistic=name)),
+            Column("all but it", number=True, cell=partial(without_text, statistic=name)),
+        ]
     return Sheet(
         f"Agreement of {metric} by category: {_dataset_title(report)}",
-        [Column("category"), Column("pairs", number=True), *(Column(head, number=True) for head in heads)],
-        rows,
+        columns,
+        table_rows(columns, [(report.everywhere, None), *report.categories]),
         notes=list(dict.fromkeys(notes)),
     )
 
@@ -214,45 +207,46 @@ def _agreement_by_category_sheet(report: ErrorReport, metric: str) -> Sheet:
 def _agreement_by_number_sheets(report: ErrorReport) -> Iterator[Sheet]:
     """Yield one table per statistic with the agreement on all pairs, and on pairs without and with a number."""
     for name in report.statistics:
-        rows = []
-        for bucket, all_pairs, without_number, with_number in report.numbers:
-            subsets = (all_pairs, without_number, with_number)
-            for metric in report.divergences:
-                estimates = [_estimate_text(subset, metric, name) for subset in subsets]
-                rows.append([bucket, metric, *estimates, f"{with_number.n:,}"])
-        heads = ["all pairs", "without numbers", "only with numbers", "pairs with numbers"]
+        rows = [(*numbers, metric) for numbers in report.numbers for metric in report.divergences]
+
+        def text(row: Any, subset: int, statistic: str = name) -> str:
+            return str(row[subset].estimate_of(row[-1], statistic).text)
+
+        columns = [
+            Column("bucket", cell=lambda row: row[0]),
+            Column("metric", cell=lambda row: row[-1]),
+            Column("all pairs", number=True, cell=partial(text, subset=1)),
+            Column("without numbers", number=True, cell=partial(text, subset=2)),
+            Column("only with numbers", number=True, cell=partial(text, subset=3)),
+            Column("pairs with numbers", number=True, cell=lambda row: f"{row[3].n:,}"),
+        ]
         yield Sheet(
             f"{title_of(name)} with and without numbers: {_dataset_title(report)}",
-            [Column("bucket"), Column("metric"), *(Column(head, number=True) for head in heads)],
-            rows,
+            columns,
+            table_rows(columns, rows),
             notes=["A pair has a number where a gold answer has a digit."],
         )
 
 
 def _cleaning_sheet(report: ErrorReport, cleaning: Cleaning) -> Sheet:
     """Return the table of the agreement with the first and with the corrected labels, and on the unchanged pairs."""
-    subsets = (cleaning.first, cleaning.corrected, cleaning.unchanged)
-    rows = []
-    for metric in report.divergences:
-        for name in report.statistics:
-            estimates = [_estimate_text(subset, metric, name) for subset in subsets]
-            rows.append([metric, title_of(name), *estimates])
-    heads = ["first labels", "corrected labels", "without the changed"]
+    columns = [
+        Column("metric", cell=lambda row: row[0]),
+        Column("statistic", cell=lambda row: title_of(row[1])),
+        Column("first labels", number=True, cell=lambda row: cleaning.first.estimate_of(*row).text),
+        Column("corrected labels", number=True, cell=lambda row: cleaning.corrected.estimate_of(*row).text),
+        Column("without the changed", number=True, cell=lambda row: cleaning.unchanged.estimate_of(*row).text),
+    ]
     joined = (
         f"{cleaning.joined:,} pairs joined by their texts, {cleaning.changed:,} with another label in {cleaning.title}"
     )
     alone = f"{cleaning.only_first:,} and {cleaning.only_second:,} pairs are in only one of the runs"
     return Sheet(
         f"Agreement with corrected labels: {report.data.title}",
-        [Column("metric"), Column("statistic"), *(Column(head, number=True) for head in heads)],
-        rows,
+        columns,
+        table_rows(columns, product(report.divergences, report.statistics)),
         facts=[joined, alone],
     )
-
-
-def _estimate_text(subset: SubsetAgreement, metric: str, statistic: str) -> str:
-    estimate = subset.estimate_of(metric, statistic)
-    return estimate.text
 
 
 def _share_text(share: Share) -> str:
@@ -285,7 +279,17 @@ def evaluation_document(evaluated: Sequence[tuple[ScoredDataset, Evaluation]], w
     return Document(sheets, records, warnings=list(dict.fromkeys(warnings)))
 
 
-_NUMBER_HEADS = ("people", "rules", "both", "precision", "recall", "F1", "kappa")
+#: The columns of the agreement of rules and people; undefined measures are a dash.
+_EVALUATION_COLUMNS = (
+    Column("category", cell="category"),
+    Column("people", number=True, cell=lambda row: f"{row.people:,}"),
+    Column("rules", number=True, cell=lambda row: f"{row.rules:,}"),
+    Column("both", number=True, cell=lambda row: f"{row.both:,}"),
+    Column("precision", number=True, cell=lambda row: short(row.precision, 2)),
+    Column("recall", number=True, cell=lambda row: short(row.recall, 2)),
+    Column("F1", number=True, cell=lambda row: short(row.f1, 2)),
+    Column("kappa", number=True, cell=lambda row: short(row.kappa, 2)),
+)
 
 
 def _evaluation_sheet(data: ScoredDataset, evaluation: Evaluation) -> Sheet:
@@ -294,8 +298,8 @@ def _evaluation_sheet(data: ScoredDataset, evaluation: Evaluation) -> Sheet:
     n = evaluation.n
     return Sheet(
         f"Rules against annotated categories: {data.title}",
-        [Column("category"), *(Column(head, number=True) for head in _NUMBER_HEADS)],
-        [_row_of_agreement(row) for row in rows],
+        _EVALUATION_COLUMNS,
+        table_rows(_EVALUATION_COLUMNS, rows),
         facts=[
             (
                 f"{n:,} annotated pairs; the rules give {evaluation.tags / n:.2f} categories a pair, "
@@ -308,22 +312,5 @@ def _evaluation_sheet(data: ScoredDataset, evaluation: Evaluation) -> Sheet:
 
 
 def _record_of_agreement(data: ScoredDataset, agreement: Agreement) -> dict[str, Any]:
-    return {
-        "dataset": data.name,
-        "category": agreement.category,
-        "people": agreement.people,
-        "rules": agreement.rules,
-        "both": agreement.both,
-        "precision": agreement.precision,
-        "recall": agreement.recall,
-        "f1": agreement.f1,
-        "kappa": agreement.kappa,
-        "n": agreement.n,
-    }
-
-
-def _row_of_agreement(agreement: Agreement) -> list[str]:
-    """Return the cells of one category: name, three counts, four measures; undefined measures are a dash."""
-    counts = (agreement.people, agreement.rules, agreement.both)
-    measures = (agreement.precision, agreement.recall, agreement.f1, agreement.kappa)
-    return [agreement.category, *(f"{count:,}" for count in counts), *(short(measure, 2) for measure in measures)]
+    names = ("category", "people", "rules", "both", "precision", "recall", "f1", "kappa", "n")
+    return {"dataset": data.name} | {name: getattr(agreement, name) for name in names}
