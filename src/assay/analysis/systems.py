@@ -13,6 +13,7 @@ from assay.analysis.data import ScoredDataset, read_datasets
 from assay.analysis.folder import RunFolder, run_titles
 from assay.analysis.settings import DatasetsOfRun, MetricsOfRun
 from assay.common.messages import Message, Setting
+from assay.common.numbers import Number
 from assay.exceptions import InputError, unknown_name
 from assay.settings import Resampling, setting
 from assay.statistics.concordance import Floats
@@ -61,15 +62,13 @@ class MeasuredMeans:
 
     Attributes:
         items: the number of items.
-        means: the mean of each system, shape (k,).
-        bounds: the interval of each system's mean; None if undefined.
+        means: the mean of each system with its interval, in the order of the systems.
         differences: the differences of the means of every two systems, in the order of
             :func:`~assay.statistics.system_means.system_pairs`.
     """
 
     items: int
-    means: Floats
-    bounds: list[tuple[float, float] | None]
+    means: list[Number]
     differences: list[MeanDifference]
 
     @property
@@ -303,10 +302,11 @@ def _study_metric(
 
 def _means_of(values: Floats, resampler: Resampler, settings: SystemSettings) -> MeasuredMeans:
     """Return the means of systems by labels or scores of shape (k, n), and their differences."""
+    intervals = mean_intervals(values, resampler, settings.confidence)
+    means = zip(values.mean(axis=1).tolist(), intervals, strict=True)
     return MeasuredMeans(
         items=values.shape[1],
-        means=values.mean(axis=1),
-        bounds=mean_intervals(values, resampler, settings.confidence),
+        means=[Number(mean, *(interval or ())) for mean, interval in means],
         differences=compare_means(values, resampler, settings.confidence),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,22 +21,8 @@ from assay.analysis.significance.testing import (
 )
 from assay.common.messages import Message, Setting
 from assay.common.numbers import p_value, short
-from assay.reports.sheets import Column, Document, Sheet
+from assay.reports.sheets import Column, Document, Sheet, table_rows
 from assay.statistics.coefficients import title_of
-
-_HEADS = (
-    Column("system"),
-    Column("mean ± sd (seeds)", number=True),
-    Column("against"),
-    Column("mean ± sd (seeds)", number=True),
-    Column("eps + / −", number=True),
-    Column("U", number=True),
-    Column("bootstrap", number=True),
-    Column("t", number=True),
-    Column("B–F", number=True),
-    Column("better by"),
-    Column("worse by"),
-)
 
 
 def to_document(
@@ -108,19 +95,21 @@ def _overview_sheet(samples: Sequence[Samples], rows: Sequence[ComparedSystems],
     marks = {}
     if baseline is not None:
         marks = {(row.first, row.dataset): _numbered_tests(row) for row in rows}
-    cells = []
-    for system in _system_names(samples):
-        line = [system]
-        for group in samples:
-            mark = marks.get((system, group.dataset), "")
-            reached = _mean_and_deviation(group.values[system]) if system in group.values else "–"
-            line.append(f"{reached} [{mark}]" if mark else reached)
-        cells.append(line)
+
+    def reached_text(group: Samples, system: str) -> str:
+        mark = marks.get((system, group.dataset), "")
+        reached = _mean_and_deviation(group.values[system]) if system in group.values else "–"
+        return f"{reached} [{mark}]" if mark else reached
+
     legend = ", ".join(f"{2 * index + 1}/{2 * index + 2} {test}" for index, test in enumerate(TESTS))
     statistic = title_of(samples[0].statistic)
     facts = () if baseline is None else (f"better/worse than {baseline} by: {legend}",)
-    heads = [Column("system"), *(Column(group.dataset, number=True) for group in samples)]
-    return Sheet(f"{statistic}: mean ± standard deviation (seeds)", heads, cells, facts=facts)
+    columns = [
+        Column("system", cell=str),
+        *(Column(group.dataset, number=True, cell=partial(reached_text, group)) for group in samples),
+    ]
+    cells = table_rows(columns, _system_names(samples))
+    return Sheet(f"{statistic}: mean ± standard deviation (seeds)", columns, cells, facts=facts)
 
 
 def _numbered_tests(row: ComparedSystems) -> str:
@@ -136,23 +125,18 @@ def _numbered_tests(row: ComparedSystems) -> str:
 
 def _tests_sheet(samples: Samples, rows: Sequence[ComparedSystems]) -> Sheet:
     """Return the table of every test on one dataset, one row for each pair of systems."""
-    cells = []
-    for row in rows:
-        one_sided_texts = [_one_sided_text(row.adjusted[test].better, row.adjusted[test].worse) for test in TESTS[1:]]
-        cells.append(
-            [
-                row.first,
-                _mean_and_deviation(samples.values[row.first]),
-                row.second,
-                _mean_and_deviation(samples.values[row.second]),
-                f"{row.order.better:.2f} / {row.order.worse:.2f}",
-                *one_sided_texts,
-                p_value(row.adjusted_spread),
-                ", ".join(row.better),
-                ", ".join(row.worse),
-            ]
-        )
-    return Sheet(_samples_title(samples), _HEADS, cells, notes=samples.notes)
+    columns = [
+        Column("system", cell="first"),
+        Column("mean ± sd (seeds)", number=True, cell=lambda row: _mean_and_deviation(samples.values[row.first])),
+        Column("against", cell="second"),
+        Column("mean ± sd (seeds)", number=True, cell=lambda row: _mean_and_deviation(samples.values[row.second])),
+        Column("eps + / −", number=True, cell=lambda row: f"{row.order.better:.2f} / {row.order.worse:.2f}"),
+        *(Column(test, number=True, cell=partial(_one_sided_text, test)) for test in TESTS[1:]),
+        Column("B–F", number=True, cell=lambda row: p_value(row.adjusted_spread)),
+        Column("better by", cell=lambda row: ", ".join(row.better)),
+        Column("worse by", cell=lambda row: ", ".join(row.worse)),
+    ]
+    return Sheet(_samples_title(samples), columns, table_rows(columns, rows), notes=samples.notes)
 
 
 def _count_wins(rows: Sequence[ComparedSystems], systems: Sequence[str]) -> list[dict[str, Any]]:
@@ -184,23 +168,24 @@ def _count_wins(rows: Sequence[ComparedSystems], systems: Sequence[str]) -> list
 
 def _counts_sheet(statistic: str, win_counts: Sequence[dict[str, Any]]) -> Sheet:
     """Return the table of wins and losses by test, from the records of :func:`_count_wins`."""
-    tests = [*TESTS, "all"]
-    rows = []
-    for record in win_counts:
-        counts = ["/".join(map(str, record[test])) for test in tests]
-        rows.append([record["system"], *counts, str(record["comparisons"])])
-    return Sheet(
-        f"{title_of(statistic)}: improvements / deteriorations",
-        [Column("system"), *(Column(test, number=True) for test in tests), Column("comparisons", number=True)],
-        rows,
-    )
+
+    def counts_text(test: str, record: dict[str, Any]) -> str:
+        return "/".join(map(str, record[test]))
+
+    columns = [
+        Column("system", cell=lambda record: record["system"]),
+        *(Column(test, number=True, cell=partial(counts_text, test)) for test in (*TESTS, "all")),
+        Column("comparisons", number=True, cell=lambda record: str(record["comparisons"])),
+    ]
+    return Sheet(f"{title_of(statistic)}: improvements / deteriorations", columns, table_rows(columns, win_counts))
 
 
-def _one_sided_text(better: float, worse: float) -> str:
-    """Return the smaller of two one-sided p-values, after + for better or − for worse; + if they are equal.
+def _one_sided_text(test: str, row: ComparedSystems) -> str:
+    """Return the smaller of the two one-sided p-values of a test, after + for better or − for worse.
 
-    A dash stands for a test that is undefined.
+    It is after + if they are equal. A dash stands for a test that is undefined.
     """
+    better, worse = row.adjusted[test].better, row.adjusted[test].worse
     if math.isnan(better):
         return "–"
     return f"+ {p_value(better)}" if better <= worse else f"− {p_value(worse)}"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from assay.analysis.systems import MeasuredMeans, MetricStudy, SystemSettings, SystemStudy
-from assay.common.numbers import Number, p_value, percent, short
-from assay.reports.sheets import Column, Document, Sheet, number_columns
+from assay.common.numbers import Number, p_value, percent
+from assay.reports.sheets import Column, Document, Sheet, table_rows
 
 if TYPE_CHECKING:
     from assay.statistics.system_gaps import ScoreGaps
@@ -52,13 +53,17 @@ def _means_by_name(study: SystemStudy) -> dict[str, MeasuredMeans | None]:
 
 def _means_sheet(study: SystemStudy) -> Sheet:
     """Return the table of the mean label and score of each system with its interval, the highest mean label first."""
-    rows = []
-    for index, system in enumerate(study.systems):
-        cells = []
-        for measured in _means_by_name(study).values():
-            low, high = (measured and measured.bounds[index]) or (None, None)
-            cells.append(Number(None if measured is None else float(measured.means[index]), low, high).text)
-        rows.append([system, *cells])
+
+    def mean_text(measured: MeasuredMeans | None, system: str) -> str:
+        return Number().text if measured is None else measured.means[study.systems.index(system)].text
+
+    columns = [
+        Column("system", cell=str),
+        *(
+            Column(name, number=True, cell=partial(mean_text, measured))
+            for name, measured in _means_by_name(study).items()
+        ),
+    ]
     fact = f"{len(study.systems)} systems, {study.items:,} items that all of them answered"
     if study.groups is not None:
         fact += f", in {study.groups:,} groups"
@@ -72,8 +77,7 @@ def _means_sheet(study: SystemStudy) -> Sheet:
             notes.append(f"{name}: {_gap_text(metric, metric.gaps, study)}")
     if study.absent:
         notes.append(f"{', '.join(study.absent)}: left out, since not all of the runs have scores of it")
-    heads = [Column("system"), *number_columns(_means_by_name(study))]
-    return Sheet(f"{study.title}: mean of each system", heads, rows, facts, notes=notes)
+    return Sheet(f"{study.title}: mean of each system", columns, table_rows(columns, study.systems), facts, notes=notes)
 
 
 def _gap_text(metric: MetricStudy, gaps: ScoreGaps, study: SystemStudy) -> str:
@@ -115,29 +119,28 @@ def _differences_sheet(study: SystemStudy, settings: SystemSettings) -> Sheet:
     for name, measured in measures.items():
         if measured is not None:
             corrected[name] = measured.corrected_p_values
-    rows = []
-    for index, (first, second) in enumerate(study.pairs):
-        cells = []
-        for name, measured in measures.items():
-            if measured is None:
-                cells.append(short(None, 3))
-                continue
-            difference = measured.differences[index]
-            p = corrected[name][index]
-            star = "*" if p is not None and p <= 1 - settings.confidence else ""
-            text = short(difference.value, 3)
-            if name == LABELS:
-                # differences of metrics have no interval, so that the table stays narrow
-                text = difference.text
-            cells.append(f"{text}{star}")
-        rows.append([f"{first} − {second}", p_value(corrected[LABELS][index]), *cells])
-    heads = [Column("systems"), Column("p, people", number=True), *number_columns(measures)]
+
+    def difference_text(name: str, index: int) -> str:
+        measured = measures[name]
+        if measured is None:
+            return Number().text
+        difference, p = measured.differences[index], corrected[name][index]
+        star = "*" if p is not None and p <= 1 - settings.confidence else ""
+        # differences of metrics have no interval, so that the table stays narrow
+        return f"{(difference if name == LABELS else difference.alone).text}{star}"
+
+    columns = [
+        Column("systems", cell=lambda index: " − ".join(study.pairs[index])),
+        Column("p, people", number=True, cell=lambda index: p_value(corrected[LABELS][index])),
+        *(Column(name, number=True, cell=partial(difference_text, name)) for name in measures),
+    ]
     level = percent(settings.confidence)
     star_note = (
         "*: the two means differ by the paired t-test over items, or by all exchanges where few items differ, Holm "
         f"over the pairs of systems, at {level}"
     )
-    return Sheet(f"{study.title}: every two systems", heads, rows, notes=[star_note])
+    rows = table_rows(columns, range(len(study.pairs)))
+    return Sheet(f"{study.title}: every two systems", columns, rows, notes=[star_note])
 
 
 #: What the intervals of a metric's agreement are valid for, by what is resampled.
@@ -148,22 +151,25 @@ _INTERVAL_SCOPE = {
 }
 
 
+def _agreement_text(name: str, row: tuple[str, MetricStudy]) -> str:
+    """Return a number of the agreement of a metric with its interval if it has one; a dash without agreement."""
+    agreement = row[1].agreement
+    value, low, high = (getattr(agreement, key, None) for key in (name, f"{name}_low", f"{name}_high"))
+    return Number(value, low, high).text
+
+
+_AGREEMENT_COLUMNS = (
+    Column("metric", cell=lambda row: row[0]),
+    Column("pairwise accuracy", number=True, cell=partial(_agreement_text, "accuracy")),
+    Column("soft", number=True, cell=partial(_agreement_text, "soft_accuracy")),
+    Column("Kendall τ-b", number=True, cell=partial(_agreement_text, "kendall")),
+    Column("Pearson r", number=True, cell=partial(_agreement_text, "pearson")),
+    Column("within items", number=True, cell=partial(_agreement_text, "within_items")),
+)
+
+
 def _agreement_sheet(study: SystemStudy, settings: SystemSettings) -> Sheet:
     """Return the table of how well each metric orders the systems as people do, with notes on few systems."""
-    rows = []
-    for name, metric in study.metrics.items():
-        agreement = metric.agreement
-        if agreement is None:
-            rows.append([name, *[short(None, 3)] * 5])
-            continue
-        cells = [
-            Number(agreement.accuracy, agreement.accuracy_low, agreement.accuracy_high),
-            Number(agreement.soft_accuracy, None, None),
-            Number(agreement.kendall, agreement.kendall_low, agreement.kendall_high),
-            Number(agreement.pearson, agreement.pearson_low, agreement.pearson_high),
-            Number(agreement.within_items, None, None),
-        ]
-        rows.append([name, *(cell.text for cell in cells)])
     k = len(study.systems)
     notes = []
     if settings.resamples:
@@ -171,9 +177,8 @@ def _agreement_sheet(study: SystemStudy, settings: SystemSettings) -> Sheet:
     if k < MIN_SYSTEMS_FOR_ORDER:
         pairs = "1 pair" if k == 2 else f"{k * (k - 1) // 2} pairs"
         notes.append(f"{k} systems make {pairs}: whether a metric orders systems well is hardly known from that")
-    heads = ["pairwise accuracy", "soft", "Kendall τ-b", "Pearson r", "within items"]
     title = f"{study.title}: does the metric order the systems as people do?"
-    return Sheet(title, [Column("metric"), *number_columns(heads)], rows, notes=notes)
+    return Sheet(title, _AGREEMENT_COLUMNS, table_rows(_AGREEMENT_COLUMNS, study.metrics.items()), notes=notes)
 
 
 def _system_records(study: SystemStudy) -> Iterator[dict[str, Any]]:
@@ -184,16 +189,15 @@ def _system_records(study: SystemStudy) -> Iterator[dict[str, Any]]:
     for name, measured in _means_by_name(study).items():
         if measured is None:
             continue
-        for index, system in enumerate(study.systems):
-            low, high = measured.bounds[index] or (None, None)
+        for system, mean in zip(study.systems, measured.means, strict=True):
             yield {
                 "kind": "mean",
                 "dataset": study.title,
                 "by": name,
                 "system": system,
-                "value": float(measured.means[index]),
-                "low": low,
-                "high": high,
+                "value": mean.value,
+                "low": mean.low,
+                "high": mean.high,
                 "items": measured.items,
             }
         rows = zip(study.pairs, measured.differences, measured.corrected_p_values, strict=True)
