@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from assay.common.messages import Message, Setting
 from assay.common.numbers import money
-from assay.reports.sheets import Column, Document, Sheet, number_columns
-
-#: The heads of the number columns, and of those that are added if a metric calls a server.
-_PAIR_HEADS = ("pairs", "scored already", "to score")
-_CALL_HEADS = ("calls", "tokens in", "tokens out", "price")
+from assay.reports.sheets import Column, Document, Sheet, table_rows
 
 
 def document(works: Sequence[Mapping[str, Any]], budget: float | None) -> Document:
@@ -22,9 +18,12 @@ def document(works: Sequence[Mapping[str, Any]], budget: float | None) -> Docume
         budget: the most that the run may spend, in the currency of the prices; None without a limit.
     """
     has_calls = any(work["calls"] or work["tokens_in"] for work in works)
-    heads = (*_PAIR_HEADS, *_CALL_HEADS) if has_calls else _PAIR_HEADS
-    columns = [Column("dataset"), Column("metric", key=True), *number_columns(heads)]
-    rows = [[work["dataset"], work["metric"], *_number_cells(work, has_calls)] for work in works]
+    columns = [
+        Column("dataset", cell=lambda work: work["dataset"]),
+        Column("metric", key=True, cell=lambda work: work["metric"]),
+        *_pair_columns(),
+        *(_call_columns() if has_calls else ()),
+    ]
     row_notes = [(work["note"],) if work["note"] else () for work in works]
     notes: list[str] = []
     if has_calls:
@@ -37,24 +36,39 @@ def document(works: Sequence[Mapping[str, Any]], budget: float | None) -> Docume
             notes.append(f"the budget of {money(budget)} may end the run before that; what came is kept")
     elif prices:
         notes.append(Message("no price: give price_in and price_out with the judge, or ", Setting("prices", "FILE")))
-    sheet = Sheet("What the run would compute", columns, rows, notes=notes, row_notes=row_notes)
+    sheet = Sheet("What the run would compute", columns, table_rows(columns, works), notes=notes, row_notes=row_notes)
     return Document((sheet,), [dict(work) for work in works], metrics=[work["metric"] for work in works])
 
 
-def _number_cells(work: Mapping[str, Any], has_calls: bool) -> list[str]:
-    """Return the cells of a row that hold numbers; all are blank if nothing was counted.
+def _pair_columns() -> list[Column]:
+    """Return the columns of pairs, which are blank if nothing was counted."""
 
-    Args:
-        work: the estimate for one metric on one dataset.
-        has_calls: whether the table has columns for calls, tokens and price.
-    """
-    blank_call_cells = [""] * len(_CALL_HEADS) if has_calls else []
-    if not work["pairs"]:
-        return [""] * len(_PAIR_HEADS) + blank_call_cells
-    # for a metric that calls a server, what is left to do are calls, and one pair may need several
-    to_score = work["calls"] if work["calls"] or work["tokens_in"] else work["pairs"] - work["stored"]
-    cells = [f"{work['pairs']:,}", f"{work['stored']:,}", f"{to_score:,}"]
-    if not work["calls"]:
-        return cells + blank_call_cells
-    price = "" if work["price"] is None else money(work["price"])
-    return [*cells, *(f"{work[key]:,}" for key in ("calls", "tokens_in", "tokens_out")), price]
+    def column(head: str, count: Callable[[Mapping[str, Any]], int]) -> Column:
+        return Column(head, number=True, cell=lambda work: f"{count(work):,}" if work["pairs"] else "")
+
+    return [
+        column("pairs", lambda work: work["pairs"]),
+        column("scored already", lambda work: work["stored"]),
+        # for a metric that calls a server, what is left to do are calls, and one pair may need several
+        column(
+            "to score",
+            lambda work: work["calls"] if work["calls"] or work["tokens_in"] else work["pairs"] - work["stored"],
+        ),
+    ]
+
+
+def _call_columns() -> list[Column]:
+    """Return the columns of calls, which are blank for a metric that calls no server."""
+
+    def column(head: str, key: str, text: Callable[[Any], str] = "{:,}".format) -> Column:
+        def cell(work: Mapping[str, Any]) -> str:
+            return text(work[key]) if work["pairs"] and work["calls"] and work[key] is not None else ""
+
+        return Column(head, number=True, cell=cell)
+
+    return [
+        column("calls", "calls"),
+        column("tokens in", "tokens_in"),
+        column("tokens out", "tokens_out"),
+        column("price", "price", money),
+    ]

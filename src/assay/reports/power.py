@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from assay.analysis.power import PlannedComparison, PowerSettings, level_per_test
-from assay.common.numbers import percent, short
-from assay.reports.sheets import Column, Document, Sheet
+from assay.common.numbers import Number, percent, short
+from assay.reports.sheets import Column, Document, Sheet, table_rows
 from assay.statistics.coefficients import MIN_UNITS, symbol_of
 
 
@@ -52,32 +53,35 @@ def _power_sheet(rows: Sequence[PlannedComparison], settings: PowerSettings) -> 
     if settings.effect is not None:
         facts.append(f"true difference {short(settings.effect, 3)}")
     columns = [
-        Column("first", key=True),
-        Column("second", key=True),
+        Column("first", key=True, cell="first"),
+        Column("second", key=True, cell="second"),
         # the coefficient, whose symbol needs no head
-        Column("", key=True),
-        Column("difference", number=True, spare=1),
-        *(Column(f"n = {pair_count:,}", number=True, spare=2) for pair_count in settings.n),
-        Column(f"n for power {settings.power:g}", number=True),
+        Column("", key=True, cell=lambda row: symbol_of(row.statistic)),
+        Column("difference", number=True, spare=1, cell=partial(_pilot_text, settings.confidence)),
     ]
+    for index, pair_count in enumerate(settings.n):
+        share_text = partial(_share_text, index)
+        columns.append(Column(f"n = {pair_count:,}", number=True, spare=2, cell=share_text))
+    columns.append(Column(f"n for power {settings.power:g}", number=True, cell=_needed_text))
     if first_row.grouped:
-        columns.append(Column("groups", number=True, spare=3))
-    table_rows, warnings = [], []
-    for row in rows:
-        row_names = [row.first, row.second, symbol_of(row.statistic)]
-        if row.pilot is None or row.plan is None:
-            table_rows.append([*row_names, "–"])
-            warnings.append(f"{row.first}, {row.second}: {_reason_text(row, unit)}")
-            continue
-        low, high = row.pilot.interval(settings.confidence)
-        cells = [f"{short(row.pilot.difference, 3)} [{short(low, 3)}, {short(high, 3)}]"]
-        cells += [short(share, 2) for share, _, _ in row.plan.shares]
-        needed_units = row.plan.needed, row.plan.needed_low, row.plan.needed_high
-        cells.append(_needed_text(*(row.pair_count(units) for units in needed_units)))
-        if row.grouped:
-            cells.append("no limit" if row.plan.needed is None else f"{row.plan.needed:,}")
-        table_rows.append([*row_names, *cells])
-    return Sheet(f"{first_row.dataset}{split}, {first_row.bucket}", columns, table_rows, facts=facts, warnings=warnings)
+        columns.append(Column("groups", number=True, spare=3, cell=_needed_groups_text))
+    unplanned = [row for row in rows if row.pilot is None or row.plan is None]
+    warnings = [f"{row.first}, {row.second}: {_reason_text(row, unit)}" for row in unplanned]
+    title = f"{first_row.dataset}{split}, {first_row.bucket}"
+    return Sheet(title, columns, table_rows(columns, rows), facts=facts, warnings=warnings)
+
+
+def _pilot_text(confidence: float, row: PlannedComparison) -> str:
+    """Return the difference in the pilot with its interval; a dash without a plan."""
+    if row.pilot is None or row.plan is None:
+        return "–"
+    low, high = row.pilot.interval(confidence)
+    return Number(row.pilot.difference, low, high).text_with(3)
+
+
+def _share_text(index: int, row: PlannedComparison) -> str:
+    """Return the share of samples of a planned size in which the test is significant; blank without a plan."""
+    return "" if row.pilot is None or row.plan is None else short(row.plan.shares[index][0], 2)
 
 
 def _reason_text(row: PlannedComparison, unit: str) -> str:
@@ -87,15 +91,24 @@ def _reason_text(row: PlannedComparison, unit: str) -> str:
     return "no plan: the difference is undefined, or never changes without a pair"
 
 
-def _needed_text(needed: int | None, low: int | None, high: int | None) -> str:
-    """Return a needed number of pairs with its bounds, as in ``310 [140, no limit]``.
+def _needed_text(row: PlannedComparison) -> str:
+    """Return the needed number of pairs with its bounds, as in ``310 [140, no limit]``; blank without a plan.
 
-    None means that no number is enough. If that holds even for the lower bound, the text is ``no limit`` alone.
+    If no number is enough even for the lower bound, the text is ``no limit`` alone.
     """
+    if row.pilot is None or row.plan is None:
+        return ""
+    needed, low, high = map(row.pair_count, (row.plan.needed, row.plan.needed_low, row.plan.needed_high))
     if low is None:
         return "no limit"
     needed_text, high_text = ("no limit" if number is None else f"{number:,}" for number in (needed, high))
     return f"{needed_text} [{low:,}, {high_text}]"
+
+
+def _needed_groups_text(row: PlannedComparison) -> str:
+    if row.pilot is None or row.plan is None:
+        return ""
+    return "no limit" if row.plan.needed is None else f"{row.plan.needed:,}"
 
 
 def _power_records(row: PlannedComparison, settings: PowerSettings) -> Iterator[dict[str, Any]]:
