@@ -13,11 +13,11 @@ import assay
 from assay.analysis.data import read_datasets
 from assay.analysis.errors.divergence import find_divergence
 from assay.analysis.errors.settings import Rule
+from assay.analysis.errors.tags import tag_pairs
 from assay.analysis.folder import read_run
 from assay.analysis.thresholds.objectives import MeasureObjective
 from assay.analysis.thresholds.search import best_threshold
 from assay.exceptions import InputError
-from assay.reports.page.pairs import tag_pairs
 
 GOOD, TURNED = "recorded:good", "recorded:turned,lower_is_better=true"
 

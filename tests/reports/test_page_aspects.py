@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata
 
+from assay.analysis.aspects import RESIDUAL
+from assay.analysis.errors.tags import tag_pairs
 from assay.analysis.folder import read_run
 from assay.cli import app
 from assay.exceptions import InputError
-from assay.reports.page.aspects import RESIDUAL, aspect_models, draw_aspects, draw_profile
-from assay.reports.page.pairs import tag_pairs
+from assay.reports.page.aspects import aspect_models, draw_aspects, draw_profile
 from assay.reports.page.render import page_html
 from assay.reports.units import read_units
 from tests.reports.aspect_run import ASPECTS, WHOLE, N, make_aspect_run, metrics

@@ -14,13 +14,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from assay.analysis.errors.tags import tag_pairs
 from assay.analysis.folder import read_run
 from assay.analysis.recommend.evidence import evidence_of
 from assay.common.tables import short_names
 from assay.reports.layout import elide_middle
 from assay.reports.page.agreement import draw_layers
 from assay.reports.page.cost import draw_cost, draw_price
-from assay.reports.page.pairs import pack_pairs, tag_pairs
+from assay.reports.page.pairs import pack_pairs
 from assay.reports.page.parts import findings_by_bucket, rank_metrics
 from assay.reports.page.scores import spread_by_label
 from assay.reports.plots import Scale, element, log_range, log_ticks, ticks

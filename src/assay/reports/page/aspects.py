@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import product
 
-import numpy as np
 from markupsafe import Markup
-from numpy.typing import NDArray
 
+from assay.analysis.aspects import RESIDUAL, AspectProfile, CategoryMeans, profile_aspects
 from assay.analysis.data import ALL
-from assay.analysis.errors.settings import Rule
+from assay.analysis.errors.tags import TagColumns
 from assay.common.numbers import Number, short
 from assay.reports.layout import NOT_COMPUTED, elide_middle
 from assay.reports.page.agreement import draw_forest
-from assay.reports.page.pairs import TagColumns
 from assay.reports.plots import (
     CHARACTER_WIDTH,
     Figure,
@@ -26,12 +25,9 @@ from assay.reports.plots import (
     element,
     text,
 )
-from assay.reports.sheets import Column, Sheet, number_columns
+from assay.reports.sheets import Column, Sheet, number_columns, table_rows
 from assay.reports.units import Unit
 from assay.statistics.coefficients import title_of
-
-if TYPE_CHECKING:
-    from assay.analysis.errors.divergence import Divergence
 
 # Aspects of meaning against human labels, if metrics of a run are the aspects of one model.
 #
@@ -150,12 +146,6 @@ def _aspects_sheet(model: AspectModel, plot: Forest, statistic_title: str) -> Sh
 
 # Mean aspect scores of diverging pairs by error category, as a heat map: which aspects are low on which errors
 
-#: The difference of ranks, as a share of the pairs, from which a pair diverges. It is half the default of the error
-#: report, with which most categories would have one pair or none.
-RESIDUAL = 0.25
-#: The smallest number of pairs for which a category has a row.
-MIN_PAIRS_PER_CATEGORY = 3
-
 #: Largest number of characters of the name of a category.
 MAX_CATEGORY_CHARACTERS = 30
 #: Sizes of the heat map in pixels: a cell, a row, and the gap below the row of all pairs.
@@ -181,119 +171,27 @@ class Profile:
     left_out: list[str]
 
 
-@dataclass(frozen=True)
-class _CategoryRow:
-    """One row of the heat map.
-
-    Attributes:
-        title: the name of the category.
-        n: the number of pairs.
-        too_high: the number of pairs that the metric scores too high.
-        means: the mean score of each aspect, shape (aspects,); NaN if no pair has a score.
-    """
-
-    title: str
-    n: int
-    too_high: int
-    means: NDArray[np.float64]
-
-
 def draw_profile(unit: Unit, model: AspectModel, tagged: TagColumns) -> Profile | None:
     """Return the mean aspect scores of the diverging pairs in each category, beside those of all pairs.
 
-    The result is None if the dataset has no scores of any aspect, or if no category has at least
-    :data:`MIN_PAIRS_PER_CATEGORY` such pairs.
+    The result is None if the dataset has no scores of any aspect, or if no category has enough such pairs.
 
     Args:
         unit: the dataset.
         model: the model that scored the aspects.
         tagged: the categories of the pairs of the dataset.
     """
-    # few runs score aspects
-    from assay.analysis.errors.divergence import find_divergence
-
-    aspects = {name: metric for name, metric in model.aspects.items() if metric in unit.data.scores}
-    if not aspects:
+    profile = profile_aspects(unit.data, model.whole_metric, model.aspects, tagged)
+    if profile is None:
         return None
-    # without scores of the whole, the first aspect decides which pairs diverge
-    metric = model.whole_metric if model.whole_metric in unit.data.scores else next(iter(aspects.values()))
-    scores = np.stack([unit.data.scores[name] for name in aspects.values()])
-    divergence = find_divergence(unit.data, metric, Rule(by="rank", residual=RESIDUAL))
-    masks = _category_masks(tagged, len(unit.data))
-    all_pairs = _category_row("all pairs", scores, divergence, np.ones(len(unit.data), dtype=bool))
-    category_rows = [_category_row(name, scores, divergence, mask & divergence.mask) for name, mask in masks.items()]
-    shown_rows = [row for row in category_rows if row.n >= MIN_PAIRS_PER_CATEGORY]
-    if not shown_rows:
-        return None
-    figure = _draw_heat_map(unit, model, metric, list(aspects), all_pairs, shown_rows, _standard_deviations(scores))
-    left_out = [f"{row.title} ({row.n})" for row in category_rows if 0 < row.n < MIN_PAIRS_PER_CATEGORY]
-    return Profile(figure, metric, left_out)
+    left_out = [f"{row.title} ({row.n})" for row in profile.left_out]
+    return Profile(_draw_heat_map(unit, model, profile), profile.metric, left_out)
 
 
-def _standard_deviations(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the standard deviation of each aspect over its scores other than NaN, shape (aspects,).
-
-    It is NaN for an aspect whose scores are all NaN. *scores* has shape (aspects, n).
-    """
-    deviations = np.full(len(scores), np.nan)
-    with np.errstate(invalid="ignore"):
-        for number, aspect_scores in enumerate(scores):
-            # numpy warns of an aspect without scores
-            if np.isfinite(aspect_scores).any():
-                deviations[number] = np.nanstd(aspect_scores)
-    return deviations
-
-
-def _category_masks(tagged: TagColumns, n: int) -> dict[str, NDArray[np.bool_]]:
-    """Return the mask of the pairs in each category, shape (n,) each, by the name of the category."""
-    row_of_tag = np.repeat(np.arange(n), tagged.starts[1:] - tagged.starts[:-1])
-    masks = {}
-    for index, name in enumerate(tagged.names):
-        masks[name] = np.zeros(n, dtype=bool)
-        masks[name][row_of_tag[tagged.categories == index]] = True
-    return masks
-
-
-def _category_row(
-    title: str, scores: NDArray[np.float64], divergence: Divergence, mask: NDArray[np.bool_]
-) -> _CategoryRow:
-    """Return the row of the heat map for some of n pairs.
-
-    Args:
-        title: the name of the category.
-        scores: the scores of the aspects, shape (aspects, n); NaN is left out of the means.
-        divergence: the diverging pairs, of which those scored too high are counted.
-        mask: which pairs the row is about, shape (n,).
-    """
-    chosen_scores = scores[:, mask]
-    is_finite = np.isfinite(chosen_scores)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        means = np.where(is_finite, chosen_scores, 0).sum(axis=1) / is_finite.sum(axis=1)
-    too_high = mask[divergence.rows[~divergence.too_low]]
-    return _CategoryRow(title, int(mask.sum()), int(too_high.sum()), means)
-
-
-def _draw_heat_map(
-    unit: Unit,
-    model: AspectModel,
-    metric: str,
-    aspects: list[str],
-    all_pairs: _CategoryRow,
-    category_rows: list[_CategoryRow],
-    standard_deviations: NDArray[np.float64],
-) -> Figure:
-    """Return the heat map and its table.
-
-    Args:
-        unit: the dataset.
-        model: the model that scored the aspects.
-        metric: the metric whose diverging pairs are shown.
-        aspects: the names of the aspects, one per column.
-        all_pairs: the first row, on all pairs of the dataset.
-        category_rows: the rows of the categories, at least one.
-        standard_deviations: the standard deviation of each aspect over all pairs, shape (aspects,).
-    """
-    rows = [all_pairs, *category_rows]
+def _draw_heat_map(unit: Unit, model: AspectModel, profile: AspectProfile) -> Figure:
+    """Return the heat map and its table; its first row is on all pairs of the dataset."""
+    aspects = profile.aspects
+    rows = [profile.all_pairs, *profile.categories]
     # the names of the aspects are at an angle of 45 degrees, so that they take about three quarters of their length
     head_height = max(map(len, aspects)) * CHARACTER_WIDTH * 0.75 + 24
     titles_width = max(len(_row_title(row)) for row in rows) * CHARACTER_WIDTH + 14
@@ -304,11 +202,11 @@ def _draw_heat_map(
     ]
     for number, row in enumerate(rows):
         top = head_height + PROFILE_ROW_HEIGHT * number
-        if row is not all_pairs:
+        if number:
             top += PROFILE_GAP
-        parts += _draw_category_row(row, all_pairs, standard_deviations, aspects, titles_width, top)
+        parts += _draw_category_row(row, aspects, titles_width, top, is_of_all=not number)
     lowest_aspects = "; ".join(
-        f"{row.title}: {_lowest_aspect_name(row, all_pairs, standard_deviations, aspects)}" for row in category_rows
+        f"{row.title}: {'none' if row.lowest is None else aspects[row.lowest]}" for row in profile.categories
     )
     svg = drawing(
         f"profile-{unit.key}-{model.number}",
@@ -319,31 +217,26 @@ def _draw_heat_map(
         *parts,
     )
     title = f"Aspects of {model.whole_metric} by error category, {unit.title}"
-    note = f"Diverging: ranks of {metric} and label differ by {RESIDUAL:g} of n or more."
-    return Figure(svg, _profile_sheet(title, note, aspects, rows, standard_deviations))
+    note = f"Diverging: ranks of {profile.metric} and label differ by {RESIDUAL:g} of n or more."
+    return Figure(svg, _profile_sheet(title, note, aspects, rows))
 
 
-def _profile_sheet(
-    title: str, note: str, aspects: list[str], rows: list[_CategoryRow], standard_deviations: NDArray[np.float64]
-) -> Sheet:
+def _profile_sheet(title: str, note: str, aspects: Sequence[str], rows: Sequence[CategoryMeans]) -> Sheet:
     """Return the table behind the heat map, one row per category and aspect; the first of *rows* is on all pairs."""
-    all_pairs = rows[0]
-    table_rows = []
-    for row in rows:
-        # the column is about diverging pairs, and the first row is about all pairs
-        too_high = "–" if row is all_pairs else str(row.too_high)
-        for aspect, numbers in zip(aspects, _aspect_number_cells(row, all_pairs, standard_deviations), strict=True):
-            table_rows.append([row.title, str(row.n), too_high, aspect, *numbers])
     columns = [
-        Column("category"),
-        *number_columns(["pairs", "scored too high"]),
-        Column("aspect"),
-        *number_columns(["mean", "minus that of all pairs", "in standard deviations"]),
+        Column("category", cell=lambda cell: cell[0].title),
+        Column("pairs", number=True, cell=lambda cell: str(cell[0].n)),
+        # the column is about diverging pairs, and the first row is about all pairs
+        Column("scored too high", number=True, cell=lambda cell: "–" if cell[0] is rows[0] else str(cell[0].too_high)),
+        Column("aspect", cell=lambda cell: aspects[cell[1]]),
+        Column("mean", number=True, cell=lambda cell: _number_text(cell[0].means[cell[1]], 4)),
+        Column("minus that of all pairs", number=True, cell=lambda cell: _number_text(cell[0].differences[cell[1]], 4)),
+        Column("in standard deviations", number=True, cell=lambda cell: _number_text(cell[0].deviations[cell[1]], 2)),
     ]
-    return Sheet(title, columns, table_rows, notes=[note])
+    return Sheet(title, columns, table_rows(columns, product(rows, range(len(aspects)))), notes=[note])
 
 
-def _row_title(row: _CategoryRow) -> str:
+def _row_title(row: CategoryMeans) -> str:
     return f"{elide_middle(row.title, MAX_CATEGORY_CHARACTERS)} ({row.n:,})"
 
 
@@ -351,34 +244,15 @@ def _draw_aspect_head(aspect: str, x: float, bottom: float) -> Markup:
     return element("text", aspect, transform=f"translate({x:.1f} {bottom - 8:.1f}) rotate(-45)")
 
 
-def _standardised_deviations(
-    row: _CategoryRow, all_pairs: _CategoryRow, standard_deviations: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return the deviation of each mean from the mean over all pairs, in standard deviations, shape (aspects,).
-
-    It is NaN for an aspect without scores, or whose scores are all equal.
-    """
-    with np.errstate(invalid="ignore", divide="ignore"):
-        deviations: NDArray[np.float64] = np.where(
-            standard_deviations > 0, (row.means - all_pairs.means) / standard_deviations, np.nan
-        )
-    return deviations
-
-
 def _draw_category_row(
-    row: _CategoryRow,
-    all_pairs: _CategoryRow,
-    standard_deviations: NDArray[np.float64],
-    aspects: list[str],
-    left: float,
-    top: float,
+    row: CategoryMeans, aspects: Sequence[str], left: float, top: float, *, is_of_all: bool
 ) -> Iterator[Markup]:
     """Yield one row of the heat map: the title, and the coloured cell and the mean of each aspect.
 
     Cells are at the right of *left* and begin at *top*. A cell has no colour in the row of all pairs, and if the
     deviation of its mean is undefined.
     """
-    css_class = "strong" if row is all_pairs else ""
+    css_class = "strong" if is_of_all else ""
     yield text(
         left - 10,
         top + PROFILE_ROW_HEIGHT / 2 + 4,
@@ -387,13 +261,11 @@ def _draw_category_row(
         anchor="end",
         class_=css_class,
     )
-    for number, (aspect, mean, deviation) in enumerate(
-        zip(aspects, row.means, _standardised_deviations(row, all_pairs, standard_deviations), strict=True)
-    ):
+    for number, (aspect, mean, deviation) in enumerate(zip(aspects, row.means, row.deviations, strict=True)):
         x = left + CELL_WIDTH * number
         mean_text = _number_text(mean, 2)
         hint = f"{row.title}, {aspect}: {mean_text}"
-        if row is not all_pairs and np.isfinite(deviation):
+        if not is_of_all and math.isfinite(deviation):
             hint += f", {deviation:+.2f} standard deviations from all pairs"
             opacity = min(abs(float(deviation)) / DEVIATIONS_AT_MAX_OPACITY, 1.0) * MAX_OPACITY
             side_class = "below" if deviation < 0 else "above"
@@ -417,26 +289,6 @@ def _draw_category_row(
         )
 
 
-def _lowest_aspect_name(
-    row: _CategoryRow, all_pairs: _CategoryRow, standard_deviations: NDArray[np.float64], aspects: list[str]
-) -> str:
-    """Return the aspect whose mean deviates most downwards from that of all pairs; "none" if all are undefined."""
-    deviations = _standardised_deviations(row, all_pairs, standard_deviations)
-    return aspects[int(np.nanargmin(deviations))] if np.isfinite(deviations).any() else "none"
-
-
-def _aspect_number_cells(
-    row: _CategoryRow, all_pairs: _CategoryRow, standard_deviations: NDArray[np.float64]
-) -> Iterator[list[str]]:
-    """Yield three cells per aspect: the mean, and its difference from the mean over all pairs.
-
-    The difference is first in the unit of the scores, then in standard deviations.
-    """
-    deviations = _standardised_deviations(row, all_pairs, standard_deviations)
-    for mean, mean_of_all, deviation in zip(row.means, all_pairs.means, deviations, strict=True):
-        yield [_number_text(mean, 4), _number_text(mean - mean_of_all, 4), _number_text(deviation, 2)]
-
-
 def _number_text(value: float, decimals: int) -> str:
     """Return a number as text; a dash for NaN."""
-    return short(float(value), decimals) if np.isfinite(value) else "–"
+    return short(float(value), decimals) if math.isfinite(value) else "–"

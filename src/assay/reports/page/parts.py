@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.analysis.data import ALL
+from assay.analysis.errors.tags import tag_pairs
 from assay.analysis.folder import RunFolder
 from assay.analysis.settings import PairedTests
 from assay.common.addresses import command_line
@@ -19,7 +20,7 @@ from assay.reports.layout import Block, run_intervals_in_words
 from assay.reports.page.agreement import AgreementTable, agreement_table, draw_agreement_forest, draw_layers
 from assay.reports.page.aspects import AspectModel, Profile, draw_aspects, draw_profile
 from assay.reports.page.cost import CostFigure, draw_cost, draw_price
-from assay.reports.page.pairs import pack_pairs, tag_pairs
+from assay.reports.page.pairs import pack_pairs
 from assay.reports.page.scores import Spread, spread_by_label
 from assay.reports.plots import Figure
 from assay.reports.sheets import Document, ShortNames

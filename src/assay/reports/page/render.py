@@ -12,6 +12,7 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from assay.analysis.errors.tags import MAX_TAGGED_PAIRS
 from assay.analysis.folder import STRESS_FILE, RunFolder, run_titles
 from assay.common.messages import Setting
 from assay.common.output import atomic_write, is_unfinished
@@ -19,7 +20,6 @@ from assay.common.visible import visible_text
 from assay.exceptions import InputError
 from assay.reports.formats import format_document
 from assay.reports.page.aspects import aspect_models
-from assay.reports.page.pairs import MAX_TAGGED_PAIRS
 from assay.reports.page.parts import AspectPart, RunPart, UnitPart, rank_metrics
 from assay.reports.page.scores import spread_by_dataset
 from assay.reports.sheets import Document, Sheet
