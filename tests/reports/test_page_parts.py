@@ -14,9 +14,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from assay.analysis.distribution import classify_labels
 from assay.analysis.errors.tags import tag_pairs
 from assay.analysis.folder import read_run
 from assay.analysis.recommend.evidence import evidence_of
+from assay.analysis.sweep import layered_models
+from assay.common.numbers import ticks
 from assay.common.tables import short_names
 from assay.reports.layout import elide_middle
 from assay.reports.page.agreement import draw_layers
@@ -24,9 +27,13 @@ from assay.reports.page.cost import draw_cost, draw_price
 from assay.reports.page.pairs import pack_pairs
 from assay.reports.page.parts import findings_by_bucket, rank_metrics
 from assay.reports.page.scores import spread_by_label
-from assay.reports.plots import Scale, element, log_range, log_ticks, ticks
-from assay.reports.sweep import layered_models
-from assay.reports.units import classify_labels, read_units
+from assay.reports.plots import (
+    Scale,
+    element,
+    log_range,
+    log_ticks,
+)
+from assay.reports.units import read_units
 from tests.reports.page_run import ODD, dataset, edit, make_run
 
 
@@ -259,7 +266,7 @@ def test_layers_are_found_and_the_highest_is_named(folder):
     values["ter"] = (0.9, 0.8, 1.0)
     run = edit(folder, "agreement.json", _set(dict.fromkeys(("all", "f1=0", "f1>0"), values)))
     (unit,) = read_units([run])
-    (model,) = layered_models(unit)
+    (model,) = layered_models(unit.data.scores)
     assert model.name == "pooled:m,pooling=cls"
     assert list(model.layers) == [2, 10]
     figure = draw_layers(unit, model, "spearman")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.api.result import Result
@@ -15,12 +14,10 @@ from assay.benchmark.settings import AgreeSettings
 from assay.common.addresses import command_line
 from assay.common.messages import Message, Setting
 from assay.common.tables import OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS, finite_number, has_exact_floats
-from assay.common.transfer import sha256_of
-from assay.datasets import Pairs, read_table_file
-from assay.datasets.columns import parse_columns, resolve_columns
-from assay.datasets.files import is_standard_input, local_path_of
-from assay.datasets.load import own_pairs
+from assay.datasets import Pairs
+from assay.datasets.columns import parse_columns
 from assay.datasets.reading import Reading, normalised_word
+from assay.datasets.scored import load_scored_pairs
 from assay.exceptions import InputError
 from assay.metrics.recorded import Recorded
 from assay.paths import user_path
@@ -106,31 +103,6 @@ def _setting_that_reads_texts(settings: AgreeSettings) -> str:
     if control_name:
         return Message(Setting("controls", control_name))
     return "dropping duplicates" if settings.drop_duplicates else ""
-
-
-def load_scored_pairs(file: Path, reading: Reading) -> tuple[Pairs, list[str]]:
-    """Return the pairs of a file of which only the label is required, and the names of its missing text columns.
-
-    Missing text columns (reference, candidate) are filled with empty texts. Row numbers become the pair ids if the file
-    has no others.
-
-    Raises:
-        InputError: the file cannot be read or has no label.
-    """
-    import pyarrow as pa
-
-    source = read_table_file(file)
-    table = source.table
-    mapping = parse_columns(reading.columns)
-    # checked before columns are added, so that a message lists only the columns of the file
-    resolve_columns(mapping, table.column_names, where=source.name, need_label=True, need_texts=False)
-    absent = [name for name in ("reference", "candidate") if name not in table.column_names and name not in mapping]
-    for name in absent:
-        table = table.append_column(name, pa.array([""] * len(table)))
-    name, origin = ("stdin", "standard input") if is_standard_input(file) else (file.stem, str(file))
-    source = replace(source, table=table)
-    pairs = own_pairs(source, reading, name=name, origin=origin, find_annotators=not absent)
-    return replace(pairs, sha256=sha256_of(local_path_of(file))), absent
 
 
 def _numeric_columns(pairs: Pairs) -> tuple[list[str], list[str]]:

@@ -15,14 +15,14 @@ from assay.analysis.folder import RunFolder, read_run
 from assay.analysis.stress import StressSettings, StressStudy, save_study
 from assay.analysis.thresholds.planning import classify_labels
 from assay.api.run import dataset_list, executor_for, load_metrics, purse_from_settings
-from assay.api.stress_effects import Source, stress_subject
 from assay.api.values import Report
-from assay.api.verify_recompute import stored_pairs
 from assay.benchmark.estimate import estimate_work
 from assay.benchmark.folder import PAGE
 from assay.benchmark.perturbed import PerturbedPlan, plan_perturbed, score_perturbed
+from assay.benchmark.recompute import stored_pairs
 from assay.benchmark.request import Request
 from assay.benchmark.runner import score_pairs
+from assay.benchmark.stress import Source, stress_subject
 from assay.common.messages import Message, Setting, join_messages
 from assay.common.numbers import percent
 from assay.common.output import exclusive_lock

@@ -20,7 +20,7 @@ from assay.analysis.verify import (
     likely_cause,
 )
 from assay.api.values import Report
-from assay.api.verify_recompute import (
+from assay.benchmark.recompute import (
     Excerpt,
     rebuild_metric,
     recompute_agreement,

@@ -1,4 +1,4 @@
-"""One number with its interval; and numbers as texts: coefficients, labels, p-values, levels, speeds and prices."""
+"""One number with its interval; numbers as texts: coefficients, labels, p-values, levels, speeds, prices; and ticks."""
 
 from __future__ import annotations
 
@@ -146,3 +146,28 @@ def signed(value: float, decimals: int = 3) -> str:
     """Return a difference with its sign and *decimals* decimals, in the format of :func:`short`."""
     # the sign of a bound shows on which side of 0 it is, even if the number rounds to 0
     return f"{'-' if value < 0 else '+'}{short(abs(value), decimals)}"
+
+
+# Round numbers as ends and ticks of an axis.
+
+#: Relative tolerance: 32-bit scores may exceed 1 by a rounding error, for which no further tick is needed.
+TOLERANCE = 1e-6
+
+
+def ticks(low: float, high: float, max_intervals: int = 6) -> list[float]:
+    """Return evenly spaced round numbers for the ticks of an axis that covers *low* to *high*.
+
+    The first is at or below *low*, and the last is at or above *high*, up to rounding errors.
+
+    Args:
+        low, high: the range of the values; if they are equal, the axis extends by 0.5 on both sides.
+        max_intervals: the approximate maximum number of intervals between ticks.
+    """
+    # values that are equal up to rounding would make ticks that look the same
+    if high - low <= 1e-9 * max(1.0, abs(low), abs(high)):
+        low, high = low - 0.5, high + 0.5
+    min_step = (high - low) / max_intervals
+    power = 10.0 ** math.floor(math.log10(min_step))
+    step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= min_step * (1 - TOLERANCE))
+    first_multiple, last_multiple = math.floor(low / step + TOLERANCE), math.ceil(high / step - TOLERANCE)
+    return [round(number * step, 10) for number in range(first_multiple, last_multiple + 1)]

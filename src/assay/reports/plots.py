@@ -10,44 +10,21 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 from markupsafe import Markup, escape
-from numpy.typing import NDArray
 
-from assay.common.numbers import Number, short
+from assay.analysis.distribution import HistogramAxis, Strip, histogram_axis, histogram_strip
+from assay.analysis.sweep import LayeredModel, best_layer
+from assay.common.numbers import TOLERANCE, Number, short
 from assay.common.visible import visible_text
 from assay.reports.layout import NOT_COMPUTED, Block
 from assay.reports.sheets import Sheet
-from assay.reports.sweep import LayeredModel, best_layer
 from assay.reports.units import Unit
 
 #: The maximum number of panels side by side; further panels are in the rows below.
 MAX_PANELS_PER_ROW = 3
 
 
-# Round numbers as ticks on an axis.
-
-#: Relative tolerance: 32-bit scores may exceed 1 by a rounding error, for which no further tick is needed.
-_TOLERANCE = 1e-6
-
-
-def ticks(low: float, high: float, max_intervals: int = 6) -> list[float]:
-    """Return evenly spaced round numbers for the ticks of an axis that covers *low* to *high*.
-
-    The first is at or below *low*, and the last is at or above *high*, up to rounding errors.
-
-    Args:
-        low, high: the range of the values; if they are equal, the axis extends by 0.5 on both sides.
-        max_intervals: the approximate maximum number of intervals between ticks.
-    """
-    # values that are equal up to rounding would make ticks that look the same
-    if high - low <= 1e-9 * max(1.0, abs(low), abs(high)):
-        low, high = low - 0.5, high + 0.5
-    min_step = (high - low) / max_intervals
-    power = 10.0 ** math.floor(math.log10(min_step))
-    step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= min_step * (1 - _TOLERANCE))
-    first_multiple, last_multiple = math.floor(low / step + _TOLERANCE), math.ceil(high / step - _TOLERANCE)
-    return [round(number * step, 10) for number in range(first_multiple, last_multiple + 1)]
+# Round numbers as ticks on a logarithmic axis.
 
 
 def log_range(values: Sequence[float]) -> tuple[float, float, list[float]]:
@@ -61,8 +38,8 @@ def log_range(values: Sequence[float]) -> tuple[float, float, list[float]]:
     """
     powers = range(math.floor(math.log10(min(values))), math.ceil(math.log10(max(values))) + 2)
     round_numbers = [factor * 10.0**power for power in powers for factor in (1, 2, 5)]
-    low = max(number for number in round_numbers if number <= min(values) * (1 + _TOLERANCE))
-    high = min(number for number in round_numbers if number > low and number >= max(values) * (1 - _TOLERANCE))
+    low = max(number for number in round_numbers if number <= min(values) * (1 + TOLERANCE))
+    high = min(number for number in round_numbers if number > low and number >= max(values) * (1 - TOLERANCE))
     marks = [number for number in round_numbers if low <= number <= high]
     if len(marks) > 7:
         marks = [mark for mark in marks if mark == 10.0 ** round(math.log10(mark))]
@@ -229,91 +206,6 @@ def ticked_layers(layers: Iterable[int]) -> list[int]:
 
 
 # The distribution of a metric's scores: one histogram per class of pairs (figures 5 to 7 of the same paper).
-
-#: The number of bins of a histogram.
-BIN_COUNT = 20
-#: Quantiles of the scores that limit the axis if it would otherwise be more than twice as long because of outliers.
-AXIS_QUANTILES = (0.005, 0.995)
-
-
-@dataclass(frozen=True)
-class HistogramAxis:
-    """The axis of a histogram.
-
-    Attributes:
-        edges: the edges of the bins.
-        marks: the round numbers at the ticks.
-        has_scores_beyond: whether there are scores below the first and above the last edge; the outermost bins count
-            them.
-    """
-
-    edges: NDArray[np.float64]
-    marks: list[float]
-    has_scores_beyond: tuple[bool, bool]
-
-    @property
-    def labels(self) -> list[str]:
-        """The labels of the ticks; an end with scores beyond it has ``≤`` or ``≥``."""
-        labels = [f"{mark:g}" for mark in self.marks]
-        if self.has_scores_beyond[0]:
-            labels[0] = f"≤{labels[0]}"
-        if self.has_scores_beyond[1]:
-            labels[-1] = f"≥{labels[-1]}"
-        return labels
-
-
-@dataclass(frozen=True)
-class Strip:
-    """The histogram of the scores of one class of pairs.
-
-    Attributes:
-        title: the title of the class.
-        scores: the scores, without NaN.
-        counts: the number of scores in each bin; scores beyond the ends of the axis count in the outermost bins.
-        median: the median, clipped to the axis; None without scores.
-    """
-
-    title: str
-    scores: NDArray[np.float64]
-    counts: NDArray[np.intp]
-    median: float | None
-
-    @property
-    def heights(self) -> NDArray[np.float64]:
-        """The heights of the bars, one per bin, scaled so that the highest is 1; there must be at least one score."""
-        heights: NDArray[np.float64] = self.counts / self.counts.max()
-        return heights
-
-
-def histogram_axis(scores: NDArray[np.float64]) -> HistogramAxis:
-    """Return the histogram axis for the scores of a metric; it is from 0 to 1 if there are none.
-
-    NaN is ignored. The axis covers all scores, or those between :data:`AXIS_QUANTILES` if outliers would make it more
-    than twice as long, and extends to the next round numbers.
-
-    Args:
-        scores: the scores, shape (n,).
-    """
-    finite_scores = scores[np.isfinite(scores)]
-    low, high = 0.0, 1.0
-    if len(finite_scores):
-        low, high = float(finite_scores.min()), float(finite_scores.max())
-        inner_low, inner_high = (float(end) for end in np.quantile(finite_scores, AXIS_QUANTILES))
-        if 0 < inner_high - inner_low < (high - low) / 2:
-            low, high = inner_low, inner_high
-    marks = ticks(low, high, 4)
-    # 32-bit scores may exceed the last tick by a rounding error
-    has_scores_beyond = (bool((finite_scores < marks[0]).any()), bool((finite_scores > marks[-1] + 1e-6).any()))
-    return HistogramAxis(np.linspace(marks[0], marks[-1], BIN_COUNT + 1), marks, has_scores_beyond)
-
-
-def histogram_strip(title: str, scores: NDArray[np.float64], axis: HistogramAxis) -> Strip:
-    """Return the histogram of the scores of one class of pairs on an axis; NaN is ignored."""
-    finite_scores = scores[np.isfinite(scores)]
-    low, high = axis.edges[0], axis.edges[-1]
-    counts = np.histogram(np.clip(finite_scores, low, high), axis.edges)[0]
-    median = float(np.clip(np.median(finite_scores), low, high)) if len(finite_scores) else None
-    return Strip(title, finite_scores, counts, median)
 
 
 def strips_by_label(unit: Unit, metric: str, bucket: str) -> tuple[HistogramAxis, list[Strip]]:

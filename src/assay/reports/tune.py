@@ -9,10 +9,17 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from assay.analysis.tune import Study, Trial, parse_study
-from assay.common.numbers import short
+from assay.common.numbers import short, ticks
 from assay.reports.layout import elide_middle
 from assay.reports.page.render import GENERATOR, asset_text, template_environment
-from assay.reports.plots import Figure, Scale, drawing, element, log_ticks, text, ticks
+from assay.reports.plots import (
+    Figure,
+    Scale,
+    drawing,
+    element,
+    log_ticks,
+    text,
+)
 from assay.reports.sheets import Column, Document, Sheet
 
 _OPTIMISM_NOTE = (

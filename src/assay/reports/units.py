@@ -7,59 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-import numpy as np
-from numpy.typing import NDArray
-
 from assay.analysis.data import ALL, ScoredDataset, read_datasets
+from assay.analysis.distribution import LabelClasses, classify_labels
 from assay.analysis.folder import RunFolder, run_titles
-from assay.common.numbers import Number, label_texts
+from assay.common.numbers import Number
 from assay.common.tables import NOT_BY_PEOPLE, short_names
 from assay.reports.layout import Block, Section, lay_out
 from assay.statistics.coefficients import main_statistic
-
-# Labels in a few classes, for colours, strips and filters.
-
-#: Labels with more distinct values than this are grouped into quarters.
-MAX_LABEL_CLASSES = 7
-
-
-@dataclass(frozen=True)
-class LabelClasses:
-    """Labels grouped into classes.
-
-    Attributes:
-        titles: the titles of the classes, in ascending order of the labels.
-        codes: the index of each pair's class, shape (n,).
-    """
-
-    titles: list[str]
-    codes: NDArray[np.uint8]
-
-
-def classify_labels(labels: NDArray[np.float64]) -> LabelClasses:
-    """Return one class per distinct label, or quarters of the pairs for more than :data:`MAX_LABEL_CLASSES` labels.
-
-    Equal labels are always in the same class, so there may be fewer than four quarters.
-
-    Args:
-        labels: the labels, shape (n,), finite.
-    """
-    values, codes = np.unique(labels, return_inverse=True)
-    if len(values) <= MAX_LABEL_CLASSES:
-        return LabelClasses(label_texts(values.tolist()), codes.astype(np.uint8))
-    quartiles = np.unique(np.quantile(labels, [0.25, 0.5, 0.75]))
-    # numbered without gaps: with equal quartiles or many equal labels, some quarter may be empty
-    _, codes = np.unique(np.searchsorted(quartiles, labels, side="left"), return_inverse=True)
-    titles = []
-    for code in range(int(codes.max()) + 1):
-        class_labels = labels[codes == code]
-        # a set, so that a class with a single label is not titled "3–3"
-        ends = sorted({float(class_labels.min()), float(class_labels.max())})
-        titles.append("–".join(label_texts(ends)))
-    return LabelClasses(titles, codes.astype(np.uint8))
-
-
-# A dataset of a run, with its tables laid out and its pairs read.
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,14 @@ from typing import Any
 from markupsafe import Markup
 
 from assay.common.messages import Setting
-from assay.common.numbers import short, signed
+from assay.common.numbers import short, signed, ticks
 from assay.exceptions import InputError
 from assay.reports.explain.document import ExplanationValues, unusual_aspects_line
-from assay.reports.plots import Scale, element, text, ticks
+from assay.reports.plots import (
+    Scale,
+    element,
+    text,
+)
 
 # The picture: panels below each other.
 

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from assay.analysis.distribution import HistogramAxis, Strip
 from assay.analysis.folder import RunFolder
+from assay.analysis.sweep import LayeredModel, layered_models
 from assay.common.messages import Setting
 from assay.common.numbers import Number, percent
 from assay.common.tables import short_names
@@ -29,15 +31,12 @@ from assay.reports.plots import (
     MAX_PANELS_PER_ROW,
     ForestPanel,
     ForestRow,
-    HistogramAxis,
     LayerCurve,
-    Strip,
     agreement_forest,
     layer_curves,
     strips_by_label,
     ticked_layers,
 )
-from assay.reports.sweep import LayeredModel, layered_models
 from assay.reports.units import Unit, read_units
 from assay.statistics.coefficients import main_statistic, title_of
 
@@ -219,7 +218,7 @@ def _chosen_models(chosen_datasets: Sequence[ChosenDataset]) -> list[tuple[Chose
     Raises:
         InputError: no model of the run has two layers, or none has two among the chosen metrics.
     """
-    models = [(chosen, model) for chosen in chosen_datasets for model in layered_models(chosen.unit)]
+    models = [(chosen, model) for chosen in chosen_datasets for model in layered_models(chosen.unit.data.scores)]
     if not models:
         raise InputError(
             f"{chosen_datasets[0].unit.run.title}: has no layers of one model to draw; "

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from assay.common.numbers import Number, short
+from assay.analysis.sweep import LayeredModel
+from assay.common.numbers import Number, short, ticks
 from assay.reports.layout import NOT_COMPUTED, elide_middle
 from assay.reports.plots import (
     CHARACTER_WIDTH,
@@ -26,10 +27,8 @@ from assay.reports.plots import (
     range_of_cells,
     text,
     ticked_layers,
-    ticks,
 )
 from assay.reports.sheets import Column, Sheet, number_columns
-from assay.reports.sweep import LayeredModel
 from assay.reports.units import Unit
 from assay.statistics.coefficients import title_of
 

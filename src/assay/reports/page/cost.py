@@ -9,10 +9,18 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from assay.analysis.pareto import pareto_front
-from assay.common.numbers import money, short
+from assay.common.numbers import money, short, ticks
 from assay.manifest import MetricRecord
 from assay.reports.layout import elide_middle
-from assay.reports.plots import CHARACTER_WIDTH, Figure, Scale, drawing, element, log_range, text, ticks
+from assay.reports.plots import (
+    CHARACTER_WIDTH,
+    Figure,
+    Scale,
+    drawing,
+    element,
+    log_range,
+    text,
+)
 from assay.reports.sheets import Column, Sheet, number_columns
 from assay.reports.units import Unit
 from assay.statistics.coefficients import title_of

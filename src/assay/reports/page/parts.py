@@ -12,6 +12,7 @@ from assay.analysis.data import ALL
 from assay.analysis.errors.tags import tag_pairs
 from assay.analysis.folder import RunFolder
 from assay.analysis.settings import PairedTests
+from assay.analysis.sweep import layered_models
 from assay.common.addresses import command_line
 from assay.common.configuration import Configuration
 from assay.manifest import MetricRecord
@@ -25,7 +26,6 @@ from assay.reports.page.scores import Spread, spread_by_label
 from assay.reports.plots import Figure
 from assay.reports.sheets import Document, ShortNames
 from assay.reports.spending import spending_lines
-from assay.reports.sweep import layered_models
 from assay.reports.units import Unit
 from assay.statistics.coefficients import title_of
 
@@ -273,7 +273,7 @@ class UnitPart:
     def layers(self) -> list[tuple[str, str, Figure]]:
         """For each layered model and statistic: the names of both, and the figure of agreement by layer."""
         figures = []
-        for model in layered_models(self.unit):
+        for model in layered_models(self.unit.data.scores):
             for statistic in self.statistics:
                 figures.append((model.name, statistic, draw_layers(self.unit, model, statistic)))
         return figures

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from markupsafe import Markup
-from numpy.typing import NDArray
 
-from assay.reports.layout import elide_middle
-from assay.reports.plots import (
+from assay.analysis.distribution import (
     BIN_COUNT,
+    QUANTILES,
     HistogramAxis,
-    Scale,
     Strip,
-    drawing,
-    element,
     histogram_axis,
     histogram_strip,
-    strips_by_label,
-    text,
 )
-from assay.reports.sheets import Column, Sheet, number_columns
+from assay.reports.layout import elide_middle
+from assay.reports.plots import Scale, drawing, element, strips_by_label, text
+from assay.reports.sheets import Column, Sheet, table_rows
 from assay.reports.units import Unit
 
 # Small multiples: one panel per metric, one strip (a histogram) per label or dataset
@@ -74,7 +71,7 @@ def spread_by_label(unit: Unit, bucket: str) -> Spread:
         axis, strips = strips_by_label(unit, metric, bucket)
         key = f"spread-{unit.key}-{list(unit.data.buckets).index(bucket)}-{number}"
         panels.append(_draw_spread_panel(key, unit, metric, strips, axis, "label"))
-        rows += [_strip_row(metric, strip, axis) for strip in strips]
+        rows += [(metric, strip, axis) for strip in strips]
     return Spread(panels, _strips_sheet(f"Scores by label, {unit.title}, {bucket}", "label", rows))
 
 
@@ -87,7 +84,7 @@ def spread_by_dataset(units: Sequence[Unit]) -> Spread:
         axis = histogram_axis(np.concatenate([unit.data.scores[metric] for unit in units_with_metric]))
         strips = [histogram_strip(unit.title, unit.data.scores[metric], axis) for unit in units_with_metric]
         panels.append(_draw_spread_panel(f"datasets-{number}", units_with_metric[0], metric, strips, axis, "dataset"))
-        rows += [_strip_row(metric, strip, axis) for strip in strips]
+        rows += [(metric, strip, axis) for strip in strips]
     return Spread(panels, _strips_sheet("Scores by dataset", "dataset", rows))
 
 
@@ -119,7 +116,7 @@ def _draw_spread_panel(
         parts += _draw_bars(strip, scale, geometry.base_line(number), geometry.bar_height)
     medians = []
     for strip in strips:
-        _, _, median, _, _ = _quantile_texts(strip.scores)
+        _, _, median, _, _ = _quantile_texts(strip)
         medians.append(f"{strip.title}: {median}")
     about = f"A histogram for each {strip_kind} with a line at the median. Medians: {', '.join(medians)}."
     return drawing(key, geometry.width, bottom + geometry.foot, f"Scores of {metric} by {strip_kind}", about, *parts)
@@ -151,27 +148,35 @@ def _draw_bars(strip: Strip, scale: Scale, base_line: float, bar_height: float) 
     yield element("line", x1=x, x2=x, y1=base_line - bar_height, y2=base_line, class_="median")
 
 
-def _quantile_texts(scores: NDArray[np.float64]) -> list[str]:
-    """Return the 5%, 25%, 50%, 75% and 95% quantiles of scores as texts; five dashes without scores."""
-    if not len(scores):
-        return ["–"] * 5
-    return [f"{value:.4g}" for value in np.quantile(scores, [0.05, 0.25, 0.5, 0.75, 0.95])]
+def _quantile_texts(strip: Strip) -> list[str]:
+    """Return the quantiles of the scores as texts; dashes without scores."""
+    if strip.quantiles is None:
+        return ["–"] * len(QUANTILES)
+    return [f"{value:.4g}" for value in strip.quantiles]
 
 
-def _strip_row(metric: str, strip: Strip, axis: HistogramAxis) -> list[str]:
-    """Return the cells of a strip in the table: metric, strip, quantiles, ends of the axis, and bin counts."""
-    ends = [f"{axis.marks[0]:g}", f"{axis.marks[-1]:g}"]
-    counts = " ".join(str(count) for count in strip.counts)
-    return [metric, strip.title, f"{len(strip.scores):,}", *_quantile_texts(strip.scores), *ends, counts]
+def _strips_sheet(title: str, strip_kind: str, rows: Sequence[tuple[str, Strip, HistogramAxis]]) -> Sheet:
+    """Return the table behind some histograms, each a metric with a strip and its axis."""
 
+    def quantile_text(row: tuple[str, Strip, HistogramAxis], index: int) -> str:
+        return _quantile_texts(row[1])[index]
 
-def _strips_sheet(title: str, strip_kind: str, rows: list[list[str]]) -> Sheet:
-    """Return the table behind some histograms, whose *rows* are those of :func:`_strip_row`."""
-    numbers = ("n", "5%", "25%", "median", "75%", "95%", "from", "to")
-    heads = [Column("metric"), Column(strip_kind), *number_columns(numbers)]
+    columns = [
+        Column("metric", cell=lambda row: row[0]),
+        Column(strip_kind, cell=lambda row: row[1].title),
+        Column("n", number=True, cell=lambda row: f"{len(row[1].scores):,}"),
+    ]
+    for index, share in enumerate(QUANTILES):
+        head = "median" if share == 0.5 else f"{share:.0%}"
+        columns.append(Column(head, number=True, cell=partial(quantile_text, index=index)))
+    columns += [
+        Column("from", number=True, cell=lambda row: f"{row[2].marks[0]:g}"),
+        Column("to", number=True, cell=lambda row: f"{row[2].marks[-1]:g}"),
+        Column(f"pairs in each of {BIN_COUNT} bins of equal width", cell=lambda row: " ".join(map(str, row[1].counts))),
+    ]
     return Sheet(
         title,
-        [*heads, Column(f"pairs in each of {BIN_COUNT} bins of equal width")],
-        rows,
+        columns,
+        table_rows(columns, rows),
         notes=["Scores beyond from and to are counted in the first and the last bin."],
     )

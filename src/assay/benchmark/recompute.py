@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from assay.analysis.data import ScoredDataset
 from assay.analysis.verify import Recomputation, ReloadedData, compare_scores, missing_recomputation
-from assay.api.agree import load_scored_pairs
 from assay.benchmark.adjusted import make_controls
 from assay.benchmark.buckets import QUANTITIES, Bucket, usable_rules
 from assay.benchmark.executor import InProcess
@@ -34,6 +33,7 @@ from assay.common.tables import PAIR_COLUMNS
 from assay.datasets import Pairs, join_graphs, load_card, load_dataset
 from assay.datasets.files import digest_of_files, is_table_file
 from assay.datasets.reading import Reading
+from assay.datasets.scored import load_scored_pairs
 from assay.exceptions import AssayError, InputError, UnavailableError
 from assay.manifest import AgreementRow, Manifest, MetricRecord
 from assay.metrics import ColumnMetric, Metric, load_metric
