@@ -759,6 +759,11 @@ class ScoreStore(Settings):
     """The settings of the score store, from which scores of earlier runs are read."""
 
     fresh: bool = setting("Compute scores again that the score store already has.", False)
+    keep_replies: bool = setting(
+        "With `fresh`, still read the replies of judges that are stored, since they were paid for.",
+        False,
+        python_only=True,
+    )
     store: str | Path | None = setting("File of the score store; the shared one by default.", None, python_only=True)
 
 

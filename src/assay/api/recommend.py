@@ -50,7 +50,8 @@ LONG_ANSWER_METRICS = ("contains", "token-recall")
 def recommend(settings: RecommendSettings) -> Report:
     """Recommend the metric to use on labelled data within limits of speed and price, with the evidence.
 
-    All scores are computed anew, since the store keeps scores but not their cost.
+    All scores are computed anew, since the store keeps scores but not their cost. Replies of judges that are stored are
+    read: they were paid for, and their cost is stored with them.
 
     Args:
         dataset: labelled data, as for :func:`assay.run`.
@@ -86,6 +87,7 @@ def recommend(settings: RecommendSettings) -> Report:
             suite=SUITE,
             store=settings.store,
             fresh=True,
+            keep_replies=True,
             out=folder,
             page=False,
             **scoring,

@@ -346,7 +346,8 @@ def purse_from_settings(settings: PaidScoring) -> Purse:
     Raises:
         InputError: the file of prices cannot be read or is invalid.
     """
-    return Purse(settings.budget, {} if settings.prices is None else read_prices(settings.prices), settings.fresh)
+    prices = {} if settings.prices is None else read_prices(settings.prices)
+    return Purse(settings.budget, prices, settings.fresh and not settings.keep_replies)
 
 
 @contextmanager

@@ -31,7 +31,7 @@ class WorkEstimate:
         calls: the number of calls that a judge at an endpoint would make.
         tokens_in, tokens_out: the tokens of these calls: estimated input tokens and the most output tokens possible.
         price: the price of these tokens; None without prices or without calls.
-        note: why there is no estimate, or an empty string.
+        note: why there is no estimate, or what it rests on; may be empty.
     """
 
     dataset: str
@@ -128,6 +128,7 @@ def _estimate_judge(judge: ServerJudge, dataset: str, singles: Singles) -> WorkE
         estimated.tokens_in,
         estimated.tokens_out,
         estimated.price,
+        f"thinks before it replies: up to {estimated.reply_tokens:,} tokens a reply" if estimated.reasons else "",
     )
 
 

@@ -20,6 +20,7 @@ class Flag(IntFlag):
     NO_VERDICT = 16
     REFUSED = 32
     TOO_LONG = 64
+    CUT_OFF = 128
 
     @property
     def phrase(self) -> str:
@@ -36,9 +37,10 @@ _NO_SCORE = {
     Flag.NO_VERDICT: "reply without a verdict, no score",
     Flag.REFUSED: "reply refused, no score",
     Flag.TOO_LONG: "too long for the model, no score",
+    Flag.CUT_OFF: "reply cut off before a verdict, no score",
 }
 #: Flags of a pair that has no score: its value is NaN.
-MISSING = Flag.NO_VERDICT | Flag.REFUSED | Flag.TOO_LONG
+MISSING = Flag.NO_VERDICT | Flag.REFUSED | Flag.TOO_LONG | Flag.CUT_OFF
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,8 @@ def spending_lines(records: Sequence[MetricRecord]) -> list[str]:
         price = _price_of(details)
         if price is not None:
             prices.append(price)
-        phrases = [_work_summary(details), *_spending_phrases(record.cost), *_failure_phrases(details)]
+        phrases = [_work_summary(details), *_spending_phrases(record.cost), *_fallbacks(details)]
+        phrases += _failure_phrases(details)
         lines.append(f"{' and '.join(sharing_metrics)}: {'; '.join(phrases)}")
     for record in records:
         if record.metric not in reported and record.cost.price_per_1000 and not record.scored:
@@ -67,6 +68,12 @@ def _spending_phrases(cost: Cost) -> Iterator[str]:
         yield "free"
 
 
+def _fallbacks(details: dict[str, Any]) -> list[str]:
+    """Return how requests did without what the server does not support, one phrase for each."""
+    fallbacks = details.get("fallbacks")
+    return [text for text in fallbacks if isinstance(text, str)] if isinstance(fallbacks, list) else []
+
+
 def _price_per_1000_text(cost: Cost) -> str:
     """Return the price of 1,000 pairs in brackets, with a leading space; empty if it is zero or unknown."""
     return f" ({money(cost.price_per_1000)} per 1,000 pairs)" if cost.price_per_1000 else ""
@@ -78,6 +85,8 @@ def _failure_phrases(details: dict[str, Any]) -> Iterator[str]:
     for key, singular, plural in (
         ("retries", "retry", "retries"),
         ("refusals", "refusal", "refusals"),
+        ("failed", "request without a reply", "requests without a reply"),
+        ("contradictory", "reply whose last label contradicts an earlier one", "replies whose labels contradict"),
         # last, since the example follows it
         ("unreadable", "reply without a verdict", "replies without a verdict"),
     ):
@@ -89,6 +98,11 @@ def _failure_phrases(details: dict[str, Any]) -> Iterator[str]:
         failures[-1] += f", such as “{examples[0]}”"
     if failures:
         yield ", ".join(failures)
+    cut = _count_of(details, "cut_off")
+    if cut:
+        tokens = _count_of(details, "cut_after")
+        after = f" after {_count_phrase(tokens, 'token', 'tokens')}" if tokens else ""
+        yield f"{_count_phrase(cut, 'reply', 'replies')} cut off{after}; raise reply_tokens"
     repeats = _count_of(details, "key_repeats")
     if repeats:
         yield f"the server repeated the key in {_count_phrase(repeats, 'answer', 'answers')}, where *** replaces it"

@@ -3,51 +3,55 @@
 import pytest
 
 from assay.exceptions import InputError
-from assay.metrics.judge.verdicts import scale_of
+from assay.metrics.judge.parser import Rule
+from assay.metrics.judge.replies import Reply
+from assay.metrics.judge.verdicts import MIN_MASS, scale_of
+from assay.metrics.scores import Flag
 
 YES_NO, GRADES, LEVELS = scale_of("yes-no"), scale_of("1-5"), scale_of("0-2")
 
 
-@pytest.mark.parametrize(
-    ("reply", "worth"),
-    [
-        ("yes", 1),
-        ("No.", 0),
-        ("**Yes**, since both name Paris. There is no doubt.", 1),
-        ('{"verdict": "no"}', 0),
-        ('```json\n{"verdict": "YES"}\n```', 1),
-        ('{"verdict": "perhaps"}', None),
-        ("The first names a city. Verdict: no", 0),
-        ("Is it? Answer: no. On second thought, answer: yes", 1),
-        ("I would say yes.", 1),
-        ("It could be yes or no.", None),
-        ("no-one knows", None),
-        ("Yesterday", None),
-        ("", None),
-        ("{" * 10_000, None),
-    ],
-)
-def test_a_reply_is_read_as_one_verdict_or_none(reply, worth):
-    assert YES_NO.score_in(reply) == worth
+def reply(text, first=(), **fields):
+    return Reply(text, dict(first), **fields)
+
+
+def test_the_value_of_what_a_text_states():
+    assert (YES_NO.score_in("No."), GRADES.score_in("Grade: 3"), LEVELS.score_in("perhaps")) == (0, 3, None)
 
 
 @pytest.mark.parametrize(
-    ("reply", "worth"),
+    ("text", "token", "first", "score", "rule"),
     [
-        ("4", 4),
-        ("Grade: 3.", 3),
-        ("4.5", None),
-        ("14", None),
-        ("4/5", 4),
-        ("5/5", 5),
-        ("4/10", None),
-        ("3 to 4", 3),
-        ("Score: **2**", 2),
-        ("0", None),
+        ("Yes.", "Yes", {"Yes": 0.6, " yes": 0.2, "No": 0.2}, 0.8, Rule.PROBABILITIES),
+        ("No, since the", "No", {"No": 0.9, "Yes": 0.1}, 0.1, Rule.PROBABILITIES),
+        # the first token is no verdict, or not all of the first word: the text is read, or there is no score
+        ("Sí.", "S", {"S": 0.93, "No": 0.06}, None, Rule.NONE),
+        ("**Yes**", "**", {"**": 0.9, "No": 0.1}, 1, Rule.LABEL),
+        ("The years differ, so no.", "The", {"The": 0.6, "Yes": 0.3}, 0, Rule.ENDING),
+        ("No errors. Verdict: yes", "No", {"No": 0.9, "Yes": 0.1}, 1, Rule.LABEL),
+        ("Nothing", "No", {"No": 0.9, "Yes": 0.1}, None, Rule.NONE),
+        # verdicts are too unlikely, where a sample was one of them
+        ("yes", "yes", {"yes": 0.2, "The": 0.8}, 1, Rule.BEGINNING),
+        # the reply takes its beginning back
+        ("No. On second thought: yes", "No", {"No": 0.9, "Yes": 0.1}, None, Rule.CONTRADICTION),
+        # what earlier versions have stored has no token
+        ("Yes.", None, {"Yes": 0.8, "No": 0.2}, 0.8, Rule.PROBABILITIES),
+        ("Yes", None, {"<think>": 0.99, "No": 0.01}, 1, Rule.BEGINNING),
     ],
 )
-def test_a_grade_stands_alone(reply, worth):
-    assert GRADES.score_in(reply) == worth
+def test_probabilities_count_where_the_reply_begins_with_a_verdict_as_its_token(text, token, first, score, rule):
+    reading = YES_NO.read(reply(text, first, token=token))
+    assert (reading.score, reading.rule) == (pytest.approx(score), rule)
+
+
+def test_a_judge_that_reads_probabilities_alone_has_no_score_of_the_text():
+    assert YES_NO.read(reply("**Yes**", {"**": 0.9}, token="**"), "probability") == (None, Rule.UNLIKELY, None)
+    assert YES_NO.read(reply("Yes", {"Yes": 1.0}, token="Yes"), "text") == (1, Rule.BEGINNING, "yes")
+
+
+def test_a_reply_that_was_refused_or_cut_has_no_score():
+    assert YES_NO.read(reply("no", flag=Flag.REFUSED)) == (None, Rule.REFUSED, None)
+    assert YES_NO.read(reply("It may be no", is_cut=True)) == (None, Rule.CUT_OFF, None)
 
 
 def test_the_expected_verdict_is_weighted_by_the_probabilities_of_the_first_token():
@@ -62,9 +66,9 @@ def test_the_beginning_of_a_verdict_counts_where_it_is_that_of_one_only():
     assert YES_NO.expected_score({"": 0.9, " ": 0.1}) is None
 
 
-def test_verdicts_with_nearly_no_mass_are_none():
-    assert LEVELS.expected_score({"2": 0.04, "The": 0.96}) is None
-    assert LEVELS.expected_score({"2": 0.06, "The": 0.94}) == 2
+def test_verdicts_without_most_of_the_mass_are_none():
+    assert LEVELS.expected_score({"2": MIN_MASS - 0.01, "The": 0.5}) is None
+    assert LEVELS.expected_score({"2": MIN_MASS + 0.01, "The": 0.4}) == 2
 
 
 def test_an_unknown_scale_is_refused_with_those_there_are():

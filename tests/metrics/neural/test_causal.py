@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import pickle
 import random
 import shutil
@@ -17,6 +18,7 @@ import assay
 from assay.exceptions import UnavailableError
 from assay.metrics import Batch, Metric, check_metric, load_metric
 from assay.metrics.judge.replies import Reply
+from assay.metrics.judge.verdicts import MIN_MASS
 from assay.metrics.neural.causal import CausalSession
 from assay.metrics.neural.runtime import Runtime, use_runtime
 from assay.metrics.scores import Flag
@@ -117,8 +119,14 @@ def test_the_first_token_is_that_of_transformers(judge: Path, prompt: str) -> No
     scores = load_metric(name).score(batch)
     if prompt in ("correctness", "equivalence"):
         masses = [reply.first["yes"] + reply.first["y"] + reply.first["no"] + reply.first["n"] for reply in got]
-        right = [(reply.first["yes"] + reply.first["y"]) / mass for reply, mass in zip(got, masses, strict=True)]
-        assert scores == pytest.approx(right) and np.ptp(scores) > 0.1
+        right = [
+            # a first token that is no verdict, or verdicts that are unlikely, have no score
+            (reply.first["yes"] + reply.first["y"]) / mass
+            if mass >= MIN_MASS and reply.text in reply.first
+            else math.nan
+            for reply, mass in zip(got, masses, strict=True)
+        ]
+        assert scores == pytest.approx(right, nan_ok=True) and np.nanmax(scores) - np.nanmin(scores) > 0.05
 
 
 @pytest.mark.slow
@@ -154,7 +162,11 @@ def test_what_prompts_share_is_computed_once(judge: Path) -> None:
 def test_the_batch_does_not_matter(rambler: Path) -> None:
     batch = answers(20)
     order = random.Random(1).sample(range(20), 20)
-    for name in (f"judge:{rambler}", f"judge:{rambler},verdict=text", f"judge:{rambler},temperature=1,samples=2"):
+    for name in (
+        f"judge:{rambler}",
+        f"judge:{rambler},verdict=text,reply_tokens=1",
+        f"judge:{rambler},temperature=1,samples=2",
+    ):
         metric = load_metric(name)
         expected = metric.score(batch)
         assert 0 < np.isfinite(expected).sum() < 20
@@ -238,9 +250,10 @@ def test_a_first_token_without_verdict_lets_the_text_decide(rambler: Path) -> No
         assert reply.text == (written[row].text if row in unclear else first[row].text)
     scores = session_of(metric).score([metric], batch)
     missing = np.isnan(scores.values[:, 0])
-    assert 0 < missing.sum() < len(unclear)
-    assert (scores.flags[missing, 0] & Flag.NO_VERDICT > 0).all()
-    assert not (scores.flags[~missing, 0] & Flag.NO_VERDICT).any()
+    without = Flag.NO_VERDICT | Flag.CUT_OFF
+    assert 0 < missing.sum() <= len(unclear)
+    assert (scores.flags[missing, 0] & without > 0).all()
+    assert not (scores.flags[~missing, 0] & without).any()
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ import time
 
 from assay.common.messages import Setting
 from assay.exceptions import AssayError
-from assay.metrics.judge.client import REPLIES_ARE_KEPT, EndpointClient, RefusedRequestError
+from assay.metrics.judge.client import EndpointClient, RefusedRequestError
 from assay.metrics.judge.completion import Completion, FailedCallError, read_completion
 from assay.metrics.judge.replies import Reply, Server
 from assay.metrics.judge.request import Request
@@ -19,6 +19,23 @@ log = logging.getLogger(__name__)
 
 #: Seconds before the first retry of a call; doubled with each retry, up to the longest, and up to a quarter less.
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 8.0
+
+
+class OtherModelError(FailedCallError):
+    """Another model answered than that of the first reply."""
+
+
+class NoReplyError(AssayError):
+    """All tries of a request have failed.
+
+    Attributes:
+        status: the status of the last answer; 0 if it was none, or not a completion.
+        reason: why the last try failed.
+    """
+
+    def __init__(self, *parts: str | Setting, status: int, reason: str) -> None:
+        super().__init__(*parts)
+        self.status, self.reason = status, reason
 
 
 class PaidCalls:
@@ -43,22 +60,35 @@ class PaidCalls:
         #: server may add a prompt of its own, or think before it replies.
         self._more_tokens = (0, 0)
 
-    async def ask(self, request: Request, server: Server, served: str | None) -> tuple[Completion, Reply]:
+    @property
+    def _remedy(self) -> tuple[str | Setting, ...]:
+        """How to go on after an error that may pass, as the end of a message; empty if no reply would be kept."""
+        if not self._tally.calls + self._tally.kept:
+            return ()
+        if self._purse.fresh:
+            return ("; the replies received so far are kept: without ", Setting("fresh"), " the same command continues")
+        return ("; the replies received so far are kept, and the same command continues",)
+
+    async def ask(
+        self, request: Request, server: Server, served: str | None, *, tries: int | None = None
+    ) -> tuple[Completion, Reply]:
         """Send a request, and return the completion and the reply read from it; a failed call is repeated.
 
         Args:
             request: the request to send.
             server: what the server supports.
             served: the model name that the completion must report; None for any.
+            tries: the number of tries; None for one more than the retries of the metric.
 
         Raises:
             RefusedRequestError: the server refuses this request.
+            NoReplyError: all tries have failed.
             BudgetError: the budget does not cover it.
             AssayError: the server cannot be used, or sent no usable reply despite all retries.
         """
         body = request.body(self._client.model, server)
         limits = request.most_tokens(server), int(body[server.limit])
-        tries = self._retries + 1
+        tries = tries or self._retries + 1
         for number in range(tries):
             try:
                 return await self._try(body, limits, request, served)
@@ -70,11 +100,14 @@ class PaidCalls:
                 pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(number, 10)) * random.uniform(0.75, 1)
                 await asyncio.sleep(failure.wait or pause)
         url = self._client.url
+        # a server that answers with another name does so again
+        remedy = () if isinstance(failure, OtherModelError) else self._remedy
+        status, reason = failure.status, str(failure)
         if failure.status:
             when = "at once" if tries == 1 else f"after {tries - 1} {'retry' if tries == 2 else 'retries'}"
-            raise AssayError(f"{url} answers {failure.status} {when}: {failure}; {REPLIES_ARE_KEPT}")
+            raise NoReplyError(f"{url} answers {status} {when}: {reason}", *remedy, status=status, reason=reason)
         count = "once" if tries == 1 else f"{tries} times"
-        raise AssayError(f"{url}: {failure} (tried {count}); {REPLIES_ARE_KEPT}")
+        raise NoReplyError(f"{url}: {reason} (tried {count})", *remedy, status=status, reason=reason)
 
     async def _try(
         self, body: dict[str, object], limits: tuple[int, int], request: Request, served: str | None
@@ -88,7 +121,7 @@ class PaidCalls:
             started = time.perf_counter()
             completion = read_completion(*await self._client.call(body))
             if served is not None and completion.model != served:
-                raise FailedCallError(f"{completion.model!r} answered, and not {served!r}")
+                raise OtherModelError(f"{completion.model!r} answered, and not {served!r}")
             reply = completion.reply(max(time.perf_counter() - started, 0.001))
             is_known = bool(reply.tokens_in and (reply.tokens_out or not reply.text))
             price = self._price_of(reply, limits)
@@ -144,7 +177,9 @@ class PaidCalls:
             if not self._in_flight:
                 raise BudgetError(
                     f"the budget of {self._purse.budget:g} has no room for another call: {self._purse.spent:.6g} is "
-                    f"spent, and the next may cost up to {highest_price:.2g}; {REPLIES_ARE_KEPT}, with a larger ",
+                    f"spent, and the next may cost up to {highest_price:.2g}",
+                    *(self._remedy or ("; the same command continues",)),
+                    ", with a larger ",
                     Setting("budget"),
                 )
             # until one of the calls in flight may have ended

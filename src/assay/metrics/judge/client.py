@@ -5,32 +5,37 @@ from __future__ import annotations
 import email.utils
 import math
 import os
+import re
 import time
 from typing import Any
 from urllib.parse import urlsplit
 
 from assay.common.visible import brief_text
 from assay.exceptions import AssayError, MissingExtraError, UnavailableError
-from assay.metrics.judge.completion import FailedCallError
+from assay.metrics.judge.completion import LONGEST_REASON, FailedCallError, error_within, stated_error
 from assay.metrics.judge.exchange import cause_text, http_client, may_have_cost
 from assay.metrics.judge.replies import Reply
 from assay.metrics.judge.secret import HiddenKey
 from assay.metrics.scores import Flag
 
-#: The end of error messages: replies that arrived are not lost.
-REPLIES_ARE_KEPT = "the replies received so far are kept, and the same command continues"
 #: Longest time in seconds that a server may ask to wait before a retry; one that asks for more is not called again.
 LONGEST_WAIT = 120.0
-#: The number of characters of a server's reason that a message shows.
-LONGEST_REASON = 300
 #: Codes and words, in lower case, by which servers say that a prompt has too many tokens.
 _TOO_LONG = ("context_length_exceeded", "context length", "maximum context", "context size", "too many tokens")
-#: Codes, in lower case, by which servers say that a filter has refused a prompt.
-_FILTERED = ("content_filter", "content_policy", "responsibleaipolicy")
+#: Codes and words, in lower case, by which servers say that a filter has refused a prompt.
+_FILTERED = ("content_filter", "content_policy", "responsibleaipolicy", "moderation", "flagged", "safety")
+#: What servers name when they refuse a part of a request, with any status: 403 "not allowed to request logprobs", 500
+#: "logprobs is not implemented", 404 "no endpoints support the requested parameters".
+PARTS = re.compile(
+    r"log_?prob|response_format|json.?schema|structured output|guided|grammar|max_(?:completion_|new_)?tokens"
+    r"|temperature|\bseed\b|system (?:role|message|prompt|instruction)|developer instruction|role.{0,20}system"
+    r"|requested parameters",
+    re.IGNORECASE,
+)
 
 
 class RefusedRequestError(Exception):
-    """The server refuses one request (status 400, 413 or 422).
+    """The server refuses one request, or a part of it.
 
     Attributes:
         text: the reason that the server stated.
@@ -42,7 +47,10 @@ class RefusedRequestError(Exception):
         self.text = text
         reason = text.lower()
         self.flag = 0
-        # servers have no common error code: their words tell the reason
+        # servers have no common error code: their words tell the reason; a limit of tokens for the reply that is too
+        # high concerns the request, not the text
+        if re.search(r"max_(?:completion_)?tokens\W.{0,40}too (?:large|high|big)", reason):
+            return
         if any(word in reason for word in _TOO_LONG):
             self.flag = int(Flag.TOO_LONG)
         elif any(word in reason for word in _FILTERED):
@@ -117,9 +125,16 @@ class EndpointClient:
             response = await self._client.chat.completions.with_raw_response.create(
                 model=body["model"], messages=[], extra_body=body
             )
-            return response.content, response.headers.get("content-type", "")
+            content = response.content
+            is_plain = b'"choices"' in content and b'"error"' not in content
+            stated = None if is_plain else error_within(content)
+            if stated is None:
+                return content, response.headers.get("content-type", "")
+            reason = self._stated_error(stated.status or 502, stated.reason, {})
+            if isinstance(reason, FailedCallError):
+                reason = FailedCallError(f"its answer is an error: {stated.reason}")
         except self._openai.APIStatusError as error:
-            reason = self._status_error(error)
+            reason = self._stated_error(error.status_code, _stated_reason(error), error.response.headers)
         except self._openai.APIConnectionError as error:
             failure = error.__cause__
             known = isinstance(failure, FailedCallError)
@@ -129,15 +144,24 @@ class EndpointClient:
         # "from None", since the client's error holds the request, and that holds the key
         raise reason from None
 
-    def _status_error(self, error: Any) -> AssayError | RefusedRequestError | FailedCallError:
-        """Return the error to raise for an HTTP error status of the server.
+    def _stated_error(
+        self, status: int, reason: str, headers: Any
+    ) -> AssayError | RefusedRequestError | FailedCallError:
+        """Return the error to raise for an error that the server states.
 
-        It is a RefusedRequestError if the server refuses only this request, and a FailedCallError if a retry may help.
+        It is a RefusedRequestError if the server refuses this request or a part of it, and a FailedCallError if a retry
+        may help.
 
         Args:
-            error: the APIStatusError of the client.
+            status: the status of HTTP, or the one in the body of an answer with a status of success.
+            reason: the reason that the server states.
+            headers: the headers of the answer.
         """
-        url, status, reason = self.url, error.status_code, _stated_reason(error)
+        url = self.url
+        if status != 401 and status != 429 and PARTS.search(reason):
+            return RefusedRequestError(reason)
+        if status == 403 and any(word in reason.lower() for word in _FILTERED):
+            return RefusedRequestError(reason)
         if status in (400, 413, 422):
             return RefusedRequestError(reason)
         if status in (401, 403):
@@ -148,12 +172,13 @@ class EndpointClient:
                 f"{url} has no model {self.model!r}, or no chat completions at that address: it often ends in "
                 f"/v1 ({status}: {reason})"
             )
-        headers = error.response.headers
         wait = _stated_wait(headers)
         is_retried = status in (408, 409, 429) or status >= 500
         if is_retried and wait <= LONGEST_WAIT and headers.get("x-should-retry") != "false":
-            return FailedCallError(reason, status=status, is_free=not may_have_cost(status), wait=wait)
-        return AssayError(f"{url} answers {status} at once: {reason}; {REPLIES_ARE_KEPT}")
+            timed_out = re.search(r"timed? ?out", reason, re.IGNORECASE) is not None
+            is_free = not may_have_cost(status) and not timed_out
+            return FailedCallError(reason, status=status, is_free=is_free, wait=wait)
+        return AssayError(f"{url} answers {status} at once: {reason}")
 
     async def close(self) -> None:
         """Close the connections."""
@@ -168,13 +193,11 @@ def _stated_reason(error: Any) -> str:
     Args:
         error: the APIStatusError of the client.
     """
-    content = error.body
-    if isinstance(content, dict):
-        code = content.get("code")
-        message = content.get("message") or content.get("detail") or content
-        reason = f"{message} ({code})" if code else str(message)
-    else:
-        reason = str(content or error.message)
+    # the client of openai takes the field "error" out of the body
+    stated = stated_error({"error": error.body} if error.body else None)
+    if stated is not None:
+        return stated.reason
+    reason = str(error.body or error.message)
     return brief_text(" ".join(reason[:LONGEST_REASON].split()))
 
 

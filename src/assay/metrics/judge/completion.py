@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import math
-from typing import Annotated, Any
+import re
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from assay.common.visible import brief_text
+from assay.metrics.judge.reasoning import split_reasoning
 from assay.metrics.judge.replies import Reply
 from assay.metrics.scores import Flag
 
@@ -47,12 +50,21 @@ class _Part(BaseModel):
         return {name: value for name, value in part.items() if value is not None}
 
 
+def _log_probability(value: Any) -> float:
+    """Return a logarithm of a probability as servers report it; −∞, which is probability 0, for null and the like."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)
+    # rounding may bring it above 0
+    return min(float(value), 0.0) if is_number else -math.inf
+
+
 class _Token(_Part):
-    token: str
-    logprob: float
+    model_config = ConfigDict(allow_inf_nan=True)
+
+    token: str = ""
+    logprob: Annotated[float, BeforeValidator(_log_probability)] = -math.inf
 
 
-class _Position(_Part):
+class _Position(_Token):
     top_logprobs: list[_Token] = []
 
 
@@ -61,14 +73,41 @@ class _Probabilities(_Part):
 
 
 class _Message(_Part):
-    content: str | None = None
+    content: str | list[dict[str, Any]] | None = None
     refusal: str | None = None
+    #: what the model thought, under the names that servers have for it
+    reasoning_content: Any = None
+    reasoning: Any = None
+    thinking: Any = None
+
+    @property
+    def text(self) -> str:
+        """The reply; of content in parts, those that are text and not reasoning."""
+        if not isinstance(self.content, list):
+            return self.content or ""
+        parts = (part.get("text") for part in self.content if part.get("type") in ("text", "output_text"))
+        return "".join(part for part in parts if isinstance(part, str))
+
+    @property
+    def thought(self) -> str:
+        """What the model thought before, as far as the server reports it apart from the reply."""
+        thoughts = [thought for thought in (self.reasoning_content, self.reasoning, self.thinking) if thought]
+        if isinstance(self.content, list):
+            thoughts += [part for part in self.content if part.get("type") in ("thinking", "reasoning")]
+        return next((thought if isinstance(thought, str) else json.dumps(thought) for thought in thoughts), "")
 
 
 class _Choice(_Part):
     message: _Message
     finish_reason: str | None = None
-    logprobs: _Probabilities | None = None
+    logprobs: Annotated[
+        _Probabilities | None, BeforeValidator(lambda value: value if isinstance(value, dict) else None)
+    ] = None
+    error: Any = None
+
+
+#: A token that ends or frames a message, which a text does not show.
+_MARK = re.compile(r"^<\|?[^<>]*\|?>$")
 
 
 def _plausible_count(value: Any) -> int:
@@ -80,9 +119,16 @@ def _plausible_count(value: Any) -> int:
 _Count = Annotated[int, BeforeValidator(_plausible_count)]
 
 
+class _Details(_Part):
+    reasoning_tokens: _Count = 0
+
+
 class _Usage(_Part):
     prompt_tokens: _Count = 0
     completion_tokens: _Count = 0
+    completion_tokens_details: Annotated[
+        _Details | None, BeforeValidator(lambda value: value if isinstance(value, dict) else None)
+    ] = None
 
 
 class Completion(_Part):
@@ -109,26 +155,55 @@ class Completion(_Part):
         choice, usage = self.choices[0], self.usage or _Usage()
         refusal = choice.message.refusal
         is_filtered = choice.finish_reason == "content_filter"
-        text = refusal or choice.message.content or ""
+        text = refusal or choice.message.text
         if is_filtered and not text:
             text = "stopped by the server's filter"
+        token, first = _first_token(choice.logprobs, text)
         return Reply(
             text=text,
-            first=_first_token_probabilities(choice.logprobs),
+            first=first,
             flag=int(Flag.REFUSED) if refusal or is_filtered else 0,
             tokens_in=usage.prompt_tokens,
             tokens_out=usage.completion_tokens,
             seconds=round(seconds, 3),
             fingerprint=self.system_fingerprint or "",
+            token=token,
+            is_cut=choice.finish_reason in ("length", "max_tokens", "MAX_TOKENS"),
+            reasoning=choice.message.thought,
         )
 
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether the server reports the probabilities of tokens, be they those of the reply or of reasoning."""
+        probabilities = self.choices[0].logprobs
+        return probabilities is not None and bool(probabilities.content and probabilities.content[0].top_logprobs)
 
-def _first_token_probabilities(probabilities: _Probabilities | None) -> dict[str, float]:
-    """Return the probability of each of the most probable first tokens; empty if the server reports none."""
+    @property
+    def has_reasoning(self) -> bool:
+        """Whether the model thought before it replied, by any sign that servers give."""
+        message, details = self.choices[0].message, (self.usage or _Usage()).completion_tokens_details
+        in_text = split_reasoning(message.text)
+        counted = details is not None and details.reasoning_tokens > 0
+        return bool(message.thought or in_text.reasoning or in_text.is_open or counted)
+
+
+def _first_token(probabilities: _Probabilities | None, text: str) -> tuple[str, dict[str, float]]:
+    """Return the first token of a reply and the probability of each of the most probable ones, by their texts.
+
+    Tokens with equal texts add up. Both are empty if the server reports none, or if the first token is not the
+    beginning of the text, such as the first of the reasoning.
+    """
     if probabilities is None or not probabilities.content:
-        return {}
-    # rounding may bring a logarithm above 0
-    return {token.token: math.exp(min(token.logprob, 0.0)) for token in probabilities.content[0].top_logprobs}
+        return "", {}
+    emitted = probabilities.content[0]
+    # several tokens are compared, since the first word of the reasoning may be that of the reply, too
+    beginning = "".join(_MARK.sub("", position.token) for position in probabilities.content[:5])
+    if not emitted.token.strip() or not text.strip().startswith(re.sub("[▁Ġ]", " ", beginning).strip()):
+        return "", {}
+    first: dict[str, float] = {}
+    for alternative in emitted.top_logprobs:
+        first[alternative.token] = first.get(alternative.token, 0.0) + math.exp(alternative.logprob)
+    return emitted.token, first
 
 
 def read_completion(content: bytes, content_type: str) -> Completion:
@@ -139,10 +214,10 @@ def read_completion(content: bytes, content_type: str) -> Completion:
         content_type: the content type in the header, for messages; empty if there is none.
 
     Raises:
-        FailedCallError: the body is not a chat completion.
+        FailedCallError: the body is not a chat completion, or its reply is an error.
     """
     try:
-        return Completion.model_validate_json(content)
+        completion = Completion.model_validate_json(content)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"]))
@@ -152,3 +227,48 @@ def read_completion(content: bytes, content_type: str) -> Completion:
             beginning = brief_text(content[:80].decode("utf-8", "replace"))
             problem = f"no JSON ({content_type or 'of no type'}, begins {beginning!r})"
         raise FailedCallError(f"its answer is not a chat completion: {problem}") from None
+    choice = completion.choices[0]
+    if choice.error or choice.finish_reason == "error":
+        stated = stated_error({"error": choice.error or "finish_reason is 'error'"})
+        raise FailedCallError(f"its answer is an error: {stated.reason if stated else choice.error}")
+    return completion
+
+
+class StatedError(NamedTuple):
+    """An error that a server states in the body of an answer: its status, 0 if it names none, and its reason."""
+
+    status: int
+    reason: str
+
+
+#: Most characters of a server's reason that a message shows.
+LONGEST_REASON = 300
+
+
+def stated_error(body: Any) -> StatedError | None:
+    """Return the error that the JSON of an answer states, in the server's own words; None if it states none.
+
+    Servers have many forms: ``{"error": {"message": …, "code": …}}``, ``{"error": "…"}``, ``{"errors": […]}``,
+    ``{"object": "error", "message": …}``, ``{"detail": …}``, ``{"message": …}``.
+    """
+    if not isinstance(body, dict) or body.get("choices"):
+        return None
+    found = body.get("error") or body.get("errors") or body.get("detail") or body.get("message")
+    while isinstance(found, list) and found:
+        found = found[0]
+    if not found:
+        return None
+    part = found if isinstance(found, dict) else body | {"message": found}
+    code = next((str(part[key]) for key in ("code", "status", "status_code", "error_code") if part.get(key)), "")
+    message = part.get("message") or part.get("msg") or part.get("detail") or found
+    reason = f"{message} ({code})" if code else str(message)
+    status = int(code) if code.isdecimal() and 400 <= int(code) < 600 else 0
+    return StatedError(status, brief_text(" ".join(reason[:LONGEST_REASON].split())))
+
+
+def error_within(content: bytes) -> StatedError | None:
+    """Return the error that an answer with a status of success states in place of a completion; None if it has none."""
+    try:
+        return stated_error(json.loads(content))
+    except (ValueError, RecursionError):
+        return None

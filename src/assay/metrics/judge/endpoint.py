@@ -25,6 +25,7 @@ from assay.metrics.judge.client import EndpointClient
 from assay.metrics.judge.judge import Judge
 from assay.metrics.judge.missing import SECONDS_BETWEEN_LOOKS, MissingReplies
 from assay.metrics.judge.probing import learn_server
+from assay.metrics.judge.readings import ReadReplies
 from assay.metrics.judge.replies import Reply, ReplyStore, Server, reply_store_path, request_digest
 from assay.metrics.judge.request import Request, address_of, judge_requests
 from assay.metrics.judge.spending import Price, Purse, Tally, current_purse
@@ -123,7 +124,7 @@ class EndpointSession:
         self._engine = engine
         self._purse = current_purse()
         self._price = engine.token_price(self._purse)
-        self._tally = Tally()
+        self._tally, self._read = Tally(), ReadReplies()
         self._client = EndpointClient(engine.url, engine.model, engine.key, engine.timeout)
         self._calls = PaidCalls(self._client, engine.retries, self._purse, self._price, self._tally)
         self._store = ReplyStore(reply_store_path())
@@ -157,7 +158,8 @@ class EndpointSession:
         seconds, calls = time.perf_counter() - started, self._tally.calls - calls_before
         replies = [reply for orders in replies_by_pair for samples in orders for reply in samples]
         for reply in replies:
-            self._tally.add_reply(reply, judge.worth(reply))
+            self._tally.add_reply(reply, judge.read(reply))
+        self._read.add_batch(judge, batch, replies_by_pair)
         self._tally.pairs += len(batch)
         # stored replies took no time: scale the time of the calls up to all replies, so that the reported speed is the
         # speed of calls
@@ -191,7 +193,7 @@ class EndpointSession:
         probed: set[int] = set()
         while not self._is_confirmed and None in replies:
             index, claimed = self._claim_any(requests, replies)
-            served = self._served
+            decisive = self._decisive
             if self._reload_server():
                 # another process has learned which model is served, which is a part of every request's digest
                 self._store.release(claimed)
@@ -210,7 +212,7 @@ class EndpointSession:
                     reply, learned = self._run_in_loop(ask)
                     if learned is not None:
                         self._server, self._is_confirmed = learned, True
-                    if self._served != served:
+                    if self._decisive != decisive:
                         # replies of another model do not count
                         requests, probed = list(judge_requests(judge, batch, self._server)), set()
                         replies = self._stored_replies(requests)
@@ -225,18 +227,21 @@ class EndpointSession:
         self._missing.done, self._total = sum(reply is not None for reply in replies), len(replies)
         self._tally.kept += self._missing.done - len(probed)
         if None in replies:
-            self._run_in_loop(functools.partial(self._missing.ask_all, requests, replies, cast(Server, self._server)))
+            known = cast(Server, self._server)
+            self._server = self._run_in_loop(functools.partial(self._missing.ask_all, requests, replies, known))
+            if self._server != known:
+                self._store.put_server(self._engine.url, self._engine.model, self._server)
         return cast("list[Reply]", replies)
 
     @property
-    def _served(self) -> str | None:
-        """The model name that the server is known to report; None if it was never called."""
-        return None if self._server is None else self._server.served
+    def _decisive(self) -> tuple[str, bool] | None:
+        """What is known of the server and decides the digest of a request: the model's name, and whether it thinks."""
+        return None if self._server is None else (self._server.served, self._server.reasons)
 
     def _reload_server(self) -> bool:
-        """Read what is known of the server from the store, and tell whether that is another model than before."""
-        known = self._store.server(self._engine.url, self._engine.model)
-        if known is None or known.served == self._served:
+        """Read what is known of the server from the store, and tell whether requests have other digests by that."""
+        known, before = self._store.server(self._engine.url, self._engine.model), self._decisive
+        if known is None or (known.served, known.reasons) == before:
             return False
         self._server = known
         return True
@@ -286,7 +291,7 @@ class EndpointSession:
     def cost(self) -> dict[str, Any]:
         """Return the counts and the price of the session so far, as plain values by name; see :meth:`Tally.cost`."""
         self._tally.key_repeats = self._client.repeats
-        return self._tally.cost(self._server, self._price)
+        return self._tally.cost(self._server, self._price) | self._read.details()
 
     def close(self) -> None:
         """Close the connections and the store of replies, and end the thread of the event loop."""

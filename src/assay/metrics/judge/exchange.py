@@ -25,8 +25,8 @@ _HEADERS = ("content-type", "retry-after", "retry-after-ms", "x-should-retry")
 #: The HTTP libraries of the versions of openai, and the ends of the names of their loggers.
 _LIBRARIES = ("httpx", "httpx2", "httpcore", "httpcore2")
 _LOGGING_PARTS = ("", ".connection", ".http11", ".http2", ".proxy", ".socks")
-#: Status codes of proxies that may have passed a request on, so that it may have been paid for.
-_PASSED_ON = (502, 504, 520, 524)
+#: Status codes by which proxies and servers report a request that they had begun, so that it may have been paid for.
+_PASSED_ON = (408, 499, 502, 504, 520, 524)
 
 
 def http_client(openai: Any, timeout: float, key: HiddenKey) -> Any:

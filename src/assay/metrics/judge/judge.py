@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, cast
 from assay.common.messages import Setting
 from assay.exceptions import InputError
 from assay.metrics.base import Batch, Declaration, Metric, Session, option
+from assay.metrics.judge.parser import Rule
 from assay.metrics.judge.prompts import Message, Prompt, cached_prompt
-from assay.metrics.judge.verdicts import PARSER, VerdictScale, scale_of
+from assay.metrics.judge.reasoning import split_reasoning
+from assay.metrics.judge.verdicts import PARSER, Reading, VerdictScale, scale_of
 from assay.metrics.name import options_of
 
 if TYPE_CHECKING:
@@ -31,6 +33,9 @@ JUDGE = Declaration(
 )
 #: Options that decide how replies are obtained, not what they are; they are not in the signature.
 DELIVERY_OPTIONS = frozenset({"key", "concurrency", "timeout", "retries", "price_in", "price_out"})
+#: Limit of tokens of a reply for a model that thinks before it replies, if its prompt has a lower one: nine in ten
+#: thoughts of such models on a short question are shorter than 2,000 tokens, and what is not written costs nothing.
+REASONING_TOKENS = 4096
 #: The messages to a model, in order.
 Conversation = tuple[Message, ...]
 
@@ -77,6 +82,9 @@ class Judge(Metric):
     samples: int = option(1, "replies a pair, averaged; needs a temperature above 0", minimum=1, maximum=100)
     temperature: float | None = option(0.0, "of sampling; none for the server's own", minimum=0, maximum=2)
     seed: int | None = option(0, "of sampling; none for the server's own")
+    reply_tokens: int | None = option(
+        None, "highest number of tokens of a reply; none: that of the prompt, or 4096 of a model that thinks", minimum=1
+    )
     cut: int | None = option(None, "characters at which a text is cut; none for never", minimum=1)
     concurrency: int = option(16, "calls in flight at a time", minimum=1, maximum=1000)
     timeout: float = option(60.0, "seconds to wait for a reply", minimum=0.01)
@@ -125,6 +133,13 @@ class Judge(Metric):
         """The number of orders in which the texts of a pair are shown, 1 or 2."""
         return 2 if self.order == "mean" else 1
 
+    def reply_limit(self, *, reasons: bool) -> int:
+        """Return the highest number of tokens of a reply, of a model that thinks before it replies or of another."""
+        if self.reply_tokens is not None:
+            return self.reply_tokens
+        limit = self.loaded_prompt.reply_tokens
+        return max(limit, REASONING_TOKENS) if reasons else limit
+
     def takes(self, name: str) -> bool:
         """Tell whether an option changes the replies of this judge; the others say how replies are obtained."""
         return name not in DELIVERY_OPTIONS
@@ -157,20 +172,13 @@ class Judge(Metric):
     def _shortened_text(self, text: str) -> str:
         return text if self.cut is None else text[: self.cut]
 
-    def worth(self, reply: Reply) -> float | None:
-        """Return the score of a reply on the scale; None if it has no verdict or has a flag (refused, too long).
+    def read(self, reply: Reply) -> Reading:
+        """Return what is read of a reply: its score on the scale, and by which rule; see :meth:`VerdictScale.read`."""
+        return self.scale_used.read(reply, self.verdict)
 
-        The probabilities of the first token are read first, and then the text; the option *verdict* may restrict this
-        to one of them.
-        """
-        if reply.flag:
-            return None
-        if self.verdict in ("auto", "probability"):
-            # None if the first token is not a verdict: then the text may state one later
-            expected = self.scale_used.expected_score(reply.first)
-            if expected is not None or self.verdict == "probability":
-                return expected
-        return self.scale_used.score_in(reply.text)
+    def worth(self, reply: Reply) -> float | None:
+        """Return the score of a reply on the scale; None if it has no verdict or has a flag (refused, too long)."""
+        return self.read(reply).score
 
     def scores_of(self, batch: Batch, replies: Sequence[Sequence[Sequence[Reply]]], seconds: float) -> Scores:
         """Return the scores of n pairs, computed from their replies, as :class:`Scores` of one metric.
@@ -200,7 +208,8 @@ class Judge(Metric):
                 continue
             pair_replies = [reply for samples in orders for reply in samples]
             reply_flags = [reply.flag for reply in pair_replies if reply.flag]
-            reasons[row] = max(reply_flags) if reply_flags else Flag.NO_VERDICT
+            is_cut = any(self.read(reply).rule == Rule.CUT_OFF for reply in pair_replies)
+            reasons[row] = max(reply_flags) if reply_flags else Flag.CUT_OFF if is_cut else Flag.NO_VERDICT
         limit = self.cut or np.inf
         references_cut = [len(text) > limit for text in batch.references]
         candidates_cut = [len(text) > limit for text in batch.candidates]
@@ -237,7 +246,20 @@ class Judge(Metric):
             for order, samples in enumerate(replies_by_pair[row], start=1):
                 for sample, reply in enumerate(samples, start=1):
                     probabilities = scale.probabilities(reply.first) if reply.first else {}
-                    replies.append(VerdictReply(order, sample, reply.text, probabilities, self.worth(reply)))
+                    reading, answer = self.read(reply), split_reasoning(reply.text)
+                    replies.append(
+                        VerdictReply(
+                            order,
+                            sample,
+                            reply.text if reply.flag else answer.text,
+                            probabilities,
+                            reading.score,
+                            reading.rule,
+                            reply.reasoning or answer.reasoning,
+                            reply.tokens_in,
+                            reply.tokens_out,
+                        )
+                    )
             score = float(scores.values[row, 0])
             explanations.append(
                 VerdictExplanation(
@@ -257,6 +279,8 @@ class Judge(Metric):
         """Return everything that changes the score, in a fixed order, without the options that change no reply."""
         options = options_of(type(self))
         parts = super().signature()
+        if self.reply_tokens is None:
+            del parts["reply_tokens"]
         return {name: value for name, value in parts.items() if name not in options or self.takes(name)}
 
     def short_signature(self) -> str:

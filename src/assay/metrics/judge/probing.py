@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from assay.common.visible import brief_text
 from assay.exceptions import AssayError
-from assay.metrics.judge.calls import PaidCalls
+from assay.metrics.judge.calls import NoReplyError, PaidCalls
 from assay.metrics.judge.client import RefusedRequestError
 from assay.metrics.judge.replies import Reply, Server
-from assay.metrics.judge.request import Request
+from assay.metrics.judge.request import Request, assumed_server
 
 #: Replies with a model name not seen before after which the first request of a session fails. A router over ten models
 #: repeats a name within eight replies in 98 of 100 sessions; a server that makes up one name per reply never does.
@@ -23,8 +23,9 @@ async def learn_server(
     """Return the reply to the first request of a session, and what it tells of the server.
 
     The request is sent again with simpler demands until the server accepts it and reports an accepted model name: the
-    requested one, the one known from earlier sessions, or one that it reported before. A refusal of the text of the
-    pair is returned as a reply, and tells nothing of the server: None.
+    requested one, the one known from earlier sessions, or one that it reported before. A model that thinks before it
+    replies gets room for that. A refusal of the text of the pair is returned as a reply, and tells nothing of the
+    server: None.
 
     Args:
         calls: the calls of the session.
@@ -37,20 +38,25 @@ async def learn_server(
         BudgetError: the budget does not cover the request.
         AssayError: the server cannot be used, or reports :data:`MOST_NEW_NAMES` different unexpected names.
     """
-    assumed = known or Server("", "", "probability")
+    assumed = known or assumed_server(model)
     accepted_names = {model, assumed.served}
     unexpected_names: list[str] = []
+    failure: NoReplyError | None = None
     while True:
         try:
-            completion, reply = await calls.ask(request, assumed, None)
-        except RefusedRequestError as error:
-            if error.flag:
+            completion, reply = await calls.ask(request, assumed, None, tries=None if failure is None else 1)
+        except (RefusedRequestError, NoReplyError) as error:
+            if isinstance(error, RefusedRequestError) and error.flag:
                 # this text was refused, which says nothing about the server
                 return error.reply(), None
-            simpler = _simpler_request_form(assumed, request, error.text)
+            reason = error.text if isinstance(error, RefusedRequestError) else error.reason
+            # a status of 500 may mean that the server fails at what it does not support
+            is_hopeless = isinstance(error, NoReplyError) and error.status not in (500, 501)
+            simpler = None if is_hopeless else simpler_server(assumed, request, reason)
             if simpler is None:
-                remedy = _remedy_for(error.text)
-                raise AssayError(f"{url} refuses the request: {error.text}", remedy) from None
+                raise _final_error(error, failure, url) from None
+            if isinstance(error, NoReplyError):
+                failure = failure or error
             assumed = simpler
             continue
         if completion.model not in accepted_names:
@@ -64,7 +70,12 @@ async def learn_server(
                     "tell which model answers; name one model of the server, or let it report a fixed name"
                 )
             continue
-        lacks_probabilities = not reply.first and not reply.flag
+        if not assumed.reasons and (completion.has_reasoning or (reply.is_cut and not reply.text.strip())):
+            limit = request.limit(assumed)
+            assumed = replace(assumed, reasons=True)
+            if request.limit(assumed) > limit:
+                continue
+        lacks_probabilities = not completion.has_probabilities and not reply.flag
         if request.verdict == "probability" and lacks_probabilities:
             raise AssayError(f"{url} gives no probabilities of tokens; leave verdict=probability away")
         if request.verdict == "auto" and assumed.gives == "probability" and lacks_probabilities:
@@ -78,30 +89,72 @@ async def learn_server(
         return reply, learned
 
 
-def _simpler_request_form(server: Server, request: Request, text: str) -> Server | None:
-    """Return the next simpler assumption about a server that refused the first request; None if there is none.
+def _final_error(error: RefusedRequestError | NoReplyError, first: NoReplyError | None, url: str) -> AssayError:
+    """Return the error to raise if the server accepts no form of the first request.
+
+    Args:
+        error: the error of the simplest form.
+        first: the first of the errors that ended all tries; None if there were only refusals.
+        url: the address of the server.
+    """
+    if first is not None:
+        return first
+    if isinstance(error, NoReplyError):
+        return error
+    remedy = "; leave verdict=probability away" if "logprob" in error.text else ""
+    return AssayError(f"{url} refuses the request: {error.text}{remedy}")
+
+
+def simpler_server(server: Server, request: Request, text: str) -> Server | None:
+    """Return the next simpler assumption about a server that refused a request; None if there is none.
+
+    A part of the request that the reason names is left out. If it names none, token probabilities are, then the schema
+    of JSON, the system message, and the sampling settings.
 
     Args:
         server: what the server was assumed to support.
         request: the refused request.
         text: the reason that the server stated.
     """
-    if _refused_setting(text):
+    reason = text.lower()
+    gives = {"probability": "json", "json": "text"}.get(server.gives) if request.verdict == "auto" else None
+    sent = {name for name, _ in request.settings} - set(server.without)
+    if request.messages[0]["role"] == "system" and "system" not in server.without:
+        sent.add("system")
+    if re.search(r"max_(?:completion_|new_)?tokens", reason):
+        return _with_other_limit(server, request, reason)
+    for name, pattern in _NAMED.items():
+        if re.search(pattern, reason) and name in sent:
+            return replace(server, without=(*server.without, name))
+    if re.search(r"log_?prob", reason) and server.gives != "probability":
         return None
-    if server.limit == "max_tokens" and "max_completion_tokens" in text:
+    if gives is not None:
+        return replace(server, gives=gives)
+    if request.verdict in ("probability", "json") and re.search(r"log_?prob|response_format|schema", reason):
+        return None
+    for names in (("system",), ("temperature", "seed")):
+        left_out = tuple(name for name in names if name in sent)
+        if left_out:
+            return replace(server, without=(*server.without, *left_out))
+    return None
+
+
+#: What is left out of a request if a server's reason matches a pattern.
+_NAMED = {
+    "temperature": r"\btemperature\b",
+    "seed": r"\bseed\b",
+    "system": r"system (?:role|message|prompt|instruction)|developer instruction|role.{0,20}system|system\W.{0,20}role",
+}
+
+
+def _with_other_limit(server: Server, request: Request, reason: str) -> Server | None:
+    """Return a server whose limit of tokens has the other name, or is lower; None if neither helps."""
+    most = re.search(r"at most (\d+)", reason)
+    limit = request.limit(server)
+    if most is not None and 0 < int(most[1]) < limit:
+        return replace(server, room=int(most[1]))
+    if re.search(r"too (?:large|high|big)|exceed|less than|at most|maximum context", reason):
+        return replace(server, room=limit // 2) if limit >= 2 * request.tokens else None
+    if server.limit == "max_tokens":
         return replace(server, limit="max_completion_tokens")
-    gives = {"probability": "json", "json": "text"}.get(server.gives)
-    return replace(server, gives=gives) if request.verdict == "auto" and gives else None
-
-
-def _refused_setting(text: str) -> str:
-    """Return the sampling setting that a server's reason names, and so does not support; empty if it names none."""
-    return next((name for name in ("temperature", "seed") if re.search(rf"\b{name}\b", text)), "")
-
-
-def _remedy_for(text: str) -> str:
-    """Return what to do about a refusal, as the end of a message; empty if that is unknown."""
-    setting = _refused_setting(text)
-    if setting:
-        return f"; set {setting}=none"
-    return "; leave verdict=probability away" if "logprobs" in text else ""
+    return None

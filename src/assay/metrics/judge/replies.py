@@ -36,11 +36,15 @@ class Reply:
 
     Attributes:
         text: the reply, or the reason if the model or the server refused.
-        first: the probability of each of the most probable first tokens, in [0, 1]; empty if the model reports none.
+        first: the probability of each of the most probable first tokens, in [0, 1]; empty if the model reports none, or
+            if the first token is not the beginning of the text.
         flag: the :class:`assay.metrics.scores.Flag` of a reply without a verdict (refused, too long), or 0.
         tokens_in, tokens_out: the token counts of prompt and reply, by the server; 0 if it reports none.
         seconds: the time from the call to the reply; 0 for a request that was refused.
         fingerprint: the identifier of the server's configuration; empty if it reports none.
+        token: the first token; None if it is not known, as of replies that versions before 1.1 have stored.
+        is_cut: whether the reply ended at the limit of its tokens.
+        reasoning: what the model thought before, if the server reports it apart from the text.
     """
 
     text: str
@@ -50,6 +54,9 @@ class Reply:
     tokens_out: int = 0
     seconds: float = 0.0
     fingerprint: str = ""
+    token: str | None = None
+    is_cut: bool = False
+    reasoning: str = ""
 
 
 @dataclass(frozen=True)
@@ -63,6 +70,10 @@ class Server:
             plain ``text``.
         limit: the request field for the highest number of tokens of a reply.
         tokens_per_byte: the tokens per byte of that request's prompt; 0.0 if the server reports no token counts.
+        without: what requests leave out, since the server refuses it: ``temperature``, ``seed``, ``system`` (the
+            text of the system message then begins the user's message).
+        reasons: whether the model thinks before it replies.
+        room: the highest limit of tokens of a reply that the server accepts; 0 if it has accepted all so far.
     """
 
     served: str
@@ -70,6 +81,31 @@ class Server:
     gives: str
     limit: str = "max_tokens"
     tokens_per_byte: float = 0.0
+    without: tuple[str, ...] = ()
+    reasons: bool = False
+    room: int = 0
+
+    def fallbacks(self) -> dict[str, str]:
+        """Return what the server does not support and how requests do without it, by names for a signature."""
+        parts = {"gives": self.gives}
+        if self.without:
+            parts["without"] = ", ".join(self.without)
+        if self.reasons:
+            parts["reasons"] = "yes"
+        return parts
+
+    def fallback_notes(self) -> list[str]:
+        """Return how requests do without what the server does not support, one phrase for each."""
+        notes = {"json": ["no probabilities, verdicts as JSON"], "text": ["no probabilities and no JSON"]}
+        phrases = notes.get(self.gives, [])
+        left_out = [name for name in self.without if name != "system"]
+        if left_out:
+            phrases = [*phrases, f"no {' and no '.join(left_out)}, which the server refuses"]
+        if "system" in self.without:
+            phrases = [*phrases, "the system's text in the user's message"]
+        if self.room:
+            phrases = [*phrases, f"at most {self.room:,} tokens a reply, as the server demands"]
+        return phrases
 
 
 class ReplyStore(Database):
@@ -206,7 +242,10 @@ class ReplyStore(Database):
         with self._translated_errors():
             select = "SELECT known FROM servers WHERE endpoint = ? AND model = ?"
             row = self._connection.execute(select, (endpoint, model)).fetchone()
-        return None if row is None else Server(**json.loads(row[0]))
+        if row is None:
+            return None
+        known = json.loads(row[0])
+        return Server(**known | {"without": tuple(known.get("without", ()))})
 
     def put_server(self, endpoint: str, model: str, server: Server) -> None:
         """Store what is known of a model at an endpoint, in place of what was known before.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -23,6 +24,22 @@ JSON_TOKENS = 32
 FORM_TOKENS = 32
 #: Tokens per byte of English text, used if the server was never called.
 USUAL_TOKENS_PER_BYTE = 0.25
+
+
+#: Names of models that think before they reply: o1 to o5, gpt-5, gpt-oss, DeepSeek R1, QwQ, Magistral, …-thinking.
+_THINKING = re.compile(
+    r"(?:^|[/:])(?:o[1-5](?:-|$)|gpt-(?:5|oss)|qwq|magistral)|deepseek-r|\br1\b|think|reason", re.IGNORECASE
+)
+
+
+def assumed_server(model: str) -> Server:
+    """Return what is assumed of a server that was never called: all is supported, and the name tells if it thinks.
+
+    Args:
+        model: the name of the model.
+    """
+    is_thinking = _THINKING.search(model) is not None and re.search(r"non-?(?:think|reason)", model) is None
+    return Server("", "", "probability", reasons=is_thinking)
 
 
 def address_of(judge: Judge) -> tuple[str, str]:
@@ -56,7 +73,7 @@ class Request:
         messages: the conversation, in the form of the protocol.
         verdicts: the words that the judge chooses from.
         settings: the sampling settings (temperature, seed) that are set.
-        tokens: the highest number of tokens of the reply.
+        tokens, thinking_tokens: the highest number of tokens of the reply, and that of a model that thinks first.
         verdict: what the score is read from; ``auto`` for the best that the server supports.
     """
 
@@ -65,6 +82,7 @@ class Request:
     verdicts: tuple[str, ...]
     settings: tuple[tuple[str, float | int], ...]
     tokens: int
+    thinking_tokens: int
     verdict: str
 
     @classmethod
@@ -87,18 +105,20 @@ class Request:
             settings.append(("temperature", judge.temperature))
         if judge.seed is not None:
             settings.append(("seed", judge.seed + sample))
-        tokens, verdicts = judge.loaded_prompt.reply_tokens, tuple(judge.scale_used.values)
+        tokens, thinking_tokens = judge.reply_limit(reasons=False), judge.reply_limit(reasons=True)
+        verdicts = tuple(judge.scale_used.values)
         decisive = {
             "address": address_of(judge),
             "served": "" if server is None else server.served,
             "messages": messages,
             "settings": settings,
             "sample": sample,
-            "tokens": tokens,
+            "tokens": thinking_tokens if server is not None and server.reasons else tokens,
             "verdict": judge.verdict,
             "verdicts": verdicts,
         }
-        return cls(request_digest(decisive), tuple(messages), verdicts, tuple(settings), tokens, judge.verdict)
+        digest = request_digest(decisive)
+        return cls(digest, tuple(messages), verdicts, tuple(settings), tokens, thinking_tokens, judge.verdict)
 
     @property
     def size(self) -> int:
@@ -125,13 +145,13 @@ class Request:
             model: the name of the model, for the server.
             server: what is known of the server.
         """
-        body: dict[str, Any] = {"model": model, "messages": list(self.messages)} | dict(self.settings)
-        tokens = self.tokens
+        settings = {name: value for name, value in self.settings if name not in server.without}
+        body: dict[str, Any] = {"model": model, "messages": self._messages_for(server), **settings}
+        tokens = self.limit(server)
         verdict = server.gives if self.verdict == "auto" else self.verdict
         if verdict == "probability":
             body |= {"logprobs": True, "top_logprobs": TOP_TOKENS}
         elif verdict == "json":
-            tokens = max(tokens, JSON_TOKENS)
             schema = {
                 "type": "object",
                 "properties": {"verdict": {"type": "string", "enum": list(self.verdicts)}},
@@ -141,6 +161,20 @@ class Request:
             form = {"name": "verdict", "strict": True, "schema": schema}
             body["response_format"] = {"type": "json_schema", "json_schema": form}
         return body | {server.limit: tokens}
+
+    def limit(self, server: Server) -> int:
+        """Return the highest number of tokens of the reply, within what the server is known to accept."""
+        tokens = self.thinking_tokens if server.reasons else self.tokens
+        if (server.gives if self.verdict == "auto" else self.verdict) == "json":
+            tokens = max(tokens, JSON_TOKENS)
+        return min(tokens, server.room) if server.room else tokens
+
+    def _messages_for(self, server: Server) -> list[dict[str, str]]:
+        """Return the messages; without a system message, its text begins the user's message."""
+        if "system" not in server.without or len(self.messages) < 2 or self.messages[0]["role"] != "system":
+            return list(self.messages)
+        system, user, *others = self.messages
+        return [{**user, "content": f"{system['content']}\n\n{user['content']}"}, *others]
 
 
 def _normal_forms(text: str) -> list[str]:
@@ -166,6 +200,8 @@ class CostEstimate:
         tokens_in: the estimated tokens of the prompts, by the tokens per byte of the last session, or else by
             :data:`USUAL_TOKENS_PER_BYTE`.
         tokens_out: the highest number of tokens of the replies.
+        reply_tokens: the highest number of tokens of one reply.
+        reasons: whether the model is known to think before it replies, or its name says so.
         price: the price of these tokens; None without prices.
     """
 
@@ -173,6 +209,8 @@ class CostEstimate:
     kept: int
     tokens_in: int
     tokens_out: int
+    reply_tokens: int
+    reasons: bool
     price: float | None
 
 
@@ -190,6 +228,7 @@ def estimate_cost(judge: Judge, batches: Iterable[Batch], price: Price | None) -
     purse = current_purse()
     with ReplyStore(reply_store_path()) as store:
         server = store.server(*address_of(judge))
+        assumed = server or assumed_server(str(judge.subject))
         for batch in batches:
             for request in judge_requests(judge, batch, server):
                 if not purse.fresh and store.get(request.digest) is not None:
@@ -197,8 +236,9 @@ def estimate_cost(judge: Judge, batches: Iterable[Batch], price: Price | None) -
                     continue
                 calls += 1
                 size += request.size
-                tokens_out += request.tokens
+                tokens_out += request.limit(assumed)
     measured = 0.0 if server is None else server.tokens_per_byte
     tokens_in = round(size * (measured or USUAL_TOKENS_PER_BYTE))
     total_price = None if price is None else price.of_tokens(tokens_in, tokens_out)
-    return CostEstimate(calls, kept, tokens_in, tokens_out, total_price)
+    reply_tokens = judge.reply_limit(reasons=assumed.reasons)
+    return CostEstimate(calls, kept, tokens_in, tokens_out, reply_tokens, assumed.reasons, total_price)

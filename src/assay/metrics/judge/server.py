@@ -129,5 +129,5 @@ class ServerJudge(Judge):
         from assay.metrics.judge.replies import known_server
 
         server = known_server(self.address, str(self.subject))
-        known = {"served": server.served, "fingerprint": server.fingerprint or "none", "gives": server.gives}
-        return super().data_signature() | known
+        known = {"served": server.served, "fingerprint": server.fingerprint or "none"}
+        return super().data_signature() | known | server.fallbacks()

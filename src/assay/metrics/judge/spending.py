@@ -14,11 +14,13 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from assay.common.visible import brief_text
 from assay.exceptions import AssayError, InputError
+from assay.metrics.judge.parser import Rule
 from assay.metrics.scores import Flag
 from assay.paths import read_settings_file, user_path
 
 if TYPE_CHECKING:
     from assay.metrics.judge.replies import Reply, Server
+    from assay.metrics.judge.verdicts import Reading
 
 #: The number of tokens that a price is for.
 TOKENS_PER_PRICE = 1_000_000
@@ -141,7 +143,8 @@ class Tally:
             that they can have cost, which is part of *spent*.
         retries: the number of retries.
         refusals: the number of refusals, by the model or the server.
-        unreadable: the number of replies without a verdict.
+        failed: the number of requests that no try has got a reply to.
+        unreadable: the number of replies without a verdict, apart from those that were cut off before it.
         key_repeats: the number of answers in which the server repeated the key, which was removed.
         fingerprints: the distinct fingerprints that the server reported.
         unreadable_examples: texts of replies without a verdict, at most :data:`MAX_EXAMPLES`, shortened.
@@ -159,20 +162,21 @@ class Tally:
     unknown_price: float = 0.0
     retries: int = 0
     refusals: int = 0
+    failed: int = 0
     unreadable: int = 0
     key_repeats: int = 0
     fingerprints: set[str] = field(default_factory=set)
     unreadable_examples: list[str] = field(default_factory=list)
 
-    def add_reply(self, reply: Reply, worth: float | None) -> None:
-        """Count a reply, new or stored; *worth* is its score, or None if it has no verdict."""
+    def add_reply(self, reply: Reply, reading: Reading) -> None:
+        """Count a reply, new or stored, of which *reading* was read."""
         self.tokens_in += reply.tokens_in
         self.tokens_out += reply.tokens_out
         self.refusals += reply.flag == Flag.REFUSED
         if reply.fingerprint:
             self.fingerprints.add(reply.fingerprint)
-        if worth is None and not reply.flag:
-            self.unreadable += 1
+        if reading.score is None and not reply.flag:
+            self.unreadable += reading.rule != Rule.CUT_OFF
             if len(self.unreadable_examples) < MAX_EXAMPLES and reply.text not in self.unreadable_examples:
                 self.unreadable_examples.append(reply.text[:MAX_EXAMPLE_LENGTH])
 
@@ -194,15 +198,19 @@ class Tally:
             "tokens_in": self.new_tokens_in,
             "tokens_out": self.new_tokens_out,
             "retries": self.retries,
-            "refusals": self.refusals,
+            "refusals": self.refusals - self.failed,
             "unreadable": self.unreadable,
         }
+        if self.failed:
+            cost["failed"] = self.failed
         if self.key_repeats:
             cost["key_repeats"] = self.key_repeats
         if self.unreadable_examples:
             cost["unreadable_such_as"] = [brief_text(text) for text in self.unreadable_examples]
         if server is not None:
             cost["served"] = server.served
+            if fallbacks := server.fallback_notes():
+                cost["fallbacks"] = fallbacks
         # several: the server changed its configuration during the session
         if len(self.fingerprints) > 1:
             cost["fingerprints"] = sorted(self.fingerprints)

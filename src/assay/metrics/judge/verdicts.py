@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from assay.exceptions import InputError, unknown_name
+from assay.metrics.judge.parser import Rule, opening_verdict, read_verdict
+from assay.metrics.scores import Flag
 
-#: Version of the rules below; part of the signature, since reading a reply by other rules changes the score.
-PARSER = "1"
+if TYPE_CHECKING:
+    from assay.metrics.judge.replies import Reply
+
+#: Version of the rules of this module and of the parser; part of the signature, since other rules change the score.
+PARSER = "2"
 #: Lowest total probability of all verdicts at the first token of a reply. Below it the model was about to write
-#: something else, and the ratio of the small rest means little.
-MIN_MASS = 0.05
+#: something else, and the ratio of the rest means little; docs/judge.md has the simulation.
+MIN_MASS = 0.5
+#: Spaces around tokens: "▁" and "Ġ" are those of SentencePiece and of byte-level BPE.
+_SPACES = " ▁Ġ\n"
 
-_LABEL = re.compile(r"\b(?:verdict|answer|score|grade|rating)\b\W{1,8}", re.IGNORECASE)
-#: Characters that may precede a verdict: spaces, quotes, brackets, Markdown.
-_WRAPPING = " \t\r\n\"'`*_([{#:-"
+
+class Reading(NamedTuple):
+    """What was read of a reply.
+
+    Attributes:
+        score: the score on the scale; None if the reply has none.
+        rule: how the reply was read, or why it has no score.
+        verdict: the verdict that the reply states; None if the score is a mean of verdicts, or missing.
+    """
+
+    score: float | None
+    rule: Rule
+    verdict: str | None = None
 
 
 @dataclass(frozen=True)
@@ -79,55 +95,56 @@ class VerdictScale:
         Case and spaces around the token do not matter. The result is None if no verdict begins with the token, or
         several do.
         """
-        # "▁" and "Ġ" are the spaces of SentencePiece and of byte-level BPE
-        token = token.strip(" ▁Ġ\n").lower()
+        token = token.strip(_SPACES).lower()
         if token in self.values:
             return token
         matches = [word for word in self.values if token and word.startswith(token)]
         return matches[0] if len(matches) == 1 else None
 
     def score_in(self, reply: str) -> float | None:
-        """Return the score of the verdict that a reply states; None if it states none.
+        """Return the score of the verdict that a text states, by the rules of the parser; None if it states none."""
+        verdict = read_verdict(reply, tuple(self.values)).verdict
+        return None if verdict is None else self.values[verdict]
 
-        The verdict is looked for in this order: the value of ``verdict`` in a reply that is a JSON object, which states
-        no verdict if that value is not on the scale; a verdict at the beginning of the reply; the last verdict after a
-        label ("verdict:", "answer:", "score:", "grade:", "rating:"); the only verdict that occurs in the reply. If
-        several occur, none of them at the beginning or after a label, the reply states none.
+    def read(self, reply: Reply, source: Literal["auto", "probability", "json", "text"] = "auto") -> Reading:
+        """Return what a reply says: the mean verdict by the probabilities of its first token, or else its text.
+
+        The probabilities count if the first token is a verdict with which the reply begins, verdicts hold
+        :data:`MIN_MASS`, and the text does not conclude another verdict.
+
+        Args:
+            reply: the reply.
+            source: what the score is read from; ``auto`` for the probabilities, or the text if they do not count.
         """
-        stated = _json_verdict(reply)
-        if stated is not None:
-            return self.values.get(stated.strip().lower())
-        words = "|".join(re.escape(word) for word in self.values)
-        # 4 is not a verdict in 4.5, 14 or 4/10, but is one in 4/5 if 5 is the highest; "no" is none in "no-one"
-        pattern = re.compile(rf"(?<![\w.])({words})(?:/{self.high:g})?(?![\w-]|[./]\d)", re.IGNORECASE)
-        first = pattern.match(reply.lstrip(_WRAPPING))
-        if first is not None:
-            return self._score_of(first)
-        labelled = [pattern.match(reply, label.end()) for label in _LABEL.finditer(reply)]
-        for labelled_match in reversed(labelled):
-            if labelled_match is not None:
-                return self._score_of(labelled_match)
-        distinct_verdicts = {match.group(1).lower() for match in pattern.finditer(reply)}
-        return self.values[distinct_verdicts.pop()] if len(distinct_verdicts) == 1 else None
+        if reply.flag:
+            return Reading(None, Rule.TOO_LONG if reply.flag & Flag.TOO_LONG else Rule.REFUSED)
+        verdict, rule = read_verdict(reply.text, tuple(self.values), is_cut=reply.is_cut)
+        if source in ("auto", "probability") and reply.first:
+            begun = self._begun_by_reply(reply)
+            expected = None if begun is None or verdict not in (None, begun) else self.expected_score(reply.first)
+            # a reply that takes its beginning back has no verdict
+            if expected is not None and rule != Rule.CONTRADICTION:
+                return Reading(expected, Rule.PROBABILITIES)
+        if source == "probability":
+            return Reading(None, rule if verdict is None and rule != Rule.NONE else Rule.UNLIKELY)
+        return Reading(None if verdict is None else self.values[verdict], rule, verdict)
 
-    def _score_of(self, match: re.Match[str]) -> float:
-        return self.values[match.group(1).lower()]
+    def _begun_by_reply(self, reply: Reply) -> str | None:
+        """Return the verdict that is the first token of a reply and begins its text; None if there is none.
 
-
-def _json_verdict(reply: str) -> str | None:
-    """Return the value of ``verdict`` in a reply that is a JSON object or a code block with one, as text.
-
-    It is None if the reply is nothing of the kind, or if the value is missing or neither a string nor a number.
-    """
-    text = reply.strip().removeprefix("```json").removeprefix("```").removesuffix("```").strip()
-    if not text.startswith("{"):
-        return None
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    stated = value.get("verdict") if isinstance(value, dict) else None
-    return str(stated) if isinstance(stated, str | int | float) else None
+        Of replies that earlier versions have stored, the first token is not known: it is what begins the text.
+        """
+        opening = opening_verdict(reply.text, tuple(self.values))
+        text = reply.text.strip()
+        if reply.token is None:
+            begins = [token for token in reply.first if token.strip(_SPACES) and text.startswith(token.strip(_SPACES))]
+            token = max(begins, key=len, default="")
+        else:
+            token = reply.token
+        begun = self.verdict_begun_by(token)
+        # a local judge writes no more than this token
+        is_whole = token.strip(_SPACES) == text and begun is not None
+        return begun if is_whole or begun == opening else None
 
 
 _SCALES = (

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from assay.common.progress import scaled_shares
 from assay.exceptions import UnavailableError
 from assay.metrics.base import Batch, Metric
+from assay.metrics.judge.readings import ReadReplies
+from assay.metrics.judge.reasoning import begins_reasoning, opened_reasoning
 from assay.metrics.judge.replies import Reply
 from assay.metrics.models import describe
 from assay.metrics.neural.backends import open_causal_bodies
@@ -85,6 +87,7 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
         self._limit = text_limit(folder)
         self._verdict_tokens: dict[str, tuple[NDArray[np.int64], list[str]]] = {}
         self._tokens_in = self._tokens_out = 0
+        self._read = ReadReplies()
 
     def _keep_parts(self, copies: Sequence[LoadedModel]) -> None:
         """Keep the tokens that end a reply, and the temperature that the model declares (1 if it declares none)."""
@@ -108,6 +111,7 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
             started = time.perf_counter()
             with scaled_shares(index / len(metrics), (index + 1) / len(metrics)):
                 replies = self.replies(judge, batch)
+            self._read.add_batch(judge, batch, replies)
             scored.append(judge.scores_of(batch, replies, time.perf_counter() - started))
         return Scores.concatenate(scored)
 
@@ -117,7 +121,8 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
         ``tokens`` counts what the model computed, where a shared beginning counts once; ``tokens_in`` and
         ``tokens_out`` count prompts and replies in full.
         """
-        return super().cost() | {"tokens_in": self._tokens_in, "tokens_out": self._tokens_out}
+        tokens = {"tokens_in": self._tokens_in, "tokens_out": self._tokens_out}
+        return super().cost() | tokens | self._read.details()
 
     def replies(self, judge: Judge, batch: Batch) -> list[list[list[Reply]]]:
         """Return the replies of a judge on a batch, as nested lists with the indices ``[pair][order][sample]``.
@@ -134,29 +139,52 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
         """Return the replies to each prompt, in the order of the prompts, and count their tokens.
 
         The judge's option ``verdict`` decides what a reply is: the probabilities of the first token (``probability``),
-        a generated text (``text``), or a text only if the first token gives no verdict (``auto``). A prompt that leaves
-        no room for a reply within the model's limit gets one empty reply with a flag.
+        a generated text (``text``), or a text only if the first token gives no verdict (``auto``). If the template or
+        the first token begins a block of reasoning, the reply is a text with room for it. A prompt that leaves no room
+        for a reply within the model's limit gets one empty reply with a flag.
 
         Args:
             judge: the metric.
             prompts: the token numbers of each prompt.
         """
-        max_tokens = judge.loaded_prompt.reply_tokens
+        limit = judge.reply_limit(reasons=False)
         replies = [[Reply("", flag=Flag.TOO_LONG)] for _ in prompts]
-        fitting = {number: ids for number, ids in enumerate(prompts) if len(ids) + max_tokens <= self._limit}
+        fitting = {number: ids for number, ids in enumerate(prompts) if len(ids) + limit <= self._limit}
         to_write = fitting
-        if judge.verdict != "text":
+        if judge.verdict != "text" and not self._chat.opened_reasoning:
             for number, reply in self._first_token_replies(judge.scale_used, fitting):
                 replies[number] = [reply]
             to_write = {}
             if judge.verdict == "auto":
-                to_write = {number: ids for number, ids in fitting.items() if judge.worth(replies[number][0]) is None}
-        for number, samples in self._generate_replies(judge, to_write).items():
-            first = replies[number][0].first
+                # the text of such a reply is its first token alone
+                scale = judge.scale_used
+                to_write = {
+                    number: ids
+                    for number, ids in fitting.items()
+                    if scale.read(replies[number][0], "probability").score is None
+                }
+        thinking = {
+            number: ids
+            for number, ids in to_write.items()
+            if self._chat.opened_reasoning or begins_reasoning(replies[number][0].text)
+        }
+        written = self._generate_replies(judge, {n: ids for n, ids in to_write.items() if n not in thinking}, limit)
+        if thinking:
+            room = self._limit - max(map(len, thinking.values()))
+            written |= self._generate_replies(judge, thinking, min(judge.reply_limit(reasons=True), room))
+        for number, samples in written.items():
+            first = replies[number][0]
             texts = self._tokenizer.batch_decode(samples, skip_special_tokens=True)
             prompt_length = len(prompts[number])
             replies[number] = [
-                Reply(text, first, tokens_in=prompt_length, tokens_out=len(tokens))
+                Reply(
+                    self._chat.opened_reasoning + text,
+                    first.first,
+                    tokens_in=prompt_length,
+                    tokens_out=len(tokens),
+                    token=first.token,
+                    is_cut=not self._ends.intersection(tokens[-1:]),
+                )
                 for text, tokens in zip(texts, samples, strict=True)
             ]
         all_replies = [reply for samples in replies for reply in samples]
@@ -194,7 +222,7 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
                 for text, probability in zip(texts, row, strict=True):
                     first[text] = first.get(text, 0.0) + probability
                 best_text = self._tokenizer.decode([token], skip_special_tokens=True)
-                yield item, Reply(best_text, first, tokens_in=len(prompts[item]), tokens_out=1)
+                yield item, Reply(best_text, first, tokens_in=len(prompts[item]), tokens_out=1, token=best_text)
 
     def _tokens_of_scale(self, scale: VerdictScale) -> tuple[NDArray[np.int64], list[str]]:
         """Return the numbers of the k tokens that begin a verdict of a scale, shape (k,), and their texts.
@@ -209,15 +237,17 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
             self._verdict_tokens[scale.name] = np.array(ids, dtype=np.int64), texts
         return self._verdict_tokens[scale.name]
 
-    def _generate_replies(self, judge: Judge, prompts: Mapping[int, list[int]]) -> dict[int, list[list[int]]]:
+    def _generate_replies(
+        self, judge: Judge, prompts: Mapping[int, list[int]], max_tokens: int
+    ) -> dict[int, list[list[int]]]:
         """Generate replies, and return the tokens of each sample of each prompt, by the number of the prompt.
 
         Args:
-            judge: the metric, whose prompt sets the length of replies and whose options set their sampling; without an
-                option for the temperature, that of the model applies.
+            judge: the metric, whose options set the sampling; without an option for the temperature, that of the model
+                applies.
             prompts: the token numbers of each prompt, by its number.
+            max_tokens: the length at which a reply is cut.
         """
-        max_tokens = judge.loaded_prompt.reply_tokens
         temperature = self._temperature if judge.temperature is None else judge.temperature
         sampling = Sampling.for_inputs(prompts, max_tokens, judge.samples, temperature, judge.seed)
         written: dict[ReplyKey, list[int]] = {}
@@ -348,6 +378,8 @@ class Chat:
             token.content for token in tokenizer.added_tokens_decoder.values() if token.content.strip()
         ]
         self._supports_system = self._has_template and self._renders_system_messages()
+        #: The begin of a block of reasoning that the template opens for each reply; empty if it opens none.
+        self.opened_reasoning = opened_reasoning(self._render_messages([{"role": "user", "content": "text"}]))
 
     def tokens(self, conversations: Sequence[Sequence[Message]]) -> list[list[int]]:
         """Return the token numbers of each conversation, up to the start of the reply.

@@ -1,0 +1,87 @@
+"""What a model thinks before it answers, taken out of its reply: it is never read as a verdict."""
+
+# ruff: noqa: RUF001  DeepSeek writes its marks with a full-width bar
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+#: The marks in which models write their reasoning, as regular expressions of begin and end.
+_BLOCKS = (
+    # <think>, <thinking>, <seed:think> … of most models; [THINK] of Mistral, ◁think▷ of Kimi
+    (r"<(?:\w+:)?(?:think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis)>",
+     r"</(?:\w+:)?(?:think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis)>"),
+    (r"\[THINK\]", r"\[/THINK\]"),
+    (r"◁think▷", r"◁/think▷"),
+    (r"<\|(?:START_THINKING|begin_of_thought|begin_of_reasoning)\|>",
+     r"<\|(?:END_THINKING|end_of_thought|end_of_reasoning)\|>"),
+    (r"<unused94>", r"<unused95>"),
+    # Granite
+    (r"Here(?: is|'s) my thought process:", r"Here(?: is|'s) my response:"),
+)  # fmt: skip
+#: Harmony, the form of gpt-oss: a message of a channel, up to the next mark. Servers that drop its marks leave the
+#: names of channels glued to the text: ``analysisWe need … assistantfinalyes``.
+_HARMONY = re.compile(
+    r"<\|channel\|>\s*(\w+)[^<]*(?:<\|constrain\|>[^<]*)?<\|message\|>(.*?)(?=<\|(?:end|return|call|start|channel)\|>|$)",
+    re.DOTALL,
+)
+_GLUED = re.compile(r"\s*(?:analysis|commentary)(?=[^\s:;,.])(.*?)(?:assistant\s*final(.*))?$", re.DOTALL)
+#: Marks that end or frame a message and may be left in a text.
+_MARKS = re.compile(r"<\|[\w/]{1,40}\|>|<｜[\w▁]{1,60}｜>|</?s>|<end_of_turn>|<\|?im_end\|?>")
+
+
+class Answer(NamedTuple):
+    """A reply without its reasoning.
+
+    Attributes:
+        text: what the model answers; empty if its reasoning does not end.
+        reasoning: what it thinks; empty if the reply has none.
+        is_open: whether the reasoning does not end, so that the answer is missing.
+    """
+
+    text: str
+    reasoning: str
+    is_open: bool
+
+
+def split_reasoning(reply: str) -> Answer:
+    """Return the answer in a reply, apart from the reasoning that precedes it.
+
+    A template may open the block of reasoning in the prompt, so that the reply has only its end: all before it is
+    reasoning. A block that does not end has no answer, whatever precedes it.
+    """
+    if "<|channel|>" in reply:
+        messages = _HARMONY.findall(reply)
+        answer = "".join(text for channel, text in messages if channel == "final")
+        reasoning = "\n".join(text for channel, text in messages if channel != "final")
+        return Answer(answer.strip(), reasoning.strip(), not messages or messages[-1][0] != "final")
+    glued = _GLUED.match(reply)
+    if glued is not None:
+        reasoning, answer = glued.groups()
+        return Answer((answer or "").strip(), reasoning.strip(), answer is None)
+    thoughts = []
+    for begin, end in _BLOCKS:
+        *before, last = re.split(end, reply, flags=re.IGNORECASE)
+        if before:
+            thoughts += [re.sub(begin, "", text, flags=re.IGNORECASE).strip() for text in before]
+            reply = last
+        opening = re.search(begin, reply, re.IGNORECASE)
+        if opening is not None:
+            thoughts.append(reply[opening.end() :].strip())
+            return Answer("", "\n".join(thoughts), True)
+    return Answer(_MARKS.sub(" ", reply).strip(), "\n".join(thoughts), False)
+
+
+def begins_reasoning(text: str) -> bool:
+    """Tell whether a text begins with the mark of a block of reasoning."""
+    return any(re.match(rf"\s*(?:{begin})", text, re.IGNORECASE) for begin, _ in _BLOCKS)
+
+
+def opened_reasoning(prompt: str) -> str:
+    """Return the mark with which the end of a prompt opens a block of reasoning; empty if it opens none."""
+    for begin, _ in _BLOCKS:
+        opened = re.search(rf"({begin})\s*$", prompt[-200:], re.IGNORECASE)
+        if opened is not None:
+            return opened[1]
+    return ""

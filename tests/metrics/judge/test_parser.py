@@ -1,0 +1,231 @@
+"""What a judge's reply states: one table of texts a rule, and none of them read as what it does not conclude."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from assay.metrics.judge.parser import Rule, opening_verdict, read_verdict
+
+YES_NO, GRADES, LEVELS = ("yes", "no"), ("1", "2", "3", "4", "5"), ("0", "1", "2")
+CASES = Path(__file__).parents[4] / "shared/cases/judges/verdicts.tsv"
+
+LABELLED = [
+    (YES_NO, "No fact is missing here.\n\nVerdict: yes", "yes"),
+    (YES_NO, "Both say Rome.\n**Answer:** No", "no"),
+    (YES_NO, "**Final answer: yes**", "yes"),
+    (YES_NO, "Final judgement = NO.", "no"),
+    (YES_NO, "The dates differ.\n\n## Verdict\n\nNo", "no"),
+    (YES_NO, "Verdict (yes/no): no", "no"),
+    (YES_NO, "Verdict: Yes, since both name Rome.", "yes"),
+    (YES_NO, "My verdict is: **no**.", "no"),
+    (YES_NO, "Same river, other spelling. **Yes**", "yes"),
+    (YES_NO, "I'd say **no** because the year is missing.", "no"),
+    (YES_NO, "> **No**", "no"),
+    (YES_NO, r"Therefore $\boxed{\text{yes}}$", "yes"),
+    (YES_NO, "The texts differ. [[no]]", "no"),
+    (YES_NO, "<verdict>no</verdict>", "no"),
+    (YES_NO, "The right answer: no. Verdict: yes", "yes"),
+    (YES_NO, "Right answer: yes\nAnswer to grade: no\nVerdict: no", "no"),
+    (YES_NO, "Verdict： yes", "yes"),
+    (YES_NO, "Correct: yes", "yes"),
+    (GRADES, "1. The right answer has a year.\n2. The answer to grade has none.\n\nGrade: 2", "2"),
+    (GRADES, "Rating on a scale of 1-5: 4", "4"),
+    (GRADES, "Score (out of 5): 3", "3"),
+    (GRADES, "Highest grade: 5. My grade: 2", "2"),
+    (GRADES, "I give it a score of 4.", "4"),
+    (GRADES, "The grade is a 3 because half is there", "3"),
+    (GRADES, "It lacks the year.\n\n**Score:** 4 out of 5", "4"),
+    (GRADES, "[[1]] applies to wrong answers, but this one is whole: Rating: [[5]]", "5"),
+    (GRADES, "#### 4", "4"),
+    (GRADES, "Final score — 2/5", "2"),
+    (GRADES, "**1.** The first fact.\n**2.** The second.\n**5**", "5"),
+    (GRADES, r"\boxed{4}", "4"),
+    (LEVELS, "Rating (0, 1 or 2): 2", "2"),
+]
+JSON = [
+    (YES_NO, '{"verdict": "no"}', "no"),
+    (YES_NO, 'Here it is:\n```json\n{"reasoning": "Verdict: no, or not?", "verdict": "Yes"}\n```', "yes"),
+    (YES_NO, '{"result": {"verdict": true}}', "yes"),
+    (YES_NO, '{"answer": "no", "verdict": "yes"}', "yes"),
+    (GRADES, '{"verdict": 4.0}', "4"),
+    (GRADES, '{"verdict": "4/5"}', "4"),
+    (GRADES, '{"verdict": "３"}', "3"),
+    (GRADES, '{"verdict": "2."}', "2"),
+    (GRADES, '{"max_score": 5, "score": 2}', "2"),
+    (GRADES, '[{"grade": 1}, {"grade": 3}]', "3"),
+]
+BEGUN = [
+    (YES_NO, "Yes", "yes"),
+    (YES_NO, "no.", "no"),
+    (YES_NO, "Yes. There is no doubt.", "yes"),
+    (YES_NO, "No, the years differ.", "no"),
+    (YES_NO, "No – it names another town", "no"),
+    (YES_NO, "Yes\n\nBoth name Rome, and no fact is missing", "yes"),
+    (YES_NO, "“Yes”", "yes"),
+    (YES_NO, "Yes/No: Yes", "yes"),
+    (YES_NO, "❌ No", "no"),
+    (YES_NO, "no\ufeff", "no"),
+    (GRADES, "4", "4"),
+    (GRADES, "4/5", "4"),
+    (GRADES, "4.0", "4"),
+    (GRADES, "2, since half is missing", "2"),
+    (GRADES, "3\nIt lacks the year", "3"),
+    (GRADES, "between 1 and 5: 2", "2"),
+    (GRADES, "1 (worst) to 5 (best): 4", "4"),
+    (LEVELS, "0/1/2: 1", "1"),
+]
+ENDED = [
+    (YES_NO, "The years differ, so no.", "no"),
+    (YES_NO, "I would say yes.", "yes"),
+    (YES_NO, "It isn't complete, so no", "no"),
+    (YES_NO, "Is it right? Yes.", "yes"),
+    (YES_NO, "The answer is yes.", "yes"),
+    (YES_NO, "N° 7 is the same street; yes", "yes"),
+    (YES_NO, "It lives at no. 5. Thus: no", "no"),
+    (GRADES, "Grade 4 needs a year; this gets a 2.", "2"),
+    (GRADES, "On a scale from 1 to 5 the answer deserves a 4", "4"),
+    (GRADES, "It says half of it.\n3", "3"),
+    (LEVELS, "Same meaning, other words: 2", "2"),
+]
+WITHOUT = [
+    (YES_NO, "", Rule.NONE),
+    (YES_NO, "Perhaps.", Rule.NONE),
+    (YES_NO, "I cannot say yes.", Rule.NONE),
+    (YES_NO, "It could be no or yes.", Rule.NONE),
+    (YES_NO, "Yes and no.", Rule.NONE),
+    (YES_NO, "No errors were found.", Rule.NONE),
+    (YES_NO, "No-one knows", Rule.NONE),
+    (YES_NO, "Yesterday", Rule.NONE),
+    (YES_NO, "No. 5 is the same street", Rule.NONE),
+    (YES_NO, "The candidate says no.", Rule.NONE),
+    (YES_NO, "The right answer is no.", Rule.NONE),
+    (YES_NO, "Right answer: yes", Rule.NONE),
+    (YES_NO, "Right: yes\nAnswer to grade: no", Rule.NONE),
+    (YES_NO, "Verdict: no errors found", Rule.NONE),
+    (YES_NO, "Verdict: yes or no", Rule.NONE),
+    (YES_NO, "Verdict: no? Let me see.", Rule.NONE),
+    (YES_NO, "Yes, but the year is wrong", Rule.NONE),
+    (YES_NO, "Is it a no?", Rule.NONE),
+    (YES_NO, "No question: yes.", Rule.CONTRADICTION),
+    (YES_NO, "Yes, the first says Rome. The second does not, so no.", Rule.CONTRADICTION),
+    (YES_NO, '{"verdict": "unsure"}', Rule.NONE),
+    (YES_NO, "{" * 10_000, Rule.NONE),
+    (GRADES, "1. The right answer has a year.\n2. The answer has none.", Rule.NONE),
+    (GRADES, "1) a year", Rule.NONE),
+    (GRADES, "3 to 4", Rule.NONE),
+    (GRADES, "Grade: 3-4", Rule.NONE),
+    (GRADES, "Grade: 4.5", Rule.NONE),
+    (GRADES, "4/10", Rule.NONE),
+    (GRADES, "14", Rule.NONE),
+    (GRADES, "-4", Rule.NONE),
+    (GRADES, "4 %", Rule.NONE),
+    (GRADES, "Grade: 4+", Rule.NONE),
+    (GRADES, "0", Rule.NONE),
+    (GRADES, "3 facts are missing", Rule.NONE),
+    (GRADES, "The mistake is in line 3.", Rule.NONE),
+    (GRADES, "It lacks facts 1, 2, 3", Rule.NONE),
+    (GRADES, "Grade 5 requires everything.", Rule.NONE),
+    (GRADES, "at least a 3", Rule.NONE),
+    (GRADES, '{"verdict": 4.5}', Rule.NONE),
+    (GRADES, '{"verdict": true}', Rule.NONE),
+]
+
+
+@pytest.mark.parametrize(
+    ("scale", "reply", "verdict", "rule"),
+    [
+        *((*row, Rule.LABEL) for row in LABELLED),
+        *((*row, Rule.JSON) for row in JSON),
+        *((*row, Rule.BEGINNING) for row in BEGUN),
+        *((*row, Rule.ENDING) for row in ENDED),
+    ],
+)
+def test_the_verdict_is_what_the_judge_concludes(scale, reply, verdict, rule):
+    assert read_verdict(reply, scale) == (verdict, rule)
+
+
+@pytest.mark.parametrize(("scale", "reply", "rule"), WITHOUT)
+def test_a_reply_without_a_conclusion_has_no_verdict(scale, reply, rule):
+    assert read_verdict(reply, scale) == (None, rule)
+
+
+def test_the_last_of_several_labels_counts_and_is_noted_where_they_contradict():
+    assert read_verdict("Verdict: no. Wait. Verdict: yes", YES_NO) == ("yes", Rule.CHANGED)
+    assert read_verdict("Verdict: yes. So the verdict is yes.", YES_NO) == ("yes", Rule.LABEL)
+
+
+@pytest.mark.parametrize(
+    ("reply", "verdict"),
+    [
+        ("<think>\nVerdict: no?\n</think>\n\nYes", "yes"),
+        ("<thinking>no</thinking>Yes", "yes"),
+        ("first I thought, answer: no\n</think>\nyes", "yes"),
+        ("<think>a</think>no, b<think>c</think> Yes.", "yes"),
+        ("[THINK]Verdict: no[/THINK]Yes", "yes"),
+        ("◁think▷no◁/think▷yes", "yes"),
+        ("<|channel|>analysis<|message|>Verdict: no<|end|><|start|>assistant<|channel|>final<|message|>yes<|return|>",
+         "yes"),
+        ("<|channel|>commentary<|message|>no<|end|><|channel|>final <|constrain|>json<|message|>{}", None),
+        ("analysisWe must say yes or no. Verdict: no?assistantfinalyes", "yes"),
+        ("Here is my thought process: no. Here is my response: yes", "yes"),
+        ("Yes<|im_end|>", "yes"),
+    ],
+)  # fmt: skip
+def test_reasoning_is_never_read(reply, verdict):
+    assert read_verdict(reply, YES_NO).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "<think>\nVerdict: no. There is",
+        "<think>Yes</think>Yes<think>or",
+        "Yes<think>",
+        "<|channel|>analysis<|message|>Verdict: yes",
+        "analysisWe must say yes. Verdict: yes",
+        "[THINK]yes",
+    ],
+)
+def test_reasoning_without_an_end_has_no_answer(reply):
+    assert read_verdict(reply, YES_NO) == (None, Rule.CUT_OFF)
+
+
+@pytest.mark.parametrize(
+    ("reply", "verdict"),
+    [
+        ("Okay, so I compare them. It might be a no", None),
+        ("The years differ, so no", None),
+        ("Verdict: no", None),
+        ("Yes, the first", None),
+        ("No. The first", "no"),
+        ("Verdict: yes\n\nBoth na", "yes"),
+        ("yes", "yes"),
+        ('{"reasoning": "Verdict: no", "ver', None),
+    ],
+)
+def test_the_end_of_a_reply_that_was_cut_is_no_conclusion(reply, verdict):
+    assert read_verdict(reply, YES_NO, is_cut=True).verdict == verdict
+
+
+@pytest.mark.parametrize("piece", ["*", "\n", " ", "verdict:", "verdict**", "{", "<think>", "yes or ", "("])
+def test_a_long_reply_is_read_in_linear_time(piece):
+    # a pattern that takes quadratic time would take minutes
+    assert read_verdict(piece * (100_000 // len(piece)) + "x", YES_NO).verdict is None
+
+
+def test_the_opening_of_a_reply():
+    assert opening_verdict("No, since the", YES_NO) == "no"
+    assert opening_verdict("No errors here", YES_NO) is None
+
+
+@pytest.mark.skipif(not CASES.is_file(), reason="the shared cases are not on this machine")
+def test_the_shared_table_of_texts():
+    scales = {"yes-no": YES_NO, "1-5": GRADES, "0-2": LEVELS}
+    values = {"yes": "1", "no": "0", None: ""}
+    for row in csv.DictReader(CASES.read_text(encoding="utf-8").splitlines(), delimiter="\t"):
+        reply = row["reply"].encode("latin-1", "backslashreplace").decode("unicode_escape")
+        verdict = read_verdict(reply, scales[row["scale"]]).verdict
+        assert values.get(verdict, verdict) == row["verdict"], reply
