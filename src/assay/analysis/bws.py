@@ -52,6 +52,11 @@ class AnnotationSet:
     annotators: int | None
     warnings: Sequence[str]
 
+    @property
+    def tuples_with_one_annotation(self) -> int:
+        """The number of tuples that were annotated once."""
+        return int(np.count_nonzero(self.annotations_per_tuple == 1))
+
 
 def item_records(annotation_set: AnnotationSet, counts: ChoiceCounts) -> list[dict[str, Any]]:
     """Return one record per item in descending order of score; items with equal scores keep their order."""

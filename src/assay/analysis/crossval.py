@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,10 @@ from assay.analysis.data import ScoredDataset, cells_of, group_codes, pair_codes
 from assay.common.messages import Setting
 from assay.exceptions import InputError
 from assay.settings import Graphs, Limited, OwnData, ScoreStore, Scoring, check_seed, parse_scale, setting
+from assay.statistics.agreement import Estimate
 from assay.statistics.coefficients import check_statistics, statistics_help
 from assay.statistics.crossvalidation import (
+    Average,
     CrossValidated,
     Partition,
     ScoresOf,
@@ -213,3 +215,58 @@ def unused_pair_notes(partition: Partition) -> list[str]:
         for name, count in unused_counts.items()
         if count
     ]
+
+
+def validation_records(validation: DatasetValidation, statistics: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield the records of averages, pooled values and single folds, for all pairs and for each source."""
+    for metric, result in validation.results.items():
+        for statistic in statistics:
+            average, pooled = result.average[statistic], result.pooled[statistic]
+            yield from _coefficient_records(validation, metric, "", statistic, average, "pooled", pooled)
+            for source in result.sources:
+                tested, left_out = source.tested[statistic], source.left_out[statistic]
+                yield from _coefficient_records(
+                    validation, metric, source.name, statistic, tested, "left out", left_out
+                )
+
+
+def _coefficient_records(
+    validation: DatasetValidation,
+    metric: str,
+    source: str,
+    statistic: str,
+    average: Average,
+    estimate_name: str,
+    estimate: Estimate,
+) -> Iterator[dict[str, Any]]:
+    """Yield the records of a coefficient: its average over folds, *estimate* on all pairs, and the value in each fold.
+
+    Args:
+        validation: the cross-validation of a dataset.
+        metric: the name of the method.
+        source: the name of the source; empty for all pairs.
+        statistic: the name of the coefficient.
+        average: the average over folds.
+        estimate_name: what *estimate* is called in its record, ``pooled`` or ``left out``.
+        estimate: the value on all pairs together.
+    """
+    shared = {
+        "run": validation.run,
+        "dataset": validation.dataset,
+        "metric": metric,
+        "source": source,
+        "statistic": statistic,
+    }
+    undefined = f"undefined in {len(average.undefined)} of {len(average.folds)} folds" if average.undefined else ""
+    pair_count = sum(result.n for _, result in average.folds)
+    yield shared | {
+        "on": "folds", "value": average.value, "deviation": average.deviation, "n": pair_count, "note": undefined
+    }  # fmt: skip
+    for evaluated_on, result in ((estimate_name, estimate), *average.folds):
+        yield shared | {
+            "on": evaluated_on,
+            "value": result.value,
+            "deviation": None,
+            "n": result.n,
+            "note": result.note,
+        }

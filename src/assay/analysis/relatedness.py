@@ -62,6 +62,11 @@ class Feature:
     present: NDArray[np.bool_]
     is_left_out_if_rare: bool = False
 
+    @property
+    def without_vector(self) -> int:
+        """The number of pairs with such words of which a sentence has none with a vector."""
+        return int(np.count_nonzero(self.present & ~np.isfinite(self.scores)))
+
 
 @dataclass(frozen=True, eq=False)
 class RelatednessStudy:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from assay.analysis.bws import COLUMNS, AnnotationSet, BestWorstSettings
+from assay.analysis.bws import COLUMNS, AnnotationSet, BestWorstSettings, item_records, reliability_record
 from assay.api.values import Report
 from assay.api.writing import check_output_path, write_table
 from assay.common.output import FileKind, check_replaceable
@@ -71,7 +71,8 @@ def bws(tuples: str | Path, settings: BestWorstSettings) -> Report:
         annotators=annotations.annotators,
         warnings=annotations.warnings,
     )
-    document = to_document(annotated_items, counts, reliability)
+    records = item_records(annotated_items, counts)
+    document = to_document(annotated_items, records, reliability_record(reliability))
     if out is not None:
         import pyarrow as pa
 

@@ -2,44 +2,50 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-import numpy as np
-
-from assay.analysis.bws import AnnotationSet, annotation_counts, item_records, reliability_record
+from assay.analysis.bws import AnnotationSet, annotation_counts
 from assay.common.numbers import short
-from assay.reports.sheets import Column, Document, Sheet
-
-if TYPE_CHECKING:
-    from assay.statistics.best_worst import ChoiceCounts, SplitHalf
+from assay.reports.sheets import Column, Document, Sheet, table_rows
 
 #: The number of items shown at each end of the order, the highest and the lowest.
 ITEMS_PER_END = 5
 
 
-def to_document(annotation_set: AnnotationSet, counts: ChoiceCounts, reliability: SplitHalf | None) -> Document:
+def to_document(
+    annotation_set: AnnotationSet, records: Sequence[dict[str, Any]], reliability: Mapping[str, Any] | None
+) -> Document:
     """Return a table of the annotations and their reliability, and one of the highest and lowest items.
 
     The records of the document have all items, highest first.
 
     Args:
         annotation_set: what the annotations consist of.
-        counts: the counts and scores of the items.
-        reliability: the split-half reliability; None if no tuple has two annotations.
+        records: the items with their counts and scores, highest first.
+        reliability: the split-half reliability by name; None if no tuple has two annotations.
     """
-    records = item_records(annotation_set, counts)
     return Document(
         [_summary_table(annotation_set, reliability), _extreme_items_table(records)],
         records,
         value={
             "annotations": annotation_counts(annotation_set),
-            "reliability": reliability_record(reliability),
+            "reliability": reliability,
             "items": records,
         },
     )
 
 
-def _summary_table(annotation_set: AnnotationSet, reliability: SplitHalf | None) -> Sheet:
+#: The rows of the reliability, with its key in the record.
+_RELIABILITY_ROWS = {
+    "correlation of split halves, Spearman ρ": "spearman",
+    "correlation of split halves, Pearson r": "pearson",
+    "reliability of the scores (Spearman-Brown, of Pearson r)": "stepped_up",
+    "upper bound for a metric (its square root), Pearson r": "upper_bound",
+}
+
+
+def _summary_table(annotation_set: AnnotationSet, reliability: Mapping[str, Any] | None) -> Sheet:
     """Return the table with the numbers of annotations and their split-half reliability, with caveats as notes.
 
     If the reliability is None, its rows are left out, and a note says why.
@@ -59,29 +65,25 @@ def _summary_table(annotation_set: AnnotationSet, reliability: SplitHalf | None)
     if reliability is None:
         notes.append("no split-half reliability: no tuple has two annotations")
     else:
-        rows += [
-            (
-                "correlation of split halves, Spearman ρ",
-                _mean_cell(reliability.spearman, reliability.spearman_deviation),
-            ),
-            ("correlation of split halves, Pearson r", _mean_cell(reliability.pearson, reliability.pearson_deviation)),
-            ("reliability of the scores (Spearman-Brown, of Pearson r)", _mean_cell(reliability.stepped_up, None)),
-            ("upper bound for a metric (its square root), Pearson r", _mean_cell(reliability.upper_bound, None)),
-        ]
+        for name, key in _RELIABILITY_ROWS.items():
+            rows.append((name, _mean_cell(reliability[key], reliability.get(f"{key}_deviation"))))
         notes += _reliability_notes(annotation_set, reliability)
     return Sheet(annotation_set.title, [Column("what"), Column("value", number=True)], rows, notes=notes)
 
 
-def _reliability_notes(annotation_set: AnnotationSet, reliability: SplitHalf) -> list[str]:
+def _reliability_notes(annotation_set: AnnotationSet, reliability: Mapping[str, Any]) -> list[str]:
     """Return notes on how the reliability was computed, and on splits, items and tuples that limit it."""
-    notes = [f"{reliability.splits:,} random splits of the annotations of each tuple; ± standard deviation over them"]
-    if reliability.undefined:
-        notes.append(f"undefined in {reliability.undefined:,} of them, where all scores of a half are equal")
-    if reliability.fewest < len(annotation_set.items):
-        notes.append(f"an item that one half never saw is left out: at least {reliability.fewest:,} items are compared")
-    single_annotation_tuples = int(np.count_nonzero(annotation_set.annotations_per_tuple == 1))
-    if single_annotation_tuples:
-        notes.append(f"tuples with one annotation, which falls to either half by chance: {single_annotation_tuples:,}")
+    notes = [
+        f"{reliability['splits']:,} random splits of the annotations of each tuple; ± standard deviation over them"
+    ]
+    if reliability["undefined"]:
+        notes.append(f"undefined in {reliability['undefined']:,} of them, where all scores of a half are equal")
+    fewest = reliability["fewest"]
+    if fewest < len(annotation_set.items):
+        notes.append(f"an item that one half never saw is left out: at least {fewest:,} items are compared")
+    single = annotation_set.tuples_with_one_annotation
+    if single:
+        notes.append(f"tuples with one annotation, which falls to either half by chance: {single:,}")
     return notes
 
 
@@ -91,7 +93,17 @@ def _mean_cell(mean: float | None, deviation: float | None) -> str:
     return short(mean, 3) if deviation is None else f"{short(mean, 3)} ± {short(deviation, 3)}"
 
 
-def _extreme_items_table(records: list[dict[str, Any]]) -> Sheet:
+_ITEM_COLUMNS = (
+    Column("item", cell=lambda record: record["item"]),
+    Column("score", number=True, cell=lambda record: short(record["score"], 3)),
+    Column("scaled", number=True, cell=lambda record: short(record["scaled"], 3)),
+    Column("best", number=True, cell=lambda record: f"{record['best']:,}"),
+    Column("worst", number=True, cell=lambda record: f"{record['worst']:,}"),
+    Column("seen", number=True, cell=lambda record: f"{record['seen']:,}"),
+)
+
+
+def _extreme_items_table(records: Sequence[dict[str, Any]]) -> Sheet:
     """Return the table of the highest and the lowest items, or of all items if there are few.
 
     Args:
@@ -101,24 +113,7 @@ def _extreme_items_table(records: list[dict[str, Any]]) -> Sheet:
     shown_records = records if shows_all else [*records[:ITEMS_PER_END], *records[-ITEMS_PER_END:]]
     return Sheet(
         "Items" if shows_all else f"The {ITEMS_PER_END} highest and the {ITEMS_PER_END} lowest items",
-        [
-            Column("item"),
-            Column("score", number=True),
-            Column("scaled", number=True),
-            Column("best", number=True),
-            Column("worst", number=True),
-            Column("seen", number=True),
-        ],
-        [
-            (
-                record["item"],
-                short(record["score"], 3),
-                short(record["scaled"], 3),
-                f"{record['best']:,}",
-                f"{record['worst']:,}",
-                f"{record['seen']:,}",
-            )
-            for record in shown_records
-        ],
+        _ITEM_COLUMNS,
+        table_rows(_ITEM_COLUMNS, shown_records),
         facts=["score: (times best - times worst) / times seen, from -1 to 1; scaled: the same from 0 to 1"],
     )

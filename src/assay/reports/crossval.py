@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from assay.analysis.crossval import CrossvalSettings, DatasetValidation
-from assay.common.numbers import short
+from assay.analysis.crossval import CrossvalSettings, DatasetValidation, validation_records
+from assay.common.numbers import Number, short
 from assay.reports.sheets import Column, Document, Sheet, table_rows
 from assay.statistics.coefficients import title_of
 
 if TYPE_CHECKING:
-    from assay.statistics.agreement import Estimate
     from assay.statistics.crossvalidation import Average, CrossValidated
 
 #: The maximum number of lines below a table on undefined coefficients; the records have all of them.
@@ -31,7 +30,7 @@ def to_document(validations: list[DatasetValidation], settings: CrossvalSettings
                 _sources_table(validation, name, result, settings) for name, result in validation.results.items()
             )
     return Document(
-        sheets, [record for validation in validations for record in _validation_records(validation, settings)]
+        sheets, [record for validation in validations for record in validation_records(validation, settings.statistics)]
     )
 
 
@@ -120,7 +119,7 @@ def _sources_table(
     )
 
 
-def _undefined_notes(name: str, averages: dict[str, Average], estimates: dict[str, Estimate]) -> Iterator[str]:
+def _undefined_notes(name: str, averages: dict[str, Average], estimates: Mapping[str, Number]) -> Iterator[str]:
     """Yield one line per reason why coefficients are undefined in folds, and per coefficient undefined on all pairs.
 
     Args:
@@ -151,58 +150,3 @@ def _truncated_notes(lines: list[str]) -> list[str]:
     if hidden_count <= 0:
         return lines
     return [*lines[:MAX_NOTES], f"and {hidden_count:,} more such lines, which CSV and JSON have"]
-
-
-def _validation_records(validation: DatasetValidation, settings: CrossvalSettings) -> Iterator[dict[str, Any]]:
-    """Yield the records of averages, pooled values and single folds, for all pairs and for each source."""
-    for metric, result in validation.results.items():
-        for statistic in settings.statistics:
-            average, pooled = result.average[statistic], result.pooled[statistic]
-            yield from _coefficient_records(validation, metric, "", statistic, average, "pooled", pooled)
-            for source in result.sources:
-                tested, left_out = source.tested[statistic], source.left_out[statistic]
-                yield from _coefficient_records(
-                    validation, metric, source.name, statistic, tested, "left out", left_out
-                )
-
-
-def _coefficient_records(
-    validation: DatasetValidation,
-    metric: str,
-    source: str,
-    statistic: str,
-    average: Average,
-    estimate_name: str,
-    estimate: Estimate,
-) -> Iterator[dict[str, Any]]:
-    """Yield the records of a coefficient: its average over folds, *estimate* on all pairs, and the value in each fold.
-
-    Args:
-        validation: the cross-validation of a dataset.
-        metric: the name of the method.
-        source: the name of the source; empty for all pairs.
-        statistic: the name of the coefficient.
-        average: the average over folds.
-        estimate_name: what *estimate* is called in its record, ``pooled`` or ``left out``.
-        estimate: the value on all pairs together.
-    """
-    shared = {
-        "run": validation.run,
-        "dataset": validation.dataset,
-        "metric": metric,
-        "source": source,
-        "statistic": statistic,
-    }
-    undefined = f"undefined in {len(average.undefined)} of {len(average.folds)} folds" if average.undefined else ""
-    pair_count = sum(result.n for _, result in average.folds)
-    yield shared | {
-        "on": "folds", "value": average.value, "deviation": average.deviation, "n": pair_count, "note": undefined
-    }  # fmt: skip
-    for evaluated_on, result in ((estimate_name, estimate), *average.folds):
-        yield shared | {
-            "on": evaluated_on,
-            "value": result.value,
-            "deviation": None,
-            "n": result.n,
-            "note": result.note,
-        }

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import Any
 
 from assay.analysis.data import ScoredDataset
 from assay.analysis.relatedness import MAX_RARE_SHARE, Feature, RelatednessStudy
+from assay.common.numbers import Number
 from assay.reports.layout import intervals_in_words
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 from assay.settings import AgreementIntervals
-
-if TYPE_CHECKING:
-    from assay.statistics.agreement import Estimate
 
 
 def to_document(study: RelatednessStudy, drawing: AgreementIntervals, notes: Sequence[str]) -> Document:
@@ -45,7 +41,7 @@ def to_document(study: RelatednessStudy, drawing: AgreementIntervals, notes: Seq
         columns += number_columns([f"Spearman ρ, {name}", "pairs"])
         for row, feature, estimate in zip(rows, kept, feature_estimates, strict=True):
             row += [estimate.text, f"{estimate.n:,}"]
-            records.append(_correlation_record(data, name, feature, estimate))
+            records.append(_correlation_record(data, name, feature, estimate, estimate.n))
     sheet = Sheet(
         f"{data.title}: features of related words",
         columns,
@@ -59,7 +55,7 @@ def to_document(study: RelatednessStudy, drawing: AgreementIntervals, notes: Seq
     return Document([sheet], records)
 
 
-def _undefined_notes(features: Sequence[Feature], estimates: Mapping[str, Sequence[Estimate]]) -> list[str]:
+def _undefined_notes(features: Sequence[Feature], estimates: Mapping[str, Sequence[Number]]) -> list[str]:
     """Return one note, with the reason, per undefined correlation.
 
     Args:
@@ -81,15 +77,16 @@ def _missing_vector_notes(features: Sequence[Feature]) -> list[str]:
     """
     counts = []
     for feature in features:
-        count = int(np.count_nonzero(feature.present & ~np.isfinite(feature.scores)))
-        if count:
-            counts.append(f"{feature.name} {count:,}")
+        if feature.without_vector:
+            counts.append(f"{feature.name} {feature.without_vector:,}")
     if not counts:
         return []
     return [f"pairs with such words of which a sentence has none with a vector, left out: {', '.join(counts)}"]
 
 
-def _correlation_record(data: ScoredDataset, range_name: str, feature: Feature, estimate: Estimate) -> dict[str, Any]:
+def _correlation_record(
+    data: ScoredDataset, range_name: str, feature: Feature, estimate: Number, n: int
+) -> dict[str, Any]:
     """Return one correlation as a flat record.
 
     Args:
@@ -97,6 +94,7 @@ def _correlation_record(data: ScoredDataset, range_name: str, feature: Feature, 
         range_name: the name of the range of labels; only the record of ``all`` counts the pairs with such words.
         feature: the feature.
         estimate: its correlation on the pairs in the range.
+        n: the number of these pairs that have a score.
     """
     return {
         "dataset": data.name,
@@ -106,7 +104,7 @@ def _correlation_record(data: ScoredDataset, range_name: str, feature: Feature, 
         "spearman": estimate.value,
         "low": estimate.low,
         "high": estimate.high,
-        "n": estimate.n,
+        "n": n,
         "present": int(feature.present.sum()) if range_name == "all" else None,
         "note": estimate.note,
     }

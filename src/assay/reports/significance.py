@@ -8,9 +8,6 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from assay.analysis.settings import CORRECTIONS
 from assay.analysis.significance.testing import (
     TESTS,
@@ -18,6 +15,7 @@ from assay.analysis.significance.testing import (
     Samples,
     SignificanceSettings,
     chance_of_separation,
+    count_wins,
 )
 from assay.common.messages import Message, Setting
 from assay.common.numbers import p_value, short
@@ -54,12 +52,12 @@ def to_document(
             of_dataset = [row for row in rows if row.dataset == group.dataset]
             if of_dataset:
                 sheets.append(_tests_sheet(group, of_dataset))
-        win_counts = _count_wins(rows, [system for system in _system_names(groups) if system != baseline])
+        win_counts = count_wins(rows, [system for system in _system_names(groups) if system != baseline])
         sheets.append(_counts_sheet(statistic, win_counts))
         counts += [{"statistic": statistic, **record} for record in win_counts]
     results, all_notes = [], list(notes)
     for group in samples:
-        results += [_result_record(group, system, values) for system, values in group.values.items()]
+        results += [_result_record(group, system) for system in group.values]
         all_notes += [f"{_samples_title(group)}: {note}" for note in group.notes]
     records = [_test_record(row) for row in compared]
     value = {"results": results, "comparisons": records, "counts": counts, "notes": all_notes}
@@ -75,11 +73,11 @@ def _samples_title(samples: Samples) -> str:
     return f"{samples.dataset}, {title_of(samples.statistic)}"
 
 
-def _mean_and_deviation(values: NDArray[np.float64]) -> str:
+def _mean_and_deviation(samples: Samples, system: str) -> str:
     """Return ``mean ± standard deviation (seeds)``: with three decimals if both are within ±1, else with two."""
-    mean, deviation = float(values.mean()), float(values.std(ddof=1))
+    mean, deviation = samples.mean_and_deviation(system)
     decimals = 3 if max(abs(mean), deviation) <= 1 else 2
-    return f"{short(mean, decimals)} ± {short(deviation, decimals)} ({len(values)})"
+    return f"{short(mean, decimals)} ± {short(deviation, decimals)} ({len(samples.values[system])})"
 
 
 def _overview_sheet(samples: Sequence[Samples], rows: Sequence[ComparedSystems], baseline: str | None) -> Sheet:
@@ -98,7 +96,7 @@ def _overview_sheet(samples: Sequence[Samples], rows: Sequence[ComparedSystems],
 
     def reached_text(group: Samples, system: str) -> str:
         mark = marks.get((system, group.dataset), "")
-        reached = _mean_and_deviation(group.values[system]) if system in group.values else "–"
+        reached = _mean_and_deviation(group, system) if system in group.values else "–"
         return f"{reached} [{mark}]" if mark else reached
 
     legend = ", ".join(f"{2 * index + 1}/{2 * index + 2} {test}" for index, test in enumerate(TESTS))
@@ -127,9 +125,9 @@ def _tests_sheet(samples: Samples, rows: Sequence[ComparedSystems]) -> Sheet:
     """Return the table of every test on one dataset, one row for each pair of systems."""
     columns = [
         Column("system", cell="first"),
-        Column("mean ± sd (seeds)", number=True, cell=lambda row: _mean_and_deviation(samples.values[row.first])),
+        Column("mean ± sd (seeds)", number=True, cell=lambda row: _mean_and_deviation(samples, row.first)),
         Column("against", cell="second"),
-        Column("mean ± sd (seeds)", number=True, cell=lambda row: _mean_and_deviation(samples.values[row.second])),
+        Column("mean ± sd (seeds)", number=True, cell=lambda row: _mean_and_deviation(samples, row.second)),
         Column("eps + / −", number=True, cell=lambda row: f"{row.order.better:.2f} / {row.order.worse:.2f}"),
         *(Column(test, number=True, cell=partial(_one_sided_text, test)) for test in TESTS[1:]),
         Column("B–F", number=True, cell=lambda row: p_value(row.adjusted_spread)),
@@ -139,35 +137,8 @@ def _tests_sheet(samples: Samples, rows: Sequence[ComparedSystems]) -> Sheet:
     return Sheet(_samples_title(samples), columns, table_rows(columns, rows), notes=samples.notes)
 
 
-def _count_wins(rows: Sequence[ComparedSystems], systems: Sequence[str]) -> list[dict[str, Any]]:
-    """Return one record per system: its number of comparisons, and its [wins, losses] by each test.
-
-    Under the key ``all`` are the comparisons that it wins, or loses, by every test.
-    """
-    records = []
-    for system in systems:
-        won, lost = [], []
-        for row in rows:
-            if row.first == system:
-                won.append(row.better)
-                lost.append(row.worse)
-            elif row.second == system:
-                won.append(row.worse)
-                lost.append(row.better)
-        record: dict[str, Any] = {"system": system, "comparisons": len(won)}
-        for test in TESTS:
-            record[test] = [sum(test in tests for tests in won), sum(test in tests for tests in lost)]
-        every_test = set(TESTS)
-        record["all"] = [
-            sum(every_test <= set(tests) for tests in won),
-            sum(every_test <= set(tests) for tests in lost),
-        ]
-        records.append(record)
-    return records
-
-
 def _counts_sheet(statistic: str, win_counts: Sequence[dict[str, Any]]) -> Sheet:
-    """Return the table of wins and losses by test, from the records of :func:`_count_wins`."""
+    """Return the table of wins and losses by test, one row per system."""
 
     def counts_text(test: str, record: dict[str, Any]) -> str:
         return "/".join(map(str, record[test]))
@@ -200,15 +171,16 @@ def _none_if_nan(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
-def _result_record(samples: Samples, system: str, values: NDArray[np.float64]) -> dict[str, Any]:
+def _result_record(samples: Samples, system: str) -> dict[str, Any]:
     """Return the mean and standard deviation of a system on one dataset over its seeds, as a flat record."""
+    mean, deviation = samples.mean_and_deviation(system)
     return {
         "dataset": samples.dataset,
         "statistic": samples.statistic,
         "system": system,
-        "mean": float(values.mean()),
-        "sd": float(values.std(ddof=1)),
-        "seeds": len(values),
+        "mean": mean,
+        "sd": deviation,
+        "seeds": len(samples.values[system]),
     }
 
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from assay.analysis.systems import MeasuredMeans, MetricStudy, SystemSettings, SystemStudy
 from assay.common.numbers import Number, p_value, percent
 from assay.reports.sheets import Column, Document, Sheet, table_rows
-
-if TYPE_CHECKING:
-    from assay.statistics.system_gaps import ScoreGaps
 
 #: The head of the columns of human labels, beside those of metrics.
 LABELS = "people"
@@ -74,14 +71,17 @@ def _means_sheet(study: SystemStudy) -> Sheet:
     notes = []
     for name, metric in study.metrics.items():
         if metric.gaps is not None:
-            notes.append(f"{name}: {_gap_text(metric, metric.gaps, study)}")
+            notes.append(f"{name}: {_gap_text(metric, study)}")
     if study.absent:
         notes.append(f"{', '.join(study.absent)}: left out, since not all of the runs have scores of it")
     return Sheet(f"{study.title}: mean of each system", columns, table_rows(columns, study.systems), facts, notes=notes)
 
 
-def _gap_text(metric: MetricStudy, gaps: ScoreGaps, study: SystemStudy) -> str:
-    """Return a clause on the scores that a metric lacks, and on what follows from it."""
+def _gap_text(metric: MetricStudy, study: SystemStudy) -> str:
+    """Return a clause on the scores that a metric lacks, and on what follows from it; empty if it has them all."""
+    gaps = metric.gaps
+    if gaps is None:
+        return ""
     counts = ", ".join(f"{count:,} of {system}" for system, count in zip(study.systems, gaps.missing, strict=True))
     lacks = f"has no score of {sum(gaps.missing):,} of {study.items * len(study.systems):,} answers ({counts})"
     if metric.agreement is not None:

@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from assay.analysis.thresholds.calibration import Calibration
 from assay.analysis.thresholds.intervals import error_share
 from assay.analysis.thresholds.measures import NOISE
@@ -285,8 +283,8 @@ def _threshold_text(decision: Decision, rising: bool) -> str:
 
 def _threshold_range(decision: Decision, rising: bool) -> str:
     """Return the range of the thresholds of all parts on the scale of the metric, such as ``0.4 to 0.5``."""
-    values = np.sort(decision.thresholds.ravel() * (1 if rising else -1))
-    return f"{values[0]:.3g} to {values[-1]:.3g}"
+    low, high = decision.threshold_range
+    return f"{low:.3g} to {high:.3g}" if rising else f"{-high:.3g} to {-low:.3g}"
 
 
 def _means_sheet(subject: DatasetThresholds) -> Sheet:
@@ -373,7 +371,7 @@ def _metric_record(subject: DatasetThresholds, metric: str, settings: ThresholdS
         "deploy": decision.deployed * (1 if rising else -1),
         "target": None if decision.target is None else decision.target.value,
         "target-low": None if decision.target is None else decision.target.low,
-        "threshold": float(np.median(decision.thresholds)) * (1 if rising else -1),
+        "threshold": decision.median_threshold * (1 if rising else -1),
         "decision": "score >= threshold" if rising else "score <= threshold",
         "tuned": -decision.tuned if settings.cost is not None else decision.tuned,
         **numbers,

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -123,6 +123,10 @@ class Samples:
     statistic: str
     values: dict[str, Floats]
     notes: tuple[str, ...]
+
+    def mean_and_deviation(self, system: str) -> tuple[float, float]:
+        """Return the mean and the standard deviation (n - 1) of a system over its seeds."""
+        return float(self.values[system].mean()), float(self.values[system].std(ddof=1))
 
 
 def group_results(rows: Sequence[Row]) -> list[Samples]:
@@ -387,3 +391,30 @@ def _resampling_seed(seed: int, samples: Samples, system: str) -> tuple[int, int
     name = "|".join((samples.dataset, samples.statistic, system))
     # names may have lone surrogates, which strict UTF-8 refuses
     return seed, zlib.crc32(name.encode("utf-8", "surrogatepass"))
+
+
+def count_wins(rows: Sequence[ComparedSystems], systems: Sequence[str]) -> list[dict[str, Any]]:
+    """Return one record per system: its number of comparisons, and its [wins, losses] by each test.
+
+    Under the key ``all`` are the comparisons that it wins, or loses, by every test.
+    """
+    records = []
+    for system in systems:
+        won, lost = [], []
+        for row in rows:
+            if row.first == system:
+                won.append(row.better)
+                lost.append(row.worse)
+            elif row.second == system:
+                won.append(row.worse)
+                lost.append(row.better)
+        record: dict[str, Any] = {"system": system, "comparisons": len(won)}
+        for test in TESTS:
+            record[test] = [sum(test in tests for tests in won), sum(test in tests for tests in lost)]
+        every_test = set(TESTS)
+        record["all"] = [
+            sum(every_test <= set(tests) for tests in won),
+            sum(every_test <= set(tests) for tests in lost),
+        ]
+        records.append(record)
+    return records

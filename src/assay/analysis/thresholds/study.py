@@ -83,6 +83,16 @@ class Decision:
     decided: NDArray[np.bool_]
     target: Number | None = None
 
+    @property
+    def median_threshold(self) -> float:
+        """The median of the thresholds of all parts."""
+        return float(np.median(self.thresholds))
+
+    @property
+    def threshold_range(self) -> tuple[float, float]:
+        """The lowest and the highest of the thresholds of all parts."""
+        return float(self.thresholds.min()), float(self.thresholds.max())
+
 
 def tune_and_test(
     name: str,
