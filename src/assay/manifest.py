@@ -207,8 +207,8 @@ class DatasetRecord(_Record):
         n: the number of pairs used.
         source: the path or address that the pairs were read from.
         sha256: the SHA-256 of the file.
-        columns, separator, labels, drop_unlabelled, missing, annotator: the settings that the file was read with;
-            ``columns`` is None in folders of an assay that did not record it.
+        columns, separator, labels, drop_unlabelled, missing, annotator, encoding, member: the settings that the file
+            was read with; ``columns`` is None in folders of an assay that did not record it.
         digest: the digest of the pairs.
         notes: notes on the data for readers.
         group: the column whose values were resampled as whole groups; None if single pairs were resampled.
@@ -232,6 +232,8 @@ class DatasetRecord(_Record):
     drop_unlabelled: bool = False
     missing: str | None = None
     annotator: str | None = None
+    encoding: str | None = None
+    member: str | None = None
     digest: str
     notes: list[str]
     duplicates_dropped: int = 0

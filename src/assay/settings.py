@@ -528,6 +528,10 @@ class OwnColumns(Settings):
     annotator: str | None = setting(
         "The column that names the annotator, if a row is one annotation of a pair.", None, metavar="COLUMN"
     )
+    encoding: str | None = setting("The encoding of a text file, such as cp1252; found if not given.", None)
+    member: str | None = setting(
+        "The file in an archive, the sheet of a workbook or the list in a JSON file.", None, metavar="NAME"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -47,7 +47,7 @@ CHANGED = {
 APART = {
     **dict.fromkeys(["datasets", "suite", "metrics"], "the data and metrics, which the record has loaded"),
     **dict.fromkeys(
-        ["columns", "separator", "labels", "drop_unlabelled", "missing", "annotator", "language"],
+        ["columns", "separator", "labels", "drop_unlabelled", "missing", "annotator", "encoding", "member", "language"],
         "the digest of the data has it",
     ),
     "graphs": "the record has the files, and the digest of the data the graphs",

@@ -60,14 +60,11 @@ def test_columns(refused, columns, expected):
         ("", ["bad.csv", "the file is empty"]),
         (TEXTS, ["bad.csv", "no rows"]),
         (TEXTS + 'a,"b,2\nc,d,1\n', ["bad.csv, row 2", "never closed"]),
-        (TEXTS.encode() + b"M\xfcller,b,2\n", ["bad.csv, line 2", "0xfc", "save it as UTF-8"]),
-        (TEXTS.encode("utf-16"), ["bad.csv", "UTF-16"]),
         (TEXTS + "a,b,2\na,b,nan\n", ["bad.csv, column label: 1 of 2 rows have no label (row 3)"]),
         (TEXTS + "a,b,2\na,b,two\n", ["bad.csv, row 3, column label", "'two' is not a number"]),
-        (TEXTS + 'a,b,2\na,b,"1,5"\n', ["bad.csv, row 3, column label", "1.5"]),
+        (TEXTS + 'a,b,2.5\na,b,"1,5"\n', ["bad.csv, row 3, column label", "1.5"]),
         (TEXTS + "a,b,\na,b,2\n", ["bad.csv, column label", "1 of 2 rows have no label (row 2)"]),
         (TEXTS + "a,b,1,2\n", ["bad.csv, row 2", "4 cells", "quotes"]),
-        (TEXTS.replace(",", ";") + "a;b;1\n", ["bad.csv, row 1", "semicolons"]),
     ],
 )
 def test_files(refused, content, expected):

@@ -13,7 +13,7 @@ from assay.benchmark.runner import run
 from assay.benchmark.settings import AgreeSettings
 from assay.common.addresses import command_line
 from assay.common.messages import Message, Setting
-from assay.common.tables import OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS, finite_number, has_exact_floats
+from assay.common.tables import OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS, finite_number, has_decimal_commas, has_exact_floats
 from assay.datasets import Pairs
 from assay.datasets.columns import parse_columns
 from assay.datasets.reading import Reading, normalised_word
@@ -143,5 +143,6 @@ def _is_row_index(column: pa.ChunkedArray) -> bool:
 def _has_only_numbers(column: pa.ChunkedArray, reading: Reading) -> bool:
     """Tell whether a column has scores, and all its cells are numbers or mean that there is no score."""
     cells = [str(cell) for cell in column.unique().to_pylist() if cell is not None]
-    numbers = [cell for cell in cells if finite_number(cell) is not None]
+    has_commas = has_decimal_commas(cells)
+    numbers = [cell for cell in cells if finite_number(cell.replace(",", ".") if has_commas else cell) is not None]
     return bool(numbers) and len(numbers) == sum(not reading.is_missing(normalised_word(cell)) for cell in cells)

@@ -31,7 +31,7 @@ from assay.metrics import Metric, load_metric
 from assay.metrics.judge.spending import Purse, read_prices, use_purse
 from assay.metrics.load import UntrustedMetricError, load_untrusted_metric
 from assay.metrics.neural.runtime import Runtime, devices_of, use_runtime
-from assay.paths import user_path
+from assay.paths import path_exists, user_path
 from assay.settings import Offline, OwnData, PaidScoring, RequestSettings, Scoring, takes_settings
 
 
@@ -129,7 +129,9 @@ def dataset_or_suite(name: str | None) -> tuple[list[str], Suite | None]:
         return [], None
     if name in shipped_suites():
         return [], load_suite(name)
-    if is_own_file(name) or parse_spec(name)[0] in {entry.name for entry in list_datasets()}:
+    # a file of another kind, too: reading it says which kinds there are
+    is_file = path_exists(name) and Path(name).is_file() and not name.endswith(".toml")
+    if is_file or is_own_file(name) or parse_spec(name)[0] in {entry.name for entry in list_datasets()}:
         return [name], None
     return [], load_suite(name)
 

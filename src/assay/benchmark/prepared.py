@@ -14,7 +14,7 @@ from assay.benchmark.records import DatasetScores
 from assay.benchmark.request import Request
 from assay.benchmark.singles import Singles
 from assay.common.messages import Setting
-from assay.common.tables import finite_number, with_known_types
+from assay.common.tables import finite_number, has_decimal_commas, with_known_types
 from assay.exceptions import InputError, UnavailableError, suggestion_for, unknown_name
 from assay.metrics import ColumnMetric, Metric
 from assay.paths import user_path
@@ -122,7 +122,8 @@ def _numbers_of_column(column: pa.ChunkedArray, where: str, name: str, pairs: Pa
         invalid_rows = np.flatnonzero(np.isinf(values)).tolist()
     else:
         cells = pc.fill_null(column.cast(pa.string()), "").to_pylist()
-        numbers_or_none = [finite_number(cell) for cell in cells]
+        has_commas = has_decimal_commas(set(cells))
+        numbers_or_none = [finite_number(cell.replace(",", ".") if has_commas else cell) for cell in cells]
         values = np.array([np.nan if number is None else number for number in numbers_or_none], dtype=np.float64)
         nan_rows = np.flatnonzero(np.isnan(values)).tolist()
         invalid_rows = [row for row in nan_rows if not reading.is_missing(normalised_word(cells[row]))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -463,7 +463,8 @@ def _load_from_file(data: ScoredDataset, path: Path, argv: list[str]) -> Pairs:
     # older runs recorded only their command line
     has_columns = "columns" in facts.model_fields_set
     columns = (facts.columns or None) if has_columns else _columns_option(argv)
-    reading = Reading(columns, facts.separator, facts.labels, facts.drop_unlabelled, facts.missing, facts.annotator)
+    settings = {field.name: getattr(facts, field.name) for field in fields(Reading)}
+    reading = Reading(**settings | {"columns": columns})
     if facts.split:
         return load_dataset(path, **vars(reading), split=facts.split)
     pairs, missing_columns = load_scored_pairs(path, reading)

@@ -275,6 +275,21 @@ def finite_number(cell: str) -> float | None:
     return number if math.isfinite(number) and "_" not in cell else None
 
 
+#: A number with a decimal comma, such as ``0,5``.
+_COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+")
+
+
+def has_decimal_commas(cells: Iterable[str]) -> bool:
+    """Tell whether numbers among some texts have decimal commas.
+
+    They do not if another number has a decimal point, or if three digits follow every comma: 1,000 may be a thousand.
+    """
+    cells = [cell.strip() for cell in cells]
+    digits = [len(cell.partition(",")[2]) for cell in cells if _COMMA_NUMBER.fullmatch(cell)]
+    has_points = any("." in cell and finite_number(cell) is not None for cell in cells)
+    return bool(digits) and set(digits) != {3} and not has_points
+
+
 #: The suffix with the run that tells metrics of several runs apart, such as in ``f1 [runs/two]``.
 _RUN_SUFFIX = re.compile(r" \[[^\[\]]*\]$")
 

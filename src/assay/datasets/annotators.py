@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -60,6 +61,10 @@ def pool_annotations(source: SourceTable, mapping: Mapping[str, Sequence[str]], 
             cannot be read, or the labels are in several columns already.
     """
     names = list(mapping.get("label", ()))
+    if len(names) == 1 and reading.annotator is None:
+        lists = _label_lists(source.table.column(names[0]))
+        if lists is not None:
+            return _spread(source, names[0], lists)
     unpooled = Pooled(source, names)
     column = reading.annotator
     if column is not None:
@@ -86,6 +91,38 @@ def pool_annotations(source: SourceTable, mapping: Mapping[str, Sequence[str]], 
     # every label once, so that a message has the row of the annotation
     label_columns(source, names, reading, allow_missing=True)
     return _wide(source, names[0], column, first_rows, pair_codes)
+
+
+def _label_lists(column: pa.ChunkedArray) -> list[list[Any]] | None:
+    """Return the cells of a label column as lists, one label per annotator; None if they are not all lists."""
+    if not pa.types.is_nested(column.type) and not pa.types.is_string(column.type):
+        return None
+    lists = []
+    for cell in column.to_pylist():
+        if isinstance(cell, str):
+            if not cell.lstrip().startswith("["):
+                return None
+            try:
+                cell = json.loads(cell)
+            except (ValueError, RecursionError):
+                return None
+        if not isinstance(cell, list) or not all(isinstance(label, str | int | float | None) for label in cell):
+            return None
+        lists.append(cell)
+    return lists
+
+
+def _spread(source: SourceTable, label: str, lists: list[list[Any]]) -> Pooled:
+    """Return the table with a label column for each place in the lists of labels."""
+    table = source.table.drop_columns([label])
+    added = []
+    for place in range(max(map(len, lists))):
+        name = f"{label} {place + 1}"
+        cells = [None if place >= len(labels) or labels[place] is None else str(labels[place]) for labels in lists]
+        table = table.append_column(name, pa.array(cells, pa.string()))
+        added.append(name)
+    note = f"labels of up to {len(added)} annotators, from the lists in {label}"
+    return Pooled(replace(source, table=table), added, added, note)
 
 
 def _distinct_pairs(

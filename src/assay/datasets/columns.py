@@ -41,6 +41,7 @@ class SourceTable:
         rows: the number of each row, int64, shape (n,), if the numbers are not consecutive (blank lines); else None.
         as_text: whether every cell is text, as in CSV, so that numbers must be parsed.
         parts: for several files read as one table, the name of each file and the index of its first row, from 0.
+        notes: how the file was read where that was not as its name says, such as its encoding.
         misfits: by column, for columns of mixed types that were converted to text, the first value that is not text.
     """
 
@@ -52,6 +53,7 @@ class SourceTable:
     as_text: bool = False
     parts: tuple[tuple[str, int], ...] = ()
     misfits: Mapping[str, Misfit] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def number(self, index: int) -> int:
         """Return the number of the row at *index*, as a user counts it in the source."""

@@ -26,6 +26,7 @@ from assay.datasets.columns import FIELDS, SourceTable, parse_columns, resolve_c
 from assay.datasets.gold_answers import answers_column, checked_answer_lists, separator_hint
 from assay.datasets.graphs import check_graph_cells
 from assay.datasets.labels import label_columns
+from assay.datasets.nested import with_nested_columns
 from assay.datasets.pairs import RENAMED_KEY
 from assay.datasets.reading import Columns, Reading
 from assay.exceptions import InputError
@@ -83,11 +84,12 @@ def convert_table(
         InputError: a column or a text is missing, a label is missing or not a number, or a pair_id is a duplicate; one
             line with file, row and column.
     """
-    table, omitted_columns = with_known_types(source.table, source.name)
-    source = replace(source, table=table)
     if not isinstance(reading.columns, str | Mapping | None):
         raise InputError(f"columns: {reading.columns!r}; expected a text such as 'reference=answer1', or a mapping")
     columns = parse_columns(reading.columns)
+    source = with_nested_columns(source, columns)
+    table, omitted_columns = with_known_types(source.table, source.name)
+    source = replace(source, table=table)
     # columns of unsupported types were left out: an error only if they would be pair columns
     for name in {source_name for sources in columns.values() for source_name in sources} | set(FIELDS):
         if name in omitted_columns:
@@ -135,7 +137,7 @@ def convert_table(
     if reading.drop_unlabelled:
         pairs, drop_notes = _drop_unlabelled(source, pairs)
         notes += drop_notes
-    return Conversion(pairs, tuple(notes), tuple(filter(None, hints)))
+    return Conversion(pairs, (*source.notes, *notes), tuple(filter(None, hints)))
 
 
 def _drop_unlabelled(source: SourceTable, pairs: pa.Table) -> tuple[pa.Table, list[str]]:

@@ -6,11 +6,9 @@ one block of rows at a time is in memory as Python strings; the rest is Arrow.
 
 from __future__ import annotations
 
-import atexit
 import functools
 import hashlib
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -23,8 +21,11 @@ from assay.common.tables import first_repeated
 from assay.common.transfer import sha256_of
 from assay.datasets.columns import Misfit, SourceTable
 from assay.datasets.readers.delimited import read_delimited
+from assay.datasets.readers.json import read_json
 from assay.datasets.readers.jsonl import column_of, misfit_of, read_jsonl, table_of_columns, table_of_records
 from assay.datasets.readers.parquet import is_folder, parts_of, read_parquet
+from assay.datasets.readers.workbook import read_workbook
+from assay.datasets.unpacking import ARCHIVE, COMPRESSIONS, inner_name, recoded, temporary_file, unpacked
 from assay.exceptions import InputError
 from assay.paths import check_regular_file, user_path
 
@@ -39,7 +40,12 @@ SUFFIXES = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
     ".parquet": "parquet",
+    ".txt": "text",
+    ".json": "json",
+    ".xlsx": "workbook",
 }
+#: The delimiter of the cells of each format of delimited text; that of .txt is found.
+_DELIMITERS = {"csv": ",", "tsv": "\t", "tab": "\t", "text": "\t"}
 
 
 def is_table_file(path: str | Path) -> bool:
@@ -50,7 +56,8 @@ def is_table_file(path: str | Path) -> bool:
         return address[1] is None
     if str(path) == STANDARD_INPUT:
         return True
-    return Path(path).suffix.lower() in SUFFIXES or is_folder(path)
+    suffix = Path(inner_name(path)).suffix.lower()
+    return suffix in SUFFIXES or suffix == ARCHIVE or is_folder(path)
 
 
 def is_standard_input(path: str | Path) -> bool:
@@ -98,19 +105,27 @@ def _save_standard_input(name: str) -> Path:
     if not content.strip():
         raise InputError(f"{name}: standard input is empty; expected a header and at least one row")
     suffix = Path(name).suffix or (".jsonl" if content.lstrip().startswith(b"{") else ".csv")
-    folder = tempfile.TemporaryDirectory(prefix="assay-")
-    atexit.register(folder.cleanup)
-    path = Path(folder.name) / f"standard-input{suffix}"
+    path = temporary_file(f"standard-input{suffix}")
     path.write_bytes(content)
     return path
 
 
-def read_table_file(path: str | Path, *, offline: bool = False) -> SourceTable:
+def read_table_file(
+    path: str | Path, *, offline: bool = False, encoding: str | None = None, member: str | None = None
+) -> SourceTable:
     """Read any file of rows; the suffix determines the format, and the columns keep their names.
 
-    ``.csv`` has commas, ``.tsv`` tabs, both with quotes around a cell if necessary; ``.tab`` has tabs and no quoting;
-    ``.jsonl`` has one object per line; ``.parquet`` stays Arrow. A folder, or an address with one of
+    ``.csv`` has commas, ``.tsv`` tabs, both with quotes around a cell if necessary, ``.txt`` either; another delimiter
+    is found. ``.tab`` has tabs and no quoting; ``.jsonl`` has one object per line, ``.json`` a list of objects;
+    ``.xlsx`` is a workbook (extra ``excel``); ``.parquet`` stays Arrow. Text may be in any encoding. Behind these may
+    stand ``.gz``, ``.bz2``, ``.xz`` or ``.zst``; a ``.zip`` holds such a file. A folder, or an address with one of
     :data:`assay.common.addresses.PROTOCOLS`, holds Parquet, which is read part by part.
+
+    Args:
+        path: the file, folder or address; ``-`` for standard input.
+        offline: whether the network is forbidden.
+        encoding: the encoding of a text file; None to find it.
+        member: the file in an archive, the sheet of a workbook or the list in a JSON file; None if there is one.
 
     Raises:
         InputError: the file cannot be read; one line with file and row.
@@ -120,38 +135,42 @@ def read_table_file(path: str | Path, *, offline: bool = False) -> SourceTable:
     if isinstance(path, str) and is_address(path):
         return read_parquet(path, offline=offline)
     if not is_standard_input(path):
-        return _read_local(Path(path))
-    saved_input = local_path_of(path)
+        return _read_local(Path(path), encoding, member)
+    return _read_under_name(local_path_of(path), _STANDARD_INPUT_NAME, encoding, member)
+
+
+def _read_under_name(content: Path, name: str, encoding: str | None, member: str | None) -> SourceTable:
+    """Read a temporary file; messages name the file that the user knows."""
     try:
-        return replace(_read_local(saved_input), name=_STANDARD_INPUT_NAME)
+        source = _read_local(content, encoding, member)
+        return replace(source, name=name, notes=tuple(note.replace(str(content), name) for note in source.notes))
     except InputError as error:
-        # the user does not know the temporary file with the input, so the message must not name it
-        raise InputError(error.message.replace_text(str(saved_input), _STANDARD_INPUT_NAME)) from None
+        raise InputError(error.message.replace_text(str(content), name)) from None
 
 
-def _read_local(path: Path) -> SourceTable:
+def _read_local(path: Path, encoding: str | None, member: str | None) -> SourceTable:
     """Return the rows of a file, or of the parts of a folder.
 
     Raises:
         InputError: the file is missing, empty or of an unknown format, or cannot be read.
     """
-    file_format = SUFFIXES.get(path.suffix.lower())
     if path == Path():
         raise InputError(f"the name of a file is empty (or '.'); expected one that ends in {', '.join(SUFFIXES)}")
     try:
         check_regular_file(path)
         if path.is_dir():
             return read_parquet(path)
-        if file_format is None:
-            raise InputError(f"{path}: expected a file that ends in {', '.join(SUFFIXES)}")
+        file_format = SUFFIXES.get(path.suffix.lower())
+        if file_format is None and path.suffix.lower() not in (*COMPRESSIONS, ARCHIVE):
+            raise InputError(
+                f"{path}: expected a file that ends in {', '.join(SUFFIXES)}, as it is or compressed "
+                f"({', '.join([*COMPRESSIONS, ARCHIVE])})"
+            )
         if path.stat().st_size == 0:
             raise InputError(f"{path}: the file is empty; expected a header and at least one row")
-        if file_format == "parquet":
-            return read_parquet(path)
-        if file_format == "jsonl":
-            return read_jsonl(path)
-        delimiter = "," if file_format == "csv" else "\t"
-        return read_delimited(path, delimiter=delimiter, quoted=file_format != "tab")
+        if file_format is None:
+            return _read_under_name(unpacked(path, member), str(path), encoding, member)
+        return _read_format(path, file_format, encoding, member)
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such file") from None
     except PermissionError:
@@ -159,6 +178,23 @@ def _read_local(path: Path) -> SourceTable:
     except OSError as error:
         # for example, a cycle of symbolic links
         raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
+
+
+def _read_format(path: Path, file_format: str, encoding: str | None, member: str | None) -> SourceTable:
+    """Return the rows of a file in a format of :data:`SUFFIXES`."""
+    if file_format == "parquet":
+        return read_parquet(path)
+    if file_format == "workbook":
+        return read_workbook(path, member)
+    content, note = recoded(path, encoding)
+    if content != path:
+        source = _read_under_name(content, str(path), "utf-8", member)
+        return replace(source, notes=(*filter(None, [note]), *source.notes))
+    if file_format == "jsonl":
+        return read_jsonl(path)
+    if file_format == "json":
+        return read_json(path, member)
+    return read_delimited(path, delimiter=_DELIMITERS[file_format], quoted=file_format != "tab", may_differ=True)
 
 
 def table_from_memory(data: Any, name: str = "data in memory") -> SourceTable:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from assay.common.messages import Message, Setting
-from assay.common.tables import MAX_EXACT_INTEGER, exact_number, finite_number
+from assay.common.tables import MAX_EXACT_INTEGER, exact_number, finite_number, has_decimal_commas
 from assay.datasets.columns import SourceTable
 from assay.datasets.reading import Reading, normalised_word
 from assay.exceptions import InputError
@@ -71,6 +71,9 @@ def label_columns(source: SourceTable, names: Sequence[str], reading: Reading, *
     numbers_by_word = _numbers_by_word(source, names, reading)
     labels = np.column_stack([_label_numbers(source, name, numbers_by_word, reading) for name in names])
     notes = [_words_note(numbers_by_word)] if numbers_by_word else []
+    columns = [_cells(source, name, reading) for name in names]
+    if any(_is_text(column.type) and has_decimal_commas(_distinct_texts(column)) for column in columns):
+        notes.append("labels: read with decimal commas, 0,5 as 0.5")
     if not allow_missing and not reading.drop_unlabelled:
         _check_all_labelled(source, names, labels)
     return Labels(annotated_columns(labels), notes, "" if numbers_by_word else _code_hint(labels, reading))
@@ -130,13 +133,13 @@ def _numbers_by_word(source: SourceTable, names: Sequence[str], reading: Reading
     for name in names:
         column = _cells(source, name, reading)
         if _is_text(column.type):
-            for cell in column.unique().to_pylist():
-                words.setdefault(normalised_word(cell or ""), (cell or "").strip())
+            for cell in _distinct_texts(column):
+                words.setdefault(normalised_word(cell), cell.strip())
     configured_numbers = reading.configured_numbers()
     present = [word for word in words if word in configured_numbers or not reading.is_missing(word)]
     numbers = {word: configured_numbers[word] for word in present if word in configured_numbers}
     if not numbers:
-        if all(finite_number(word) is not None for word in present):
+        if all(finite_number(word) is not None for word in present) or has_decimal_commas(present):
             return {}
         # the pair with most of the words
         pair = max(BINARY_WORD_PAIRS, key=lambda pair: len({*pair} & {*present}))
@@ -236,6 +239,7 @@ def _parsed_labels(
     """
     chunks = [np.zeros(0)]
     # each distinct text once: labels have few values
+    has_commas = has_decimal_commas(_distinct_texts(texts))
     encoded = texts.combine_chunks().dictionary_encode()
     for chunk in encoded.chunks if isinstance(encoded, pa.ChunkedArray) else [encoded]:
         values = []
@@ -243,7 +247,7 @@ def _parsed_labels(
             word = normalised_word(cell)
             number = numbers.get(word)
             if number is None and not reading.is_missing(word):
-                number = finite_number(cell)
+                number = finite_number(cell.replace(",", ".") if has_commas else cell)
                 if number is None:
                     raise _invalid_label_error(source, name, texts, cell)
             values.append(np.nan if number is None else number)
@@ -304,6 +308,10 @@ def _cells(source: SourceTable, name: str, reading: Reading) -> pa.ChunkedArray:
     return pa.chunked_array([pa.array([None if n is None else exact_number(n) for n in numbers], pa.string())])
 
 
+def _distinct_texts(column: pa.ChunkedArray) -> list[str]:
+    return [cell or "" for cell in column.unique().to_pylist()]
+
+
 def _is_text(column_type: pa.DataType) -> bool:
     kinds = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
     return any(is_kind(column_type) for is_kind in kinds)
@@ -324,7 +332,8 @@ def _invalid_label_error(source: SourceTable, name: str, texts: pa.ChunkedArray,
     """Return the error to raise for a cell that is not a finite number, at its first row and with a hint."""
     row = pc.index(texts, pa.scalar(cell, texts.type)).as_py()
     cell = cell.strip()
-    hint = f" (a decimal point: {cell.replace(',', '.')})" if _is_comma_number(cell) else _words_hint(texts, cell)
+    is_comma_number = finite_number(cell.replace(",", ".", 1)) is not None
+    hint = f" (a decimal point: {cell.replace(',', '.')})" if is_comma_number else _words_hint(texts, cell)
     problem = f"{source.location(row)}, column {name}: the label {_quoted(cell)} is not a number"
     return InputError(f"{problem}; expected one such as 2 or 0.5", hint)
 
@@ -358,9 +367,3 @@ def _is_word(cell: str) -> bool:
     """Tell whether a cell is short, has a letter, and can be written in the setting `labels`."""
     has_separator = any(sign in cell for sign in ",=\n")
     return len(cell) <= MAX_WORD_LENGTH and not has_separator and any(map(str.isalpha, cell))
-
-
-def _is_comma_number(cell: str) -> bool:
-    """Tell whether a cell is a number with a decimal comma, such as ``0,5``."""
-    integer, comma, fraction = cell.partition(",")
-    return bool(comma) and integer.lstrip("+-").isdigit() and fraction.isdigit()

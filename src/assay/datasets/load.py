@@ -70,6 +70,8 @@ def load_dataset(
     drop_unlabelled: bool = False,
     missing: str | Sequence[str] | None = None,
     annotator: str | None = None,
+    encoding: str | None = None,
+    member: str | None = None,
     split: str | Sequence[str] | None = None,
     version: str | None = None,
     offline: bool = False,
@@ -96,6 +98,8 @@ def load_dataset(
         drop_unlabelled: for your own data, whether to leave out rows without a label.
         missing: for your own data, further words that mean that there is no label or score: ``unsure,-1``.
         annotator: for your own data with a row per annotation, the column that names the annotator.
+        encoding: for your own text file, its encoding; found if not given.
+        member: for your own file, the file in an archive, the sheet of a workbook or the list in a JSON file.
         split: the split or splits of a card, in place of ``:SPLIT``; for your own data with a column ``split``, the
             splits whose rows to keep.
         version: the version of a card, in place of ``@VERSION``.
@@ -112,7 +116,7 @@ def load_dataset(
     """
     if not isinstance(language, str | None):
         raise InputError(f"language: {language!r} is not a language code; expected one such as 'de'")
-    reading = Reading(columns, separator, labels, drop_unlabelled, missing, annotator)
+    reading = Reading(columns, separator, labels, drop_unlabelled, missing, annotator, encoding, member)
     if isinstance(spec, Card):
         return _load_card_pairs(spec, _requested_splits(split), offline, name, progress)
     if isinstance(spec, str | Path):
@@ -352,7 +356,7 @@ def _load_file_pairs(
     # checked on the text, since a Path drops the slash that says that a folder is meant
     if isinstance(path, Path) and str(spec).endswith(("/", "\\")) and not path.is_dir():
         raise InputError(f"{spec}: there is no such folder")
-    source = read_table_file(path, offline=offline)
+    source = read_table_file(path, offline=offline, encoding=reading.encoding, member=reading.member)
     default_name = "stdin" if is_standard_input(path) else Path(source.name).stem
     pairs = own_pairs(
         source,

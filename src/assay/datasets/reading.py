@@ -50,6 +50,8 @@ class Reading:
             or a sequence.
         annotator: the column that names the annotator, in a table of one row per annotation; None if a row is a pair,
             or the column has a usual name.
+        encoding: the encoding of a text file; None to find it.
+        member: the file in an archive, the sheet of a workbook or the list in a JSON file; None if there is one.
 
     Raises:
         InputError: the separator is empty, or the labels do not have that form.
@@ -61,6 +63,8 @@ class Reading:
     drop_unlabelled: bool = False
     missing: str | Sequence[str] | None = None
     annotator: str | None = None
+    encoding: str | None = None
+    member: str | None = None
 
     def __post_init__(self) -> None:
         if self.separator is not None and (not isinstance(self.separator, str) or not self.separator):
@@ -114,6 +118,8 @@ class Reading:
             "drop_unlabelled": self.drop_unlabelled,
             "missing": ",".join(self.missing_words()) or None,
             "annotator": self.annotator,
+            "encoding": self.encoding,
+            "member": self.member,
         }
 
 

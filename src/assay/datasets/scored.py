@@ -9,6 +9,7 @@ from assay.common.transfer import sha256_of
 from assay.datasets.columns import parse_columns, resolve_columns
 from assay.datasets.files import is_standard_input, local_path_of, read_table_file
 from assay.datasets.load import own_pairs
+from assay.datasets.nested import with_nested_columns
 from assay.datasets.pairs import Pairs
 from assay.datasets.reading import Reading
 
@@ -24,9 +25,9 @@ def load_scored_pairs(file: Path, reading: Reading) -> tuple[Pairs, list[str]]:
     """
     import pyarrow as pa
 
-    source = read_table_file(file)
-    table = source.table
+    source = read_table_file(file, encoding=reading.encoding, member=reading.member)
     mapping = parse_columns(reading.columns)
+    table = with_nested_columns(source, mapping).table
     # checked before columns are added, so that a message lists only the columns of the file
     resolve_columns(mapping, table.column_names, where=source.name, need_label=True, need_texts=False)
     absent = [name for name in ("reference", "candidate") if name not in table.column_names and name not in mapping]

@@ -75,10 +75,12 @@ def describe_file(spec: str, *, reading: Reading | None = None, directed: bool =
         InputError: the file cannot be read, a cell is invalid, or *reading* does not fit the file.
     """
     file = parse_named_file(spec)[1]
-    table = read_table_file(file if is_table_file(file) else parse_spec(file)[0]).table
+    reading = reading or Reading()
+    path = file if is_table_file(file) else parse_spec(file)[0]
+    table = read_table_file(path, encoding=reading.encoding, member=reading.member).table
     description: dict[str, Any] = {"file": spec, "rows": table.num_rows, "columns": list(table.column_names)}
     try:
-        pairs = load_dataset(spec, **vars(reading or Reading()), allow_unlabelled=True)
+        pairs = load_dataset(spec, **vars(reading), allow_unlabelled=True)
     except MissingColumnsError as error:
         return description | {"problem": error.message}
     return description | _describe_pairs(pairs) | {"annotation_graph": _graph_measures(lambda: [pairs], directed)}

@@ -17,11 +17,18 @@ from assay.exceptions import InputError
 
 #: The number of rows that are held as Python strings at a time.
 BLOCK_ROWS = 20_000
+#: Delimiters that are found, in words.
+DELIMITER_NAMES = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "vertical bars"}
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def read_delimited(
-    path: Path, *, delimiter: str, quoted: bool = True, header: Sequence[str] | None = None
+    path: Path,
+    *,
+    delimiter: str,
+    quoted: bool = True,
+    header: Sequence[str] | None = None,
+    may_differ: bool = False,
 ) -> SourceTable:
     """Read a delimited file into string columns.
 
@@ -31,19 +38,69 @@ def read_delimited(
         quoted: whether ``"`` around a cell protects delimiters and line ends; if not, quotes are plain text.
         header: the names of the columns of a file without a header line. Rows may then differ in length: missing cells
             are empty, surplus cells are left out.
+        may_differ: whether another delimiter, a row that lacks its last cells (null), and the row names of R are
+            accepted, with a note.
 
     Raises:
         InputError: the file is not UTF-8 or has no rows, a quote is never closed, or a row differs in length from the
             header.
     """
     try:
-        return _read_records_as_table(path, delimiter, quoted, header)
+        notes = []
+        has_row_names = False
+        if may_differ:
+            found = _found_delimiter(path, delimiter, quoted)
+            if found != delimiter:
+                notes.append(f"cells are separated by {DELIMITER_NAMES[found]}")
+                delimiter = found
+            has_row_names = _has_row_names(_first_records(path, delimiter, quoted))
+            if has_row_names:
+                notes.append("the first cell of each row, which has no column name, is called row")
+        return _read_records_as_table(path, delimiter, quoted, header, may_differ, has_row_names, notes)
     except UnicodeDecodeError:
         check_encoding(path)
         raise
 
 
-def _read_records_as_table(path: Path, delimiter: str, quoted: bool, header: Sequence[str] | None) -> SourceTable:
+def _found_delimiter(path: Path, delimiter: str, quoted: bool) -> str:
+    """Return the delimiter of a file: the expected one if the header has it, else one that divides the rows alike.
+
+    Raises:
+        InputError: the quotes are wrong.
+        UnicodeDecodeError: the file is not UTF-8.
+    """
+    for candidate in (delimiter, *(other for other in DELIMITER_NAMES if other != delimiter)):
+        try:
+            lengths = [len(cells) for cells in _first_records(path, candidate, quoted)]
+        except InputError:
+            # quotes may be wrong for this delimiter alone
+            continue
+        if lengths and lengths[0] > 1 and (candidate == delimiter or len(set(lengths)) == 1):
+            return candidate
+    return delimiter
+
+
+def _first_records(path: Path, delimiter: str, quoted: bool) -> list[list[str]]:
+    """Return the cells of the first records, that of the header included; raise what :func:`_iterate_records` does."""
+    return [cells for _, cells in itertools.islice(_iterate_records(path, delimiter, quoted), 20)]
+
+
+def _has_row_names(records: list[list[str]]) -> bool:
+    """Tell whether each row has one cell more than the header, with its own name in front, as R writes tables."""
+    header, *rows = records or [[]]
+    names = {row[0] for row in rows}
+    return len(rows) > 1 and len(names) == len(rows) and all(len(row) == len(header) + 1 for row in rows)
+
+
+def _read_records_as_table(
+    path: Path,
+    delimiter: str,
+    quoted: bool,
+    header: Sequence[str] | None,
+    may_differ: bool,
+    has_row_names: bool,
+    notes: list[str],
+) -> SourceTable:
     """Return the records of a file as string columns; the parameters are those of :func:`read_delimited`.
 
     Raises:
@@ -55,7 +112,8 @@ def _read_records_as_table(path: Path, delimiter: str, quoted: bool, header: Seq
     names: list[str] | None = list(header) if header else None
     may_be_ragged = header is not None
     schema = pa.schema([(name, pa.string()) for name in names or []])
-    rows: list[list[str]] = []
+    rows: list[Sequence[str | None]] = []
+    short_rows: list[int] = []
 
     def flush() -> None:
         # convert the rows to Arrow, which takes less memory, and forget them
@@ -66,8 +124,13 @@ def _read_records_as_table(path: Path, delimiter: str, quoted: bool, header: Seq
 
     for number, cells in _iterate_records(path, delimiter, quoted):
         if names is None:
-            names = _header_names(path, cells, delimiter)
+            names = _header_names(path, ["row", *cells] if has_row_names else cells, delimiter)
             schema = pa.schema([(name, pa.string()) for name in names])
+            continue
+        if may_differ and 1 < len(cells) < len(names):
+            short_rows.append(number)
+            rows.append([*cells, *[None] * (len(names) - len(cells))])
+            numbers.append(number)
             continue
         if len(cells) != len(names):
             if not may_be_ragged:
@@ -83,6 +146,11 @@ def _read_records_as_table(path: Path, delimiter: str, quoted: bool, header: Seq
     flush()
     if names is None or not blocks:
         raise InputError(f"{path}: {'has a header and no rows' if names else 'the file has no rows'}")
+    if short_rows:
+        which = ", ".join(map(str, short_rows[:5])) + (", …" if len(short_rows) > 5 else "")
+        notes.append(
+            f"{len(short_rows):,} rows have fewer cells than the header (row {which}); the last ones are empty"
+        )
     row_numbers = np.asarray(numbers, dtype=np.int64)
     consecutive_numbers = np.arange(row_numbers[0], row_numbers[0] + len(row_numbers))
     are_consecutive = np.array_equal(row_numbers, consecutive_numbers)
@@ -92,6 +160,7 @@ def _read_records_as_table(path: Path, delimiter: str, quoted: bool, header: Seq
         first=int(row_numbers[0]),
         rows=None if are_consecutive else row_numbers,
         as_text=True,
+        notes=tuple(notes),
     )
 
 

@@ -90,14 +90,27 @@ def _parse_record(path: Path, number: int, line: str) -> dict[str, Any]:
     """Return the JSON object in a line.
 
     Raises:
-        InputError: the line is not a JSON object, or has a duplicate key, half of a surrogate pair, a number with too
-            many digits or too deep a nesting; the message has file and line.
+        InputError: the line is not a JSON object, or :func:`parse_json` refuses it; the message has file and line.
     """
     where = f"{path}, line {number}"
+    record = parse_json(line, where)
+    if not isinstance(record, dict):
+        raise InputError(f'{where}: expected a JSON object such as {{"reference": …}}')
+    return record
+
+
+def parse_json(text: str, where: str) -> Any:
+    """Return the value of a JSON text; *where* begins messages.
+
+    Raises:
+        InputError: the text is not JSON, or has a duplicate key, half of a surrogate pair, a number with too many
+            digits or too deep a nesting.
+    """
     try:
-        record = _DECODER.decode(line)
+        value = _DECODER.decode(text)
     except json.JSONDecodeError as error:
-        raise InputError(f"{where}: is not JSON ({error.msg}, character {error.pos + 1})") from None
+        line = f"line {error.lineno}, " if error.lineno > 1 else ""
+        raise InputError(f"{where}: is not JSON ({error.msg}, {line}character {error.colno})") from None
     except _DuplicateKeyError as error:
         raise InputError(f"{where}: the key {error.args[0]!r} appears twice; rename or remove one") from None
     except RecursionError:
@@ -105,15 +118,13 @@ def _parse_record(path: Path, number: int, line: str) -> dict[str, Any]:
     except ValueError:
         # the only other cause: int() refuses a number with too many digits (sys.set_int_max_str_digits)
         raise InputError(f"{where}: holds a whole number of thousands of digits; write it as text") from None
-    if not isinstance(record, dict):
-        raise InputError(f'{where}: expected a JSON object such as {{"reference": …}}')
     # only an escape can produce half of a surrogate pair
-    if "\\u" in line:
-        _check_surrogates(record, where)
-    return record
+    if "\\u" in text:
+        _check_surrogates(value, where)
+    return value
 
 
-def _check_surrogates(record: dict[str, Any], where: str) -> None:
+def _check_surrogates(record: Any, where: str) -> None:
     """Raise InputError if a text in the record has half of a surrogate pair; *where* begins the message."""
     try:
         # without escapes, half of a pair cannot be encoded

@@ -1,0 +1,93 @@
+"""Values inside of nested records, named by paths such as ``ref.answers`` or ``choices.0.text``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import Any
+
+from assay.datasets.columns import SourceTable
+from assay.datasets.readers.jsonl import column_of, misfit_of
+from assay.exceptions import InputError
+
+#: The number of rows whose keys a message about a wrong path draws on, and the number of paths it names.
+_SEARCHED_ROWS, _SHOWN_PATHS = 100, 8
+
+
+def with_nested_columns(source: SourceTable, mapping: Mapping[str, Sequence[str]]) -> SourceTable:
+    """Return the table with a column for each path that a mapping names, under the path as its name.
+
+    A path is a column, then keys of objects or indices of lists, with dots between them. The cells of that column are
+    objects or lists: Arrow structures, or JSON texts.
+
+    Args:
+        source: the table as it was read.
+        mapping: the source columns of each pair column; a name that is a column is no path.
+
+    Raises:
+        InputError: no row has a value at a path; the message has similar paths.
+    """
+    table, misfits = source.table, dict(source.misfits)
+    for name in {name for names in mapping.values() for name in names}:
+        column_name = next((prefix for prefix in _prefixes(name) if prefix in source.table.column_names), None)
+        if name in table.column_names or column_name is None:
+            continue
+        records = [_decoded(cell) for cell in source.table.column(column_name).to_pylist()]
+        keys = name.removeprefix(f"{column_name}.").split(".")
+        values = [_value_at(record, keys) for record in records]
+        if all(value is None for value in values):
+            known = list(dict.fromkeys(
+                path for record in records[:_SEARCHED_ROWS] for path in _paths_of(record, column_name)
+            ))  # fmt: skip
+            near = get_close_matches(name, known, n=_SHOWN_PATHS, cutoff=0.4) or known[:_SHOWN_PATHS]
+            hint = f"; there is {', '.join(near)}" if near else f"; {column_name} holds no objects"
+            raise InputError(f"{source.name}: no row has a value at {name}{hint}", setting="columns")
+        table = table.append_column(name, column_of(values))
+        misfit = misfit_of(values)
+        if misfit is not None:
+            misfits[name] = misfit
+    return replace(source, table=table, misfits=misfits)
+
+
+def _prefixes(name: str) -> list[str]:
+    """Return the parts of a path before each dot, the longest first."""
+    return [name[:index] for index in range(len(name) - 1, 0, -1) if name[index] == "."]
+
+
+def _decoded(cell: Any) -> Any:
+    """Return a JSON text as the value that it stands for, and any other cell unchanged."""
+    if not isinstance(cell, str) or not cell.lstrip().startswith(("{", "[")):
+        return cell
+    try:
+        return json.loads(cell)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _value_at(record: Any, keys: Sequence[str]) -> Any:
+    """Return the value in a record behind some keys; None if there is none. Behind a list, the value in each item."""
+    for index, key in enumerate(keys):
+        if isinstance(record, dict):
+            record = record.get(key)
+        elif isinstance(record, list) and key.isdecimal():
+            record = record[int(key)] if int(key) < len(record) else None
+        elif isinstance(record, list):
+            values = [_value_at(item, keys[index:]) for item in record]
+            return [value for value in values if value is not None] or None
+        else:
+            return None
+    return record
+
+
+def _paths_of(record: Any, path: str) -> Iterator[str]:
+    """Yield the paths of the values in a record; those in a list have no index."""
+    if isinstance(record, dict):
+        for key, value in record.items():
+            yield from _paths_of(value, f"{path}.{key}")
+    elif isinstance(record, list) and any(isinstance(item, dict) for item in record):
+        for item in record:
+            yield from _paths_of(item, path)
+    else:
+        yield path

@@ -1,0 +1,60 @@
+"""Reads a JSON file whose rows are a list of objects, or whose columns are lists."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from assay.common.messages import Setting
+from assay.datasets.columns import SourceTable
+from assay.datasets.readers.jsonl import column_of, parse_json, read_jsonl, table_of_columns, table_of_records
+from assay.exceptions import InputError
+
+
+def read_json(path: Path, member: str | None) -> SourceTable:
+    """Read a JSON file: a list of objects, an object with such a list, or an object of columns; also JSON lines.
+
+    Args:
+        path: the path of a UTF-8 file.
+        member: the key of the list in an object; None if the object has one.
+
+    Raises:
+        InputError: the file is not JSON, has no rows, or has several lists and *member* is none.
+    """
+    text = path.read_text(encoding="utf-8-sig")
+    first_line, _, further_lines = text.strip().partition("\n")
+    if first_line.startswith("{") and first_line.rstrip().endswith("}") and further_lines.lstrip().startswith("{"):
+        return read_jsonl(path)
+    value = parse_json(text, str(path))
+    if isinstance(value, dict):
+        lists = {key: content for key, content in value.items() if _is_rows(content)}
+        if member is not None and member not in lists:
+            raise InputError(
+                f"{path}: has no list of objects {member!r}; it has {', '.join(lists) or 'none'}",
+                setting="member",
+                value=member,
+            )
+        if member is None and len(lists) > 1:
+            raise InputError(
+                f"{path}: has {len(lists)} lists of objects ({', '.join(lists)}); say which one: ",
+                Setting("member", next(iter(lists))),
+            )
+        if lists:
+            value = lists[member or next(iter(lists))]
+    if isinstance(value, dict) and all(isinstance(cells, list) and cells for cells in value.values()):
+        lengths = {key: len(cells) for key, cells in value.items()}
+        if len(set(lengths.values())) > 1:
+            raise InputError(f"{path}: its lists have unequal lengths ({lengths})")
+        table, misfits = table_of_columns(value)
+        return SourceTable(table, str(path), unit="entry", first=1, misfits=misfits)
+    if not _is_rows(value):
+        raise InputError(
+            f'{path}: expected a list of objects such as [{{"reference": …}}, …], or lists of equal length'
+        )
+    table, misfits = table_of_records(value, column_of)
+    return SourceTable(table, str(path), unit="entry", first=1, misfits=misfits)
+
+
+def _is_rows(value: Any) -> bool:
+    """Tell whether a value is a list of objects, at least one."""
+    return isinstance(value, list) and bool(value) and all(isinstance(row, dict) for row in value)

@@ -1,0 +1,98 @@
+"""Reads a sheet of an Excel workbook."""
+
+from __future__ import annotations
+
+import datetime
+import warnings
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from assay.common.messages import Setting
+from assay.common.tables import first_repeated
+from assay.datasets.columns import SourceTable
+from assay.datasets.readers.jsonl import table_of_columns
+from assay.exceptions import InputError, UnavailableError
+
+#: A workbook may unpack to this number of bytes.
+MAX_UNPACKED_BYTES = 1 << 30
+
+
+def read_workbook(path: Path, sheet: str | None) -> SourceTable:
+    """Read a sheet of an ``.xlsx`` file with openpyxl; the first row that is not empty is the header.
+
+    Numbers, texts and truth values keep their type, dates become text; of a formula its stored value is read.
+
+    Args:
+        path: the path of the workbook.
+        sheet: the name of the sheet; None if only one has cells.
+
+    Raises:
+        InputError: the file is no workbook or has no rows, or several sheets have cells and *sheet* is none.
+        UnavailableError: openpyxl is not installed.
+    """
+    try:
+        from openpyxl import load_workbook
+    except ImportError:
+        raise UnavailableError(f'{path}: needs openpyxl, which is not installed: pip install "assay[excel]"') from None
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if sum(entry.file_size for entry in archive.infolist()) > MAX_UNPACKED_BYTES:
+                raise InputError(f"{path}: unpacks to more than {MAX_UNPACKED_BYTES:,} bytes; save the sheet as CSV")
+        with warnings.catch_warnings():
+            # of styles that it does not know
+            warnings.simplefilter("ignore")
+            book = load_workbook(path, read_only=True, data_only=True)
+            sheets = {each.title: _filled_rows(each.iter_rows(values_only=True)) for each in book.worksheets}
+    except InputError:
+        raise
+    # a damaged workbook may raise any of these: KeyError for an absent part, XML errors are ValueErrors or SyntaxErrors
+    except (zipfile.BadZipFile, KeyError, ValueError, SyntaxError, TypeError, OSError) as error:
+        raise InputError(f"{path}: is not a readable workbook ({error or type(error).__name__})") from None
+    filled = {name: rows for name, rows in sheets.items() if rows}
+    if sheet is not None and sheet not in sheets:
+        raise InputError(f"{path}: has no sheet {sheet!r}; it has {', '.join(sheets)}", setting="member", value=sheet)
+    if sheet is None and len(filled) > 1:
+        raise InputError(
+            f"{path}: has {len(filled)} sheets ({', '.join(filled)}); say which one: ",
+            Setting("member", next(iter(filled))),
+        )
+    rows = sheets[sheet] if sheet is not None else next(iter(filled.values()), [])
+    return _table_of_sheet(path, rows)
+
+
+def _filled_rows(rows: Any) -> list[tuple[int, list[Any]]]:
+    """Return the number and the cells of each row that has a value."""
+    return [(number, list(cells)) for number, cells in enumerate(rows, 1) if any(cell is not None for cell in cells)]
+
+
+def _table_of_sheet(path: Path, rows: list[tuple[int, list[Any]]]) -> SourceTable:
+    """Return the rows of a sheet below its header; columns without a name and without a value are left out.
+
+    Raises:
+        InputError: there are no rows, or a name is a duplicate.
+    """
+    if len(rows) < 2:
+        raise InputError(f"{path}: {'has a header and no rows' if rows else 'the sheet is empty'}")
+    header = [str(name).strip() if name is not None else "" for name in rows[0][1]]
+    columns: dict[str, list[Any]] = {}
+    duplicate = first_repeated([name for name in header if name])
+    if duplicate is not None:
+        raise InputError(f"{path}, row {rows[0][0]}: the column {duplicate!r} appears twice in the header; rename one")
+    width = max(len(cells) for _, cells in rows)
+    for index in range(width):
+        values = [_plain(cells[index]) if index < len(cells) else None for _, cells in rows[1:]]
+        name = header[index] if index < len(header) else ""
+        if name or any(value is not None for value in values):
+            columns[name or f"column_{index + 1}"] = values
+    table, misfits = table_of_columns(columns)
+    return SourceTable(table, str(path), rows=np.array([number for number, _ in rows[1:]]), misfits=misfits)
+
+
+def _plain(cell: Any) -> Any:
+    """Return a date or time as text, and any other cell as it is."""
+    if isinstance(cell, datetime.datetime) and cell.time() == datetime.time():
+        return cell.date().isoformat()
+    return cell.isoformat() if isinstance(cell, datetime.date | datetime.time | datetime.datetime) else cell

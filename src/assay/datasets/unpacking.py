@@ -1,0 +1,180 @@
+"""Files of rows that are compressed, in an archive, or in another encoding than UTF-8, as plain files of UTF-8."""
+
+from __future__ import annotations
+
+import atexit
+import codecs
+import functools
+import lzma
+import shutil
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from assay.common.messages import Setting
+from assay.exceptions import InputError
+
+#: Arrow's name of the compression that a suffix means; None for one that Arrow does not know.
+COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".xz": None}
+ARCHIVE = ".zip"
+#: A file may unpack to this number of bytes, or to this multiple of its size if that is more.
+MAX_UNPACKED_BYTES, MAX_UNPACKED_RATIO = 1 << 30, 100
+#: Bytes of which the encoding is guessed, and the fewest bytes beyond ASCII for a guess.
+_SAMPLE_BYTES, _MIN_GUESS_BYTES = 1 << 20, 32
+#: The encoding of a file whose bytes say too little: that of Windows in Western Europe.
+_USUAL_ENCODING = "cp1252"
+_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+
+
+def inner_name(path: str | Path) -> str:
+    """Return the name of a file without the suffix of its compression: ``pairs.csv`` for ``pairs.csv.gz``."""
+    path = Path(path)
+    return path.stem if path.suffix.lower() in COMPRESSIONS else path.name
+
+
+def unpacked(path: Path, member: str | None) -> Path:
+    """Return the path of the content of a compressed file or archive; of any other file its own path.
+
+    Args:
+        path: the path of the file.
+        member: the file in an archive; None if there is one.
+
+    Raises:
+        InputError: the file is damaged or unpacks to too much, or the archive has several files and *member* is none.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in COMPRESSIONS and suffix != ARCHIVE:
+        return path
+    status = path.stat()
+    return _unpack(path, member, status.st_mtime_ns, status.st_size)
+
+
+@functools.lru_cache(maxsize=16)
+def _unpack(path: Path, member: str | None, _changed: int, size: int) -> Path:
+    """Return the path of the unpacked content, which is deleted when the process ends.
+
+    Cached by the time of the last change and the size, since a file is read more than once.
+
+    Raises:
+        InputError: see :func:`unpacked`.
+    """
+    limit = max(MAX_UNPACKED_BYTES, MAX_UNPACKED_RATIO * size)
+    try:
+        if path.suffix.lower() == ARCHIVE:
+            with zipfile.ZipFile(path) as archive:
+                name = _chosen_member(path, archive, member)
+                with archive.open(name) as stream:
+                    return _copy_bounded(path, stream, Path(name).name, limit)
+        codec = COMPRESSIONS[path.suffix.lower()]
+        if codec is None:
+            with lzma.open(path) as stream:
+                return _copy_bounded(path, stream, path.stem, limit)
+        with pa.CompressedInputStream(pa.OSFile(str(path)), codec) as stream:
+            return _copy_bounded(path, stream, path.stem, limit)
+    except (zipfile.BadZipFile, lzma.LZMAError, NotImplementedError, RuntimeError, EOFError, OSError) as error:
+        raise InputError(f"{path}: cannot be unpacked ({error or type(error).__name__})") from None
+
+
+def _chosen_member(path: Path, archive: zipfile.ZipFile, member: str | None) -> str:
+    """Return the name of the file in an archive that is to be read.
+
+    Raises:
+        InputError: the archive has no such file, none or several.
+    """
+    names = [name for name in archive.namelist() if not name.endswith("/") and not name.startswith("__MACOSX/")]
+    if member is not None:
+        if member not in names:
+            raise InputError(
+                f"{path}: has no file {member!r}; it has {', '.join(names[:8])}", setting="member", value=member
+            )
+        return member
+    if len(names) != 1:
+        listed = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
+        problem = f"{path}: has {len(names)} files ({listed}); say which one: " if names else f"{path}: has no file"
+        raise InputError(problem, *([Setting("member", names[0])] if names else []))
+    return names[0]
+
+
+def temporary_file(name: str) -> Path:
+    """Return the path of a new file of this name, which is deleted with its folder when the process ends."""
+    folder = tempfile.TemporaryDirectory(prefix="assay-")
+    atexit.register(folder.cleanup)
+    return Path(folder.name) / name
+
+
+def _copy_bounded(path: Path, stream: Any, name: str, limit: int) -> Path:
+    """Return the path of a temporary file with the content of a stream.
+
+    Raises:
+        InputError: the content is larger than *limit* bytes.
+    """
+    target = temporary_file(name)
+    with target.open("wb") as file:
+        while block := stream.read(1 << 20):
+            file.write(block)
+            if file.tell() > limit:
+                raise InputError(f"{path}: unpacks to more than {limit:,} bytes; unpack it yourself if that is right")
+    return target
+
+
+def recoded(path: Path, encoding: str | None) -> tuple[Path, str]:
+    """Return the path of a text file as UTF-8, and a note on the encoding that was found; empty if it was UTF-8.
+
+    Args:
+        path: the path of the file.
+        encoding: the name of its encoding, as Python knows it; None to find it.
+
+    Raises:
+        InputError: there is no such encoding, or the file has bytes that it does not know.
+    """
+    name = encoding or encoding_of(path)
+    try:
+        if codecs.lookup(name).name in ("utf-8", "ascii"):
+            return path, ""
+        target = temporary_file(path.name)
+        with path.open(encoding=name, newline="") as source, target.open("w", encoding="utf-8", newline="") as file:
+            shutil.copyfileobj(source, file, 1 << 20)
+    except LookupError:
+        raise InputError("is no encoding; expected one such as cp1252", setting="encoding", value=name) from None
+    except UnicodeError as error:
+        raise InputError(
+            f"{path}: is not {name} ({getattr(error, 'reason', error)}); say what it is: ",
+            Setting("encoding", "NAME"),
+        ) from None
+    option = Setting("encoding", "NAME").with_flag({})
+    return target, "" if encoding else f"read as {name}, since it is not UTF-8; {option} for another encoding"
+
+
+def encoding_of(path: Path) -> str:
+    """Return the name of the encoding of a text file: by its mark, UTF-8 if all its bytes are, else the likeliest."""
+    with path.open("rb") as file:
+        sample = file.read(_SAMPLE_BYTES)
+    for mark, name in _MARKS.items():
+        if sample.startswith(mark):
+            return name
+    if sample[:4].count(0) >= 2:
+        return "utf-16-be" if sample.startswith(b"\0") else "utf-16-le"
+    if is_utf8(path):
+        return "utf-8"
+    if sum(byte > 127 for byte in sample) < _MIN_GUESS_BYTES:
+        return _USUAL_ENCODING
+    from charset_normalizer import from_bytes
+
+    best = from_bytes(sample).best()
+    return _USUAL_ENCODING if best is None else best.encoding
+
+
+def is_utf8(path: Path) -> bool:
+    """Tell whether all bytes of a file are UTF-8."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    with path.open("rb") as file:
+        try:
+            while block := file.read(1 << 20):
+                decoder.decode(block)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return False
+    return True

@@ -1,0 +1,255 @@
+"""One table in every format that people have gives the same pairs; what is not plain is said, faults have a remedy."""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import gzip
+import io
+import json
+import lzma
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import assay
+from assay.datasets import load_dataset
+from assay.exceptions import InputError
+
+ROWS = [
+    {"reference": "Straße; Ñandú, Çelik", "candidate": 'say "so"', "label": 2},
+    {"reference": "007", "candidate": "NA", "label": 0},
+    {"reference": "two\nlines", "candidate": "naïve – ß", "label": 1},
+]
+
+
+def delimited(delimiter: str = ",", rows: list[dict[str, Any]] = ROWS) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), delimiter=delimiter, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def zipped(**files: str) -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in files.items():
+            archive.writestr(name.replace("_", "."), text)
+    return content.getvalue()
+
+
+def workbook(*sheets: list[list[Any]]) -> bytes:
+    openpyxl = pytest.importorskip("openpyxl", reason="openpyxl is not installed (the extra excel)")
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for index, rows in enumerate(sheets):
+        sheet = book.create_sheet(f"sheet {index}")
+        for row in rows:
+            sheet.append(row)
+    content = io.BytesIO()
+    book.save(content)
+    return content.getvalue()
+
+
+def zstd(data: bytes) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(sink, "zstd") as stream:
+        stream.write(data)
+    return sink.getvalue().to_pybytes()
+
+
+CELLS = [list(ROWS[0]), *(list(row.values()) for row in ROWS)]
+UTF8 = delimited().encode()
+FILES: dict[str, Any] = {
+    "a.csv": UTF8,
+    "bom.csv": b"\xef\xbb\xbf" + UTF8,
+    "a.tsv": delimited("\t").encode(),
+    "semicolons.csv": delimited(";").encode(),
+    "tabs.csv": delimited("\t").encode(),
+    "commas.tsv": UTF8,
+    "a.txt": delimited("\t").encode(),
+    "bars.txt": delimited("|").encode(),
+    "latin.csv": delimited().replace("–", "-").encode("latin-1"),
+    "windows.csv": delimited().encode("cp1252"),
+    "wide.csv": delimited().encode("utf-16"),
+    "big.txt": delimited("\t").encode("utf-16-be"),
+    "a.jsonl": "\n".join(map(json.dumps, ROWS)).encode(),
+    "lines.json": "\n".join(map(json.dumps, ROWS)).encode(),
+    "list.json": json.dumps(ROWS, indent=1).encode(),
+    "named.json": json.dumps({"version": 1, "data": ROWS}).encode(),
+    "columns.json": json.dumps({name: [row[name] for row in ROWS] for name in ROWS[0]}).encode(),
+    "a.csv.gz": gzip.compress(UTF8),
+    "a.tsv.bz2": bz2.compress(delimited("\t").encode()),
+    "list.json.xz": lzma.compress(json.dumps(ROWS).encode()),
+    "a.jsonl.zst": zstd("\n".join(map(json.dumps, ROWS)).encode()),
+    "one.zip": zipped(a_csv=delimited()),
+    "windows.csv.gz": gzip.compress(delimited().encode("cp1252")),
+    "a.xlsx": lambda: workbook(CELLS),
+    "blank-rows.xlsx": lambda: workbook([[], [], *CELLS, []], []),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_same_pairs_from_every_format(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    content = FILES[name]
+    path.write_bytes(content() if callable(content) else content)
+    pairs = load_dataset(path)
+    references, candidates, _ = pairs.texts()
+    expected = [row["candidate"] for row in ROWS]
+    if name == "latin.csv":
+        expected[2] = "naïve - ß"
+    assert references == [row["reference"] for row in ROWS] and candidates == expected
+    assert pairs.labels.tolist() == [2, 0, 1]
+    assert pairs.source == str(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "note"),
+    [
+        ("semicolons.csv", "cells are separated by semicolons"),
+        ("bars.txt", "cells are separated by vertical bars"),
+        ("windows.csv", "read as cp1252, since it is not UTF-8; --encoding NAME for another encoding"),
+        ("windows.csv.gz", "read as cp1252"),
+        ("wide.csv", "read as utf-16"),
+    ],
+)
+def test_what_was_found_is_said(tmp_path: Path, name: str, note: str) -> None:
+    (tmp_path / name).write_bytes(FILES[name])
+    assert any(each.startswith(note) for each in load_dataset(tmp_path / name).notes)
+
+
+def test_the_encoding_that_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    path.write_bytes("reference,candidate,label\nпривет,мир,1\nдом,дом,2\n".encode("koi8-r"))
+    pairs = load_dataset(path, encoding="koi8-r")
+    assert pairs.texts()[0] == ["привет", "дом"] and not pairs.notes and pairs.reading["encoding"] == "koi8-r"
+    with pytest.raises(InputError, match="is no encoding"):
+        load_dataset(path, encoding="koi9")
+    with pytest.raises(InputError, match=r"d\.csv: is not ascii|d\.csv: is not utf-16|say what it is"):
+        load_dataset(path, encoding="utf-16")
+
+
+def test_rows_that_lack_their_last_cells(tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    path.write_text("reference,candidate,label,Approve,Reject\na,b,1\nc,d,2,x\ne,f,3,x,y\n", encoding="utf-8")
+    pairs = load_dataset(path)
+    assert pairs.labels.tolist() == [1, 2, 3] and pairs.column("Approve").to_pylist() == [None, "x", "x"]
+    assert pairs.notes == ("2 rows have fewer cells than the header (row 2, 3); the last ones are empty",)
+    path.write_text("reference,candidate,label\na,b,1\nc\nd,e,2\n", encoding="utf-8")
+    with pytest.raises(InputError, match="row 3: has 1 cells; the header has 3"):
+        load_dataset(path)
+    path.write_text("reference,candidate,label\na,b,1\nc,d\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"1 of 2 rows have no label \(row 3\)"):
+        load_dataset(path)
+
+
+def test_row_names_of_r(tmp_path: Path) -> None:
+    path = tmp_path / "d.txt"
+    path.write_text('"reference"\t"candidate"\t"label"\n"1"\t"a"\t"b"\t1\n"2"\t"c"\t"d"\t2\n', encoding="utf-8")
+    pairs = load_dataset(path)
+    assert pairs.texts()[0] == ["a", "c"] and pairs.column("row").to_pylist() == ["1", "2"]
+    assert pairs.notes == ("the first cell of each row, which has no column name, is called row",)
+    path.write_text("reference\tcandidate\tlabel\n1\ta\tb\t1\nc\td\t2\n", encoding="utf-8")
+    with pytest.raises(InputError, match="row 2: has 4 cells; the header has 3"):
+        load_dataset(path)
+
+
+NESTED = [
+    {"id": 1, "ref": {"answers": ["Paris", "City of Light"]}, "out": [{"text": "paris"}], "human": {"scores": [1, 2]}},
+    {"id": 2, "ref": {"answers": ["Rome"]}, "out": [{"text": "Milan"}], "human": {"scores": [0, None]}},
+]
+PATHS = "reference=ref.answers,candidate=out.0.text,label=human.scores"
+
+
+@pytest.mark.parametrize("name", ["n.json", "n.jsonl", "n.parquet", "memory"])
+def test_paths_into_nested_records(tmp_path: Path, name: str) -> None:
+    import pyarrow.parquet as pq
+
+    path: Any = tmp_path / name
+    if name == "n.json":
+        path.write_text(json.dumps({"rows": NESTED}), encoding="utf-8")
+    elif name == "n.jsonl":
+        path.write_text("\n".join(map(json.dumps, NESTED)), encoding="utf-8")
+    elif name == "n.parquet":
+        pq.write_table(pa.Table.from_pylist(NESTED), path)
+    else:
+        path = NESTED
+    pairs = load_dataset(path, columns=PATHS)
+    assert pairs.texts()[:2] == ([["Paris", "City of Light"], ["Rome"]], ["paris", "Milan"])
+    assert pairs.labels.tolist() == [1.5, 0]
+    assert pairs.table.column("annotations").to_pylist() == [[1, 2], [0, None]]
+    with pytest.raises(InputError, match=r"no row has a value at ref\.answer; there is ref\.answers"):
+        load_dataset(path, columns=PATHS.replace("ref.answers", "ref.answer"))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options", "words"),
+    [
+        ("two.zip", zipped(a_csv="x", b_csv="y"), {}, ["has 2 files (a.csv, b.csv)", "`member=a.csv`"]),
+        ("two.zip", zipped(a_csv="x", b_csv="y"), {"member": "c.csv"}, ["has no file 'c.csv'"]),
+        ("none.zip", zipped(), {}, ["has no file"]),
+        ("damaged.zip", b"PK nonsense", {}, ["damaged.zip: cannot be unpacked"]),
+        ("damaged.csv.gz", b"nonsense", {}, ["damaged.csv.gz: cannot be unpacked"]),
+        ("cut.csv.gz", gzip.compress(UTF8 * 100)[:-40], {}, ["cut.csv.gz: cannot be unpacked"]),
+        ("damaged.xlsx", b"nonsense", {}, ["damaged.xlsx: is not a readable workbook"]),
+        ("damaged.json", b'[{"reference": ]', {}, ["damaged.json: is not JSON"]),
+        ("a.json", b'{"a": 1}', {}, ["expected a list of objects"]),
+        ("a.json", b"[1, 2]", {}, ["expected a list of objects"]),
+        ("a.json", json.dumps({"a": ROWS, "b": ROWS}).encode(), {}, ["has 2 lists of objects (a, b)", "`member=a`"]),
+        ("a.json", json.dumps({"a": ROWS}).encode(), {"member": "c"}, ["has no list of objects 'c'; it has a"]),
+        ("inner.csv.gz", gzip.compress(b"reference,candidate\na,b\n"), {}, ["inner.csv.gz: has no column label"]),
+        ("a.txt", b"reference candidate label\na b 1\n", {}, ["a.txt: has no column reference"]),
+        ("a.docx", b"x", {}, ["expected a file that ends in", ".zst"]),
+    ],
+)
+def test_faults_name_file_and_remedy(
+    tmp_path: Path, name: str, content: bytes, options: dict[str, Any], words: list[str]
+) -> None:
+    from assay.datasets.files import read_table_file
+
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(InputError) as caught:
+        read_table_file(path) if name == "a.docx" else load_dataset(path, **options)
+    assert "/assay-" not in str(caught.value), "no temporary file is named"
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_sheets_and_bombs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "two.xlsx"
+    path.write_bytes(workbook(CELLS, CELLS[:2]))
+    with pytest.raises(InputError, match=r"has 2 sheets \(sheet 0, sheet 1\); say which one"):
+        load_dataset(path)
+    assert len(load_dataset(path, member="sheet 1")) == 1
+    with pytest.raises(InputError, match="has no sheet 'sheet 2'; it has sheet 0, sheet 1"):
+        load_dataset(path, member="sheet 2")
+    monkeypatch.setattr("assay.datasets.unpacking.MAX_UNPACKED_BYTES", 1 << 20)
+    for name, data in (("b.csv.gz", gzip.compress(b"0" * (1 << 23))), ("b.zip", zipped(a_csv="0" * (1 << 23)))):
+        (tmp_path / name).write_bytes(data)
+        with pytest.raises(InputError, match="unpacks to more than"):
+            load_dataset(tmp_path / name)
+
+
+def test_decimal_commas(tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    path.write_text("reference;candidate;label\na;b;0,5\nc;d;1\ne;f;1,25\n", encoding="utf-8")
+    pairs = load_dataset(path)
+    assert pairs.labels.tolist() == [0.5, 1, 1.25] and "decimal commas" in " ".join(pairs.notes)
+    path.write_text("reference;candidate;label\na;b;0,5\nc;d;1.5\n", encoding="utf-8")
+    with pytest.raises(InputError, match="row 2, column label: the label '0,5' is not a number"):
+        load_dataset(path)
+
+
+def test_a_file_of_another_kind_is_no_suite(tmp_path: Path) -> None:
+    path = tmp_path / "d.docx"
+    path.write_bytes(b"x")
+    with pytest.raises(InputError, match="expected a file that ends in"):
+        assay.run(suite=str(path), metrics=["f1"])
+    with pytest.raises(InputError, match=r"nofile\.xlsx: there is no such file"):
+        assay.run(suite=str(tmp_path / "nofile.xlsx"), metrics=["f1"])
