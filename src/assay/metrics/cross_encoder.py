@@ -6,7 +6,9 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from assay.exceptions import InputError
 from assay.metrics.base import Batch, Declaration
+from assay.metrics.models.layouts import special_computation
 from assay.metrics.neural.readers import PairReader
 
 if TYPE_CHECKING:
@@ -59,17 +61,24 @@ class CrossEncoder(PairReader):
         self.resolve_class()
 
     def needs(self) -> Engine:
-        """Return the engine of the cross-encoder; metrics of the same model with the same settings have equal ones.
+        """Return the engine: that of the cross-encoder, or the library for a model that needs more than its passes.
 
         Raises:
             UnavailableError: the model is not on this machine, or has several outputs of which none is chosen.
             InputError: this machine has no such device, or the device does not support the precision; or the model has
                 no such class.
         """
-        from assay.metrics.neural.cross import CrossEngine
-
         self.resolve_class()
-        return self.engine_of(CrossEngine)
+        special = special_computation(self.located().folder, self.library_class)
+        if special is None:
+            from assay.metrics.neural.cross import CrossEngine
+
+            return self.engine_of(CrossEngine)
+        from assay.metrics.neural.library import LibraryCrossEngine
+
+        if self.backend != "torch":
+            raise InputError(f"metric {self}: because of {special} it runs in torch only; leave out backend")
+        return self.engine_of(LibraryCrossEngine)
 
     @property
     def is_explainable(self) -> bool:

@@ -199,10 +199,16 @@ def load_bi_encoder(folder: Path, device: str) -> Any:
     """Return the bi-encoder in a checked folder, as a SentenceTransformer.
 
     Raises:
-        UnavailableError: the libraries cannot load it, or weights are missing.
+        UnavailableError: it is a model of another kind, the libraries cannot load it, or weights are missing.
     """
     from sentence_transformers import SentenceTransformer
 
+    kind = describe(folder).library_class or "SentenceTransformer"
+    if kind != "SentenceTransformer":
+        raise UnavailableError(
+            f"model {folder} cannot be trained because it is a {kind} (config_sentence_transformers.json)",
+            "train a sentence encoder, or a transformer without modules",
+        )
     return _load_model(SentenceTransformer, folder, device, use="hidden states")
 
 

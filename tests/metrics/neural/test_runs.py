@@ -262,3 +262,17 @@ def test_threads_compute_a_batch_each_with_one_set_of_weights(
     scored_by(kind.format(scorer if kind.startswith("cross") else encoder), 2)
     first, second = seen.values()
     assert first == second
+
+
+def test_two_aliases_of_one_metric_have_a_column_each(encoder: Path, scorer: Path) -> None:
+    batch = pairs(12)
+    rows = [{"reference": r, "candidate": c, "label": i % 3} for i, (r, c) in enumerate(batch.pairs())]
+    names = [f"bi-encoder:{encoder}", f"cross-encoder:{scorer},order=mean", f"bertscore:{encoder}", "f1"]
+    aliases = [f"{letter}{number}={name}" for number, name in enumerate(names) for letter in "ab"]
+    result = assay.run(rows, aliases, resamples=0, device="cpu", threads=1)
+    columns = result.scores.pivot(index="pair_id", columns="metric", values="score")
+    assert sorted(columns) == sorted(alias.partition("=")[0] for alias in aliases)
+    for number, name in enumerate(names):
+        expected = load_metric(name).score(batch)
+        for letter in "ab":
+            assert sorted(columns[f"{letter}{number}"]) == pytest.approx(sorted(expected), abs=1e-6)

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,18 @@ from numpy.typing import NDArray
 from assay.exceptions import InputError
 from assay.metrics.base import Batch, Metric
 from assay.metrics.neural.embeddings import TextEmbeddings
-from assay.metrics.neural.loading import count_parameters, load_library_encoder, silence_libraries
+from assay.metrics.neural.limits import text_limit
+from assay.metrics.neural.loading import (
+    count_parameters,
+    load_library_encoder,
+    load_library_scorer,
+    silence_libraries,
+)
+from assay.metrics.neural.pairs import OrderedPair, PairScoring
 from assay.metrics.neural.runtime import import_torch, set_threads
 from assay.metrics.neural.session import Meter, ModelEngine, add_questions, blank_flags, flags_of, one_line_failures
 from assay.metrics.neural.tokens import tokenize
+from assay.metrics.neural.views import Preparation
 from assay.metrics.scores import Scores
 
 if TYPE_CHECKING:
@@ -74,7 +82,9 @@ class LibrarySession:
         columns, flags, seconds = [], [], []
         for metric in metrics:
             started = time.perf_counter()
-            with silence_libraries(), one_line_failures(self._folder), self._length_limit(metric):
+            model_metric = cast("EncoderBased", metric)
+            limit = None if model_metric.max_length is None else model_metric.limit()
+            with silence_libraries(), one_line_failures(self._folder), _length_limit(self._model, limit):
                 values, metric_flags = self._score_one(metric, batch)
             columns.append(values)
             flags.append(metric_flags | blank)
@@ -96,40 +106,9 @@ class LibrarySession:
         left = np.array([number_of[text] for text in batch.references], dtype=np.intp)
         right = np.array([number_of[text] for text in batch.candidates], dtype=np.intp)
         values = bi_encoder.compare(TextEmbeddings(import_torch().as_tensor(vectors).float()), left, right)
-        cut = np.array(self._cut([prompt + text for text in prepared]), dtype=np.bool_)
+        cut = _cut(self._model, [prompt + text for text in prepared])
         self._meter.add_texts(len(texts), 0)
         return values, flags_of(batch, cut[left], cut[right])
-
-    def _cut(self, texts: Sequence[str]) -> list[bool]:
-        """Return for each text whether it has more tokens than the library reads."""
-        tokenizer, limit = getattr(self._model, "tokenizer", None), self._model.max_seq_length
-        if not hasattr(tokenizer, "model_input_names") or not isinstance(limit, int):
-            return [False] * len(texts)
-        return [tokens.cut for tokens in tokenize(tokenizer, texts, limit)]
-
-    @contextmanager
-    def _length_limit(self, metric: Any) -> Iterator[None]:
-        """Let the model cut texts at the option ``max_length`` of a metric, if it is set, within the block.
-
-        Raises:
-            InputError: the model has no length limit that can be set.
-        """
-        if metric.max_length is None:
-            yield
-            return
-        if getattr(self._model[0], "processor", None) is None:
-            kind = type(self._model[0]).__name__
-            raise InputError(
-                f"metric {metric}: max_length has no effect on a model that begins with {kind}; leave it out"
-            )
-        body = self._model[0]
-        limit, settings = self._model.max_seq_length, body.processing_kwargs
-        self._model.max_seq_length = metric.limit()
-        body.processing_kwargs = settings | {"common": settings.get("common", {}) | {"max_length": metric.limit()}}
-        try:
-            yield
-        finally:
-            self._model.max_seq_length, body.processing_kwargs = limit, settings
 
     def cost(self) -> dict[str, Any]:
         """Return the counts of :meth:`Meter.cost` and the session's threads."""
@@ -139,3 +118,112 @@ class LibrarySession:
         """Free the memory of the model."""
         self._model = None
         self._meter.close()
+
+
+@dataclass(frozen=True)
+class LibraryCrossEngine(ModelEngine):
+    """The settings of a cross-encoder that sentence-transformers itself computes."""
+
+    reads_pairs: ClassVar[bool] = True
+
+    @property
+    def pairs(self) -> int:
+        """The number of pairs in a unit of work."""
+        return 512
+
+    def open(self) -> LibraryCrossSession:
+        """Load the model and return its session.
+
+        Raises:
+            MissingExtraError: a package is not installed.
+            UnavailableError: the model cannot be loaded.
+        """
+        return LibraryCrossSession(self)
+
+
+class LibraryCrossSession(PairScoring):
+    """A cross-encoder in memory, as sentence-transformers loads it.
+
+    Args:
+        engine: the settings.
+
+    Raises:
+        MissingExtraError: a package is not installed.
+        UnavailableError: the model cannot be loaded.
+    """
+
+    def __init__(self, engine: LibraryCrossEngine) -> None:
+        self._meter = Meter(engine.devices)
+        self._threads = set_threads(engine.threads)
+        self._folder = engine.folder
+        self._model: Any = load_library_scorer(Path(engine.folder), engine.precision, engine.devices[0])
+        self.activation = self._model.activation_fn
+        self._own_limit = text_limit(Path(engine.folder), saved_by="CrossEncoder")
+        self._meter.record_loaded(count_parameters(self._model))
+
+    def logits_of_pairs(
+        self, pairs: Sequence[OrderedPair], limit: int, prefix: str
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return the outputs of n pairs, and whether each was cut; see :meth:`PairScoring.logits_of_pairs`."""
+        torch = import_torch()
+        preparation = Preparation(limit)
+        prepared = [(preparation.apply(first), preparation.apply(second)) for first, second in pairs]
+        # a model without a tokenizer of transformers has no limit that can be set
+        new_limit = None if limit == self._own_limit and _has_no_limit(self._model) else limit
+        with silence_libraries(), one_line_failures(self._folder), _length_limit(self._model, new_limit):
+            outputs = self._model.predict(
+                prepared,
+                prompt=prefix or None,
+                batch_size=BATCH_SIZE,
+                activation_fn=torch.nn.Identity(),
+                show_progress_bar=False,
+            )
+        self._meter.add_texts(len(pairs), 0)
+        firsts, seconds = [prefix + first for first, _ in prepared], [second for _, second in prepared]
+        return np.asarray(outputs, dtype=np.float64).reshape(len(pairs), -1), _cut(self._model, firsts, seconds)
+
+    def cost(self) -> dict[str, Any]:
+        """Return the counts of :meth:`Meter.cost` and the session's threads."""
+        return self._meter.cost() | {"threads": self._threads}
+
+    def close(self) -> None:
+        """Free the memory of the model."""
+        self._model = None
+        self._meter.close()
+
+
+def _cut(model: Any, texts: Sequence[str], seconds: Sequence[str] | None = None) -> NDArray[np.bool_]:
+    """Return for each text, or pair of texts, whether it has more tokens than the library reads, shape (n,)."""
+    tokenizer, limit = getattr(model, "tokenizer", None), model.max_seq_length
+    if not hasattr(tokenizer, "model_input_names") or not isinstance(limit, int):
+        return np.zeros(len(texts), dtype=np.bool_)
+    tokens = tokenize(tokenizer, texts, limit, seconds)
+    return np.array([text_tokens.cut for text_tokens in tokens], dtype=np.bool_)
+
+
+@contextmanager
+def _length_limit(model: Any, limit: int | None) -> Iterator[None]:
+    """Let a model of sentence-transformers cut texts at *limit* tokens within the block; None leaves its own limit.
+
+    Raises:
+        InputError: the model has no length limit that can be set.
+    """
+    if limit is None:
+        yield
+        return
+    body = model[0]
+    if _has_no_limit(model):
+        kind = type(body).__name__
+        raise InputError(f"max_length has no effect on a model that begins with {kind}; leave it out")
+    own_limit, settings = model.max_seq_length, body.processing_kwargs
+    model.max_seq_length = limit
+    body.processing_kwargs = settings | {"common": settings.get("common", {}) | {"max_length": limit}}
+    try:
+        yield
+    finally:
+        model.max_seq_length, body.processing_kwargs = own_limit, settings
+
+
+def _has_no_limit(model: Any) -> bool:
+    """Tell whether a model of sentence-transformers begins with a module without a tokenizer of transformers."""
+    return getattr(model[0], "processor", None) is None

@@ -118,6 +118,31 @@ def load_scorer(folder: Path, precision: str, device: str) -> LoadedScorer:
         MissingExtraError: sentence-transformers is not installed.
         UnavailableError: the libraries cannot load the folder, or it lacks weights.
     """
+    scorer = load_library_scorer(folder, precision, device)
+    model, tokenizer = scorer[0].model, scorer.tokenizer
+    if model.config.pad_token_id is None:
+        # a decoder finds the last token of a text before its padding
+        model.config.pad_token_id = tokenizer.pad_token_id
+    if model.config.pad_token_id is None:
+        raise UnavailableError(
+            f"model {folder}: its tokenizer has no padding token",
+            "add pad_token to tokenizer_config.json, such as the token that ends a text",
+        )
+    return LoadedScorer(model, tokenizer, scorer.activation_fn)
+
+
+def load_library_scorer(folder: Path, precision: str, device: str) -> Any:
+    """Return the cross-encoder in a model folder in evaluation mode, an object of sentence-transformers.
+
+    Args:
+        folder: the checked model folder.
+        precision: the precision of the weights: ``fp32``, ``bf16`` or ``fp16``.
+        device: torch's name of the device.
+
+    Raises:
+        MissingExtraError: sentence-transformers is not installed.
+        UnavailableError: the libraries cannot load the folder, or it lacks weights.
+    """
     with _one_line_errors(folder):
         from sentence_transformers import CrossEncoder
 
@@ -125,7 +150,7 @@ def load_scorer(folder: Path, precision: str, device: str) -> LoadedScorer:
             cross_encoder = CrossEncoder(str(folder), **_loading_arguments(precision, device))
         cross_encoder.eval()
         _break_card_cycle(cross_encoder)
-        return LoadedScorer(cross_encoder[0].model, cross_encoder.tokenizer, cross_encoder.activation_fn)
+        return cross_encoder
 
 
 def load_causal_model(folder: Path, precision: str, device: str) -> LoadedModel:
