@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
+from typing import get_origin
 
 import pytest
 import typer
 
 import assay as package
 from assay.cli import app
-from assay.cli.configuration import OPTIONS_WITH_PATHS, REFUSED, Option, defaults_of, options_of
+from assay.cli.configuration import MAPPING_OPTIONS, OPTIONS_WITH_PATHS, REFUSED, Option, defaults_of, options_of
 from assay.cli.doctor import configuration_findings
 from assay.common.configuration import APPLIED, Configuration, find_configuration
 from assay.exceptions import InputError
@@ -19,6 +21,7 @@ from assay.metrics import list_metrics, load_metric
 from assay.metrics.combined import bundled_folders
 from assay.metrics.load import UntrustedMetricError
 from assay.metrics.name import options_of as metric_options
+from assay.settings import union_members
 from tests.cli.calling import COLUMNS, OWN
 from tests.cli.test_settings import COMMANDS
 
@@ -26,7 +29,7 @@ from tests.cli.test_settings import COMMANDS
 PLAIN_TEXT = {
     *("baseline", "bucket", "buckets", "budget", "by", "caption", "classes", "columns", "controls", "cost", "device"),
     *("forms", "group_by", "item", "kinds", "label", "labels", "language", "languages", "lengths", "loss", "numbers"),
-    *("learners", "perturbations"),
+    *("annotator", "learners", "missing", "perturbations"),
     *("number_range", "objective", "pair_ids", "positive", "recipe", "scale", "scores", "separator", "space"),
     *("each", "note", "only", "title", "split_by", "statistic", "statistics", "study", "subset", "system", "tune"),
 }
@@ -100,6 +103,18 @@ def test_a_file_may_be_ignored_and_python_functions_do_not_read_it(project, assa
     package.run([("a", "b", 1.0), ("a", "a", 2.0)], ["f1"], out=project / "c", page=False)
     assert json.loads((project / "c/run.json").read_text(encoding="utf-8"))["request"]["seed"] == 0
     assert APPLIED.get() is None
+
+
+def test_every_setting_that_is_a_mapping_may_be_a_table():
+    mappings = set()
+    for command in COMMANDS.values():
+        settings = getattr(command.callback, "settings_class", None)
+        for name, hint in ({} if settings is None else settings.setting_types()).items():
+            if any(get_origin(member) is Mapping for member in union_members(hint)):
+                mappings.add(name)
+    assert mappings == MAPPING_OPTIONS
+    cost = options_of(COMMANDS["thresholds",])["cost"]
+    assert cost.parse({"fp": 5, "fn": 1}, Path()) == "fp=5,fn=1"
 
 
 def test_a_dataset_by_position_takes_the_place_of_configured_ones(project, assay):
@@ -184,7 +199,7 @@ def test_paths_are_relative_to_the_file(project):
         ("sede = 1", "sede: no verb has such an option. Did you mean 'seed'"),
         ("[check]\nmargn = 1", "[check] margn: assay check has no such option. Did you mean 'margin'"),
         ("[chek]\nmargin = 1", "[chek]: there is no verb 'chek'. Did you mean 'check'"),
-        ("[train.s3bret]\nseed = 1", "[train.s3bret]: there is no such verb. Did you mean 's3bert'"),
+        ("[train.s3bret]\nseed = 1", "[train.s3bret]: there is no verb 's3bret'. Did you mean 's3bert'"),
         ('seed = "1"', "seed = '1': expected a whole number"),
         ("seed = true", "seed = True: expected a whole number"),
         ("[run]\nmetric = [1]", "[run] metric = [1]: expected text"),

@@ -17,6 +17,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from itertools import chain
+from operator import getitem
 from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -41,6 +43,8 @@ OPTIONS_WITH_PATHS = frozenset(
     {"base", "dataset", "datasets", "dev", "graphs", "labeller", "metric", "metrics", "pairs", "prices", "queries"}
     | {"test", "threshold", "train", "vectors"}
 )
+#: Options that are mappings, which a file may write as a table.
+MAPPING_OPTIONS = frozenset({"columns", "cost", "graphs", "labels"})
 _TYPE_DESCRIPTIONS = {
     bool: "true or false",
     int: "a whole number",
@@ -79,17 +83,13 @@ class Option:
             InputError: the value has another type, is outside its range, or names a metric that runs code. The message
                 does not name the key.
         """
-        if isinstance(value, dict) and self._accepts_mapping:
+        if isinstance(value, dict) and self.name in MAPPING_OPTIONS:
             # the command line writes a mapping as text: a=x+y,b=z
             value = ",".join(f"{key}={'+'.join(map(str, _as_list(item)))}" for key, item in value.items())
         if isinstance(value, list) and not self.accepts_list:
             raise InputError("expected one value, not a list")
         parsed = [self._parse_item(item, folder) for item in _as_list(value)]
         return parsed if self.accepts_list else parsed[0]
-
-    @property
-    def _accepts_mapping(self) -> bool:
-        return any(get_origin(hint) is Mapping for hint in self._types) or self.name in MAPPING_OPTIONS
 
     @property
     def _types(self) -> set[Any]:
@@ -266,15 +266,8 @@ def defaults_of(configuration: Configuration, root: Any, verb: str) -> dict[str,
     Raises:
         InputError: no verb has a key or table, or a value does not fit; the message names the file and the key.
     """
-    values, tables = _split_table(configuration.values, root)
-    for name in tables:
-        if name not in root.commands:
-            location = f"{configuration.file}: {configuration.table_header(_toml_key(name))}"
-            suggestion = suggestion_for(name, root.commands)
-            raise InputError(f"{location}: there is no verb {name!r}.{suggestion} assay --help lists them")
-    for key, value in values.items():
-        _check_key(configuration, key, value, root, first_verb=verb)
-    return _values_of_command(configuration, root.commands[verb], tables.get(verb, {}), values, (verb,))
+    values: dict[str, Any] = _values_of_command(configuration, root, configuration.values, {}, only=verb)[verb]
+    return values
 
 
 def _values_of_command(
@@ -282,7 +275,9 @@ def _values_of_command(
     command: Any,
     table: Mapping[str, Any],
     inherited: Mapping[str, Any],
-    path: tuple[str, ...],
+    path: tuple[str, ...] = (),
+    *,
+    only: str = "",
 ) -> dict[str, Any]:
     """Return the values of a verb by parameter, or those of each verb in a group by verb and parameter.
 
@@ -293,31 +288,29 @@ def _values_of_command(
         command: the verb, or the group of verbs.
         table: the table of the command.
         inherited: the keys of the levels above, which apply if an option accepts them.
-        path: the words of the command.
+        path: the words of the command; empty for the root.
+        only: the verb of a group whose values are returned; empty for all of them.
 
     Raises:
         InputError: the table has a key or a table that the command lacks, or a value does not fit.
     """
     own_values, tables = _split_table(table, command)
-    for key, value in own_values.items():
-        _check_key(configuration, key, value, command, path)
-    if not hasattr(command, "commands"):
-        options = options_of(command)
-        folder = configuration.file.parent
-        values = _accepted_values(inherited, options, folder)
-        for key, value in own_values.items():
-            option = options[_normalise_key(key)]
-            values[option.name] = option.parse(value, folder)
-        return values
+    commands = getattr(command, "commands", {})
     for name in tables:
-        if name not in command.commands:
+        if name not in commands:
             location = f"{configuration.file}: {configuration.table_header(*path, _toml_key(name))}"
-            raise InputError(f"{location}: there is no such verb.{suggestion_for(name, command.commands)}")
-    passed_on = {**inherited, **own_values}
-    values_by_verb = {}
-    for name, verb in command.commands.items():
-        values_by_verb[name] = _values_of_command(configuration, verb, tables.get(name, {}), passed_on, (*path, name))
-    return values_by_verb
+            listed = f"{command_line(*path, '--help')} lists them"
+            raise InputError(f"{location}: there is no verb {name!r}.{suggestion_for(name, commands)} {listed}")
+    for key, value in own_values.items():
+        _check_key(configuration, key, value, command, path, first_verb=only)
+    # for a verb all of its own values are accepted, since they were checked
+    values = {**inherited, **own_values}
+    if not commands:
+        return _accepted_values(values, options_of(command), configuration.file.parent)
+    return {
+        name: _values_of_command(configuration, commands[name], tables.get(name, {}), values, (*path, name))
+        for name in ([only] if only else commands)
+    }
 
 
 def _split_table(table: Mapping[str, Any], command: Any) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -330,10 +323,6 @@ def _split_table(table: Mapping[str, Any], command: Any) -> tuple[dict[str, Any]
         )
         (tables if is_table else values)[key] = value
     return values, tables
-
-
-#: Options that are mappings, which a file may write as a table.
-MAPPING_OPTIONS = frozenset({"columns", "graphs", "labels"})
 
 
 def _accepted_values(values: Mapping[str, Any], options: Mapping[str, Option], folder: Path) -> dict[str, Any]:
@@ -356,9 +345,9 @@ def _check_key(
     key: str,
     value: Any,
     command: Any,
-    path: tuple[str, ...] = (),
+    path: tuple[str, ...],
     *,
-    first_verb: str = "",
+    first_verb: str,
 ) -> None:
     """Raise InputError unless some verb below a command has an option of this key that accepts the value.
 
@@ -368,7 +357,7 @@ def _check_key(
         value: the value of the key.
         command: a verb or a group of verbs.
         path: the words of the command; empty at the top level.
-        first_verb: the verb to try first; empty for no preference.
+        first_verb: the verb to try first, since every further verb must be imported; empty for no preference.
     """
     # the table is empty at the top level
     key_path = f"{configuration.table_header(*path)} {_toml_key(key)}".strip()
@@ -378,7 +367,8 @@ def _check_key(
         raise InputError(f"{location}: {REFUSED[option_name]}, so it is for the command line only; remove the key")
     known_names: set[str] = set()
     first_problem: Message | None = None
-    for verb_command in _iterate_verbs_from(command, first_verb):
+    first = iterate_verbs(command.commands[first_verb]) if first_verb else ()
+    for _, verb_command in chain(first, iterate_verbs(command)):
         options = options_of(verb_command)
         known_names |= options.keys()
         option = options.get(option_name)
@@ -401,19 +391,6 @@ def _check_key(
     )
 
 
-def _iterate_verbs_from(command: Any, first_verb: str) -> Iterator[Any]:
-    """Yield the commands of all verbs below a command, preceded by those of *first_verb*.
-
-    Each further verb must be imported, so that a caller saves time if one of the first suffices. These are yielded
-    again in their place among all verbs.
-    """
-    if first_verb:
-        for _, verb_command in iterate_verbs(command.commands[first_verb]):
-            yield verb_command
-    for _, verb_command in iterate_verbs(command):
-        yield verb_command
-
-
 def verbs_by_setting(configuration: Configuration, root: Any) -> tuple[dict[str, list[str]], list[str]]:
     """Return the verbs to which a configuration applies, by ``key = value``, and one message per fault of the file.
 
@@ -428,24 +405,13 @@ def verbs_by_setting(configuration: Configuration, root: Any) -> tuple[dict[str,
             faults.append(error.message)
             continue
         for path, verb_command in iterate_verbs(root.commands[verb], (verb,)):
-            values = _values_below(defaults, path[1:])
+            # the values of a group are by the words of its verbs
+            values = functools.reduce(getitem, path[1:], defaults)
             for name, value in values.items():
                 line = Configuration(configuration.file, {name: value}).line
                 verbs_by_line.setdefault(line, []).append(" ".join(path))
             faults += _contradictions(configuration.file, verb_command, values)
     return verbs_by_line, list(dict.fromkeys(faults))
-
-
-def _values_below(defaults: Mapping[str, Any], path: tuple[str, ...]) -> Mapping[str, Any]:
-    """Return the values of a verb by parameter.
-
-    Args:
-        defaults: the values of the verb, or those of its group by verb and parameter.
-        path: the words of the verb below the group; empty for a verb without a group.
-    """
-    for word in path:
-        defaults = defaults[word]
-    return defaults
 
 
 def _contradictions(file: Path, verb_command: Any, values: Mapping[str, Any]) -> list[str]:
