@@ -9,18 +9,18 @@ from typing import Any
 
 from assay.common.messages import Setting
 from assay.exceptions import InputError
-from assay.settings import Graphs, Hardware, Limited, Offline, OwnData, setting
+from assay.settings import Graphs, Hardware, Limited, Offline, OwnData, Prices, setting
 
 
 @dataclass(frozen=True)
-class ExplainSettings(OwnData, Graphs, Limited, Hardware, Offline):
+class ExplainSettings(OwnData, Graphs, Limited, Hardware, Offline, Prices):
     """What is explained: two texts, or pairs of some data, under one metric."""
 
     reference: str | None = setting("The first text.", None, argument=True)
     candidate: str | None = setting("The second text.", None, argument=True)
     _: KW_ONLY
     metric: Any = setting(
-        "s3bert:FOLDER, bertscore:MODEL, cross-encoder:MODEL, sas, or amr:smatch.",
+        "s3bert:FOLDER, bertscore:MODEL, cross-encoder:MODEL, sas, amr:smatch, or judge:MODEL.",
         flags=("--metric", "-m"),
         metavar="METRIC",
     )

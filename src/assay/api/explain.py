@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 
 from assay.analysis.explain import ExplainSettings
 from assay.api.values import Report
-from assay.common.messages import Setting
+from assay.common.messages import Message, Setting
+from assay.common.numbers import money
 from assay.common.output import atomic_write
 from assay.common.tables import GRAPH_COLUMNS
 from assay.datasets import Pairs, join_graphs, load_dataset
@@ -20,6 +21,8 @@ from assay.exceptions import InputError
 from assay.metrics import Batch, Metric, load_metric
 from assay.metrics.base import Context
 from assay.metrics.explaining.explanation import NotExplainableError
+from assay.metrics.judge.server import ServerJudge
+from assay.metrics.judge.spending import Purse, current_purse, read_prices, use_purse
 from assay.metrics.neural.runtime import Runtime, use_runtime
 from assay.paths import user_path
 from assay.reports.explain.document import to_document
@@ -34,8 +37,8 @@ class Explained(Report):
         explanations: the explanations as plain values, one per pair; docs/explain.md describes each kind.
     """
 
-    def __init__(self, explanations: Sequence[Mapping[str, Any]]) -> None:
-        super().__init__(to_document(explanations))
+    def __init__(self, explanations: Sequence[Mapping[str, Any]], costs: Sequence[str | Message] = ()) -> None:
+        super().__init__(to_document(explanations, costs))
         self.explanations = explanations
 
     def to_svg(self) -> str:
@@ -97,6 +100,7 @@ def explain(settings: ExplainSettings) -> Explained:
         data = join_graphs(data, settings.graphs)
     # the corpus is all pairs, also those that are not explained, since it may affect scores
     references = _corpus_of_gold_answers(data) if settings.pairs is not None else _refuse_corpus(metric)
+    all_pairs = data
     if settings.pair_ids:
         data = _pairs_with_ids(data, settings.pair_ids)
     if settings.limit is not None:
@@ -108,7 +112,8 @@ def explain(settings: ExplainSettings) -> Explained:
     if not ids:
         raise InputError(f"{data.name}: has no pair to explain")
     explanations = []
-    with use_runtime(Runtime(settings.device, settings.threads)):
+    prices = {} if settings.prices is None else read_prices(settings.prices)
+    with use_runtime(Runtime(settings.device, settings.threads)), use_purse(Purse(prices=prices)):
         bound_metric = metric.bind(Context(data.language, references))
         bound_metric.for_language(data.language)
         bound_metric.obtain(offline=settings.offline)
@@ -117,12 +122,43 @@ def explain(settings: ExplainSettings) -> Explained:
             # reported under the name as typed; for a preset, a note says which model it used
             notes = (bound_metric.says(), *explanation.notes) if metric.picks_by_language else explanation.notes
             explanations.append(replace(explanation, metric=str(metric), notes=notes).as_dict())
+        costs: Sequence[str | Message] = ()
+        if isinstance(bound_metric, ServerJudge):
+            reads_all = metric.declaration.reads_all_references
+            total = len(all_pairs.table) if reads_all else len(_batch_of_gold_answers(all_pairs)[0])
+            costs = _cost_lines(bound_metric, explanations, total)
     if settings.pairs is not None:
         explanations = [values | {"pair_id": pair_id} for values, pair_id in zip(explanations, ids, strict=True)]
-    explained = Explained(explanations)
+    explained = Explained(explanations, costs)
     if settings.svg is not None:
         explained.write_svg(settings.svg)
     return explained
+
+
+def _cost_lines(judge: ServerJudge, explanations: Sequence[Mapping[str, Any]], total: int) -> list[str | Message]:
+    """Return lines on what the replies to the explained pairs cost, and what those to all pairs of the data would.
+
+    Args:
+        judge: the judge at an endpoint.
+        explanations: the explanations of n pairs, with the token counts of the server.
+        total: the number of pairs of the data.
+    """
+    price = judge.needs().token_price(current_purse())
+    replies = [reply for explanation in explanations for reply in explanation["replies"]]
+    tokens_in = sum(reply["tokens_in"] for reply in replies)
+    tokens_out = sum(reply["tokens_out"] for reply in replies)
+    lines: list[str | Message] = []
+    for heading, share in ((f"these {len(explanations):,}", 1.0), (f"all {total:,}", total / len(explanations))):
+        counted_in, counted_out = tokens_in * share, tokens_out * share
+        rate = "" if share == 1 else " at that rate"
+        cost = "" if price is None else f", price {money(price.of_tokens(counted_in, counted_out))}"
+        pairs = "pair" if heading.endswith(" 1") else "pairs"
+        lines.append(f"{heading} {pairs}{rate}: {counted_in:,.0f} tokens in and {counted_out:,.0f} out{cost}")
+        if total == len(explanations):
+            break
+    if price is None:
+        lines.append(Message("no price: give price_in and price_out with the judge, or ", Setting("prices", "FILE")))
+    return lines
 
 
 def _load_pairs(settings: ExplainSettings) -> Pairs:

@@ -98,6 +98,8 @@ def _failure_phrases(details: dict[str, Any]) -> Iterator[str]:
         failures[-1] += f", such as “{examples[0]}”"
     if failures:
         yield ", ".join(failures)
+    if _count_of(details, "failed") and isinstance(details.get("failed_such_as"), str):
+        yield f"no reply, such as “{details['failed_such_as']}”"
     cut = _count_of(details, "cut_off")
     if cut:
         tokens = _count_of(details, "cut_after")

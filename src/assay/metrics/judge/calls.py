@@ -31,11 +31,12 @@ class NoReplyError(AssayError):
     Attributes:
         status: the status of the last answer; 0 if it was none, or not a completion.
         reason: why the last try failed.
+        is_stated: whether the server states an error in an answer with a status of success.
     """
 
-    def __init__(self, *parts: str | Setting, status: int, reason: str) -> None:
+    def __init__(self, *parts: str | Setting, failure: FailedCallError) -> None:
         super().__init__(*parts)
-        self.status, self.reason = status, reason
+        self.status, self.reason, self.is_stated = failure.status, str(failure), failure.is_stated
 
 
 class PaidCalls:
@@ -102,12 +103,11 @@ class PaidCalls:
         url = self._client.url
         # a server that answers with another name does so again
         remedy = () if isinstance(failure, OtherModelError) else self._remedy
-        status, reason = failure.status, str(failure)
         if failure.status:
             when = "at once" if tries == 1 else f"after {tries - 1} {'retry' if tries == 2 else 'retries'}"
-            raise NoReplyError(f"{url} answers {status} {when}: {reason}", *remedy, status=status, reason=reason)
+            raise NoReplyError(f"{url} answers {failure.status} {when}: {failure}", *remedy, failure=failure)
         count = "once" if tries == 1 else f"{tries} times"
-        raise NoReplyError(f"{url}: {reason} (tried {count})", *remedy, status=status, reason=reason)
+        raise NoReplyError(f"{url}: {failure} (tried {count})", *remedy, failure=failure)
 
     async def _try(
         self, body: dict[str, object], limits: tuple[int, int], request: Request, served: str | None

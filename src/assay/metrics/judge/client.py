@@ -132,7 +132,7 @@ class EndpointClient:
                 return content, response.headers.get("content-type", "")
             reason = self._stated_error(stated.status or 502, stated.reason, {})
             if isinstance(reason, FailedCallError):
-                reason = FailedCallError(f"its answer is an error: {stated.reason}")
+                reason = FailedCallError(f"its answer is an error: {stated.reason}", is_stated=True)
         except self._openai.APIStatusError as error:
             reason = self._stated_error(error.status_code, _stated_reason(error), error.response.headers)
         except self._openai.APIConnectionError as error:

@@ -27,11 +27,14 @@ class FailedCallError(Exception):
         status: the error status of the answer; 0 for any other failure.
         is_free: whether the call cost nothing for certain, since it was not sent or the server reports an error.
         wait: the seconds that the server asks to wait; 0.0 if it asks for none.
+        is_stated: whether the server states an error in an answer with a status of success.
     """
 
-    def __init__(self, text: str, *, status: int = 0, is_free: bool = False, wait: float = 0.0) -> None:
+    def __init__(
+        self, text: str, *, status: int = 0, is_free: bool = False, wait: float = 0.0, is_stated: bool = False
+    ) -> None:
         super().__init__(text)
-        self.status, self.is_free, self.wait = status, is_free, wait
+        self.status, self.is_free, self.wait, self.is_stated = status, is_free, wait, is_stated
 
 
 class _Part(BaseModel):
@@ -230,7 +233,8 @@ def read_completion(content: bytes, content_type: str) -> Completion:
     choice = completion.choices[0]
     if choice.error or choice.finish_reason == "error":
         stated = stated_error({"error": choice.error or "finish_reason is 'error'"})
-        raise FailedCallError(f"its answer is an error: {stated.reason if stated else choice.error}")
+        reason = stated.reason if stated else choice.error
+        raise FailedCallError(f"its answer is an error: {reason}", is_stated=True)
     return completion
 
 

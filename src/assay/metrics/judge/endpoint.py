@@ -20,10 +20,10 @@ from assay.common.messages import Setting
 from assay.common.progress import report_share
 from assay.exceptions import InputError
 from assay.metrics.base import Batch, Metric
-from assay.metrics.judge.calls import PaidCalls
+from assay.metrics.judge.calls import NoReplyError, PaidCalls
 from assay.metrics.judge.client import EndpointClient
 from assay.metrics.judge.judge import Judge
-from assay.metrics.judge.missing import SECONDS_BETWEEN_LOOKS, MissingReplies
+from assay.metrics.judge.missing import MOST_STATED, SECONDS_BETWEEN_LOOKS, MissingReplies
 from assay.metrics.judge.probing import learn_server
 from assay.metrics.judge.readings import ReadReplies
 from assay.metrics.judge.replies import Reply, ReplyStore, Server, reply_store_path, request_digest
@@ -33,6 +33,8 @@ from assay.metrics.scores import Scores
 
 R = TypeVar("R")
 
+#: The number of pairs that end a session without earlier replies if the server states an error for each of them.
+MOST_FAILED_FIRST = 3
 #: Seconds between two progress reports.
 SECONDS_BETWEEN_REPORTS = 0.1
 
@@ -220,6 +222,12 @@ class EndpointSession:
                     if learned is not None:
                         # after the reply, since other processes look for it as soon as they know what is served
                         self._store.put_server(url, model, learned)
+                except NoReplyError as error:
+                    # an error that the server states may be one of this pair
+                    most = MOST_STATED if replies.count(None) + len(probed) < len(replies) else MOST_FAILED_FIRST
+                    if not error.is_stated or self._tally.failed + 1 >= min(most, len(replies)):
+                        raise
+                    reply = self._tally.failure(error.reason)
                 finally:
                     self._store.release(claimed)
                 replies[index] = reply

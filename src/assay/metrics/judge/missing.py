@@ -19,8 +19,8 @@ from assay.metrics.scores import Flag
 #: Seconds between two looks for a reply that another process has requested.
 SECONDS_BETWEEN_LOOKS = 0.1
 #: The number of requests without a reply, one after the other, that ends the calls of a session. After fewer, their
-#: pairs have no score.
-MOST_FAILED = 5
+#: pairs have no score. Errors that the server states may be those of these pairs, which a run that resumes asks first.
+MOST_FAILED, MOST_STATED = 5, 50
 #: Error statuses that concern the server, whatever the request: overload, maintenance.
 _OF_SERVER = (429, 503)
 
@@ -137,10 +137,9 @@ class MissingReplies:
         except NoReplyError as error:
             self._store.release(request.digest)
             self._failed_in_a_row += 1
-            if error.status in _OF_SERVER or self._failed_in_a_row == MOST_FAILED:
+            if error.status in _OF_SERVER or self._failed_in_a_row >= (MOST_STATED if error.is_stated else MOST_FAILED):
                 raise
-            self._tally.failed += 1
-            return Reply(error.reason, flag=int(Flag.REFUSED)), False
+            return self._tally.failure(error.reason), False
         except BaseException:
             self._store.release(request.digest)
             raise

@@ -144,6 +144,7 @@ class Tally:
         retries: the number of retries.
         refusals: the number of refusals, by the model or the server.
         failed: the number of requests that no try has got a reply to.
+        failed_because: why the first of them has none; empty if all have one.
         unreadable: the number of replies without a verdict, apart from those that were cut off before it.
         key_repeats: the number of answers in which the server repeated the key, which was removed.
         fingerprints: the distinct fingerprints that the server reported.
@@ -163,10 +164,19 @@ class Tally:
     retries: int = 0
     refusals: int = 0
     failed: int = 0
+    failed_because: str = ""
     unreadable: int = 0
     key_repeats: int = 0
     fingerprints: set[str] = field(default_factory=set)
     unreadable_examples: list[str] = field(default_factory=list)
+
+    def failure(self, reason: str) -> Reply:
+        """Count a request without a reply, and return what stands in its place."""
+        from assay.metrics.judge.replies import Reply
+
+        self.failed += 1
+        self.failed_because = self.failed_because or reason
+        return Reply(reason, flag=int(Flag.REFUSED))
 
     def add_reply(self, reply: Reply, reading: Reading) -> None:
         """Count a reply, new or stored, of which *reading* was read."""
@@ -202,7 +212,7 @@ class Tally:
             "unreadable": self.unreadable,
         }
         if self.failed:
-            cost["failed"] = self.failed
+            cost["failed"], cost["failed_such_as"] = self.failed, brief_text(self.failed_because)
         if self.key_repeats:
             cost["key_repeats"] = self.key_repeats
         if self.unreadable_examples:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from assay.common.messages import Message
 from assay.common.numbers import short, signed
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 
@@ -12,13 +13,16 @@ from assay.reports.sheets import Column, Document, Sheet, number_columns
 ExplanationValues = Mapping[str, Any]
 
 
-def to_document(explanations: Sequence[ExplanationValues]) -> Document:
+def to_document(explanations: Sequence[ExplanationValues], costs: Sequence[str | Message] = ()) -> Document:
     """Return a document with one sheet per explanation and one record per item, such as an aspect, token or triple.
 
     Args:
         explanations: the explanations of one metric, and hence of one kind; as JSON they are written as they are.
+        costs: lines on what the explained pairs cost, and what all would.
     """
     sheets = [_SHEETS_BY_KIND[explanation["kind"]](explanation) for explanation in explanations]
+    if costs:
+        sheets.append(Sheet("Tokens and price", (), (), notes=costs))
     records = []
     for number, explanation in enumerate(explanations, 1):
         records += _item_records(number, explanation)
@@ -173,16 +177,19 @@ def _graphs_sheet(explanation: ExplanationValues) -> Sheet:
 def _verdicts_sheet(explanation: ExplanationValues) -> Sheet:
     """Return the table of a judge's replies, each with the probability of every verdict and the value of the reply.
 
-    Unknown numbers are dashes; the notes are the prompt.
+    Unknown numbers are dashes; the notes are the prompt and what the model thought before it replied.
     """
     verdicts = explanation["verdicts"]
     rows = []
     for item in explanation["replies"]:
         probabilities = [short(item["probabilities"].get(verdict), 3) for verdict in verdicts]
-        rows.append([str(item["order"]), str(item["sample"]), item["reply"], *probabilities, short(item["worth"], 3)])
+        cells = [str(item["order"]), str(item["sample"]), item["reply"], *probabilities, short(item["worth"], 3)]
+        rows.append([*cells, item["rule"]])
     heads = [f"p({verdict})" for verdict in verdicts]
     columns = [*number_columns(["order", "sample"]), Column("reply"), *number_columns([*heads, "worth"])]
-    return _explanation_sheet(explanation, columns, rows, [f"asked: {text}" for text in explanation["prompt"]])
+    notes = [f"asked: {text}" for text in explanation["prompt"]]
+    notes += [f"reasoning, not read: {item['reasoning']}" for item in explanation["replies"] if item["reasoning"]]
+    return _explanation_sheet(explanation, [*columns, Column("read by")], rows, notes)
 
 
 def _members_sheet(explanation: ExplanationValues) -> Sheet:

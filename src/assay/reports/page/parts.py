@@ -24,7 +24,8 @@ from assay.reports.page.cost import CostFigure, draw_cost, draw_price
 from assay.reports.page.pairs import pack_pairs
 from assay.reports.page.scores import Spread, spread_by_label
 from assay.reports.plots import Figure
-from assay.reports.sheets import Document, ShortNames
+from assay.reports.replies import reply_sheets
+from assay.reports.sheets import Document, Sheet, ShortNames
 from assay.reports.spending import spending_lines
 from assay.reports.units import Unit
 from assay.statistics.coefficients import title_of
@@ -200,6 +201,11 @@ class RunPart:
         records = self.run.manifest.metrics
         names = ShortNames(record.metric for record in records)
         return [names.shorten_within(line) for line in spending_lines(records)]
+
+    @property
+    def replies(self) -> list[Sheet]:
+        """Replies of judges with what was read of them, one table per model that was asked."""
+        return reply_sheets(self.run.manifest.metrics)
 
     @property
     def platform(self) -> str:
