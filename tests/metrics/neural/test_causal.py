@@ -23,7 +23,7 @@ from assay.metrics.neural.causal import CausalSession
 from assay.metrics.neural.runtime import Runtime, use_runtime
 from assay.metrics.scores import Flag
 from assay.metrics.work import open_session, release_sessions
-from tests.metrics.models.tiny import WORDS, make_causal, tiny_causal_sizes
+from tests.metrics.models.tiny import CHAT_TEMPLATE, WORDS, make_causal, tiny_causal_sizes
 
 
 @pytest.fixture(scope="module")
@@ -385,3 +385,29 @@ def test_another_template_is_another_model(judge: Path, tmp_path: Path) -> None:
     before, after = (load_metric(f"judge:{folder}").signature()["digest"] for folder in (judge, other))
     assert before != after
     assert json.loads((other / "config.json").read_text())["model_type"] == "llama"
+
+
+@pytest.mark.slow
+def test_a_template_that_opens_a_block_of_reasoning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its first token is one of the reasoning, though it leans to verdicts; only what follows the block is read."""
+    folder = make_causal(
+        tmp_path / "thinker", template=CHAT_TEMPLATE + "{% if add_generation_prompt %}<think>\n{% endif %}"
+    )
+    batch = answers(6)
+    metric: Any = load_metric(f"judge:{folder}")
+    session = session_of(metric)
+    replies = [orders[0][0] for orders in session.replies(metric, batch)]
+    for reply in replies:
+        assert reply.text.startswith("<think>") and not reply.first and reply.is_cut
+        # all the room that the model's 512 positions leave
+        assert reply.tokens_out > 100
+    scores = metric.scores_of(batch, session.replies(metric, batch), 0.0)
+    assert np.isnan(scores.values).all() and (scores.flags & Flag.CUT_OFF == Flag.CUT_OFF).all()
+    monkeypatch.setattr(
+        session._tokenizer, "batch_decode", lambda tokens, **_: ["Verdict: no?\n</think>\n\nYes"] * len(tokens)
+    )
+    (reply, *_) = [orders[0][0] for orders in session.replies(metric, batch)]
+    assert metric.read(reply) == (1, "begins the reply", "yes")
+    limited = load_metric(f"judge:{folder},reply_tokens=20")
+    monkeypatch.undo()
+    assert {orders[0][0].tokens_out for orders in session.replies(limited, batch)} == {20}  # type: ignore[arg-type]
