@@ -20,7 +20,7 @@ from assay.metrics import Batch, load_metric
 from assay.metrics.judge.judge import Judge
 from assay.metrics.work import open_session
 
-SAMPLES = 12
+SAMPLES = 8
 PROMPTS = {
     "one word": "Is the answer correct? Reply with one word: yes or no.",
     "free": "Is the answer correct, yes or no?",
