@@ -18,8 +18,9 @@ README = Path(__file__).parents[2] / "README.md"
 @pytest.fixture
 def answers(workplace):
     """Sixty answers with labels from 0 to 2, as the README has them."""
-    rows = [f"the capital of land {i},city {i} of land {i % 7},{i % 3}" for i in range(60)]
-    (workplace / "answers.csv").write_text("gold,answer,score\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    # a second column with a usual name of references, so that none is taken without being told
+    rows = [f"the capital of land {i},city {i} of land {i % 7},{i % 3},-" for i in range(60)]
+    (workplace / "answers.csv").write_text("gold,answer,score,expected\n" + "\n".join(rows) + "\n", encoding="utf-8")
     return workplace
 
 
@@ -108,11 +109,12 @@ def test_the_hint_of_a_report_is_a_line_that_helps(answers, verb):
     scored = answers / "scored.csv"
     rows = (answers / "answers.csv").read_text(encoding="utf-8").splitlines()
     scored.write_text(
-        "\n".join([rows[0] + ",f1", *(f"{row},{i % 5 / 4}" for i, row in enumerate(rows[1:]))]) + "\n", encoding="utf-8"
+        "\n".join([rows[0] + ",f1,label_1", *(f"{row},{i % 5 / 4},-" for i, row in enumerate(rows[1:]))]) + "\n",
+        encoding="utf-8",
     )
     out = ("--out", "page.html") if verb == "report" else ()
     told = call(verb, "scored.csv", *out).complaint
-    assert told.count("--columns") == 1 and "it has gold, answer, score, f1. A report" in told
+    assert told.count("--columns") == 1 and "it has gold, answer, score, expected, f1, label_1. A report" in told
     line = told.partition("makes a run of the file: assay ")[2]
     assert line == "agree scored.csv --columns label=score,reference=gold,candidate=answer --out RUN"
     assert call(*line.split()).code == 0

@@ -126,10 +126,10 @@ def test_options_that_are_suggested_are_quoted():
 
 
 def test_the_remedies_of_files_in_place_of_runs(place, shown):
-    Path("my text.txt").write_text("x", "utf-8")
+    Path("my text.log").write_text("x", "utf-8")
     Path("my other.csv").write_text(Path(DATA).read_text("utf-8").replace("label", "my label"), "utf-8")
-    assert call("report", "my text.txt", "--out", "page").complaint.endswith(
-        "my text.txt: is a file; assay agree 'my text.txt' --out RUN makes a run of its scores"
+    assert call("report", "my text.log", "--out", "page").complaint.endswith(
+        "my text.log: is a file; assay agree 'my text.log' --out RUN makes a run of its scores"
     )
     said = call("compare", "my other.csv").complaint
     assert said.endswith("assay agree 'my other.csv' --columns label=LABEL --out RUN")

@@ -62,8 +62,9 @@ def test_buckets_that_read_the_texts_need_them(assay):
 
 
 def test_refused(assay):
-    told = assay("agree", "own.csv").complaint
-    assert "--columns label=human" in told and "it has id, gold, answer, human, second." in told
+    Path("two.csv").write_text("human,rating,second\n1,2,.5\n2,1,.25\n", encoding="utf-8")
+    told = assay("agree", "two.csv").complaint
+    assert "--columns label=human" in told and "it has human, rating, second." in told
     given = ("agree", "scored.csv", "--columns", "label=rater")
     assert "Did you mean 'note'?" in assay(*given, "--score", "notes").complaint
     complaint = assay(*given, "--score", "note").complaint

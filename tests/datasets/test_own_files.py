@@ -124,7 +124,7 @@ def test_faults_are_named(tmp_path: Path, name: str, content: str | bytes, words
 
 
 def test_a_missing_column_gets_the_line_that_mends_it(tmp_path: Path) -> None:
-    path = write(tmp_path, "d.csv", "answer1,answer2,score\na,b,1\n")
+    path = write(tmp_path, "d.csv", "answer1,answer2,score,text1\na,b,1,c\n")
     assert "`columns=reference=answer1,candidate=answer2,label=score`" in failure(path)
     assert "'answer1'" in failure(path, columns="reference=anser1,candidate=answer2")
     assert "'score'" in failure(path, columns="reference=answer1,candidate=answer2,label=scores")

@@ -15,7 +15,7 @@ from assay.common.addresses import command_line
 from assay.common.messages import Message, Setting
 from assay.common.tables import OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS, finite_number, has_decimal_commas, has_exact_floats
 from assay.datasets import Pairs
-from assay.datasets.columns import parse_columns
+from assay.datasets.columns import labels_apart, parse_columns
 from assay.datasets.reading import Reading, normalised_word
 from assay.datasets.scored import load_scored_pairs
 from assay.exceptions import InputError
@@ -53,8 +53,14 @@ def agree(settings: AgreeSettings) -> Result:
         InputError: a column is missing or not numeric, or a bucket or control needs texts that the file lacks.
     """
     file = user_path(settings.file)
-    mapping = parse_columns(settings.columns)
-    pairs, absent = load_scored_pairs(file, Reading(**settings.values_of(OwnColumns)))
+    datasets: list[Pairs] = []
+    annotators: set[str] = set()
+    for label, columns in labels_apart(settings.columns):
+        reading = Reading(**settings.values_of(OwnColumns) | {"columns": columns})
+        pairs, absent = load_scored_pairs(file, reading)
+        datasets.append(replace(pairs, name=f"{pairs.name}#{label}") if label else pairs)
+        for source in parse_columns(columns).get("label", ()):
+            annotators.update(part.strip() for part in source.split("+"))
     text_reader = _setting_that_reads_texts(settings)
     if absent and text_reader:
         columns_option = ",".join(f"{name}={name.upper()}" for name in absent)
@@ -64,14 +70,11 @@ def agree(settings: AgreeSettings) -> Result:
             f" needs the texts and there is no column {' and no column '.join(absent)}; say which is which: ",
             Setting("columns", columns_option),
         )
-    annotators: set[str] = set()
-    for source in mapping.get("label", ()):
-        annotators.update(part.strip() for part in source.split("+"))
     score_columns, row_number_columns = _numeric_columns(pairs)
     score_names = settings.scores or [name for name in score_columns if name not in annotators]
     if not settings.scores and row_number_columns:
         note = f"taken for row numbers, no scores: {', '.join(row_number_columns)} (named as a score, it is used)"
-        pairs = replace(pairs, notes=(*pairs.notes, note))
+        datasets = [replace(each, notes=(*each.notes, note)) for each in datasets]
     if not score_names:
         hint = f" ({row_number_columns[0]} numbers the rows)" if row_number_columns else ""
         raise InputError(
@@ -85,7 +88,7 @@ def agree(settings: AgreeSettings) -> Result:
     metrics = tuple(Recorded(subject=name) for name in score_names)
     request_settings = settings.values_of(AdjustedAgreement, Limited)
     request_settings["buckets"] = settings.buckets or ("none",)
-    request = Request((pairs,), metrics, **request_settings)
+    request = Request(tuple(datasets), metrics, **request_settings)
     if settings.out is not None:
         check_target(user_path(settings.out), request.record().digest())
     result = Result(run(request, progress=settings.progress))

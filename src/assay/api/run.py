@@ -23,6 +23,7 @@ from assay.common.messages import Setting, join_messages
 from assay.common.progress import Silent
 from assay.datasets import Pairs, join_graphs, list_datasets, load_dataset
 from assay.datasets.card import parse_spec
+from assay.datasets.columns import labels_apart
 from assay.datasets.files import holds_splits
 from assay.datasets.graphs import parse_graph_files
 from assay.datasets.load import is_own_file
@@ -171,7 +172,7 @@ def _load_datasets(specs: list[Any], settings: RunSettings) -> tuple[list[Pairs]
     unavailable: dict[str, str] = {}
     for spec in specs:
         try:
-            loaded.append(_load_dataset(spec, settings))
+            loaded.extend(_load_dataset(spec, settings))
         except (UnavailableError, OfflineError) as error:
             if len(specs) == 1:
                 raise
@@ -183,18 +184,24 @@ def _load_datasets(specs: list[Any], settings: RunSettings) -> tuple[list[Pairs]
     return loaded, unavailable
 
 
-def _load_dataset(spec: Any, settings: RunSettings) -> Pairs:
-    """Return the pairs of one spec.
+def _load_dataset(spec: Any, settings: RunSettings) -> list[Pairs]:
+    """Return the pairs of one spec; several labels make a dataset each, ``NAME#LABEL``.
 
     Raises:
         InputError: the dataset is unknown or cannot be read.
         OfflineError, UnavailableError: its files are not on this machine and cannot be downloaded.
     """
     if isinstance(spec, Pairs):
-        return spec
+        return [spec]
     # settings of columns do not apply to cards, which have their own reader
-    reading_settings = {"language": settings.language} if _is_card(spec) else settings.values_of(OwnData)
-    return load_dataset(spec, **reading_settings, offline=settings.offline)
+    if _is_card(spec):
+        return [load_dataset(spec, language=settings.language, offline=settings.offline)]
+    datasets = []
+    for label, columns in labels_apart(settings.columns):
+        reading_settings = settings.values_of(OwnData) | {"columns": columns}
+        pairs = load_dataset(spec, **reading_settings, offline=settings.offline)
+        datasets.append(replace(pairs, name=f"{pairs.name}#{label}") if label else pairs)
+    return datasets
 
 
 def load_metrics(

@@ -535,6 +535,9 @@ def _count_differences(data: ScoredDataset, reloaded: Pairs) -> dict[str, int]:
             continue
         # in a run folder the group column is always called group
         column = data.facts.group if name == "group" and data.facts.group else name
+        if column not in reloaded.table.column_names and kept_rows.column(name).null_count == len(kept_rows):
+            # a column of another dataset of the run
+            continue
         stored_cells = _comparable_cells(kept_rows.column(name))
         try:
             reloaded_cells = _comparable_cells(reloaded.column(column).take(rows))

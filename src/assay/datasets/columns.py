@@ -89,12 +89,26 @@ class SourceTable:
 
 #: The pair columns that a mapping may name. ``annotations`` is not among them, since ``label=a1+a2`` creates it.
 FIELDS = tuple(name for name in (*PAIR_COLUMNS, *OPTIONAL_PAIR_COLUMNS) if name != "annotations")
+#: Fields of a mapping that make two pairs of a row, see :mod:`assay.datasets.shapes`.
+PREFERENCE_FIELDS = ("other", "preference")
 
-#: Frequent names of the columns with the texts and the label of a pair; used only for suggestions.
-_FREQUENT_NAMES = {
-    "reference": ("answer1", "sentence1", "sentence_a", "text1", "gold", "gold_answer", "target", "expected"),
-    "candidate": ("answer2", "sentence2", "sentence_b", "text2", "prediction", "predicted", "answer", "output"),
-    "label": ("score", "similarity", "rating", "gold_label", "human", "relatedness_score", "label_1"),
+#: Names that people give the columns of a pair, in lower case with ``_`` between words; the likeliest first.
+USUAL_NAMES = {
+    "reference": (
+        *("references", "gold", "gold_answer", "gold_answers", "golden_answers", "ground_truth", "ground_truths"),
+        *("correct_answer", "target", "targets", "expected", "expected_output", "expected_answer"),
+        *("answer1", "sentence1", "sentence_a", "text1"),
+    ),
+    "candidate": (
+        *("candidates", "prediction", "predictions", "predicted", "predicted_answer", "hypothesis", "response"),
+        *("responses", "model_answer", "model_output", "output", "generated", "answer"),
+        *("answer2", "sentence2", "sentence_b", "text2"),
+    ),
+    "label": (
+        *("labels", "human_score", "human_label", "human_rating", "human", "gold_label", "correct", "is_correct"),
+        *("rating", "similarity", "relatedness_score", "score", "label_1"),
+    ),
+    "question": ("questions", "query", "prompt"),
 }
 
 
@@ -167,10 +181,12 @@ def _add_source_columns(mapping: dict[str, list[str]], name: str, sources: list[
     Raises:
         InputError: the pair column is unknown or given twice, has no source, or has several and is not the label.
     """
-    if name not in FIELDS:
-        raise InputError(unknown_name("a pairs table has no column", name, FIELDS), setting="columns")
+    if name not in (*FIELDS, *PREFERENCE_FIELDS):
+        problem = "a pairs table has no column"
+        raise InputError(unknown_name(problem, name, (*FIELDS, *PREFERENCE_FIELDS)), setting="columns")
     if name in mapping:
-        raise InputError(f"{name} is given twice", setting="columns")
+        several = "; one label at a time here, run and agree take several" if name == "label" else ""
+        raise InputError(f"{name} is given twice{several}", setting="columns")
     if not sources or (len(sources) > 1 and name != "label"):
         raise InputError(f"{name} takes one column; only label may be the mean of several", setting="columns")
     mapping[name] = sources
@@ -186,6 +202,8 @@ def resolve_columns(
 ) -> dict[str, list[str]]:
     """Return the source columns of each pair column; a source column with the name of a pair column needs no mapping.
 
+    If required ones are missing, columns with usual names are taken for them, and for the question and the label.
+
     Args:
         mapping: the user's mapping, see :func:`parse_columns`.
         source_columns: the names of all columns of the source.
@@ -195,7 +213,8 @@ def resolve_columns(
 
     Raises:
         InputError: the mapping names a missing column; the message lists similar names.
-        MissingColumnsError: a required column is missing; the message has similar names and the option that solves it.
+        MissingColumnsError: a required column is missing, and not exactly one column has a usual name of it (see
+            :data:`USUAL_NAMES`); the message has similar names and the option that solves it.
     """
     resolved: dict[str, list[str]] = {}
     for name, sources in mapping.items():
@@ -214,9 +233,14 @@ def resolve_columns(
             resolved[name] = [name]
     required_names = [*(["reference", "candidate"] if need_texts else []), *(["label"] if need_label else [])]
     missing = [name for name in required_names if name not in resolved]
-    if missing:
+    if not missing:
+        return resolved
+    wanted = dict.fromkeys([*missing, "question", *(["label"] if need_texts else [])])
+    found = {name: _columns_by_usual_names(name, source_columns, resolved) for name in wanted}
+    if any(len(found[name]) != 1 for name in missing):
         raise _missing_columns_error(missing, source_columns, resolved, where)
-    return resolved
+    recognised = {name: columns for name, columns in found.items() if len(columns) == 1 and name not in resolved}
+    return resolved | recognised
 
 
 def _missing_columns_error(
@@ -230,15 +254,13 @@ def _missing_columns_error(
         resolved: the source columns of the other pair columns.
         where: the name of the source for the message.
     """
-    guessed_columns = {name: _guess_column(name, source_columns, resolved) or name.upper() for name in missing}
-    for name in _FREQUENT_NAMES:
-        if name in guessed_columns or name in resolved:
-            continue
-        # optional columns are guessed as well, since the caller's next step may require them: the labels for training,
-        # the texts for a report on errors
-        guess = _guess_column(name, source_columns, resolved)
-        if guess:
-            guessed_columns[name] = guess
+    guessed_columns = {}
+    # optional columns are guessed as well, since the caller's next step may require them: the labels for training, the
+    # texts for a report on errors
+    for name in dict.fromkeys([*missing, *(usual for usual in USUAL_NAMES if usual not in resolved)]):
+        found = _columns_by_usual_names(name, source_columns, resolved) if name in USUAL_NAMES else []
+        if found or name in missing:
+            guessed_columns[name] = found[0] if found else name.upper()
     problem = f"{where}: has no column {' and no column '.join(missing)}; it has {', '.join(source_columns)}."
     suggestions = [suggestion_for(name, source_columns).strip() for name in missing]
     return MissingColumnsError(
@@ -247,11 +269,25 @@ def _missing_columns_error(
     )
 
 
-def _guess_column(name: str, source_columns: Iterable[str], resolved: Mapping[str, Sequence[str]]) -> str:
-    """Return the unused source column with a frequent name of the pair column *name*; empty if there is none."""
+def _columns_by_usual_names(
+    name: str, source_columns: Iterable[str], resolved: Mapping[str, Sequence[str]]
+) -> list[str]:
+    """Return the unused source columns with a usual name of the pair column *name*, the likeliest first."""
     used = {source_name for source_names in resolved.values() for source_name in source_names}
-    unused = {column.lower(): column for column in source_columns if column not in used}
-    for frequent_name in _FREQUENT_NAMES[name]:
-        if frequent_name in unused:
-            return unused[frequent_name]
-    return ""
+    unused = [column for column in source_columns if column not in used]
+    plain_names = {re.sub(r"[\W_]+", "_", column.lower()).strip("_"): column for column in unused}
+    return [plain_names[usual_name] for usual_name in USUAL_NAMES[name] if usual_name in plain_names]
+
+
+def labels_apart(columns: str | Mapping[str, str | Sequence[str]] | None) -> list[tuple[str, Any]]:
+    """Return a mapping of columns once for each of its labels, as (label column, mapping with that label alone).
+
+    ``label=coherence,label=relevance`` means two datasets of the same pairs. With one label or none, the only entry is
+    an empty text and the mapping itself.
+    """
+    assignments = re.split(r",(?=\s*\w+\s*=)", columns) if isinstance(columns, str) else []
+    labels = [assignment for assignment in assignments if re.match(r"\s*label\s*=", assignment)]
+    if len(labels) < 2:
+        return [("", columns)]
+    others = [assignment for assignment in assignments if assignment not in labels]
+    return [(label.partition("=")[2].strip(), ",".join([*others, label])) for label in labels]

@@ -29,6 +29,7 @@ from assay.datasets.labels import label_columns
 from assay.datasets.nested import with_nested_columns
 from assay.datasets.pairs import RENAMED_KEY
 from assay.datasets.reading import Columns, Reading
+from assay.datasets.shapes import pairs_as_rows
 from assay.exceptions import InputError
 
 
@@ -89,12 +90,15 @@ def convert_table(
     columns = parse_columns(reading.columns)
     source = with_nested_columns(source, columns)
     table, omitted_columns = with_known_types(source.table, source.name)
-    source = replace(source, table=table)
+    source, columns, shape_notes = pairs_as_rows(replace(source, table=table), columns, reading)
     # columns of unsupported types were left out: an error only if they would be pair columns
     for name in {source_name for sources in columns.values() for source_name in sources} | set(FIELDS):
         if name in omitted_columns:
             raise InputError(f"{source.name}, column {name}: holds {omitted_columns[name]}; expected text or numbers")
-    mapping = resolve_columns(columns, table.column_names, where=source.name, need_label=not allow_unlabelled)
+    mapping = resolve_columns(columns, source.table.column_names, where=source.name, need_label=not allow_unlabelled)
+    recognised = [f"{name} is {found[0]}" for name, found in mapping.items() if name not in columns and found != [name]]
+    if recognised:
+        shape_notes = (f"columns: {', '.join(recognised)}", *shape_notes)
     for name, sources in mapping.items():
         if len(set(sources)) < len(sources):
             duplicate = first_repeated(sources)
@@ -137,7 +141,7 @@ def convert_table(
     if reading.drop_unlabelled:
         pairs, drop_notes = _drop_unlabelled(source, pairs)
         notes += drop_notes
-    return Conversion(pairs, (*source.notes, *notes), tuple(filter(None, hints)))
+    return Conversion(pairs, (*source.notes, *shape_notes, *notes), tuple(filter(None, hints)))
 
 
 def _drop_unlabelled(source: SourceTable, pairs: pa.Table) -> tuple[pa.Table, list[str]]:

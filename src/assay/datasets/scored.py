@@ -12,6 +12,7 @@ from assay.datasets.load import own_pairs
 from assay.datasets.nested import with_nested_columns
 from assay.datasets.pairs import Pairs
 from assay.datasets.reading import Reading
+from assay.datasets.shapes import pairs_as_rows
 
 
 def load_scored_pairs(file: Path, reading: Reading) -> tuple[Pairs, list[str]]:
@@ -29,7 +30,9 @@ def load_scored_pairs(file: Path, reading: Reading) -> tuple[Pairs, list[str]]:
     mapping = parse_columns(reading.columns)
     table = with_nested_columns(source, mapping).table
     # checked before columns are added, so that a message lists only the columns of the file
-    resolve_columns(mapping, table.column_names, where=source.name, need_label=True, need_texts=False)
+    shaped = pairs_as_rows(replace(source, table=table), mapping, reading)
+    names = shaped.source.table.column_names
+    resolve_columns(shaped.columns, names, where=source.name, need_label=True, need_texts=False)
     absent = [name for name in ("reference", "candidate") if name not in table.column_names and name not in mapping]
     for name in absent:
         table = table.append_column(name, pa.array([""] * len(table)))

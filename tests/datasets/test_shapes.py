@@ -1,0 +1,187 @@
+"""Tables whose rows are not pairs give the numbers of a table of pairs: several labels, systems, preferences, names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import assay
+from assay.datasets import load_dataset
+from assay.exceptions import InputError
+
+DICE = np.random.default_rng(3)
+ITEMS = [
+    {
+        "id": f"i{item}",
+        "question": f"q {item}",
+        "gold": f"gold {item} x",
+        "answer_a": f"gold {item}",
+        "answer_b-2": f"x {item % 3}",
+        "judge_a": int(DICE.integers(3)),
+        "judge_b-2": int(DICE.integers(3)),
+        "topic": item % 2,
+    }
+    for item in range(20)
+]
+WIDE = "reference=gold,candidate=answer_{system},label=judge_{system},pair_id=id"
+
+
+def rows_of_pairs() -> list[dict[str, Any]]:
+    return [
+        {
+            "pair_id": f"{item['id']}-{system}",
+            "reference": item["gold"],
+            "candidate": item[f"answer_{system}"],
+            "label": item[f"judge_{system}"],
+            "question": item["question"],
+            "system": system,
+            "topic": item["topic"],
+        }
+        for item in ITEMS
+        for system in ("a", "b-2")
+    ]
+
+
+def test_the_answers_of_systems_side_by_side() -> None:
+    wide, long = load_dataset(ITEMS, columns=WIDE), load_dataset(rows_of_pairs())
+    for name in ("pair_id", "reference", "candidate", "label", "question", "system", "topic"):
+        assert wide.table.column(name).to_pylist() == long.table.column(name).to_pylist(), name
+    assert wide.notes == ("20 rows with the answers of 2 systems (a, b-2) read as 40 pairs",)
+    assert "answer_a" not in wide.table.column_names
+    results = [assay.run([pairs], ["f1"], resamples=0).agreement["value"].tolist() for pairs in (wide, long)]
+    np.testing.assert_equal(*results)
+
+
+@pytest.mark.parametrize(
+    ("columns", "change", "words"),
+    [
+        (WIDE, {"answer_c": "x"}, ["the system 'c' has no column 'judge_c'"]),
+        (WIDE.replace("judge_", "jduge_"), {}, ["no column fits 'jduge_{system}'"]),
+        (WIDE, {"system": "x"}, ["has a column 'system' already"]),
+        (WIDE.replace("gold", "glod"), {}, ["has no column 'glod'", "Did you mean 'gold'"]),
+    ],
+)
+def test_faults_of_systems_side_by_side(columns: str, change: dict[str, Any], words: list[str]) -> None:
+    with pytest.raises(InputError) as caught:
+        load_dataset([item | change for item in ITEMS], columns=columns)
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_a_run_of_systems_side_by_side_is_verified(tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    lines = [",".join(ITEMS[0])] + [",".join(map(str, item.values())) for item in ITEMS]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    assay.run(path, ["f1"], columns=WIDE, out=tmp_path / "run", resamples=0, page=False)
+    assert assay.verify(tmp_path / "run").found.same
+    lines[3] = lines[3].replace(f",{ITEMS[2]['judge_a']},", ",x,", 1)
+    path.write_text("\n".join(lines), encoding="utf-8")
+    with pytest.raises(InputError, match=r"row 4, column judge_\{system\}: the label 'x'"):
+        load_dataset(path, columns=WIDE)
+
+
+PREFERENCES = [
+    {"q": "q1", "ref": "gold", "a": "gold", "b": "lead", "winner": "A"},
+    {"q": "q2", "ref": "gold", "a": "lead", "b": "gold", "winner": "b"},
+    {"q": "q3", "ref": "gold", "a": "gold", "b": "gold", "winner": "tie"},
+    {"q": "q4", "ref": "gold", "a": "gold x", "b": "gold", "winner": "NA"},
+]
+PREFERRED = "reference=ref,question=q,candidate=a,other=b,preference=winner"
+
+
+def test_preferences_are_two_rows_of_one_group() -> None:
+    pairs = load_dataset(PREFERENCES, columns=PREFERRED, drop_unlabelled=True)
+    assert pairs.texts()[1] == ["gold", "lead", "lead", "gold", "gold", "gold"]
+    assert pairs.labels.tolist() == [1, 0, 0, 1, 0.5, 0.5]
+    assert pairs.table.column("group").to_pylist() == ["0", "0", "1", "1", "2", "2"]
+    assert pairs.column("position").to_pylist() == ["first", "second"] * 3
+    assert pairs.table.column("pair_id").to_pylist()[:3] == ["0-first", "0-second", "1-first"]
+    agreement = assay.run([pairs], ["f1"], resamples=0, statistics=["pair-accuracy"], buckets=["none"]).agreement
+    assert agreement["value"].tolist() == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("winners", "options", "labels"),
+    [
+        (["1", "2", "tie", "1"], {}, [1, 0, 0.5, 1]),
+        (["model_a", "model_b", "both", "first"], {}, [1, 0, 0.5, 1]),
+        (["better", "worse", "same", "worse"], {"labels": "better=1,worse=0,same=0.5"}, [1, 0, 0.5, 0]),
+    ],
+)
+def test_words_of_preferences(winners: list[str], options: dict[str, Any], labels: list[float]) -> None:
+    rows = [row | {"winner": winner} for row, winner in zip(PREFERENCES, winners, strict=True)]
+    assert load_dataset(rows, columns=PREFERRED, **options).labels[::2].tolist() == labels
+
+
+@pytest.mark.parametrize(
+    ("columns", "change", "words"),
+    [
+        (PREFERRED, {"winner": "c"}, ["row 0, column winner: the preference 'c' is unknown", "`labels=c=NUMBER`"]),
+        (
+            PREFERRED.replace(",other=b", ""),
+            {},
+            ["needs two answers", "`columns=candidate=A,other=B,preference=WINNER`"],
+        ),
+        (PREFERRED.replace("winner", "winer"), {}, ["for preference: has no column 'winer'"]),
+        (PREFERRED + ",label=q", {}, ["preferences have no label of their own"]),
+    ],
+)
+def test_faults_of_preferences(columns: str, change: dict[str, Any], words: list[str]) -> None:
+    with pytest.raises(InputError) as caught:
+        load_dataset([row | change for row in PREFERENCES], columns=columns)
+    for word in words:
+        assert word in str(caught.value)
+
+
+@pytest.fixture
+def summaries(tmp_path: Path) -> Path:
+    path = tmp_path / "summ.csv"
+    lines = ["reference,candidate,coherence,relevance,r1"]
+    lines += [f"w{i} x y,w{i % 5} x,{i % 4},{i % 3},{i / 40}" for i in range(40)]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+def test_each_label_is_a_dataset(summaries: Path, tmp_path: Path) -> None:
+    both = assay.run(summaries, ["f1"], columns="label=coherence,label=relevance", resamples=0, out=tmp_path / "run")
+    assert list(dict.fromkeys(both.agreement["dataset"])) == ["summ#coherence", "summ#relevance"]
+    for label in ("coherence", "relevance"):
+        one = assay.run(summaries, ["f1"], columns=f"label={label}", resamples=0).agreement
+        mine = both.agreement[both.agreement["dataset"] == f"summ#{label}"]
+        np.testing.assert_equal(mine["value"].to_numpy(), one["value"].to_numpy())
+    assert assay.verify(tmp_path / "run").found.same
+    agreed = assay.agree(summaries, columns="label=coherence,label=relevance", resamples=0).agreement
+    assert set(agreed["dataset"]) == {"summ#coherence", "summ#relevance"} and set(agreed["metric"]) == {"recorded:r1"}
+    with pytest.raises(InputError, match="label is given twice; one label at a time here"):
+        load_dataset(summaries, columns="label=coherence,label=relevance")
+
+
+@pytest.mark.parametrize(
+    ("names", "note"),
+    [
+        (("Gold", "Answer", "Human score"), "columns: reference is Gold, candidate is Answer, label is Human score"),
+        (
+            ("references", "predictions", "labels"),
+            "columns: reference is references, candidate is predictions",
+        ),
+        (
+            ("ground_truth", "response", "correct"),
+            "columns: reference is ground_truth, candidate is response",
+        ),
+        (("reference", "candidate", "rating"), "columns: label is rating"),
+    ],
+)
+def test_usual_names_are_recognised_and_said(names: tuple[str, str, str], note: str) -> None:
+    rows = [dict(zip(names, ("a", "b", label), strict=True)) | {"Query": "q"} for label in (0, 1)]
+    pairs = load_dataset(rows)
+    assert pairs.notes[0].startswith(note) and pairs.notes[0].endswith("question is Query")
+    assert pairs.texts() == (["a", "a"], ["b", "b"], ["q", "q"])
+
+
+def test_two_usual_names_are_not_guessed_between() -> None:
+    rows = [{"gold": "a", "answer": "b", "response": "c", "label": 1}]
+    with pytest.raises(InputError, match=r"`columns=reference=gold,candidate=response`|has no column reference"):
+        load_dataset(rows)
