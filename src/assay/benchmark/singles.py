@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.common.batches import DIGEST, cell_texts, distinct_rows, row_digests, take_cells, take_table_rows
-from assay.common.tables import GRAPH_COLUMNS
+from assay.common.tables import GRAPH_COLUMNS, is_list
 from assay.exceptions import InputError
 from assay.metrics import Batch
 
@@ -50,7 +50,7 @@ class Singles:
         #: the row of the pair of each single, shape (s,); None if every pair is one single
         self._parents: NDArray[np.int64] | None = None
         self._columns = _columns_read(pairs, with_question=with_question, with_graphs=with_graphs)
-        has_lists = _is_list(self._columns["reference"])
+        has_lists = is_list(self._columns["reference"].type)
         if has_lists:
             _check_not_empty(self._columns["reference"], pairs.name)
         self._together = together and has_lists
@@ -129,13 +129,6 @@ def _columns_read(pairs: Pairs, *, with_question: bool, with_graphs: bool) -> di
     if with_graphs:
         names.extend(GRAPH_COLUMNS)
     return {name: pairs.table.column(name) for name in names if name in pairs.table.column_names}
-
-
-def _is_list(column: pa.ChunkedArray) -> bool:
-    """Tell whether the cells of a column are lists, as several gold answers are."""
-    import pyarrow as pa
-
-    return bool(pa.types.is_list(column.type) or pa.types.is_large_list(column.type))
 
 
 def _check_not_empty(lists: pa.ChunkedArray, dataset: str) -> None:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.common.output import unfinished_folder
+from assay.common.tables import is_list
 from assay.exceptions import InputError
 from assay.paths import cache_dir, make_private_folder
 
@@ -189,10 +190,8 @@ def row_digests(columns: Sequence[pa.ChunkedArray | None], rows: int) -> NDArray
 
 def cell_texts(column: pa.ChunkedArray) -> list[str]:
     """Return the cells as strings: a list of texts becomes JSON, a missing cell an empty string."""
-    import pyarrow as pa
-
     cells = column.to_pylist()
-    if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
+    if is_list(column.type):
         # JSON keeps lists of different lengths apart, as joining would not
         return [json.dumps(texts) for texts in cells]
     return ["" if text is None else text for text in cells]

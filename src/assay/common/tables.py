@@ -162,7 +162,7 @@ def _cast_to_known_type(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
         kind = kind.storage_type
     if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
         column, kind = column.cast(kind.value_type), kind.value_type
-    if _is_list(kind):
+    if is_list(kind):
         value_type = _known_scalar_type(kind.value_type)
         if value_type is None or value_type == pa.bool_():
             return None
@@ -183,7 +183,8 @@ def _cast_to_known_type(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
     return column if known_type == kind else column.cast(known_type)
 
 
-def _is_list(kind: pa.DataType) -> bool:
+def is_list(kind: pa.DataType) -> bool:
+    """Tell whether the cells of a type are lists of any kind, such as several gold answers."""
     names = ("list", "large_list", "fixed_size_list", "list_view", "large_list_view")
     return any(_is_type(kind, name) for name in names)
 

@@ -19,6 +19,7 @@ from assay.common.tables import (
     PAIR_COLUMNS,
     RUN_COLUMNS,
     first_repeated,
+    is_list,
     with_known_types,
 )
 from assay.datasets.annotators import pool_annotations
@@ -204,7 +205,7 @@ def _prefixed_name(name: str, taken: Sequence[str]) -> str:
 
 def _can_hold_labels(column_type: pa.DataType) -> bool:
     """Tell whether a column of this type can hold the annotators' labels, rather than, say, remarks."""
-    if not (pa.types.is_list(column_type) or pa.types.is_large_list(column_type)):
+    if not is_list(column_type):
         return False
     return bool(pa.types.is_integer(column_type.value_type) or pa.types.is_floating(column_type.value_type))
 
@@ -238,7 +239,7 @@ def _text_column(source: SourceTable, name: str, *, refuse_null: bool, allow_lis
     if misfit is not None and not pa.types.is_floating(column_type) and not (allow_lists and misfit.is_answer_list):
         wanted = "a text or a list of texts" if allow_lists else "a text"
         raise InputError(f"{source.location(misfit.row)}, column {name}: holds {misfit.description}; expected {wanted}")
-    if pa.types.is_list(column_type) or pa.types.is_large_list(column_type) or pa.types.is_fixed_size_list(column_type):
+    if is_list(column_type):
         if not allow_lists:
             raise InputError(f"{source.name}, column {name}: holds lists; only a reference may be several answers")
         return checked_answer_lists(source, name, column)

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from assay.common.batches import codes_of_names, distinct_rows, row_digests, take_table_rows
-from assay.common.tables import GRAPH_COLUMNS, OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
+from assay.common.tables import GRAPH_COLUMNS, OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS, is_list
 from assay.exceptions import InputError, unknown_name
 
 #: The key of the schema metadata that maps the names of source columns to the pair columns that they became.
@@ -102,7 +102,7 @@ class Pairs:
     @property
     def has_several_references(self) -> bool:
         """Whether each reference is a list of gold answers."""
-        return _is_list_type(self.table.schema.field("reference").type)
+        return is_list(self.table.schema.field("reference").type)
 
     def texts(
         self, start: int = 0, stop: int | None = None
@@ -225,7 +225,7 @@ def row_codes(table: pa.Table, names: Sequence[str]) -> np.ndarray[Any, np.dtype
     combined = np.zeros(table.num_rows, dtype=np.int64)
     for name in names:
         column = table.column(name)
-        if not _is_list_type(column.type):
+        if not is_list(column.type):
             column = column.cast(pa.string())
         column_codes = distinct_rows(row_digests([column], len(column)))[1]
         # a missing cell differs from an empty one: it gets a code that no other cell can have
@@ -234,10 +234,6 @@ def row_codes(table: pa.Table, names: Sequence[str]) -> np.ndarray[Any, np.dtype
         # renumbering keeps the codes below n, so that the product over many columns cannot overflow
         combined = np.unique(combined, return_inverse=True)[1].reshape(-1).astype(np.int64)
     return combined
-
-
-def _is_list_type(column_type: pa.DataType) -> bool:
-    return bool(pa.types.is_list(column_type) or pa.types.is_large_list(column_type))
 
 
 def _column_digest(column: pa.ChunkedArray) -> bytes:
@@ -258,7 +254,7 @@ def _update_column_digests(cells: pa.Array, lengths: Any, content: Any) -> None:
         content: the digest of the UTF-8 bytes or the float64 values.
     """
     is_valid = np.asarray(cells.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
-    if _is_list_type(cells.type):
+    if is_list(cells.type):
         list_lengths = pc.fill_null(pc.list_value_length(cells), -1)
         lengths.update(np.asarray(list_lengths.to_numpy(zero_copy_only=False), dtype=np.int64).tobytes())
         items = cells.flatten()

@@ -9,6 +9,8 @@ import numpy as np
 import regex  # type: ignore[import-untyped,unused-ignore]
 from numpy.typing import NDArray
 
+from assay.common.tables import is_list
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -71,12 +73,11 @@ def flattened_texts(column: pa.ChunkedArray) -> Iterator[tuple[pa.Array, NDArray
     Args:
         column: rows, each a text or a list of texts; the lists are flattened.
     """
-    import pyarrow as pa
     import pyarrow.compute as pc
 
     start = 0
     for chunk in column.chunks:
-        if pa.types.is_list(chunk.type) or pa.types.is_large_list(chunk.type):
+        if is_list(chunk.type):
             yield pc.list_flatten(chunk), start + np.asarray(pc.list_parent_indices(chunk), dtype=np.int64)
         else:
             yield chunk, start + np.arange(len(chunk))
