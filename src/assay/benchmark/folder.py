@@ -274,16 +274,13 @@ def _check_locked_target(folder: Path, digest: str | None) -> None:
         )
     if digest is not None and old_digest != digest:
         raise InputError(f"{folder}: holds another run; give ", Setting("out"), " another name or remove it")
-    others = sorted(path.name for path in folder.iterdir() if not (_is_run_file(path) or is_unfinished(path)))
+    # a folder or link with the name of a run's file is the user's own
+    run_files = {path.name for path in folder.iterdir() if path.is_file() and not path.is_symlink()} & set(FILES)
+    others = sorted(path.name for path in folder.iterdir() if path.name not in run_files and not is_unfinished(path))
     if others:
         raise InputError(
             f"{folder}: holds {others[0]} beside the run; move it away or give ", Setting("out"), " another name"
         )
-
-
-def _is_run_file(path: Path) -> bool:
-    """Tell whether *path* is a file that a run writes, and not the user's folder or link of that name."""
-    return path.name in FILES and path.is_file() and not path.is_symlink()
 
 
 def check_writable(path: Path) -> None:

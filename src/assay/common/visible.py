@@ -29,7 +29,9 @@ def visible_text(text: str, *, keep: str = "") -> str:
     if text.isprintable():
         return text
     return "".join(
-        _escape_character(character) if character not in keep and _must_be_escaped(character) else character
+        character.encode("unicode_escape").decode("ascii")
+        if character not in keep and _must_be_escaped(character)
+        else character
         for character in text
     )
 
@@ -41,10 +43,6 @@ def _must_be_escaped(character: str) -> bool:
     # the last two code points of each plane are noncharacters, which XML cannot contain
     is_noncharacter = ord(character) & 0xFFFE == 0xFFFE
     return is_noncharacter or unicodedata.category(character) in _ESCAPED_CATEGORIES
-
-
-def _escape_character(character: str) -> str:
-    return character.encode("unicode_escape").decode("ascii")
 
 
 def code_span(text: str) -> str:

@@ -48,7 +48,13 @@ def trial_sheet(study: Study) -> Sheet:
     names = list(study.space)
     columns = [
         Column("trial", number=True),
-        *(Column(_setting_title(name), number=not _has_text_choices(study, name)) for name in names),
+        *(
+            Column(
+                _setting_title(name),
+                number=not any(isinstance(value, str) for value in study.space[name].get("choices", ())),
+            )
+            for name in names
+        ),
         Column("state"),
         Column("epochs done", number=True),
         Column(f"dev {study.title}", number=True),
@@ -72,11 +78,6 @@ def _evaluated_count(study: Study) -> int:
 def _setting_title(name: str) -> str:
     """Return the name of a setting as a reader sees it: ``batch_size`` as ``batch size``."""
     return name.replace("_", " ")
-
-
-def _has_text_choices(study: Study, name: str) -> bool:
-    """Return whether the values of a setting are text, such as names of losses, and not numbers."""
-    return any(isinstance(value, str) for value in study.space[name].get("choices", ()))
 
 
 def _trial_row(trial: Trial, names: list[str]) -> list[str]:

@@ -273,15 +273,13 @@ def _json_in_lines(value: Any, depth: int) -> str:
         depth: the number of spaces by which the value is indented.
     """
     line = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    if not isinstance(value, dict) or (len(line) + depth <= WIDTH and not _holds_objects(value)):
+    if not isinstance(value, dict) or (
+        len(line) + depth <= WIDTH and not any(isinstance(item, dict) for item in value.values())
+    ):
         return line
     parts = [f"{json.dumps(key, ensure_ascii=False)}: {_json_in_lines(item, depth + 1)}" for key, item in value.items()]
     line_break = "\n" + " " * (depth + 1)
     return "{" + line_break + f",{line_break}".join(parts) + "\n" + " " * depth + "}"
-
-
-def _holds_objects(value: dict[str, Any]) -> bool:
-    return any(isinstance(item, dict) for item in value.values())
 
 
 # Reading a baseline, with messages for files that are broken or were edited

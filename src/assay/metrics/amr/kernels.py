@@ -9,7 +9,6 @@ import functools
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,17 +66,13 @@ def surroundings(graph: Graph, iterations: int = 2) -> Surroundings:
         for source, role, target in edges:
             neighbours[source].append((role, labels[target]))
             neighbours[target].append((role, labels[source]))
-        labels = [_digest_label(label, adjacent) for label, adjacent in zip(labels, neighbours, strict=True)]
+        # digests, since labels that are written out would grow with each iteration
+        labels = [
+            hashlib.blake2b(repr((label, sorted(adjacent))).encode(), digest_size=16).digest()
+            for label, adjacent in zip(labels, neighbours, strict=True)
+        ]
         sets.append(frozenset(labels))
     return tuple(sets)
-
-
-def _digest_label(label: Hashable, adjacent: list[tuple[str, Any]]) -> bytes:
-    """Return a digest of 16 bytes of a label, its neighbours and the roles between them.
-
-    Written out, labels would grow with each iteration.
-    """
-    return hashlib.blake2b(repr((label, sorted(adjacent))).encode(), digest_size=16).digest()
 
 
 def compare_surroundings(first: Surroundings, second: Surroundings) -> float:

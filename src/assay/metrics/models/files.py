@@ -377,18 +377,13 @@ def _check_tokenizer(folder: Path, relative: str, names: Collection[str], where:
     """
     siblings = _file_names_in(relative, names)
     for vocabulary in _VOCABULARIES:
-        if all(_any_matches(siblings, pattern) for pattern in vocabulary):
+        if all(any(fnmatchcase(name, pattern) for name in siblings) for pattern in vocabulary):
             return
     if read_json(folder / relative / "tokenizer_config.json").get("tokenizer_class") in _WITHOUT_VOCABULARY:
         return
     forms = ", ".join(" with ".join(vocabulary) for vocabulary in _VOCABULARIES)
     location = f" in {relative}" if relative else ""
     raise InputError(f"model {where}: there is no tokenizer{location}; expected one of {forms}")
-
-
-def _any_matches(names: Iterable[str], pattern: str) -> bool:
-    """Tell whether any of these file names matches a pattern such as ``*.model``."""
-    return any(fnmatchcase(name, pattern) for name in names)
 
 
 def _file_names_in(relative: str, names: Iterable[str]) -> set[str]:

@@ -231,11 +231,6 @@ _ITEM_KEYS = {
 _NESTED_KEYS = ("usual", "probabilities")
 
 
-def _verdict_probabilities(item: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the probability of each verdict under the key ``p_VERDICT``; the dict is empty if there are none."""
-    return {f"p_{verdict}": probability for verdict, probability in item.get("probabilities", {}).items()}
-
-
 def _item_records(number: int, explanation: ExplanationValues) -> list[dict[str, Any]]:
     """Return one flat record per item of an explanation, with the fields of the pair before those of the item.
 
@@ -251,5 +246,10 @@ def _item_records(number: int, explanation: ExplanationValues) -> list[dict[str,
                 # a key that the pair has as well gets a prefix
                 item_fields[f"item_{key}" if key in pair_fields else key] = value
         usual_range = item.get("usual") or {}
-        records.append(pair_fields | item_fields | usual_range | _verdict_probabilities(item))
+        records.append(
+            pair_fields
+            | item_fields
+            | usual_range
+            | {f"p_{verdict}": probability for verdict, probability in item.get("probabilities", {}).items()}
+        )
     return records

@@ -151,7 +151,8 @@ class _Wording:
             self._children[source].append((role, target))
         for source, role, constant in graph.attributes:
             if role not in _SKIPPED_ROLES:
-                self._constants[source].append((role, _constant_words(role, constant)))
+                words = "not" if (role, constant) == ("polarity", "-") else _unquoted_text(constant)
+                self._constants[source].append((role, words))
 
     def frame(self, node: int) -> Frame:
         """Return the frame of a node: its concept, with a filler of at most :data:`WORDS` words for each relation."""
@@ -207,10 +208,6 @@ def _words_of_concept(concept: str) -> list[str]:
 
 def _unquoted_text(text: str) -> str:
     return " ".join(text.strip('"').split())
-
-
-def _constant_words(role: str, constant: str) -> str:
-    return "not" if (role, constant) == ("polarity", "-") else _unquoted_text(constant)
 
 
 def _operand_number(role: str) -> int:
