@@ -308,12 +308,10 @@ def _prepare_dataset(request: Request, pairs: Pairs, recorded: dict[str, NDArray
 
     A note on each other rule is added to the notes of its pairs.
     """
-    kept, dropped = pairs, 0
-    if request.drop_duplicates or request.limit is not None or request.sample is not None:
-        numbered, dropped = request.choose_rows(pairs.with_column(_ROW, np.arange(len(pairs))))
-        rows = np.asarray(numbered.table.column(_ROW), dtype=np.intp)
-        recorded = {name: scores[rows] for name, scores in recorded.items()}
-        kept = replace(numbered, table=numbered.table.drop_columns([_ROW]))
+    numbered, dropped = request.choose_rows(pairs.with_column(_ROW, np.arange(len(pairs))))
+    rows = np.asarray(numbered.table.column(_ROW), dtype=np.intp)
+    recorded = {name: scores[rows] for name, scores in recorded.items()}
+    kept = replace(numbered, table=numbered.table.drop_columns([_ROW]))
     rules, notes = usable_rules(kept, request.buckets)
     kept = replace(kept, notes=(*kept.notes, *notes))
     return PreparedDataset(kept, recorded, dropped, request.group_column(kept), rules)
