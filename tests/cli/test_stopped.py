@@ -60,6 +60,8 @@ def test_interrupted(own_cache):
     out, err = run.communicate(timeout=60)
     assert run.returncode == 130, err
     assert out == ""
-    assert err.splitlines() == ["assay: stopped; what was scored so far is kept"]
+    # a loaded machine may have reported progress before
+    assert err.splitlines()[-1] == "assay: stopped; what was scored so far is kept"
+    assert "Traceback" not in err
     assert 0 < stored(own_cache) < 6000
     assert sorted(path.name for path in Path().iterdir()) == ["many.csv", "own.csv"]

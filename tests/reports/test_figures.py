@@ -10,12 +10,10 @@ import numpy as np
 import pytest
 
 import assay
-from assay.analysis.figure import FigureSettings
 from assay.analysis.folder import read_run
 from assay.exceptions import InputError, MissingExtraError, install_command
 from assay.reports.figure.plots import choose_datasets, draw_agreement, draw_layers, draw_scores
 from assay.reports.figure.style import create_panels, figure_style, line_style, metric_labels, save_figure
-from assay.reports.figure.write import write_figure
 from tests.reports.page_run import dataset, edit, make_run
 
 pytest.importorskip("matplotlib", reason='figures need pip install "assay[plots]"')
@@ -32,7 +30,7 @@ def run(folder):
 
 
 def written(run, out, kind="agreement", **settings):
-    write_figure(run, out, FigureSettings(kind, **settings))
+    assay.figure(run.path, out, kind=kind, **settings)
 
 
 def drawn(panel):

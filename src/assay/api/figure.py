@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from assay.analysis.data import ALL
 from assay.analysis.figure import FigureSettings
 from assay.api.files import Run, open_runs
 from assay.paths import user_path
-from assay.reports.figure.write import write_figure
+from assay.reports.figure.plots import choose_datasets, choose_statistic, draw_agreement, draw_layers, draw_scores
+from assay.reports.figure.style import check_figure_target, check_matplotlib, figure_style, save_figure
 from assay.settings import verb
 
 
@@ -27,9 +29,23 @@ def figure(run: Run, out: str | Path, settings: FigureSettings) -> Path:
             figure is replaced.
 
     Raises:
-        InputError: the run lacks a requested metric, dataset or bucket, or *out* cannot be written.
+        InputError: the run lacks a requested metric, dataset or bucket, has nothing to draw, or *out* cannot be
+            written.
         MissingExtraError: matplotlib is not installed.
     """
+    target = user_path(out)
     with open_runs(run) as (opened,):
-        write_figure(opened, user_path(out), settings)
-    return user_path(out)
+        check_figure_target(target)
+        check_matplotlib()
+        shows_scores = settings.kind == "scores"
+        buckets = settings.buckets or ([ALL] if shows_scores else [])
+        chosen = choose_datasets(opened, settings.datasets, settings.metrics, buckets)
+        statistic = choose_statistic(opened, settings.statistic)
+        with figure_style():
+            if shows_scores:
+                drawn = draw_scores(chosen, settings.width)
+            else:
+                draw = draw_layers if settings.kind == "layers" else draw_agreement
+                drawn = draw(chosen, statistic, settings.width)
+            save_figure(drawn, target)
+    return target
