@@ -526,7 +526,7 @@ class OwnColumns(Settings):
         metavar="WORD,…",
     )
     annotator: str | None = setting(
-        "The column that names the annotator, if a row is one annotation of a pair.", None, metavar="COLUMN"
+        "The column that names the annotator, if a row is one annotation of a pair; - for none.", None, metavar="COLUMN"
     )
     encoding: str | None = setting("The encoding of a text file, such as cp1252; found if not given.", None)
     member: str | None = setting(

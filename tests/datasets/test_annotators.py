@@ -46,7 +46,7 @@ def same(pairs: Any) -> bool:
 def test_a_column_with_a_usual_name_pools_by_itself(column: str) -> None:
     pairs = load_dataset(long_rows(column))
     assert same(pairs)
-    assert pairs.notes == (f"72 annotations by 3 annotators ({column}) read as 24 pairs",) and not pairs.hints
+    assert pairs.notes == (f"72 annotations, by 3 annotators ({column}), read as 24 pairs",) and not pairs.hints
     assert column not in pairs.table.column_names
 
 
@@ -63,6 +63,14 @@ def test_another_column_is_proposed_and_pools_on_request(tmp_path: Path) -> None
     assert same(pairs) and pairs.column("device").to_pylist() == ["phone"] * 24
     assert pairs.notes[0].endswith("read as 24 pairs; columns that differ between annotations left out: minutes")
     assert pairs.table.column("pair_id").to_pylist()[:3] == ["2", "5", "8"], "the row of the first annotation"
+
+
+def test_annotations_of_unknown_people() -> None:
+    rows = [{name: row[name] for name in ("reference", "candidate", "label")} for row in long_rows()]
+    (hint,) = load_dataset(rows).hints
+    assert hint.endswith("--annotator -")
+    pairs = load_dataset(rows, annotator="-")
+    assert same(pairs) and pairs.notes == ("72 annotations, up to 3 of each pair, read as 24 pairs",)
 
 
 def test_the_same_numbers_as_from_columns(tmp_path: Path) -> None:

@@ -253,3 +253,16 @@ def test_a_file_of_another_kind_is_no_suite(tmp_path: Path) -> None:
         assay.run(suite=str(path), metrics=["f1"])
     with pytest.raises(InputError, match=r"nofile\.xlsx: there is no such file"):
         assay.run(suite=str(tmp_path / "nofile.xlsx"), metrics=["f1"])
+
+
+@pytest.mark.parametrize("body", ['"a\tb\t1\nc"\td\t2\n', 'a "b" c\t"d" e\t1\n"f\tg\t2\n', '"a" b\tc\t1\nd\te\t2\n'])
+def test_plain_quotes_in_a_file_with_tabs(tmp_path: Path, body: str) -> None:
+    path = tmp_path / "d.tsv"
+    path.write_text(f"reference\tcandidate\tlabel\n{body}", encoding="utf-8")
+    pairs = load_dataset(path)
+    assert [list(row) for row in zip(*pairs.texts()[:2], strict=True)] == [
+        line.split("\t")[:2] for line in body.splitlines()
+    ]
+    assert pairs.notes == ("quotes are plain text",)
+    path.write_text('reference\tcandidate\tlabel\n"a\nb"\tc\t1\n', encoding="utf-8")
+    assert load_dataset(path).texts()[0] == ["a\nb"] and not load_dataset(path).notes

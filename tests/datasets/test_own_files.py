@@ -92,7 +92,6 @@ def test_several_gold_answers_only_where_every_cell_is_a_list(tmp_path: Path) ->
         ("a.jsonl", "\n\n", ["no rows"]),
         ("a.csv", 'reference,candidate,label\na,b,1\nc,"d,2\ne,f,1\n', ["row 3", "never closed"]),
         ("a.csv", 'reference,candidate,label\n"x\ny",b,1\nc,"d"e,2\n', ["row 3 (line 4)", "middle of a cell"]),
-        ("a.tsv", 'reference\tcandidate\tlabel\n"a\tb\t1\n', ["row 2", "never closed", ".tab"]),
         ("a.csv", "reference,candidate,label\na,b,1\nc,d\n", ["row 3", "1 of 2 rows have no label"]),
         ("a.csv", "reference,candidate,label\na,b,1\nc\n", ["row 3", "1 cells", "header has 3"]),
         ("a.csv", "reference,candidate,label\na,b,c,1\n", ["row 2", "4 cells", "quotes"]),

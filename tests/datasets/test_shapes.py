@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -185,3 +186,30 @@ def test_two_usual_names_are_not_guessed_between() -> None:
     rows = [{"gold": "a", "answer": "b", "response": "c", "label": 1}]
     with pytest.raises(InputError, match=r"`columns=reference=gold,candidate=response`|has no column reference"):
         load_dataset(rows)
+
+
+def test_gold_answers_in_several_columns() -> None:
+    rows = [
+        {"r1": "a", "r2": "b", "candidate": "x", "label": 1},
+        {"r1": "c", "r2": "c", "candidate": "x", "label": 0},
+        {"r1": None, "r2": "d", "candidate": "x", "label": 0},
+    ]
+    pairs = load_dataset(rows, columns="reference=r1+r2")
+    assert pairs.texts()[0] == [["a", "b"], ["c"], ["d"]]
+    assert load_dataset(rows, columns={"reference": ["r1", "r2"]}).digest == pairs.digest
+    with pytest.raises(InputError, match="row 2: has no gold answer in r1, r2"):
+        load_dataset([*rows[:2], rows[2] | {"r2": ""}], columns="reference=r1+r2")
+
+
+def test_a_row_for_each_candidate_of_a_record(tmp_path: Path) -> None:
+    record = {"gold": ["a", "b"], "judged": [{"text": "a", "grade": 3}, {"text": "c", "grade": 0}]}
+    path = tmp_path / "d.json"
+    path.write_text(json.dumps({"one": record, "two": record | {"judged": record["judged"][:1]}}), encoding="utf-8")
+    columns = "reference=gold,candidate=judged.text,label=judged.grade"
+    pairs = load_dataset(path, columns=columns)
+    assert pairs.texts()[:2] == ([["a", "b"]] * 3, ["a", "c", "a"]) and pairs.labels.tolist() == [3, 0, 3]
+    assert pairs.table.column("pair_id").to_pylist() == ["1-1", "1-2", "2-1"]
+    assert pairs.column("key").to_pylist() == ["one", "one", "two"]
+    path.write_text(json.dumps([record | {"judged": [{"text": "a"}, {"text": "b", "grade": 1}]}]), encoding="utf-8")
+    with pytest.raises(InputError, match=r"entry 1: has 2 candidates and 1 values at judged\.grade"):
+        load_dataset(path, columns=columns)

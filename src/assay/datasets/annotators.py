@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -22,6 +23,8 @@ from assay.exceptions import InputError, unknown_name
 USUAL_NAMES = ("annotator", "worker", "rater", "judge", "coder", "assessor", "evaluator", "participant", "turker")
 #: The columns that tell pairs apart, besides an identifier that several rows share.
 _KEY_COLUMNS = ("reference", "candidate", "question", "subset", "split", "language", "group")
+#: In place of a column: nobody knows who gave which of the labels of a pair.
+UNKNOWN = "-"
 #: The largest number of rows in which annotations are looked for without being asked to.
 MAX_SEARCHED_ROWS = 1_000_000
 
@@ -68,7 +71,7 @@ def pool_annotations(source: SourceTable, mapping: Mapping[str, Sequence[str]], 
     unpooled = Pooled(source, names)
     column = reading.annotator
     if column is not None:
-        if column not in source.table.column_names:
+        if column != UNKNOWN and column not in source.table.column_names:
             problem = f"{source.name}: has no column"
             raise InputError(unknown_name(problem, column, source.table.column_names), setting="annotator")
         if len(names) != 1:
@@ -85,7 +88,7 @@ def pool_annotations(source: SourceTable, mapping: Mapping[str, Sequence[str]], 
         found = [name for name in source.table.column_names if _tells_apart(source, name, mapping, pair_codes)]
         column = next((name for name in found if _plain_name(name) in USUAL_NAMES), None)
         if column is None:
-            option = Setting("annotator", found[0] if found else "COLUMN").with_flag({})
+            option = Setting("annotator", found[0] if found else UNKNOWN).with_flag({})
             count = f"{repeated.sum():,} of {len(repeated):,} rows repeat the texts of another row with other labels"
             return unpooled._replace(hint=f"{count}; if each row is the label of one annotator, run with {option}")
     # every label once, so that a message has the row of the annotation
@@ -175,14 +178,21 @@ def _wide(
     Args:
         source: the table with one row per annotation.
         label: the column of labels.
-        column: the column of annotators.
+        column: the column of annotators, or :data:`UNKNOWN`.
         first_rows: the first row of each pair.
         pair_codes: the number of the pair of each row.
 
     Raises:
         InputError: a row names no annotator, or an annotator labelled a pair twice.
     """
-    annotators = source.table.column(column).to_pylist()
+    if column == UNKNOWN:
+        given: Counter[int] = Counter()
+        annotators: list[Any] = []
+        for pair in pair_codes.tolist():
+            given[pair] += 1
+            annotators.append(given[pair])
+    else:
+        annotators = source.table.column(column).to_pylist()
     row_of: dict[Any, dict[int, int]] = {}
     for row, (annotator, pair) in enumerate(zip(annotators, pair_codes.tolist(), strict=True)):
         if annotator is None or not str(annotator).strip():
@@ -208,7 +218,8 @@ def _wide(
     if label in table.column_names:
         table = table.drop_columns([label])
     varying = [name for name in source.table.column_names if name not in {*constant, label, column}]
-    note = f"{len(pair_codes):,} annotations by {len(row_of):,} annotators ({column}) read as {len(first_rows):,} pairs"
+    who = f"up to {len(row_of):,} of each pair" if column == UNKNOWN else f"by {len(row_of):,} annotators ({column})"
+    note = f"{len(pair_codes):,} annotations, {who}, read as {len(first_rows):,} pairs"
     if varying:
         note += f"; columns that differ between annotations left out: {', '.join(varying)}"
     pooled = replace(

@@ -89,6 +89,8 @@ class SourceTable:
 
 #: The pair columns that a mapping may name. ``annotations`` is not among them, since ``label=a1+a2`` creates it.
 FIELDS = tuple(name for name in (*PAIR_COLUMNS, *OPTIONAL_PAIR_COLUMNS) if name != "annotations")
+#: Pair columns of which a mapping may name several source columns: annotators, and gold answers.
+SEVERAL = ("label", "reference")
 #: Fields of a mapping that make two pairs of a row, see :mod:`assay.datasets.shapes`.
 PREFERENCE_FIELDS = ("other", "preference")
 
@@ -132,7 +134,7 @@ def parse_columns(columns: str | Mapping[str, str | Sequence[str]] | None) -> di
 
     Args:
         columns: ``reference=answer1,candidate=answer2,label=a1+a2``, or a mapping, whose values are literal names or,
-            for the label, a list of names; None for an empty result.
+            for label and reference, a list of names; None for an empty result.
 
     Raises:
         InputError: the text has another form, or names an unknown or duplicate pair column.
@@ -187,8 +189,8 @@ def _add_source_columns(mapping: dict[str, list[str]], name: str, sources: list[
     if name in mapping:
         several = "; one label at a time here, run and agree take several" if name == "label" else ""
         raise InputError(f"{name} is given twice{several}", setting="columns")
-    if not sources or (len(sources) > 1 and name != "label"):
-        raise InputError(f"{name} takes one column; only label may be the mean of several", setting="columns")
+    if not sources or (len(sources) > 1 and name not in SEVERAL):
+        raise InputError(f"{name} takes one column; only label and reference may be several", setting="columns")
     mapping[name] = sources
 
 
@@ -219,8 +221,8 @@ def resolve_columns(
     resolved: dict[str, list[str]] = {}
     for name, sources in mapping.items():
         source_names = list(sources)
-        # a1+a2 is one column if the source has a column of that name, else the mean of two
-        may_be_sum = name == "label" and len(source_names) == 1 and "+" in source_names[0]
+        # a1+a2 is one column if the source has a column of that name, else two annotators or two gold answers
+        may_be_sum = name in SEVERAL and len(source_names) == 1 and "+" in source_names[0]
         if may_be_sum and source_names[0] not in source_columns:
             source_names = [source_name.strip() for source_name in source_names[0].split("+")]
         for source_name in source_names:

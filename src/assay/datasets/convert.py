@@ -117,9 +117,7 @@ def convert_table(
             pair_columns[name] = _text_column(source, mapping[name][0], refuse_null=name != "question")
     hint = ""
     if "reference" in mapping:
-        name = mapping["reference"][0]
-        references = _text_column(source, name, refuse_null=True, allow_lists=True)
-        pair_columns["reference"] = answers_column(source, name, references, reading.separator)
+        pair_columns["reference"] = _reference_column(source, mapping["reference"], reading.separator)
         if reading.separator is None and "candidate" in pair_columns and _is_text(pair_columns["reference"].type):
             hint = separator_hint(pair_columns["reference"], pair_columns["candidate"])
     pair_columns["pair_id"] = _identifier_column(source, mapping.get("pair_id"))
@@ -215,6 +213,28 @@ def order_pair_columns(columns: Mapping[str, Any]) -> pa.Table:
     pair_columns = [name for name in _COLUMN_ORDER if name in columns]
     # a key that is repeated keeps its first position
     return pa.table({name: columns[name] for name in (*pair_columns, *columns)})
+
+
+def _reference_column(source: SourceTable, names: Sequence[str], separator: str | None) -> pa.ChunkedArray:
+    """Return the gold answers, as strings, or as list<string> if a cell holds several or they are in several columns.
+
+    Raises:
+        InputError: a cell cannot be read as gold answers, or no column has one in some row.
+    """
+    columns = []
+    for name in names:
+        texts = _text_column(source, name, refuse_null=len(names) == 1, allow_lists=True)
+        columns.append(answers_column(source, name, texts, separator))
+    if len(columns) == 1:
+        return columns[0]
+    rows = []
+    for row, cells in enumerate(zip(*(column.to_pylist() for column in columns), strict=True)):
+        answers = [answer for cell in cells if cell for answer in (cell if isinstance(cell, list) else [cell])]
+        if not answers:
+            raise InputError(f"{source.location(row)}: has no gold answer in {', '.join(names)}")
+        # annotators of gold answers often agree
+        rows.append(list(dict.fromkeys(answers)))
+    return pa.chunked_array([pa.array(rows, pa.list_(pa.string()))])
 
 
 def _text_column(source: SourceTable, name: str, *, refuse_null: bool, allow_lists: bool = False) -> pa.ChunkedArray:

@@ -8,6 +8,9 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
 from assay.datasets.columns import SourceTable
 from assay.datasets.readers.jsonl import column_of, misfit_of
 from assay.exceptions import InputError
@@ -22,6 +25,8 @@ def with_nested_columns(source: SourceTable, mapping: Mapping[str, Sequence[str]
     A path is a column, then keys of objects or indices of lists, with dots between them. The cells of that column are
     objects or lists: Arrow structures, or JSON texts.
 
+    If the path of the candidate leads through a list, each of its items becomes a row.
+
     Args:
         source: the table as it was read.
         mapping: the source columns of each pair column; a name that is a column is no path.
@@ -29,10 +34,10 @@ def with_nested_columns(source: SourceTable, mapping: Mapping[str, Sequence[str]
     Raises:
         InputError: no row has a value at a path; the message has similar paths.
     """
-    table, misfits = source.table, dict(source.misfits)
-    for name in {name for names in mapping.values() for name in names}:
+    values_by_name: dict[str, list[Any]] = {}
+    for name in dict.fromkeys(name for names in mapping.values() for name in names):
         column_name = next((prefix for prefix in _prefixes(name) if prefix in source.table.column_names), None)
-        if name in table.column_names or column_name is None:
+        if name in source.table.column_names or column_name is None:
             continue
         records = [_decoded(cell) for cell in source.table.column(column_name).to_pylist()]
         keys = name.removeprefix(f"{column_name}.").split(".")
@@ -44,11 +49,53 @@ def with_nested_columns(source: SourceTable, mapping: Mapping[str, Sequence[str]
             near = get_close_matches(name, known, n=_SHOWN_PATHS, cutoff=0.4) or known[:_SHOWN_PATHS]
             hint = f"; there is {', '.join(near)}" if near else f"; {column_name} holds no objects"
             raise InputError(f"{source.name}: no row has a value at {name}{hint}", setting="columns")
+        values_by_name[name] = values
+    for candidate in mapping.get("candidate", ()):
+        if any(isinstance(value, list) for value in values_by_name.get(candidate, ())):
+            source, values_by_name = _row_per_candidate(source, values_by_name, candidate)
+    table, misfits = source.table, dict(source.misfits)
+    for name, values in values_by_name.items():
         table = table.append_column(name, column_of(values))
         misfit = misfit_of(values)
         if misfit is not None:
             misfits[name] = misfit
     return replace(source, table=table, misfits=misfits)
+
+
+def _row_per_candidate(
+    source: SourceTable, values_by_name: Mapping[str, list[Any]], candidate: str
+) -> tuple[SourceTable, dict[str, list[Any]]]:
+    """Return a row for each candidate of a record; what lies in the same list goes with it, all else is repeated.
+
+    Args:
+        source: the table with one row per record.
+        values_by_name: the values at each path, one per record.
+        candidate: the path of the candidates.
+
+    Raises:
+        InputError: a value in the same list is missing for some of the candidates.
+    """
+    counts = [len(value) if isinstance(value, list) else 0 for value in values_by_name[candidate]]
+    in_list = candidate.rpartition(".")[0]
+    exploded: dict[str, list[Any]] = {}
+    for name, values in values_by_name.items():
+        cells: list[Any] = []
+        for row, (value, count) in enumerate(zip(values, counts, strict=True)):
+            if name != candidate and name.rpartition(".")[0] != in_list:
+                cells += [value] * count
+            elif isinstance(value, list) and len(value) == count:
+                cells += value
+            elif count:
+                found = len(value) if isinstance(value, list) else 0
+                raise InputError(f"{source.location(row)}: has {count} candidates and {found} values at {name}")
+        exploded[name] = cells
+    rows = np.repeat(np.arange(len(counts)), counts)
+    numbers = source.numbers()[rows]
+    places = np.concatenate([np.arange(1, count + 1) for count in counts])
+    table = source.table.take(pa.array(rows))
+    if "pair_id" not in table.column_names:
+        table = table.append_column("pair_id", pa.array([f"{n}-{p}" for n, p in zip(numbers, places, strict=True)]))
+    return replace(source, table=table, rows=numbers, misfits={}, parts=()), exploded
 
 
 def _prefixes(name: str) -> list[str]:

@@ -48,8 +48,8 @@ class Reading:
         drop_unlabelled: whether to leave out rows without a label instead of refusing them.
         missing: further words that mean that there is no label or score, besides :data:`MISSING_WORDS`: ``unsure,-1``,
             or a sequence.
-        annotator: the column that names the annotator, in a table of one row per annotation; None if a row is a pair,
-            or the column has a usual name.
+        annotator: the column that names the annotator, in a table of one row per annotation, or ``-`` if there is none;
+            None if a row is a pair, or the column has a usual name.
         encoding: the encoding of a text file; None to find it.
         member: the file in an archive, the sheet of a workbook or the list in a JSON file; None if there is one.
 

@@ -53,6 +53,9 @@ def read_delimited(
             if found != delimiter:
                 notes.append(f"cells are separated by {DELIMITER_NAMES[found]}")
                 delimiter = found
+            if quoted and delimiter == "\t" and _has_plain_quotes(path):
+                notes.append("quotes are plain text")
+                quoted = False
             has_row_names = _has_row_names(_first_records(path, delimiter, quoted))
             if has_row_names:
                 notes.append("the first cell of each row, which has no column name, is called row")
@@ -78,6 +81,21 @@ def _found_delimiter(path: Path, delimiter: str, quoted: bool) -> str:
         if lengths and lengths[0] > 1 and (candidate == delimiter or len(set(lengths)) == 1):
             return candidate
     return delimiter
+
+
+def _has_plain_quotes(path: Path) -> bool:
+    """Tell whether the quotes of a file with tabs are plain text: with quoting, a row is wrong or runs over lines.
+
+    Without quoting, every line must have as many cells as the header.
+    """
+    try:
+        if not any("\n" in cell for _, cells in _iterate_records(path, "\t", True) for cell in cells):
+            return False
+    except InputError:
+        # a quote is wrong
+        pass
+    lengths = {len(cells) for _, cells in _iterate_records(path, "\t", False)}
+    return len(lengths) == 1
 
 
 def _first_records(path: Path, delimiter: str, quoted: bool) -> list[list[str]]:

@@ -12,7 +12,7 @@ from assay.exceptions import InputError
 
 
 def read_json(path: Path, member: str | None) -> SourceTable:
-    """Read a JSON file: a list of objects, an object with such a list, or an object of columns; also JSON lines.
+    """Read a JSON file: objects in a list or object, an object with such a list, or an object of columns; also lines.
 
     Args:
         path: the path of a UTF-8 file.
@@ -41,6 +41,9 @@ def read_json(path: Path, member: str | None) -> SourceTable:
             )
         if lists:
             value = lists[member or next(iter(lists))]
+    if isinstance(value, dict) and value and all(isinstance(row, dict) for row in value.values()):
+        # an object of records, by their keys
+        value = [{"key": key} | row for key, row in value.items()]
     if isinstance(value, dict) and all(isinstance(cells, list) and cells for cells in value.values()):
         lengths = {key: len(cells) for key, cells in value.items()}
         if len(set(lengths.values())) > 1:
