@@ -98,14 +98,13 @@ class Part:
         name: the name of the bucket, or the displayed name of the category.
         found_by: who assigned pairs to the category, people or simple rules; empty for a bucket of the run.
         wrong: the share of wrong decisions on the part.
-        low, high: the interval of the ratio of that share to the share on all pairs; None without one.
+        ratio: the bounds of the ratio of that share to the share on all pairs; None without an interval.
     """
 
     name: str
     found_by: str
     wrong: Share
-    low: float | None
-    high: float | None
+    ratio: tuple[float, float] | None
 
 
 @dataclass(frozen=True)
@@ -231,8 +230,8 @@ def _choice_of_metric(
         if (
             part is not without_common_word
             and part.wrong.of >= MIN_PART_PAIRS
-            and part.low is not None
-            and part.low > 1
+            and part.ratio is not None
+            and part.ratio[0] > 1
         ):
             worse.append(part)
     return Choice(
@@ -373,10 +372,9 @@ def _error_shares_by_part(
     intervals = ratio_intervals(masks, wrong, data.groups, tests, seed)
     parts = []
     for name, mask in masks.items():
-        low, high = intervals.get(name, (None, None))
         share = Share.from_masks(yes_no.wrong, mask & tested, tests.confidence, data.groups)
         if share.of:
-            parts.append(Part(name, found_by, share, low, high))
+            parts.append(Part(name, found_by, share, intervals.get(name)))
     return parts
 
 

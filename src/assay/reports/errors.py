@@ -257,12 +257,13 @@ def _share_text(share: Share) -> str:
 
 def _ratio_text(row: Frequency) -> str:
     """Return the ratio of a category with its interval; with ``few`` if it has none for lack of pairs or groups."""
-    if row.ratio is None:
+    ratio = row.ratio
+    if ratio.value is None:
         return "–"
-    if row.low is None or row.high is None:
+    if ratio.low is None or ratio.high is None:
         remark = ", few" if row.has_too_few_pairs else ""
-        return f"{row.ratio:.1f}{remark}"
-    return f"{row.ratio:.1f} [{row.low:.1f}, {row.high:.1f}]"
+        return f"{ratio.value:.1f}{remark}"
+    return f"{ratio.value:.1f} [{ratio.low:.1f}, {ratio.high:.1f}]"
 
 
 def evaluation_document(evaluated: Sequence[tuple[ScoredDataset, Evaluation]], warnings: Sequence[str]) -> Document:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from assay.analysis.categories.vocabulary import CATEGORIES, Tag, from_people, label_of_rules
 from assay.analysis.data import ScoredDataset
 from assay.analysis.errors.divergence import Divergence, label_scale
+from assay.common.numbers import Number
 from assay.settings import Resampling
 from assay.statistics.agreement import percentile_interval
 from assay.statistics.coefficients import MIN_UNITS as FEWEST_UNITS
@@ -221,23 +222,17 @@ MIN_DIVERGING_PAIRS = 5
 
 
 @dataclass(frozen=True)
-class Share:
+class Share(Number):
     """A share of k in n pairs, with the interval of :func:`~assay.statistics.shares.share_interval`.
+
+    It is undefined if n is 0, and has no interval if all n pairs are of one group.
 
     Attributes:
         count, of: the numbers k and n.
-        low, high: the bounds of the interval; None if n is 0, or if all n pairs are of one group.
     """
 
-    count: int
-    of: int
-    low: float | None
-    high: float | None
-
-    @property
-    def value(self) -> float | None:
-        """The share k / n; None if n is 0."""
-        return self.count / self.of if self.of else None
+    count: int = field(kw_only=True)
+    of: int = field(kw_only=True)
 
     @classmethod
     def from_masks(
@@ -257,7 +252,8 @@ class Share:
         """
         hits = mask & inside
         low, high = share_interval(hits, confidence, groups=groups, among=inside) or (None, None)
-        return cls(int(hits.sum()), int(inside.sum()), low, high)
+        count, of = int(hits.sum()), int(inside.sum())
+        return cls(count / of if of else None, low, high, count=count, of=of)
 
 
 @dataclass(frozen=True)
@@ -269,10 +265,8 @@ class Frequency:
         too_low, too_high: the numbers of diverging pairs with the category, scored too low and too high.
         diverging: the share of the diverging pairs that have the category.
         everywhere: the share of all considered pairs that have the category.
-        ratio: *diverging* divided by *everywhere*, above 1 if the category is more frequent among errors; None if
-            undefined.
-        low, high: the percentile interval of the ratio from resamples of pairs (or of the groups of the run); None if
-            there is no interval.
+        ratio: *diverging* divided by *everywhere*, above 1 if the category is more frequent among errors, with the
+            percentile interval from resamples of pairs (or of the groups of the run).
         has_too_few_pairs: whether there are fewer diverging pairs than :data:`MIN_DIVERGING_PAIRS`, or too few
             resampled units for an interval.
     """
@@ -282,9 +276,7 @@ class Frequency:
     too_high: int
     diverging: Share
     everywhere: Share
-    ratio: float | None
-    low: float | None
-    high: float | None
+    ratio: Number
     has_too_few_pairs: bool
 
 
@@ -316,7 +308,6 @@ def frequencies_of(
         diverging = Share.from_masks(mask, divergence.mask, drawing.confidence, groups)
         everywhere = Share.from_masks(mask, divergence.considered, drawing.confidence, groups)
         ratio = diverging.value / everywhere.value if diverging.value is not None and everywhere.value else None
-        low, high = intervals.get(name, (None, None))
         rows.append(
             Frequency(
                 category=name,
@@ -324,9 +315,7 @@ def frequencies_of(
                 too_high=int((mask & too_high).sum()),
                 diverging=diverging,
                 everywhere=everywhere,
-                ratio=ratio,
-                low=low,
-                high=high,
+                ratio=Number(ratio, *intervals.get(name, ())),
                 has_too_few_pairs=unit_count < FEWEST_UNITS or diverging.count < MIN_DIVERGING_PAIRS,
             )
         )
