@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Callable, Mapping
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -91,3 +92,30 @@ def test_what_a_card_says_of_its_reader_is_checked(
         load_dataset(card_from_fields(content, "test"))
     assert len(str(caught.value).splitlines()) == 1
     assert not reader.startswith("table") or "small@1, split test" in str(caught.value)
+
+
+def test_a_card_says_what_the_command_line_says(card_of: MakeCard, tmp_path: Path) -> None:
+    """Annotations of several people in an archive, in another encoding, with words for no label."""
+    rows = ["gold;answer;who;grade"]
+    rows += [f"Straße {i};{i} straße;{who};{'?' if (i, who) == (1, 'b') else i % 3}" for i in range(4) for who in "ab"]
+    with zipfile.ZipFile(tmp_path / "d.zip", "w") as archive:
+        archive.writestr("data/grades.csv", "\n".join(rows).encode("latin-1"))
+        archive.writestr("README", "no table")
+    settings = {
+        "columns": "reference=gold,candidate=answer,label=grade",
+        "member": "data/grades.csv",
+        "encoding": "latin-1",
+        "annotator": "who",
+        "missing": "?",
+    }
+    content = card_of(
+        reader="table",
+        splits={"test": {"files": ["d.zip"], "rows": 4, "options": settings}},
+        files=[{"name": "d.zip"}],
+        sources=[{"kind": "path", "path": str(tmp_path / "{name}")}],
+    )
+    pairs, own = load_dataset(card_from_fields(content, "test")), load_dataset(tmp_path / "d.zip", **settings)
+    assert pairs.texts()[0] == ["Straße 0", "Straße 1", "Straße 2", "Straße 3"]
+    assert pairs.table.column("annotations").to_pylist() == [[0, 0], [1, None], [2, 2], [0, 0]]
+    for name in ("reference", "candidate", "label", "annotations"):
+        assert pairs.table.column(name).to_pylist() == own.table.column(name).to_pylist()

@@ -29,7 +29,7 @@ from assay.datasets.graphs import check_graph_cells
 from assay.datasets.labels import label_columns
 from assay.datasets.nested import with_nested_columns
 from assay.datasets.pairs import RENAMED_KEY
-from assay.datasets.reading import Columns, Reading
+from assay.datasets.reading import Reading
 from assay.datasets.shapes import pairs_as_rows
 from assay.exceptions import InputError
 
@@ -50,20 +50,6 @@ class Conversion(NamedTuple):
 
 
 _COLUMN_ORDER = (*PAIR_COLUMNS, *OPTIONAL_PAIR_COLUMNS)
-
-
-def pairs_table(source: SourceTable, columns: Columns = None) -> pa.Table:
-    """Return a pairs table (see ``Pairs.table``) made of the columns of *source*.
-
-    Args:
-        source: the table as it was read.
-        columns: the mapping of columns, see :func:`~assay.datasets.columns.parse_columns`.
-
-    Raises:
-        InputError: a column or a text is missing, a row has no label or one that is not a number, or a pair_id is a
-            duplicate; one line with file, row and column.
-    """
-    return convert_table(source, Reading(columns)).table
 
 
 def convert_table(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,23 +11,38 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from assay.datasets.columns import SourceTable
-from assay.datasets.convert import pairs_table
+from assay.datasets.convert import convert_table
 from assay.datasets.files import read_table_file
-from assay.datasets.readers.base import CELLS, CHARACTER, COLUMNS, JOIN, SWITCH, ReaderResult, takes
+from assay.datasets.readers.base import CELLS, CHARACTER, COLUMNS, JOIN, SWITCH, TEXT, ReaderResult, takes
 from assay.datasets.readers.delimited import read_delimited
+from assay.datasets.reading import Reading
 from assay.exceptions import InputError, unknown_name
 from assay.language.texts import text_key
 
 
-@takes(columns=COLUMNS, where=CELLS, join=JOIN, delimiter=CHARACTER, quoted=SWITCH)
+@takes(
+    columns=COLUMNS,
+    where=CELLS,
+    join=JOIN,
+    delimiter=CHARACTER,
+    quoted=SWITCH,
+    separator=TEXT,
+    labels=TEXT,
+    missing=TEXT,
+    annotator=TEXT,
+    encoding=TEXT,
+    member=TEXT,
+    drop_unlabelled=SWITCH,
+)
 def read_table(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
     """Read the files with ``read_table_file`` and return the rows of all files, in order.
 
     Options of the split: ``columns`` (a table such as ``{reference = "answer1"}`` or the text of ``--columns``);
     ``where`` (a table such as ``{split = "train"}``: only rows with these cells, so that one file can hold several
     splits; a pair keeps its row number); ``join`` (a table such as ``{file = "questions.csv", by = ["answer1",
-    "answer2"], take = "question"}``: adds a column of another file to rows that agree in the columns *by*); and for
-    delimited text ``delimiter`` and ``quoted``.
+    "answer2"], take = "question"}``: adds a column of another file to rows that agree in the columns *by*); for
+    delimited text ``delimiter`` and ``quoted``; and what :class:`~assay.datasets.reading.Reading` has, under the same
+    names, as on the command line.
 
     Raises:
         InputError: a file cannot be read as pairs, a column is missing, or no row has the cells of ``where``.
@@ -41,7 +56,10 @@ def read_table(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderR
         if join:
             source, note = _join_column(source, _read_source(files[join["file"]], options), join["by"], join["take"])
             notes.append(note)
-        tables.append(pairs_table(source, options.get("columns")))
+        settings = {field.name: options[field.name] for field in fields(Reading) if field.name in options}
+        conversion = convert_table(source, Reading(**settings))
+        tables.append(conversion.table)
+        notes.extend(conversion.notes)
     table = tables[0] if len(tables) == 1 else pa.concat_tables(tables, promote_options="permissive")
     return ReaderResult(table, tuple(notes))
 
@@ -53,7 +71,7 @@ def _read_source(path: Path, options: Mapping[str, Any]) -> SourceTable:
         delimiter = options.get("delimiter", "," if path.suffix == ".csv" else "\t")
         source = read_delimited(path, delimiter=delimiter, quoted=options.get("quoted", True))
     else:
-        source = read_table_file(path)
+        source = read_table_file(path, encoding=options.get("encoding"), member=options.get("member"))
     return replace(source, name=str(path))
 
 
