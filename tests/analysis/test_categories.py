@@ -306,3 +306,19 @@ def test_escaped_halves_of_a_character_are_no_trouble(text):
     tags = Tagger("en").tag(text, "\N{GRINNING FACE}")
     assert "encoding" in {tag.category for tag in tags}
     Tagger("en").tag(text, "3 km", "how far")
+
+
+@pytest.mark.parametrize(
+    ("reference", "candidate", "same"),
+    [
+        ("8 May 1945", "8.5.45", True),
+        ("08.05.45", "May 8, 1945", True),
+        ("8 May 2045", "8.5.45", True),
+        ("3/3/72", "3 March 1972", True),
+        ("8 May 1946", "8.5.45", False),
+        ("9 May 1945", "8.5.45", False),
+    ],
+)
+def test_a_year_of_two_digits_fits_either_century(reference, candidate, same):
+    reasons = [tag.reason for tag in Tagger("de").tag(reference, candidate) if tag.category == "date and temporal"]
+    assert any("are the same time" in reason for reason in reasons) == same, reasons

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import product
 
 from assay.analysis.categories.numbers import Number, find_numbers, number_tags, vague_quantity_tags, words_to_digits
@@ -91,6 +91,7 @@ class Moment:
         month, day: the numbers of month and day; None without one.
         minute: the minute of the day, for a time of day.
         word: the word for a time, such as a weekday; empty for dates and times of day.
+        has_short_year: whether the year is written with two digits, so that its century is a guess.
     """
 
     written: str
@@ -101,11 +102,20 @@ class Moment:
     day: int | None = None
     minute: int | None = None
     word: str = ""
+    has_short_year: bool = False
 
     @property
     def fields(self) -> tuple[object, ...]:
         """All attributes but spelling and span: equal for two spellings of the same time."""
         return self.kind, self.years, self.month, self.day, self.minute, self.word
+
+    def in_century_of(self, others: Iterable[Moment]) -> Moment:
+        """Return this time; if its century is a guess, in the century of the first other time with these digits."""
+        if self.has_short_year and self.years:
+            for other in others:
+                if other.years and other.years[0] == other.years[1] and (other.years[0] - self.years[0]) % 100 == 0:
+                    return replace(self, years=other.years)
+        return self
 
     def is_within(self, other: Moment) -> bool:
         """Return whether this date is within the longer period of another; False for equal dates and times of day."""
@@ -182,7 +192,8 @@ def _matched_moment(kind: str, match: re.Match[str]) -> Moment | None:
         return None
     year = _year_of_match(kind, groups)
     years = None if year is None else (year, year)
-    return Moment(written, "date", span, years, month, day)
+    is_short = len(groups.get("y") or "") == 2 and kind != "year" and not groups.get("era")
+    return Moment(written, "date", span, years, month, day, has_short_year=is_short)
 
 
 def _year_of_match(kind: str, groups: Mapping[str, str | None]) -> int | None:
@@ -194,7 +205,7 @@ def _year_of_match(kind: str, groups: Mapping[str, str | None]) -> int | None:
     if groups.get("era"):
         return -year
     if len(digits_of_year) == 2 and kind != "year":
-        # years of two digits are those from 1950 to 2049: 8.5.45 is in 2045, 8.5.72 in 1972
+        # a guess, years from 1950 to 2049: 8.5.45 is in 2045, 8.5.72 in 1972
         return year + (2000 if year < 50 else 1900)
     return year
 
@@ -295,10 +306,9 @@ def tag_quantities(pair: Pair) -> Iterator[Tag]:
 
 def _moments_of_texts(pair: Pair) -> tuple[tuple[Moment, ...], tuple[Moment, ...]]:
     """Return the dates, times of day and words for times of the reference, and those of the candidate."""
-    return (
-        find_moments(words_to_digits(pair.reference.clean, pair.language)),
-        find_moments(words_to_digits(pair.candidate.clean, pair.language)),
-    )
+    left = find_moments(words_to_digits(pair.reference.clean, pair.language))
+    right = find_moments(words_to_digits(pair.candidate.clean, pair.language))
+    return tuple(moment.in_century_of(right) for moment in left), tuple(moment.in_century_of(left) for moment in right)
 
 
 def _numbers_of_texts(pair: Pair) -> tuple[tuple[Number, ...], tuple[Number, ...]]:
