@@ -29,7 +29,6 @@ from assay.datasets.graphs import parse_graph_files
 from assay.datasets.load import is_own_file
 from assay.exceptions import InputError, OfflineError, UnavailableError
 from assay.metrics import Metric, load_metric
-from assay.metrics.judge.spending import Purse, read_prices, use_purse
 from assay.metrics.load import UntrustedMetricError, load_untrusted_metric
 from assay.metrics.neural.runtime import Runtime, devices_of, use_runtime
 from assay.paths import path_exists, user_path
@@ -344,19 +343,24 @@ def estimate(settings: RunSettings) -> Report:
     request = plan_run(settings)
     store = None if settings.store is None else user_path(settings.store)
     runtime = Runtime(settings.device, settings.model_threads)
-    with use_runtime(runtime), use_purse(purse_from_settings(settings)):
+    with use_runtime(runtime), budget_and_prices(settings):
         works = estimate_work(request, store, fresh=settings.fresh)
     return Report(document([asdict(work) for work in works], settings.budget))
 
 
-def purse_from_settings(settings: PaidScoring) -> Purse:
-    """Return a purse with the budget and the prices that the settings name.
+@contextmanager
+def budget_and_prices(settings: PaidScoring) -> Iterator[None]:
+    """Let judges spend the budget of the settings, at the prices that they name, inside the block.
 
     Raises:
         InputError: the file of prices cannot be read or is invalid.
     """
+    # a run that names none of these settings imports nothing of judges
+    from assay.metrics.judge.spending import Purse, read_prices, use_purse
+
     prices = {} if settings.prices is None else read_prices(settings.prices)
-    return Purse(settings.budget, prices, settings.fresh and not settings.keep_replies)
+    with use_purse(Purse(settings.budget, prices, settings.fresh and not settings.keep_replies)):
+        yield
 
 
 @contextmanager
@@ -368,7 +372,7 @@ def executor_for(settings: PaidScoring) -> Iterator[Executor]:
     """
     with ExitStack() as context:
         if settings.budget is not None or settings.prices is not None or settings.fresh:
-            context.enter_context(use_purse(purse_from_settings(settings)))
+            context.enter_context(budget_and_prices(settings))
         if settings.executor is None and settings.engine == "ray":
             yield context.enter_context(_ray_executor(settings))
             return

@@ -14,7 +14,7 @@ from assay.analysis.data import choose_datasets, draws_signature
 from assay.analysis.folder import RunFolder, read_run
 from assay.analysis.stress import StressSettings, StressStudy, save_study
 from assay.analysis.thresholds.planning import classify_labels
-from assay.api.run import dataset_list, executor_for, load_metrics, purse_from_settings
+from assay.api.run import budget_and_prices, dataset_list, executor_for, load_metrics
 from assay.api.values import Report
 from assay.benchmark.estimate import estimate_work
 from assay.benchmark.folder import PAGE
@@ -32,7 +32,6 @@ from assay.datasets.grouping import suggest_groups
 from assay.datasets.load import is_own_file
 from assay.exceptions import AssayError, InputError, UnavailableError
 from assay.metrics import ColumnMetric, Metric
-from assay.metrics.judge.spending import use_purse
 from assay.metrics.load import UntrustedMetricError, load_untrusted_metric
 from assay.metrics.neural.runtime import Runtime, use_runtime
 from assay.paths import user_path
@@ -130,7 +129,7 @@ def estimate_stress(settings: StressSettings) -> Report:
     plan = _plan_test(settings)[0]
     store = None if settings.store is None else user_path(settings.store)
     runtime = Runtime(settings.device, settings.model_threads)
-    with use_runtime(runtime), use_purse(purse_from_settings(settings)):
+    with use_runtime(runtime), budget_and_prices(settings):
         work_items = estimate_work(plan.request_of_texts, store, fresh=settings.fresh)
         for _, remaining_metrics in plan.changed_metrics:
             work_items += estimate_work(plan.request_of_metrics(remaining_metrics), store, fresh=settings.fresh)
