@@ -1,6 +1,6 @@
 """Models of many architectures with random weights, and the scores that their libraries give to pairs of texts.
 
-``python -m tests.metrics.architectures`` prints the table of docs/metrics.md.
+``python -m tests.metrics.architectures`` prints the tables of docs/metrics.md.
 """
 
 from __future__ import annotations
@@ -247,9 +247,10 @@ def differences(name: str, folder: Path, batch: Batch) -> dict[str, float | None
 
 
 def main() -> None:
-    """Print a table of the largest differences in Markdown."""
+    """Print two tables of the largest differences in Markdown, by architecture and by saved configuration."""
     from transformers.utils import logging
 
+    from tests.metrics.layouts import CROSS_LAYOUTS, LAYOUTS
     from tests.metrics.neural.texts import pairs
 
     logging.set_verbosity_error()
@@ -266,6 +267,15 @@ def main() -> None:
                 for value in differences(name, Path(folder, name), batch).values()
             ]
             print(f"| {name} | {' | '.join(cells)} |", flush=True)
+        print("\n| saved configuration | metric | difference |\n|---|---|---:|")
+        for metric, library, makers in (
+            ("bi-encoder", library_cosines, LAYOUTS),
+            ("cross-encoder", library_logits, CROSS_LAYOUTS),
+        ):
+            for make in makers:
+                model = make(Path(folder, "layouts", make.__name__))
+                difference = np.abs(load_metric(f"{metric}:{model}").score(batch) - library(model, batch)).max()
+                print(f"| {make.__name__.replace('_', ' ')} | {metric} | {difference:.0e} |", flush=True)
 
 
 if __name__ == "__main__":

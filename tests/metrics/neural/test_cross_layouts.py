@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,82 +12,18 @@ from assay.metrics import Batch, load_metric
 from assay.metrics.scores import Flag
 from assay.metrics.work import open_session
 from tests.metrics.architectures import library_logits, make_model
-from tests.metrics.models.tiny import make_bert, make_causal
-from tests.metrics.neural.test_layouts import LAYOUTS, PROMPTS, change, several_vectors, sparse
+from tests.metrics.layouts import (
+    CROSS_LAYOUTS,
+    LAYOUTS,
+    change,
+    logit_of_a_token,
+    several_vectors,
+    sparse,
+    without_special_tokens,
+)
 from tests.metrics.neural.texts import pairs
 
 BATCH = Batch([*pairs(10).references, "water " * 90], [*pairs(10).candidates, "fire " * 80])
-
-
-def saved(folder: Path, *modules: Any, **options: Any) -> Path:
-    """Save modules of sentence-transformers as one cross-encoder; return the folder."""
-    from sentence_transformers import CrossEncoder
-
-    CrossEncoder(modules=list(modules), device="cpu", **options).save(str(folder))
-    return folder
-
-
-def classifier(folder: Path, **settings: Any) -> Any:
-    """Return the module of a new classifier."""
-    from sentence_transformers.base.modules import Transformer
-
-    return Transformer(str(make_bert(folder, labels=1)), transformer_task="sequence-classification", **settings)
-
-
-def cut_by_calls(folder: Path) -> Path:
-    return saved(folder / "model", classifier(folder / "base", processing_kwargs={"text": {"max_length": 12}}))
-
-
-def without_special_tokens(folder: Path) -> Path:
-    calls = {"text": {"add_special_tokens": False}}
-    return saved(folder / "model", classifier(folder / "base", processing_kwargs=calls), **PROMPTS)
-
-
-def pooling_and_dense(folder: Path) -> Path:
-    from sentence_transformers.base.modules import Dense, Transformer
-    from sentence_transformers.sentence_transformer.modules import Pooling
-
-    names = {"module_input_name": "sentence_embedding", "module_output_name": "scores"}
-    body = Transformer(str(make_bert(folder / "base")))
-    return saved(folder / "model", body, Pooling(32, "mean"), Dense(32, 1, **names))
-
-
-def logit_of_a_token(folder: Path) -> Path:
-    from sentence_transformers.base.modules import Transformer
-    from sentence_transformers.cross_encoder.modules import LogitScore
-
-    body = Transformer(str(make_causal(folder / "base")), transformer_task="text-generation")
-    return saved(folder / "model", body, LogitScore(true_token_id=5, false_token_id=6))
-
-
-def chat_template(folder: Path) -> Path:
-    make_bert(folder / "model", labels=1)
-    template = "{% for message in messages %}water {{ message['content'] }}{% endfor %}"
-    (folder / "model" / "chat_template.jinja").write_text(template)
-    return folder / "model"
-
-
-def activation_and_prompt(folder: Path) -> Path:
-    import torch
-
-    return saved(folder / "model", classifier(folder / "base"), activation_fn=torch.nn.Tanh(), **PROMPTS)
-
-
-def decoder_without_padding_in_its_configuration(folder: Path) -> Path:
-    make_model(folder / "model", "gpt2", labels=1)
-    change(folder / "model" / "config.json", pad_token_id=None)
-    return folder / "model"
-
-
-CROSS_LAYOUTS = [
-    activation_and_prompt,
-    chat_template,
-    cut_by_calls,
-    decoder_without_padding_in_its_configuration,
-    logit_of_a_token,
-    pooling_and_dense,
-    without_special_tokens,
-]
 
 
 @pytest.mark.parametrize("make", CROSS_LAYOUTS)

@@ -6,7 +6,6 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,17 +14,24 @@ from assay.metrics import Batch, load_metric
 from assay.metrics.scores import Flag
 from assay.metrics.work import open_session
 from tests.metrics.architectures import library_cosines, library_logits, make_model
+from tests.metrics.layouts import (
+    CROSS_LAYOUTS,
+    LAYOUTS,
+    OTHER_KINDS,
+    PROMPTS,
+    calls_without_special_tokens,
+    change,
+    parts_of,
+    pooling_without_prompt,
+    router,
+    saved,
+    static_and_normalize,
+)
 from tests.metrics.models.tiny import make_bert
 from tests.metrics.neural.texts import pairs
 
 LONG = "water fire stone book " * 20
 BATCH = Batch([*pairs(10).references, LONG, f"{LONG} tree"], [*pairs(10).candidates, "tree " * 50, f"{LONG} house"])
-
-
-def change(path: Path, **changes: Any) -> None:
-    """Change entries of a JSON file; an entry of None is removed."""
-    content = json.loads(path.read_text()) | changes if path.exists() else changes
-    path.write_text(json.dumps({key: value for key, value in content.items() if value is not None}))
 
 
 def in_subfolder(folder: Path, limit: int) -> None:
@@ -138,162 +144,32 @@ def test_a_model_that_fails_says_so_in_one_line(tmp_path: Path) -> None:
     assert "\n" not in str(caught.value) and str(folder) in str(caught.value)
 
 
-def saved(folder: Path, *modules: Any, **options: Any) -> Path:
-    """Save modules of sentence-transformers as one model; return the folder."""
-    from sentence_transformers import SentenceTransformer
+def test_every_setting_that_version_6_writes_is_in_a_layout(tmp_path: Path) -> None:
+    """So that a field of a later version fails here until a layout has it."""
+    import sentence_transformers
+    from sentence_transformers.base import modules as base
+    from sentence_transformers.sentence_transformer import modules as of_sentences
 
-    SentenceTransformer(modules=list(modules), device="cpu", **options).save(str(folder))
-    return folder
-
-
-def static_embedding(folder: Path) -> Any:
-    import torch
-    from sentence_transformers.sentence_transformer.modules import StaticEmbedding
-    from transformers import AutoTokenizer
-
-    make_bert(folder)
-    torch.manual_seed(0)
-    return StaticEmbedding(AutoTokenizer.from_pretrained(folder), embedding_dim=16)
-
-
-def parts_of(folder: Path) -> tuple[Any, Any]:
-    """Return the transformer of a new model and mean pooling of sentence-transformers."""
-    from sentence_transformers.base.modules import Transformer
-    from sentence_transformers.sentence_transformer.modules import Pooling
-
-    make_bert(folder)
-    return Transformer(str(folder)), Pooling(32, "mean")
-
-
-PROMPTS: dict[str, Any] = {"prompts": {"query": "water horse: ", "document": "tree: "}, "default_prompt_name": "query"}
-
-
-def weighted_layers(folder: Path) -> Path:
-    from sentence_transformers.base.modules import Transformer
-    from sentence_transformers.sentence_transformer.modules import Pooling, WeightedLayerPooling
-
-    make_bert(folder / "base")
-    body = Transformer(str(folder / "base"), config_kwargs={"output_hidden_states": True})
-    return saved(folder / "model", body, WeightedLayerPooling(32, 2, 0), Pooling(32, "mean"))
-
-
-def router(folder: Path) -> Path:
-    from sentence_transformers.base.modules import Router
-
-    body, pooling = parts_of(folder / "base")
-    routes = {"query": [static_embedding(folder / "static")], "document": [body, pooling]}
-    return saved(folder / "model", Router(routes, default_route="document"))
-
-
-def static_and_normalize(folder: Path) -> Path:
-    from sentence_transformers.base.modules import Normalize
-
-    return saved(folder / "model", static_embedding(folder / "static"), Normalize(), **PROMPTS)
-
-
-def pooling_without_prompt(folder: Path) -> Path:
-    from sentence_transformers.sentence_transformer.modules import Pooling
-
-    body, _ = parts_of(folder / "base")
-    return saved(folder / "model", body, Pooling(32, "mean", include_prompt=False), **PROMPTS)
-
-
-def several_poolings(folder: Path) -> Path:
-    from sentence_transformers.sentence_transformer.modules import Pooling
-
-    body, _ = parts_of(folder / "base")
-    modes = ("cls", "max", "mean", "mean_sqrt_len_tokens", "weightedmean", "lasttoken")
-    return saved(folder / "model", body, Pooling(32, modes), **PROMPTS)
-
-
-def convolution(folder: Path) -> Path:
-    from sentence_transformers.sentence_transformer.modules import CNN, Pooling
-
-    body, _ = parts_of(folder / "base")
-    return saved(folder / "model", body, CNN(32, 8), Pooling(24, "mean"))
-
-
-def dense_and_others(folder: Path) -> Path:
-    from sentence_transformers.base.modules import Dense, Normalize
-    from sentence_transformers.sentence_transformer.modules import Dropout, LayerNorm
-
-    body, pooling = parts_of(folder / "base")
-    return saved(folder / "model", body, pooling, LayerNorm(32), Dense(32, 12), Dropout(0.5), Normalize())
-
-
-def dense_of_tokens(folder: Path) -> Path:
-    from sentence_transformers.base.modules import Dense
-    from sentence_transformers.sentence_transformer.modules import Pooling
-
-    body, _ = parts_of(folder / "base")
-    names = {"module_input_name": "token_embeddings", "module_output_name": "token_embeddings"}
-    return saved(folder / "model", body, Dense(32, 12, **names), Pooling(12, "max"))
-
-
-def calls_without_special_tokens(folder: Path) -> Path:
-    _, pooling = parts_of(folder / "base")
-    from sentence_transformers.base.modules import Transformer
-
-    body = Transformer(str(folder / "base"), processing_kwargs={"text": {"add_special_tokens": False}})
-    return saved(folder / "model", body, pooling)
-
-
-def lower_case(folder: Path) -> Path:
-    from sentence_transformers.base.modules import Transformer
-
-    _, pooling = parts_of(folder / "base")
-    body = Transformer(str(folder / "base"), do_lower_case=True, max_seq_length=12)
-    return saved(folder / "model", body, pooling)
-
-
-def other_output(folder: Path) -> Path:
-    """The pooler's output is the embedding."""
-    from sentence_transformers.base.modules import Transformer
-
-    make_bert(folder / "base")
-    config: Any = {"text": {"method": "forward", "method_output_name": "pooler_output"}}
-    body = Transformer(str(folder / "base"), modality_config=config, module_output_name="sentence_embedding")
-    return saved(folder / "model", body)
-
-
-def chat_template(folder: Path) -> Path:
-    make_bert(folder)
-    (folder / "chat_template.jinja").write_text(
-        "{% for message in messages %}water {{ message['content'] }}{% endfor %}"
-    )
-    return folder
-
-
-def unpadded(folder: Path) -> Path:
-    from sentence_transformers.base.modules import Transformer
-
-    _, pooling = parts_of(folder / "base")
-    return saved(folder / "model", Transformer(str(folder / "base"), unpad_inputs=False), pooling)
-
-
-def lengths_by_task(folder: Path) -> Path:
-    from sentence_transformers.base.modules import Transformer
-
-    _, pooling = parts_of(folder / "base")
-    return saved(folder / "model", Transformer(str(folder / "base"), query_length=8, document_length=9), pooling)
-
-
-LAYOUTS = [
-    calls_without_special_tokens,
-    chat_template,
-    convolution,
-    dense_and_others,
-    dense_of_tokens,
-    lengths_by_task,
-    lower_case,
-    other_output,
-    pooling_without_prompt,
-    router,
-    several_poolings,
-    static_and_normalize,
-    unpadded,
-    weighted_layers,
-]
+    written: dict[str, set[str]] = {}
+    for make in [*LAYOUTS, *CROSS_LAYOUTS]:
+        for path in make(tmp_path / make.__name__).rglob("*.json"):
+            if path.name.startswith("tokenizer") or "base" in path.parts or "static" in path.parts:
+                continue
+            content = json.loads(path.read_text())
+            if path.name == "router_config.json":
+                content = content["parameters"]
+            written.setdefault(path.name, set()).update(content if isinstance(content, dict) else ())
+    model = sentence_transformers.SentenceTransformer(modules=list(parts_of(tmp_path / "last")), truncate_dim=3)
+    assert set(model._get_model_config()) <= written["config_sentence_transformers.json"]
+    covered = set()
+    for name in [*base.__all__, *of_sentences.__all__]:
+        module = getattr(base, name, None) or getattr(of_sentences, name)
+        keys = set(getattr(module, "config_keys", ()))
+        if keys and name not in ("CLIPModel", "InputModule", "Module"):
+            # how a model of several vectors expands a query is no setting of a sentence encoder
+            assert keys - {"query_expansion"} <= written[module.config_file_name], name
+            covered.add(name)
+    assert len(covered) >= 12
 
 
 @pytest.mark.parametrize("make", LAYOUTS)
@@ -315,37 +191,7 @@ def test_what_has_no_token_embeddings_is_refused(make: Callable[[Path], Path], n
     assert "\n" not in str(caught.value) and "bi-encoder:MODEL" in str(caught.value)
 
 
-def sparse(folder: Path) -> Path:
-    from sentence_transformers import SparseEncoder
-    from sentence_transformers.sparse_encoder.modules import MLMTransformer, SpladePooling
-    from transformers import AutoModelForMaskedLM
-
-    make_bert(folder / "base")
-    AutoModelForMaskedLM.from_pretrained(folder / "base").save_pretrained(folder / "base")
-    modules = [MLMTransformer(str(folder / "base")), SpladePooling("max")]
-    SparseEncoder(modules=modules, device="cpu").save(str(folder / "model"))
-    return folder / "model"
-
-
-def several_vectors(folder: Path) -> Path:
-    from sentence_transformers import MultiVectorEncoder
-
-    MultiVectorEncoder(str(make_bert(folder / "base")), device="cpu").save(str(folder / "model"))
-    return folder / "model"
-
-
-def cross_encoder(folder: Path) -> Path:
-    from sentence_transformers import CrossEncoder
-
-    CrossEncoder(str(make_bert(folder / "base", labels=1)), device="cpu").save(str(folder / "model"))
-    return folder / "model"
-
-
-def classifier(folder: Path) -> Path:
-    return make_bert(folder, labels=3)
-
-
-@pytest.mark.parametrize("make", [sparse, several_vectors, cross_encoder, classifier])
+@pytest.mark.parametrize("make", OTHER_KINDS)
 def test_a_model_of_another_kind_is_refused_as_a_bi_encoder(make: Callable[[Path], Path], tmp_path: Path) -> None:
     metric = load_metric(f"bi-encoder:{make(tmp_path)}")
     for ask in (metric.check_available, lambda: metric.score(BATCH)):

@@ -15,7 +15,7 @@ from assay.exceptions import InputError, UnavailableError
 from assay.metrics import Batch, check_metric, load_metric
 from assay.metrics.scores import Flag
 from tests.metrics.architectures import library_cosines
-from tests.metrics.neural.test_layouts import PROMPTS, change, saved, static_embedding
+from tests.metrics.layouts import PROMPTS, change, saved, static_embedding
 from tests.metrics.neural.texts import pairs
 
 BATCH = Batch([*pairs(20).references, "water " * 900], [*pairs(20).candidates, "fire tree"])
