@@ -18,6 +18,7 @@ from assay.common.messages import Message, Setting
 from assay.exceptions import InputError, UnavailableError
 from assay.metrics.models.description import describe
 from assay.metrics.models.layouts import special_computation
+from assay.metrics.neural.cross import READS_LAST_POSITION
 from assay.metrics.neural.limits import UNLIMITED, text_limit
 from assay.metrics.neural.loading import Use, require_all_weights, silence_libraries
 from assay.metrics.neural.tokens import tokenize
@@ -234,6 +235,13 @@ def load_cross_encoder(folder: Path, device: str, *, outputs: int, activation: A
     """
     from sentence_transformers import CrossEncoder
 
+    family = describe(folder).model_type
+    if family in READS_LAST_POSITION:
+        raise UnavailableError(
+            f"model {folder} cannot be trained because the head of {family} reads the last position, "
+            f"which is padding in a batch",
+            "train another architecture",
+        )
     torch.manual_seed(seed)
     head_options = {"num_labels": outputs, "activation_fn": activation}
     if has_trained_head(folder, outputs):

@@ -21,6 +21,9 @@ from assay.metrics.neural.session import ModelEngine, ModelSession
 from assay.metrics.neural.tokens import Packed, tokenize
 from assay.metrics.neural.views import Preparation
 
+#: Families whose head reads the last position, which is padding in a batch of several lengths.
+READS_LAST_POSITION = frozenset({"xlnet"})
+
 
 @dataclass(frozen=True)
 class CrossEngine(ModelEngine):
@@ -65,6 +68,8 @@ class CrossSession(PairScoring, ModelSession[LoadedScorer, ScorerBody]):
                 "name a cross-encoder (…ForSequenceClassification), or use bi-encoder:MODEL",
             )
         super().__init__(engine, load_scorer, open_scorer_bodies)
+        if describe(folder).model_type in READS_LAST_POSITION:
+            self._packer.pads = False
         self._with_types = "token_type_ids" in self._tokenizer.model_input_names and self._accepts_types
 
     def _keep_parts(self, copies: Sequence[LoadedScorer]) -> None:
