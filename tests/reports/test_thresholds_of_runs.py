@@ -377,7 +377,7 @@ def test_a_threshold_that_is_given(run):
         ({"at": 0.5, "measure": "mcc"}, "`at` gives the threshold: no criterion chooses one"),
         ({"at": 0.5, "precision": 0.9}, "`at` gives the threshold"),
         ({"at": float("nan")}, "at=nan: must be a finite number"),
-        ({"each": "tpoic"}, "each: big has no column 'tpoic'. Did you mean 'topic'"),
+        ({"each": "tpoic"}, "big has no column 'tpoic'. Did you mean 'topic'"),
         ({"each": "reference"}, "each=reference: has 240 values; choose a column of at most 100"),
     ],
 )

@@ -51,7 +51,7 @@ def pool_annotations(source: SourceTable, mapping: Mapping[str, Sequence[str]], 
     """Return a table with one row per pair, if its rows are annotations of pairs; else the table as it is.
 
     Rows are annotations if the user names the column of annotators. Without that, they are if most rows repeat the
-    texts of another one, labels differ, and a column with a usual name tells them apart; if there is no such column,
+    texts of another one, and a column with a usual name tells them apart; if there is no such column and labels differ,
     the result has a hint.
 
     Args:
@@ -83,10 +83,12 @@ def pool_annotations(source: SourceTable, mapping: Mapping[str, Sequence[str]], 
         return unpooled
     if column is None:
         repeated = np.bincount(pair_codes)[pair_codes] > 1
-        if repeated.sum() <= len(pair_codes) / 2 or not _labels_differ(source.table.column(names[0]), pair_codes):
+        if repeated.sum() <= len(pair_codes) / 2:
             return unpooled
         found = [name for name in source.table.column_names if _tells_apart(source, name, mapping, pair_codes)]
         column = next((name for name in found if _plain_name(name) in USUAL_NAMES), None)
+        if column is None and not _labels_differ(source.table.column(names[0]), pair_codes):
+            return unpooled
         if column is None:
             option = Setting("annotator", found[0] if found else UNKNOWN).with_flag({})
             count = f"{repeated.sum():,} of {len(repeated):,} rows repeat the texts of another row with other labels"

@@ -35,9 +35,8 @@ MAX_SEARCHED_CELLS = 20_000
 
 #: How a cell may begin that is a list.
 _LIST_BEGINNINGS = ("[", "(", "{", '"', "array(", "c(")
-_QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
-#: Two quoted texts with blanks between them: NumPy prints no commas.
-_NEIGHBOURS = re.compile(rf"({_QUOTED})(?=\s+['\"])", re.DOTALL)
+#: A quoted text, and the blanks before another one: NumPy prints no commas.
+_QUOTED_TEXT = re.compile(r"('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")(\s+(?=['\"]))?", re.DOTALL)
 #: The functions whose printed call stands for its arguments.
 _LIST_FUNCTIONS, _TEXT_FUNCTIONS = ("array", "list", "tuple", "set", "c"), ("str_", "str")
 
@@ -75,7 +74,8 @@ def squad_answers(value: Mapping[str, Any]) -> Any:
 def _printed_value(text: str) -> Any:
     """Return the list, or the dictionary of lists, that a program printed; None for anything else."""
     try:
-        tree = ast.parse(_NEIGHBOURS.sub(r"\1,", text), mode="eval").body
+        with_commas = _QUOTED_TEXT.sub(lambda match: f"{match[1]}," if match[2] else match[1], text)
+        tree = ast.parse(with_commas, mode="eval").body
         return _value_of(tree)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return None
