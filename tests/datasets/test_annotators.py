@@ -88,6 +88,15 @@ def test_a_run_of_pooled_annotations_is_verified(tmp_path: Path) -> None:
     assert assay.verify(tmp_path / "run").found.same
 
 
+def test_identifiers_of_annotations_and_of_items() -> None:
+    """Of identifiers of annotations the first is kept; those of items tell equal texts apart."""
+    rows = [row | {"pair_id": f"x{index}"} for index, row in enumerate(long_rows())]
+    pairs = load_dataset(rows)
+    assert same(pairs) and pairs.table.column("pair_id").to_pylist()[:2] == ["x0", "x3"]
+    items = [row | {"item": f"{half}{index // 3}"} for half in "ab" for index, row in enumerate(long_rows())]
+    assert load_dataset(items, columns="pair_id=item").table.column("pair_id").to_pylist()[::24] == ["a0", "b0"]
+
+
 def test_labels_that_some_did_not_give() -> None:
     rows = long_rows()
     del rows[1]

@@ -95,7 +95,8 @@ def pool_annotations(source: SourceTable, mapping: Mapping[str, Sequence[str]], 
             return unpooled._replace(hint=f"{count}; if each row is the label of one annotator, run with {option}")
     # every label once, so that a message has the row of the annotation
     label_columns(source, names, reading, allow_missing=True)
-    return _wide(source, names[0], column, first_rows, pair_codes)
+    identifier = next(iter(mapping.get("pair_id", ())), None)
+    return _wide(source, names[0], column, identifier, first_rows, pair_codes)
 
 
 def _label_lists(column: pa.ChunkedArray) -> list[list[Any]] | None:
@@ -173,7 +174,12 @@ def _plain_name(name: str) -> str:
 
 
 def _wide(
-    source: SourceTable, label: str, column: str, first_rows: np.ndarray[Any, Any], pair_codes: np.ndarray[Any, Any]
+    source: SourceTable,
+    label: str,
+    column: str,
+    identifier: str | None,
+    first_rows: np.ndarray[Any, Any],
+    pair_codes: np.ndarray[Any, Any],
 ) -> Pooled:
     """Return the first row of each pair, with a label column for each annotator.
 
@@ -181,6 +187,7 @@ def _wide(
         source: the table with one row per annotation.
         label: the column of labels.
         column: the column of annotators, or :data:`UNKNOWN`.
+        identifier: the column of identifiers; None if there is none.
         first_rows: the first row of each pair.
         pair_codes: the number of the pair of each row.
 
@@ -207,7 +214,12 @@ def _wide(
                 Setting("columns", "subset=SYSTEM"),
                 ", otherwise keep one",
             )
-    constant = [name for name in source.table.column_names if _is_constant(source.table.column(name), pair_codes)]
+    constant = [
+        name
+        for name in source.table.column_names
+        # of identifiers of annotations, the first stands for the pair
+        if name == identifier or _is_constant(source.table.column(name), pair_codes)
+    ]
     table = source.table.select(constant).take(first_rows)
     labels = source.table.column(label)
     added = []
