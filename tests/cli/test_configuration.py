@@ -29,7 +29,7 @@ from tests.cli.test_settings import COMMANDS
 PLAIN_TEXT = {
     *("baseline", "bucket", "buckets", "budget", "by", "caption", "classes", "columns", "controls", "cost", "device"),
     *("forms", "group_by", "item", "kinds", "label", "labels", "language", "languages", "lengths", "loss", "numbers"),
-    *("annotator", "learners", "missing", "perturbations"),
+    *("annotator", "encoding", "learners", "member", "missing", "perturbations"),
     *("number_range", "objective", "pair_ids", "positive", "recipe", "scale", "scores", "separator", "space"),
     *("each", "note", "only", "title", "split_by", "statistic", "statistics", "study", "subset", "system", "tune"),
 }
@@ -134,6 +134,10 @@ def test_a_dataset_by_position_takes_the_place_of_configured_ones(project, assay
 
 
 def test_datasets_show_names_the_option_for_columns(project, assay):
+    # two columns with a usual name of references
+    text = OWN.replace("gold", "gold,expected", 1)
+    lines = [text.splitlines()[0], *(line.replace(",", ",x,", 1) for line in text.splitlines()[1:])]
+    (project / "my.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     assert "Say which is which: --columns reference=gold," in assay("datasets", "show", project / "my.csv").out
 
 

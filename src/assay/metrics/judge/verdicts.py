@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from assay.exceptions import InputError, unknown_name
 from assay.metrics.judge.parser import Rule, opening_verdict, read_verdict
-from assay.metrics.scores import Flag
 
 if TYPE_CHECKING:
     from assay.metrics.judge.replies import Reply
@@ -117,6 +116,9 @@ class VerdictScale:
             source: what the score is read from; ``auto`` for the probabilities, or the text if they do not count.
         """
         if reply.flag:
+            # imported here, so that listing metrics needs no NumPy
+            from assay.metrics.scores import Flag
+
             return Reading(None, Rule.TOO_LONG if reply.flag & Flag.TOO_LONG else Rule.REFUSED)
         verdict, rule = read_verdict(reply.text, tuple(self.values), is_cut=reply.is_cut)
         if source in ("auto", "probability") and reply.first:
