@@ -48,10 +48,16 @@ def read_verdict(reply: str, verdicts: Sequence[str], *, is_cut: bool = False) -
         verdicts: the words of the scale, in lower case and in order: ``yes, no`` or ``1, 2, 3, 4, 5``.
         is_cut: whether the reply reached its limit of tokens, so that the end of the text is not the end of the reply.
     """
+    # a reply is read several times: for the score, for the counts and to be shown
+    read = _read_short if len(reply) <= LONGEST_CACHED else _read
+    return read(reply, tuple(verdicts), is_cut)
+
+
+def _read(reply: str, verdicts: tuple[str, ...], is_cut: bool) -> Stated:
     answer = split_reasoning(reply)
     if answer.is_open:
         return Stated(None, Rule.CUT_OFF)
-    grammar = _grammar(tuple(verdicts))
+    grammar = _grammar(verdicts)
     # 1. the field "verdict" of a JSON object, else its "grade", "score" …, else its "answer"
     has_field, verdict = grammar.json_field(answer.text)
     if has_field:
@@ -73,6 +79,11 @@ def read_verdict(reply: str, verdicts: Sequence[str], *, is_cut: bool = False) -
     if last:
         return Stated(last, Rule.ENDING)
     return Stated(None, Rule.CUT_OFF if is_cut else Rule.NONE)
+
+
+#: Longest reply in characters whose reading is kept in memory.
+LONGEST_CACHED = 4000
+_read_short = functools.lru_cache(maxsize=8192)(_read)
 
 
 def opening_verdict(reply: str, verdicts: Sequence[str]) -> str | None:
