@@ -55,7 +55,7 @@ APART = {
     **dict.fromkeys(["device", "threads"], "the signature of a metric has what changes its scores"),
     **dict.fromkeys(["workers", "keep_models", "engine", "address", "executor"], "scores are equal in any process"),
     **dict.fromkeys(["fresh", "store", "offline"], "scores are equal from the store"),
-    **dict.fromkeys(["budget", "prices"], "what is paid"),
+    **dict.fromkeys(["budget", "prices", "keep_replies"], "what is paid, and whether it is paid again"),
 }
 
 

@@ -42,7 +42,6 @@ def file(content: str | bytes, name: str = "bad.csv") -> str:
 @pytest.mark.parametrize(
     ("columns", "expected"),
     [
-        ([], ["own.csv", "no column reference", "--columns reference=gold,candidate=answer,label=human"]),
         (["reference=gold,candidate=answr,label=human"], ["own.csv", "'answr'", "Did you mean 'answer'?"]),
         (["refrence=gold,candidate=answer,label=human"], ["'refrence'", "Did you mean 'reference'"]),
         (["reference=gold,candidate=answer,label=gold"], ["own.csv, row 2, column gold", "'Berlin' is not a number"]),

@@ -25,6 +25,11 @@ class Spending:
         retries, refusals, unreadable: the number of calls that were repeated, of refused ones, and of replies without a
             verdict.
         example: a reply without a verdict; None without one.
+        failed: the number of requests without a reply.
+        failed_example: the reason of one of them, as the server gave it; None without one.
+        contradictory: the number of replies whose last label contradicts an earlier one.
+        cut_off, cut_after: the number of replies cut off before a verdict, and the tokens after which they were.
+        fallbacks: how requests did without what the server does not support, one phrase for each.
         key_repeats: the number of answers in which the server repeated the key.
         stored: whether the store had all scores, so that there was nothing to call for.
     """
@@ -42,8 +47,21 @@ class Spending:
     refusals: int = 0
     unreadable: int = 0
     example: object = None
+    failed: int = 0
+    failed_example: str | None = None
+    contradictory: int = 0
+    cut_off: int = 0
+    cut_after: int = 0
+    fallbacks: tuple[str, ...] = ()
     key_repeats: int = 0
     stored: bool = False
+
+
+#: The counts of a cost that are counts of a :class:`Spending`, too.
+_COUNTS = (
+    *("calls", "kept", "tokens_in", "tokens_out", "unknown", "retries", "refusals", "unreadable", "key_repeats"),
+    *("failed", "contradictory", "cut_off", "cut_after"),
+)
 
 
 def spending_of(records: Sequence[MetricRecord]) -> list[Spending]:
@@ -60,9 +78,9 @@ def spending_of(records: Sequence[MetricRecord]) -> list[Spending]:
             continue
         metrics = (record.metric, *record.cost.shared_with)
         reported.update(metrics)
-        names = ("calls", "kept", "tokens_in", "tokens_out", "unknown", "retries", "refusals", "unreadable")
-        counts: dict[str, Any] = {name: _count_of(details, name) for name in (*names, "key_repeats")}
-        examples = details.get("unreadable_such_as")
+        counts: dict[str, Any] = {name: _count_of(details, name) for name in _COUNTS}
+        examples, fallbacks = details.get("unreadable_such_as"), details.get("fallbacks")
+        failed_example = details.get("failed_such_as")
         spent.append(
             Spending(
                 metrics,
@@ -71,6 +89,8 @@ def spending_of(records: Sequence[MetricRecord]) -> list[Spending]:
                 price_per_1000=record.cost.price_per_1000,
                 price_unknown=_number_of(details, "price_unknown"),
                 example=examples[0] if isinstance(examples, list) and examples else None,
+                failed_example=failed_example if isinstance(failed_example, str) else None,
+                fallbacks=tuple(map(str, fallbacks)) if isinstance(fallbacks, list) else (),
             )
         )
     for record in records:

@@ -17,7 +17,7 @@ def spending_lines(records: Sequence[MetricRecord]) -> list[str]:
     spent = spending_of(records)
     lines = []
     for item in spent:
-        phrases = [_work_summary(item), *_spending_phrases(item), *_failure_phrases(item)]
+        phrases = [_work_summary(item), *_spending_phrases(item), *item.fallbacks, *_failure_phrases(item)]
         if item.stored:
             phrases = [f"the store had all scores; nothing spent{_price_per_1000_text(item)}"]
         lines.append(f"{' and '.join(item.metrics)}: {'; '.join(phrases)}")
@@ -61,6 +61,8 @@ def _failure_phrases(item: Spending) -> Iterator[str]:
     for count, singular, plural in (
         (item.retries, "retry", "retries"),
         (item.refusals, "refusal", "refusals"),
+        (item.failed, "request without a reply", "requests without a reply"),
+        (item.contradictory, "reply whose last label contradicts an earlier one", "replies whose labels contradict"),
         # last, since the example follows it
         (item.unreadable, "reply without a verdict", "replies without a verdict"),
     ):
@@ -70,6 +72,11 @@ def _failure_phrases(item: Spending) -> Iterator[str]:
         failures[-1] += f", such as “{item.example}”"
     if failures:
         yield ", ".join(failures)
+    if item.failed and item.failed_example is not None:
+        yield f"no reply, such as “{item.failed_example}”"
+    if item.cut_off:
+        after = f" after {_count_phrase(item.cut_after, 'token', 'tokens')}" if item.cut_after else ""
+        yield f"{_count_phrase(item.cut_off, 'reply', 'replies')} cut off{after}; raise reply_tokens"
     if item.key_repeats:
         repeats = _count_phrase(item.key_repeats, "answer", "answers")
         yield f"the server repeated the key in {repeats}, where *** replaces it"
