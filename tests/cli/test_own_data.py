@@ -179,7 +179,8 @@ def test_standard_input(form):
 @pytest.mark.slow
 def test_standard_input_is_called_so_in_errors_and_in_the_name_of_a_run():
     rows = "reference\tcandidate\tlabel\n" + 'a\t"b" c\t1\nb\tb\t2\nc\td\t1\n'
-    quoted = process("run", "-d", "-.tsv", "-m", "em", stdin=rows)
+    # a row that is short in either reading
+    quoted = process("run", "-d", "-.tsv", "-m", "em", stdin=rows + "e\n")
     assert quoted.code == 2
     assert "standard input, row 2: a quote is opened here" in quoted.complaint
     assert "(standard input: -.tab)" in quoted.complaint

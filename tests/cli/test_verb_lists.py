@@ -119,6 +119,11 @@ def test_what_a_file_of_ones_own_has_is_shown(assay):
 
 
 def test_a_file_of_other_columns_can_be_shown_and_checked(assay):
+    # a second column with a usual name of references, so that none is taken without being told
+    lines = Path("own.csv").read_text(encoding="utf-8").splitlines()
+    Path("own.csv").write_text(
+        "\n".join([f"{lines[0]},target", *(f"{line},-" for line in lines[1:]), ""]), encoding="utf-8"
+    )
     done = assay("datasets", "show", "own.csv")
     assert done.code == 0 and "rows: 6\n" in done.out
     assert "problem: own.csv: has no column reference and no column candidate" in done.out
