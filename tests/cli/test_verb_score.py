@@ -111,7 +111,8 @@ def test_refused(assay, monkeypatch):
     assert "must end in .csv, .tsv, .jsonl, .parquet" in refused("pairs.csv", *TEXTS, "-m", "f1", "-o", "out.xlsx")
     assert "Missing option '--metric'" in refused("pairs.csv", *TEXTS, "-o", "out.csv")
     assert "Missing option '--out'" in refused("pairs.csv", *TEXTS, "-m", "f1")
-    assert "--columns reference=gold,candidate=answer" in refused("pairs.csv", "-m", "f1", "-o", "out.csv")
+    Path("two.csv").write_text("gold,target,answer\na,b,c\n", encoding="utf-8")
+    assert "--columns reference=gold,candidate=answer" in refused("two.csv", "-m", "f1", "-o", "out.csv")
     assert "pairs.csv is a file" in refused("pairs.csv", *TEXTS, "-m", "f1", "-o", "pairs.csv/out.csv")
     none = refused("pairs.csv", *TEXTS, "-m", "f1", "--limit", 0, "-o", "out.csv")
     assert "--limit 0: must be a whole number, at least 1" in none
@@ -121,7 +122,7 @@ def test_refused(assay, monkeypatch):
 
     monkeypatch.setattr(pq, "write_table", full)
     assert "the disk is full" in refused("pairs.csv", *TEXTS, "-m", "f1", "-o", "out.parquet")
-    assert sorted(path.name for path in Path().iterdir()) == ["own.csv", "pairs.csv", "taken.csv"]
+    assert sorted(path.name for path in Path().iterdir()) == ["own.csv", "pairs.csv", "taken.csv", "two.csv"]
 
 
 def test_scores_outside_of_the_declared_range_are_told(assay):
