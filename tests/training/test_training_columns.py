@@ -22,6 +22,8 @@ def renamed(pairs_file, tmp_path):
     """The path of pairs as they are, and of the same under other names."""
     plain, path = pairs_file(12, 1, reference_graph="(w / want-01 :ARG0 (b / boy))"), tmp_path / "renamed.parquet"
     table = pq.read_table(plain)
+    # a second column with a usual name of references, so that none is taken without being told
+    table = table.append_column("target", table.column("reference"))
     pq.write_table(table.rename_columns([NAMES.get(name, name) for name in table.column_names]), path)
     return plain, str(path)
 

@@ -33,6 +33,12 @@ def judge(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
+def firm(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A language model whose first token is a verdict with nearly all its probability: every pair has a score."""
+    return make_causal(tmp_path_factory.mktemp("models") / "firm", spread=0.1)
+
+
+@pytest.fixture(scope="module")
 def rambler(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A language model whose replies often begin with something else."""
     return make_causal(tmp_path_factory.mktemp("models") / "rambler", spread=0.5)
@@ -312,7 +318,7 @@ def test_samples_follow_the_probabilities(judge: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_too_long_is_a_flag_and_no_score(tmp_path: Path) -> None:
-    folder = make_causal(tmp_path / "short", max_length=150)
+    folder = make_causal(tmp_path / "short", max_length=150, spread=0.1)
     metric: Any = load_metric(f"judge:{folder}")
     batch = Batch(["a king", "a king"], ["a queen", " ".join(["queen"] * 100)], ["who", "who"])
     prompts = prompts_of(f"judge:{folder}", batch)
@@ -327,20 +333,20 @@ def test_too_long_is_a_flag_and_no_score(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("options", ["", ",order=mean", ",prompt=correctness"])
-def test_promises(judge: Path, options: str) -> None:
-    assert [one for one in check_metric(f"judge:{judge}{options}") if not one.passed] == []
+def test_promises(firm: Path, options: str) -> None:
+    assert [one for one in check_metric(f"judge:{firm}{options}") if not one.passed] == []
 
 
 @pytest.mark.slow
-def test_a_run_keeps_scores_and_says_what_went_through(judge: Path) -> None:
+def test_a_run_keeps_scores_and_says_what_went_through(firm: Path) -> None:
     batch = answers(20)
     rows = [
         {"reference": reference, "candidate": candidate, "question": question, "label": row % 2}
         for row, ((reference, candidate), question) in enumerate(zip(batch.pairs(), batch.questions or (), strict=True))
     ]
-    first, second = (assay.run(rows, [f"judge:{judge}"], resamples=0, device="cpu", threads=1) for _ in range(2))
+    first, second = (assay.run(rows, [f"judge:{firm}"], resamples=0, device="cpu", threads=1) for _ in range(2))
     details = first.outcome.metrics[0].cost.details
-    assert details["tokens_in"] == sum(prompt.shape[1] for prompt in prompts_of(f"judge:{judge}", batch))
+    assert details["tokens_in"] == sum(prompt.shape[1] for prompt in prompts_of(f"judge:{firm}", batch))
     assert details["tokens_out"] == details["texts_embedded"] == 20
     assert details["tokens"] < details["tokens_in"]
     assert first.outcome.metrics[0].cost.price_per_1000 == 0.0

@@ -301,7 +301,8 @@ def _open_source(spec: str, limit: int | None, columns: str | None) -> tuple[Seq
     if path.suffix.lower() in FRAME_SUFFIXES:
         lines = _numbered_lines(path)[:limit]
         return [_file_source(path)], (_parse_line(path, number, line) for number, line in lines)
-    if path.is_file() and not is_table_file(path):
+    # corpora of graphs are texts; a table of that kind would have to be named otherwise
+    if path.is_file() and (path.suffix.lower() == ".txt" or not is_table_file(path)):
         return [_file_source(path)], _sentences_of_graph_file(path, limit)
     examples = load_examples([spec], limit=limit, graphs=True, columns=columns)
     return examples.sources, _sentences_of_dataset(examples)
