@@ -217,7 +217,7 @@ def test_a_file_whose_columns_are_not_known(assay, made):
     assert data["outcome"] == "same" and data["says"].startswith("by its checksum")
     save(ROWS[:-1])
     (data,) = verified(assay, code=1)["data"]
-    assert data["outcome"] == "changed" and "label" in data["says"]
+    assert data["outcome"] == "changed" and "has no column 'reference'" in data["says"]
 
 
 def test_columns_are_known_without_a_command_line(assay):

@@ -176,7 +176,7 @@ def test_no_other_file_than_the_one_that_the_run_names_is_read(assay, other, sou
     monkeypatch.setenv("HOME", str(Path("secret").absolute()))
     opened = []
 
-    def read(path):
+    def read(path, *settings):
         opened.append(path)
         raise InputError("it was read")
 

@@ -73,7 +73,7 @@ def test_entities_of_other_files(tmp_path):
         ("e.csv", 'name,aliases\nX,"[""a"""\n', r"e.csv, row 2, column aliases: is not a JSON list"),
         ("e.csv", "name,aliases\nX,[1]\n", r"e.csv, row 2, column aliases: must be texts with"),
         ("e.jsonl", '{"name": "X", "aliases": 3}', r"e.jsonl, line 1, column aliases: must be texts"),
-        ("e.txt", "name\nX\n", r"expected a file that ends in"),
+        ("e.doc", "name\nX\n", r"expected a file that ends in"),
     ],
 )
 def test_bad_files(tmp_path, name, text, words):

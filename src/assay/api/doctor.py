@@ -31,6 +31,7 @@ _EXTRAS = (
     ("matplotlib", "plots", "figures"),
     ("ray", "ray", "runs on several machines, --engine ray"),
     ("lightgbm", "combine", "trees in assay combine"),
+    ("openpyxl", "excel", "Excel files"),
 )
 
 

@@ -273,9 +273,9 @@ def test_explain_shows_the_first_token(judge: Path) -> None:
 
 
 @pytest.mark.slow
-def test_both_orders_and_how_far_they_lie_apart(judge: Path) -> None:
+def test_both_orders_and_how_far_they_lie_apart(firm: Path) -> None:
     batch = answers(20)
-    both, one_way = load_metric(f"judge:{judge},order=mean"), load_metric(f"judge:{judge}")
+    both, one_way = load_metric(f"judge:{firm},order=mean"), load_metric(f"judge:{firm}")
     found = session_of(both).score([both, one_way], batch)
     forward, backward = one_way.score(batch), one_way.score(batch.swapped())
     assert found.values[:, 0] == pytest.approx((forward + backward) / 2, abs=1e-5)

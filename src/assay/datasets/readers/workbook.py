@@ -14,7 +14,7 @@ from assay.common.messages import Setting
 from assay.common.tables import first_repeated
 from assay.datasets.columns import SourceTable
 from assay.datasets.readers.jsonl import table_of_columns
-from assay.exceptions import InputError, UnavailableError
+from assay.exceptions import InputError, MissingExtraError
 
 #: A workbook may unpack to this number of bytes.
 MAX_UNPACKED_BYTES = 1 << 30
@@ -31,12 +31,12 @@ def read_workbook(path: Path, sheet: str | None) -> SourceTable:
 
     Raises:
         InputError: the file is no workbook or has no rows, or several sheets have cells and *sheet* is none.
-        UnavailableError: openpyxl is not installed.
+        MissingExtraError: openpyxl is not installed.
     """
     try:
         from openpyxl import load_workbook
     except ImportError:
-        raise UnavailableError(f'{path}: needs openpyxl, which is not installed: pip install "assay[excel]"') from None
+        raise MissingExtraError("openpyxl", "excel") from None
     try:
         with zipfile.ZipFile(path) as archive:
             if sum(entry.file_size for entry in archive.infolist()) > MAX_UNPACKED_BYTES:
