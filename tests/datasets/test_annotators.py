@@ -148,3 +148,10 @@ def test_every_row_gets_its_scores(tmp_path: Path) -> None:
     assert len((tmp_path / "s.csv").read_text().splitlines()) == 73
     with pytest.raises(InputError, match="every row of the file gets its scores"):
         assay.score(path, ["f1"], tmp_path / "t.csv", annotator="worker")
+
+
+def test_columns_of_lists_break_nothing() -> None:
+    rows = [row | {"notes": ["a", "b"], "spans": [1.5, 2.0]} for row in long_rows()]
+    assert same(load_dataset(rows))
+    with pytest.raises(InputError, match="column pair_id: holds lists"):
+        load_dataset([row | {"pair_id": ["a"]} for row in rows])

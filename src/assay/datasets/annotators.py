@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from assay.common.batches import distinct_rows, row_digests
 from assay.common.messages import Setting
@@ -142,12 +141,16 @@ def _distinct_pairs(
 
 def _distinct(*columns: pa.ChunkedArray) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Return the index of the first of equal rows in ascending order, and the number of the equal rows of each row."""
-    cells = [column if pa.types.is_nested(column.type) else column.cast(pa.string()) for column in columns]
+    cells = []
+    for column in columns:
+        if pa.types.is_nested(column.type):
+            column = pa.chunked_array([pa.array([json.dumps(cell) for cell in column.to_pylist()], pa.string())])
+        cells.append(column.cast(pa.string()))
     return distinct_rows(row_digests(cells, len(columns[0])))
 
 
 def _is_unique(column: pa.ChunkedArray) -> bool:
-    return bool(pc.count_distinct(column, mode="all").as_py() == len(column))
+    return len(_distinct(column)[0]) == len(column)
 
 
 def _labels_differ(labels: pa.ChunkedArray, pair_codes: np.ndarray[Any, Any]) -> bool:
