@@ -189,6 +189,7 @@ def test_words_in_an_order_of_the_user(tmp_path: Path, labels: Any) -> None:
         (["Right", "right ", "wrong", "Unsure"], {}, ["row 5", "'Unsure' is none of wrong, Right"]),
         (["yes", "partly", "no", "yes"], {"labels": "yes=1,no=0"}, ["row 3", "labels=yes=1,no=0,partly=NUMBER"]),
         (["2", "1", "unsure", "0"], {}, ["row 4", "'unsure' is not a number", "`missing=unsure`"]),
+        (["2", "n", "1", "0"], {}, ["row 3", "'n' is not a number", "`missing=n`"]),
         (["some", "none", "all", "some"], {}, ["row 2", "`labels=some=NUMBER,none=NUMBER,all=NUMBER`"]),
         (["a", "A ", "b", "a"], {}, ["`labels=a=NUMBER,b=NUMBER`"]),
         (["1", "2", "3", "1"], {"labels": "1=0,2=1"}, ["row 4", "'3' is none of 1, 2"]),

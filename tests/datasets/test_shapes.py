@@ -213,3 +213,17 @@ def test_a_row_for_each_candidate_of_a_record(tmp_path: Path) -> None:
     path.write_text(json.dumps([record | {"judged": [{"text": "a"}, {"text": "b", "grade": 1}]}]), encoding="utf-8")
     with pytest.raises(InputError, match=r"entry 1: has 2 candidates and 1 values at judged\.grade"):
         load_dataset(path, columns=columns)
+
+
+def test_a_record_without_candidates_is_said() -> None:
+    rows = [
+        {"gold": "a", "judged": [{"text": "a", "grade": 1}, {"text": "b", "grade": 0}]},
+        {"gold": "c", "judged": []},
+    ]
+    pairs = load_dataset(rows, columns="reference=gold,candidate=judged.text,label=judged.grade")
+    assert len(pairs) == 2 and pairs.notes[0] == "1 of 2 records have no judged.text and give no pair (row 1)"
+
+
+def test_answers_of_a_preference_may_be_numbers() -> None:
+    rows = [{"ref": "4", "a": 4, "b": 5, "winner": "a"}, {"ref": "7", "a": 6, "b": 7, "winner": "b"}]
+    assert load_dataset(rows, columns=PREFERRED.replace("question=q,", "")).texts()[1] == ["4", "5", "6", "7"]

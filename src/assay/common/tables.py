@@ -183,6 +183,11 @@ def _cast_to_known_type(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
     return column if known_type == kind else column.cast(known_type)
 
 
+def is_text(kind: pa.DataType) -> bool:
+    """Tell whether a type of Arrow is one of its kinds of text."""
+    return any(_is_type(kind, name) for name in ("string", "large_string", "string_view"))
+
+
 def is_list(kind: pa.DataType) -> bool:
     """Tell whether the cells of a type are lists of any kind, such as several gold answers."""
     names = ("list", "large_list", "fixed_size_list", "list_view", "large_list_view")

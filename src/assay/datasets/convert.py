@@ -20,6 +20,7 @@ from assay.common.tables import (
     RUN_COLUMNS,
     first_repeated,
     is_list,
+    is_text,
     with_known_types,
 )
 from assay.datasets.annotators import pool_annotations
@@ -59,8 +60,7 @@ def convert_table(
 
     Rows keep their order; only rows without a label are left out, if the reading drops them. Annotations of one pair
     become one row, if the reading says so or they are found, see :func:`~assay.datasets.annotators.pool_annotations`.
-    A pair without ``pair_id``
-    is named by its row number in the file (for data in memory by its index, from 0).
+    A pair without ``pair_id`` is named by its row number in the file (for data in memory by its index, from 0).
 
     Args:
         source: the table as it was read.
@@ -104,7 +104,7 @@ def convert_table(
     hint = ""
     if "reference" in mapping:
         pair_columns["reference"] = _reference_column(source, mapping["reference"], reading.separator)
-        if reading.separator is None and "candidate" in pair_columns and _is_text(pair_columns["reference"].type):
+        if reading.separator is None and "candidate" in pair_columns and is_text(pair_columns["reference"].type):
             hint = separator_hint(pair_columns["reference"], pair_columns["candidate"])
     pair_columns["pair_id"] = _identifier_column(source, mapping.get("pair_id"))
     notes, hints = [], [hint]
@@ -258,7 +258,7 @@ def _text_column(source: SourceTable, name: str, *, refuse_null: bool, allow_lis
         )
     if pa.types.is_null(column_type) or pa.types.is_integer(column_type) or pa.types.is_boolean(column_type):
         column = column.cast(pa.string())
-    elif pa.types.is_floating(column_type) or not _is_text(column_type):
+    elif pa.types.is_floating(column_type) or not is_text(column_type):
         raise InputError(
             f"{source.name}, column {name}: holds {column_type}, not text (first value"
             f" {column[0].as_py()!r}); read or write that column as text, so that 007 and 1.50 stay what they are"
@@ -266,11 +266,6 @@ def _text_column(source: SourceTable, name: str, *, refuse_null: bool, allow_lis
     if column.type != pa.string():
         column = column.cast(pa.string())
     return column
-
-
-def _is_text(column_type: pa.DataType) -> bool:
-    kinds = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
-    return any(is_kind(column_type) for is_kind in kinds)
 
 
 def _true_rows(mask: Any) -> np.ndarray[Any, np.dtype[np.int64]]:

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from assay.common.batches import converted_column
 from assay.common.messages import Setting
+from assay.common.tables import is_text
 from assay.datasets.columns import SourceTable
 from assay.exceptions import InputError
 
@@ -120,16 +121,16 @@ def answers_column(source: SourceTable, name: str, column: pa.ChunkedArray, sepa
     Raises:
         InputError: a list is empty or holds something other than text, or a separator was given for lists.
     """
-    is_text = not pa.types.is_nested(column.type)
+    holds_lists = pa.types.is_nested(column.type)
     if separator is not None:
-        if is_text:
+        if not holds_lists:
             return _split_answers(source, name, column, separator)
         raise InputError(
             f"{source.name}, column {name}: holds lists of gold answers already; leave ",
             Setting("separator", separator),
             " out",
         )
-    if not is_text:
+    if holds_lists:
         return column
     try:
         lists = converted_column(column, pa.list_(pa.string()), _all_listed_answers)
@@ -167,8 +168,7 @@ def checked_answer_lists(source: SourceTable, name: str, column: pa.ChunkedArray
         InputError: the lists hold something other than text, or a list is empty or has a null.
     """
     value_type = column.type.value_type
-    is_text = pa.types.is_string(value_type) or pa.types.is_large_string(value_type)
-    if not is_text and not pa.types.is_null(value_type):
+    if not is_text(value_type) and not pa.types.is_null(value_type):
         raise InputError(f"{source.name}, column {name}: holds lists of {value_type}, not of text")
     column = column.cast(pa.list_(pa.string()))
     sizes = pc.fill_null(pc.list_value_length(column), 0).to_numpy()

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from assay.common.messages import Message, Setting
-from assay.common.tables import MAX_EXACT_INTEGER, exact_number, finite_number, has_decimal_commas
+from assay.common.tables import MAX_EXACT_INTEGER, exact_number, finite_number, has_decimal_commas, is_text
 from assay.datasets.columns import SourceTable
 from assay.datasets.reading import Reading, normalised_word
 from assay.exceptions import InputError
@@ -72,7 +72,7 @@ def label_columns(source: SourceTable, names: Sequence[str], reading: Reading, *
     labels = np.column_stack([_label_numbers(source, name, numbers_by_word, reading) for name in names])
     notes = [_words_note(numbers_by_word)] if numbers_by_word else []
     columns = [_cells(source, name, reading) for name in names]
-    if any(_is_text(column.type) and has_decimal_commas(_distinct_texts(column)) for column in columns):
+    if any(is_text(column.type) and has_decimal_commas(_distinct_texts(column)) for column in columns):
         notes.append("labels: read with decimal commas, 0,5 as 0.5")
     if not allow_missing and not reading.drop_unlabelled:
         _check_all_labelled(source, names, labels)
@@ -132,14 +132,15 @@ def _numbers_by_word(source: SourceTable, names: Sequence[str], reading: Reading
     words: dict[str, str] = {}
     for name in names:
         column = _cells(source, name, reading)
-        if _is_text(column.type):
+        if is_text(column.type):
             for cell in _distinct_texts(column):
                 words.setdefault(normalised_word(cell), cell.strip())
     configured_numbers = reading.configured_numbers()
     present = [word for word in words if word in configured_numbers or not reading.is_missing(word)]
     numbers = {word: configured_numbers[word] for word in present if word in configured_numbers}
     if not numbers:
-        if all(finite_number(word) is not None for word in present) or has_decimal_commas(present):
+        if any(finite_number(word) is not None for word in present) or has_decimal_commas(present):
+            # a word among numbers is what is wrong, also n or t
             return {}
         # the pair with most of the words
         pair = max(BINARY_WORD_PAIRS, key=lambda pair: len({*pair} & {*present}))
@@ -211,7 +212,7 @@ def _label_numbers(source: SourceTable, name: str, numbers_by_word: Mapping[str,
         if len(infinite_rows):
             row = int(infinite_rows[0])
             raise InputError(f"{source.location(row)}, column {name}: the label is {values[row]}; expected a number")
-    elif _is_text(value_type):
+    elif is_text(value_type):
         numbers = {normalised_word(word): number for word, number in numbers_by_word.items()}
         values = _parsed_labels(source, name, column.cast(pa.string()), numbers, reading)
     else:
@@ -310,11 +311,6 @@ def _cells(source: SourceTable, name: str, reading: Reading) -> pa.ChunkedArray:
 
 def _distinct_texts(column: pa.ChunkedArray) -> list[str]:
     return [cell or "" for cell in column.unique().to_pylist()]
-
-
-def _is_text(column_type: pa.DataType) -> bool:
-    kinds = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
-    return any(is_kind(column_type) for is_kind in kinds)
 
 
 def _is_numeric(column_type: pa.DataType) -> bool:

@@ -95,7 +95,12 @@ def _row_per_candidate(
     table = source.table.take(pa.array(rows))
     if "pair_id" not in table.column_names:
         table = table.append_column("pair_id", pa.array([f"{n}-{p}" for n, p in zip(numbers, places, strict=True)]))
-    return replace(source, table=table, rows=numbers, misfits={}, parts=()), exploded
+    empty = np.flatnonzero(np.array(counts) == 0)
+    notes = source.notes
+    if len(empty):
+        which = source.numbers_text(empty)
+        notes = (*notes, f"{len(empty):,} of {len(counts):,} records have no {candidate} and give no pair ({which})")
+    return replace(source, table=table, rows=numbers, misfits={}, parts=(), notes=notes), exploded
 
 
 def _prefixes(name: str) -> list[str]:

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from assay.common.messages import Setting
 from assay.datasets.columns import SourceTable
+from assay.datasets.readers.jsonl import column_of
 from assay.datasets.reading import Reading, normalised_word
 from assay.exceptions import InputError, unknown_name
 
@@ -137,7 +138,7 @@ def _rows_per_answer(source: SourceTable, columns: dict[str, list[str]], reading
     table = source.table.drop_columns([second]).take(pa.array(np.repeat(np.arange(rows), 2)))
     both = zip(source.table.column(first).to_pylist(), source.table.column(second).to_pylist(), strict=True)
     answers = [answer for pair in both for answer in pair]
-    table = table.set_column(table.column_names.index(first), first, pa.array(answers, pa.string()))
+    table = table.set_column(table.column_names.index(first), first, column_of(answers))
     values = np.stack([labels, 1 - labels], axis=1).reshape(-1)
     columns = {name: sources for name, sources in columns.items() if name not in ("other", "preference")}
     added = {"label": pa.array(values, mask=np.isnan(values)), "position": pa.array(["first", "second"] * rows)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import warnings
 import zipfile
@@ -44,8 +45,8 @@ def read_workbook(path: Path, sheet: str | None) -> SourceTable:
         with warnings.catch_warnings():
             # of styles that it does not know
             warnings.simplefilter("ignore")
-            book = load_workbook(path, read_only=True, data_only=True)
-            sheets = {each.title: _filled_rows(each.iter_rows(values_only=True)) for each in book.worksheets}
+            with contextlib.closing(load_workbook(path, read_only=True, data_only=True)) as book:
+                sheets = {each.title: _filled_rows(each.iter_rows(values_only=True)) for each in book.worksheets}
     except InputError:
         raise
     # a damaged workbook may raise any of these: KeyError for an absent part, XML errors are ValueErrors or SyntaxErrors
