@@ -538,7 +538,9 @@ class OwnColumns(Settings):
 class OwnData(OwnColumns):
     """The settings that tell how data of the user's own is read, with its language."""
 
-    language: str | None = setting("Language of your own data, such as en or de.", None)
+    language: str | None = setting(
+        "Language of your own data, such as en or de; of datasets with several, the one to read.", None
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -202,7 +202,12 @@ def test_paths_into_nested_records(tmp_path: Path, name: str) -> None:
         ("a.json", b"[1, 2]", {}, ["expected a list of objects"]),
         ("a.json", json.dumps({"a": ROWS, "b": ROWS}).encode(), {}, ["has 2 lists of objects (a, b)", "`member=a`"]),
         ("a.json", json.dumps({"a": ROWS}).encode(), {"member": "c"}, ["has no list of objects 'c'; it has a"]),
-        ("inner.csv.gz", gzip.compress(b"reference,candidate\na,b\n", mtime=0), {}, ["inner.csv.gz: has no column label"]),
+        (
+            "inner.csv.gz",
+            gzip.compress(b"reference,candidate\na,b\n", mtime=0),
+            {},
+            ["inner.csv.gz: has no column label"],
+        ),
         ("a.txt", b"reference candidate label\na b 1\n", {}, ["a.txt: has no column reference"]),
         ("a.docx", b"x", {}, ["expected a file that ends in", ".zst"]),
     ],

@@ -26,13 +26,13 @@ from assay.datasets.card import parse_spec
 from assay.datasets.columns import labels_apart
 from assay.datasets.files import holds_splits
 from assay.datasets.graphs import parse_graph_files
-from assay.datasets.load import is_own_file
+from assay.datasets.load import has_language, is_own_file
 from assay.exceptions import InputError, OfflineError, UnavailableError
 from assay.metrics import Metric, load_metric
 from assay.metrics.load import UntrustedMetricError, load_untrusted_metric
 from assay.metrics.neural.runtime import Runtime, devices_of, use_runtime
 from assay.paths import path_exists, user_path
-from assay.settings import Offline, OwnData, PaidScoring, RequestSettings, Scoring, takes_settings
+from assay.settings import Offline, OwnColumns, OwnData, PaidScoring, RequestSettings, Scoring, takes_settings
 
 
 def plan_run(settings: RunSettings) -> Request:
@@ -45,7 +45,9 @@ def plan_run(settings: RunSettings) -> Request:
         UnavailableError: none of the datasets, or none of the metrics, is available.
     """
     named_datasets, suite = dataset_or_suite(settings.suite)
-    specs = [*named_datasets, *dataset_list(settings.datasets)] or list(suite.datasets if suite else ())
+    specs = [*named_datasets, *dataset_list(settings.datasets)]
+    if not specs and suite is not None:
+        specs = _suite_datasets(suite, settings.language)
     names: Sequence[Any] = settings.metrics
     if suite is not None and not names:
         names = suite.metrics if settings.suite in shipped_suites() else _untrusted_metrics(suite, str(settings.suite))
@@ -136,6 +138,22 @@ def dataset_or_suite(name: str | None) -> tuple[list[str], Suite | None]:
     return [], load_suite(name)
 
 
+def _suite_datasets(suite: Suite, language: str | None) -> list[str]:
+    """Return the datasets of a suite, with a language only those that have texts in it.
+
+    Raises:
+        InputError: none has.
+    """
+    if language is None:
+        return list(suite.datasets)
+    specs = [spec for spec in suite.datasets if not _is_card(spec) or has_language(spec, language)]
+    if not specs:
+        raise InputError(
+            f"no dataset of the suite {suite.name} has texts in that language", setting="language", value=language
+        )
+    return specs
+
+
 def _check_arguments(specs: list[Any], metrics: Sequence[Any], settings: RunSettings) -> None:
     """Raise InputError if the arguments of a run do not go together.
 
@@ -153,7 +171,7 @@ def _check_arguments(specs: list[Any], metrics: Sequence[Any], settings: RunSett
             " (assay metrics list shows them, assay recommend compares a dozen)",
         )
     if all(_is_card(spec) for spec in specs):
-        for name, value in settings.values_of(OwnData).items():
+        for name, value in settings.values_of(OwnColumns).items():
             if value not in (None, False):
                 raise InputError(
                     Setting(name), " is for files of your own; the datasets named here have their own reader"
@@ -167,11 +185,13 @@ def _load_datasets(specs: list[Any], settings: RunSettings) -> tuple[list[Pairs]
         UnavailableError: no dataset is available.
     """
     progress = settings.progress or Silent()
+    # beside files of the user's own, it is their language
+    language_of_cards = settings.language if all(map(_is_card, specs)) else None
     loaded: list[Pairs] = []
     unavailable: dict[str, str] = {}
     for spec in specs:
         try:
-            loaded.extend(_load_dataset(spec, settings))
+            loaded.extend(_load_dataset(spec, settings, language_of_cards))
         except (UnavailableError, OfflineError) as error:
             if len(specs) == 1:
                 raise
@@ -183,8 +203,13 @@ def _load_datasets(specs: list[Any], settings: RunSettings) -> tuple[list[Pairs]
     return loaded, unavailable
 
 
-def _load_dataset(spec: Any, settings: RunSettings) -> list[Pairs]:
+def _load_dataset(spec: Any, settings: RunSettings, language_of_cards: str | None) -> list[Pairs]:
     """Return the pairs of one spec; several labels make a dataset each, ``NAME#LABEL``.
+
+    Args:
+        spec: the dataset.
+        settings: the settings of the run.
+        language_of_cards: the language whose splits of a card to read; None for the default split.
 
     Raises:
         InputError: the dataset is unknown or cannot be read.
@@ -194,7 +219,7 @@ def _load_dataset(spec: Any, settings: RunSettings) -> list[Pairs]:
         return [spec]
     # settings of columns do not apply to cards, which have their own reader
     if _is_card(spec):
-        return [load_dataset(spec, language=settings.language, offline=settings.offline)]
+        return [load_dataset(spec, language=language_of_cards, offline=settings.offline)]
     datasets = []
     for label, columns in labels_apart(settings.columns):
         reading_settings = settings.values_of(OwnData) | {"columns": columns}
@@ -248,16 +273,20 @@ def _is_card(spec: Any) -> bool:
 def _name_distinctly(pairs: list[Pairs]) -> tuple[Pairs, ...]:
     """Return several datasets with unique names: equal names get their version, then their split, then a number.
 
+    Version and split are added only where they differ.
+
     Raises:
         InputError: two datasets have the same name, split and pairs.
     """
     _check_no_duplicate_datasets(pairs)
     datasets = list(pairs)
     for separator, field in (("@", "version"), (":", "split")):
-        counts = Counter(dataset.name for dataset in datasets)
+        values_by_name: dict[str, set[str]] = {}
+        for dataset in datasets:
+            values_by_name.setdefault(dataset.name, set()).add(getattr(dataset, field))
         for index, dataset in enumerate(datasets):
             value = getattr(dataset, field)
-            if counts[dataset.name] > 1 and value:
+            if len(values_by_name[dataset.name]) > 1 and value:
                 datasets[index] = replace(dataset, name=f"{dataset.name}{separator}{value}")
     name_counts: Counter[str] = Counter()
     renamed = []

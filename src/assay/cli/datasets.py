@@ -64,7 +64,7 @@ def list_(output: ListFormatOption = ListFormat.table) -> None:
         if card is None:
             table_rows.append((name, "", "", "", entry.error, "no"))
             continue
-        language = card.language if isinstance(card.language, str) else "+".join(card.language)
+        language = "+".join(card.languages)
         split_sizes = " / ".join(f"{split.rows:,}" if split.rows else "?" for split in card.splits.values())
         scale = f"{card.scale.low:g}–{card.scale.high:g}"
         table_rows.append((name, language, split_sizes, scale, card.title, "yes" if is_here(card) else "no"))
@@ -78,6 +78,7 @@ def _print_datasets_json() -> None:
     """Print the datasets as JSON, one object per dataset."""
     from assay.common.output import json_text
     from assay.datasets import is_here, list_datasets
+    from assay.datasets.show import language_value
 
     records = []
     for entry in list_datasets():
@@ -86,10 +87,19 @@ def _print_datasets_json() -> None:
         if card is None:
             records.append(record | {"error": entry.error})
             continue
-        language = card.language if isinstance(card.language, str) else list(card.language)
         splits = {title: split.rows for title, split in card.splits.items()}
         scale = {"low": card.scale.low, "high": card.scale.high}
-        card_facts = {"title": card.title, "kind": card.kind, "language": language, "splits": splits, "scale": scale}
+        card_facts = {
+            "title": card.title,
+            "kind": card.kind,
+            "task": list(card.tasks),
+            "language": language_value(card),
+            "reference": card.reference,
+            "annotators": card.annotators,
+            "licence": card.licence,
+            "splits": splits,
+            "scale": scale,
+        }
         records.append(record | card_facts | {"here": is_here(card)})
     print_data(json_text(records))
 
@@ -130,6 +140,14 @@ def _print_description(description: dict[str, Any]) -> None:
                 digest = f", sha256 {file['sha256']}" if file["sha256"] else ""
                 size = f"{file['bytes']:,} bytes" if file["bytes"] else "size not fixed"
                 print_line(f"file: {file['name']}, {size}{digest}")
+        elif key == "split_facts":
+            for split, facts in value.items():
+                print_line(f"split {split}: {', '.join(_split_fact(fact) for fact in facts.values())}")
+        elif key == "published":
+            for figure in value:
+                where = "".join(f", {figure[name]}" for name in ("split", "bucket") if figure[name] not in ("", "all"))
+                figure_text = f"{figure['metric']}, {figure['statistic']}{where}: {figure['value']}"
+                print_line(f"published: {figure_text} ({figure['source']})")
         elif key == "annotation_graph":
             print_line(graph_line(value))
         elif key == "problem":
@@ -142,6 +160,13 @@ def _print_description(description: dict[str, Any]) -> None:
             print_line(f"{key}: {facts}")
         else:
             print_line(f"{key}: {value}")
+
+
+def _split_fact(fact: Any) -> str:
+    """Return the language, the scale or the aspect of a split as text."""
+    if isinstance(fact, dict):
+        return f"{fact['low']:g} to {fact['high']:g} ({fact['meaning']})"
+    return fact if isinstance(fact, str) else "+".join(fact)
 
 
 def _number_text(fact: object) -> str:

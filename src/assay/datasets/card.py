@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
@@ -23,6 +23,27 @@ from assay.exceptions import AssayError, InputError, suggestion_for, unavailable
 from assay.paths import path_exists, read_settings_file, user_path
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+#: A language code such as ``ko``, several codes, or an empty string if it is unknown.
+Languages = str | tuple[str, ...]
+#: What the candidates of a dataset were written for.
+Task = Literal[
+    "answers",
+    "grading",
+    "questions",
+    "summaries",
+    "dialogue",
+    "data-to-text",
+    "translation",
+    "captions",
+    "code",
+    "simplification",
+    "style",
+    "sentences",
+    "arguments",
+]
+TASKS: tuple[str, ...] = get_args(Task)
+#: The name that means every split.
+ALL_SPLITS = "all"
 _NETWORK_KINDS = ("hub", "https", "pypi")
 
 
@@ -151,12 +172,38 @@ class Split(_CardTable):
         rows: the number of pairs; None if the card does not give it.
         options: options of the card's reader.
         optional_files: files that the reader can do without.
+        language: its language, if that is not the language of the card.
+        scale: the range of its labels, if that is not the range of the card.
+        aspect: the quality that people judged, such as ``fluency``, if splits are the same pairs with other labels.
     """
 
     files: tuple[str, ...] = Field(min_length=1)
     rows: int | None = Field(default=None, ge=1)
     options: dict[str, Any] = {}
     optional_files: tuple[str, ...] = ()
+    language: Languages = ""
+    scale: Scale | None = None
+    aspect: str = ""
+
+
+class PublishedFigure(_CardTable):
+    """A figure printed by the authors of a dataset or of a metric, which assay computes again.
+
+    Attributes:
+        metric: the metric, as ``--metric`` takes it.
+        statistic: the coefficient, as ``--statistic`` takes it.
+        value: the figure with the digits that were printed.
+        source: where it was printed.
+        split: the split, or ``all``; the default split if empty.
+        bucket: the bucket of pairs.
+    """
+
+    metric: str = Field(min_length=1)
+    statistic: str = Field(min_length=1)
+    value: str = Field(pattern=r"^-?\d*\.\d+$")
+    source: str = Field(min_length=1)
+    split: str = ""
+    bucket: str = "all"
 
 
 class Card(_CardTable):
@@ -165,7 +212,15 @@ class Card(_CardTable):
     Attributes:
         name, version: the name and the version by which the dataset is requested.
         title: the name for readers.
-        language: the language code, several codes, or an empty string if it is unknown.
+        language: the language code, several codes, or an empty string if it is unknown or each split has its own.
+        task: what the candidates were written for, one of :data:`TASKS`, or several; empty if unknown.
+        reference: the kind of reference: ``gold`` (texts by people that say what is right), ``peer`` (a text of equal
+            standing, so that either may be the reference), ``source`` (the text that the candidate was made from),
+            ``post-edit`` (the candidate corrected by people), ``machine`` (by a model or a rule); empty if unknown.
+        annotators: the number of people who judged each pair, the smallest where it varies; None if unknown.
+        group: what pairs of one group share, such as ``question``; empty if pairs have no group.
+        system: the column that names the system of each candidate; empty if there is none.
+        published: figures that others printed.
         kind: ``human`` (labels by people), ``probe`` (labels by a rule, one category per pair) or ``machine`` (labels
             by a model or a rule, for training).
         scale: the range of the labels and their meaning.
@@ -184,7 +239,12 @@ class Card(_CardTable):
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")
     version: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
     title: str = Field(min_length=1)
-    language: str | tuple[str, ...] = ""
+    language: Languages = ""
+    task: Task | Literal[""] | Annotated[tuple[Task, ...], Field(min_length=1)] = ""
+    reference: Literal["", "gold", "peer", "source", "post-edit", "machine"] = ""
+    annotators: int | None = Field(default=None, ge=1)
+    group: str = ""
+    system: str = ""
     kind: Literal["human", "probe", "machine"] = "human"
     scale: Scale
     licence: str = Field(min_length=1)
@@ -201,6 +261,7 @@ class Card(_CardTable):
     superseded_by: str = ""
     preferred: bool = False
     notes: tuple[str, ...] = ()
+    published: tuple[PublishedFigure, ...] = ()
     #: The path that the card was read from; empty for a card made in memory.
     origin: str = ""
 
@@ -230,6 +291,9 @@ class Card(_CardTable):
             unpinned = [file.name for file in provided if file.sha256 is None or file.bytes is None]
             if source.kind in _NETWORK_KINDS and unpinned:
                 raise ValueError(f"the file {unpinned[0]!r} needs sha256 and bytes, since it can come over the network")
+        for figure in self.published:
+            if figure.split not in ("", ALL_SPLITS, *self.splits):
+                raise ValueError(f"a published figure names the split {figure.split!r}, which does not exist")
         if not self.sources and not self.instructions:
             raise ValueError("a card needs [[sources]] or instructions")
         return self
@@ -243,11 +307,30 @@ class Card(_CardTable):
         return next(entry for entry in self.files if entry.name == name)
 
     @property
-    def one_language(self) -> str | None:
-        """The language code; None if the language is unknown or there are several."""
-        if isinstance(self.language, tuple):
-            return self.language[0] if len(self.language) == 1 else None
-        return self.language or None
+    def tasks(self) -> tuple[str, ...]:
+        """The tasks; empty if unknown."""
+        return _as_tuple(self.task)
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages of all splits, each once, in the order of the card."""
+        all_languages = [*_as_tuple(self.language)]
+        for split in self.splits.values():
+            all_languages.extend(_as_tuple(split.language))
+        return tuple(dict.fromkeys(all_languages))
+
+    def languages_of(self, split: str) -> tuple[str, ...]:
+        """Return the languages of the texts of a split; empty if unknown."""
+        return _as_tuple(self.splits[split].language or self.language)
+
+    def scale_of(self, split: str) -> Scale:
+        """Return the range of the labels of a split."""
+        return self.splits[split].scale or self.scale
+
+
+def _as_tuple(values: str | tuple[str, ...]) -> tuple[str, ...]:
+    """Return a text as a tuple of it, empty for an empty text; a tuple is returned as it is."""
+    return values if isinstance(values, tuple) else (values,) if values else ()
 
 
 def read_card(path: str | Path, *, origin: str | None = None) -> Card:
@@ -301,7 +384,13 @@ def _valid_field_names(location: tuple[int | str, ...]) -> list[str]:
     Args:
         location: the path of the faulty field as pydantic gives it, such as ``("files", 0, "nmae")``.
     """
-    tables: dict[str, type[BaseModel]] = {"scale": Scale, "splits": Split, "files": FileEntry, "sources": SourceEntry}
+    tables: dict[str, type[BaseModel]] = {
+        "scale": Scale,
+        "splits": Split,
+        "files": FileEntry,
+        "sources": SourceEntry,
+        "published": PublishedFigure,
+    }
     model: type[BaseModel] = tables.get(str(location[0]), Card) if len(location) > 1 else Card
     return list(model.model_fields)
 

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from assay.common.addresses import is_address
 from assay.common.messages import Setting
 from assay.common.transfer import DownloadProgress
-from assay.datasets.card import Card, load_card, parse_spec
+from assay.datasets.card import ALL_SPLITS, Card, load_card, parse_spec
 from assay.datasets.columns import SourceTable
 from assay.datasets.convert import convert_table, order_pair_columns
 from assay.datasets.files import (
@@ -34,9 +34,6 @@ from assay.datasets.sources import LocatedFile, locate_files
 from assay.exceptions import AssayError, InputError, OfflineError, UnavailableError, summary_of, unknown_name
 from assay.paths import path_exists, user_path
 from assay.statistics.labels import round_labels
-
-#: The name that means every split.
-ALL_SPLITS = "all"
 
 
 def is_own_file(spec: str | Path) -> bool:
@@ -104,7 +101,8 @@ def load_dataset(
             splits whose rows to keep.
         version: the version of a card, in place of ``@VERSION``.
         offline: whether the network is forbidden.
-        language: the language code of your own data, such as ``de``.
+        language: the language code of your own data, such as ``de``; for a card with several languages, the one whose
+            splits to read if no split is named.
         name: the name of your own data in tables.
         allow_unlabelled: whether to keep rows without a label, and accept data without a label column.
         progress: a callback progress(file, bytes done, total bytes or None) during a download.
@@ -118,7 +116,7 @@ def load_dataset(
         raise InputError(f"language: {language!r} is not a language code; expected one such as 'de'")
     reading = Reading(columns, separator, labels, drop_unlabelled, missing, annotator, encoding, member)
     if isinstance(spec, Card):
-        return _load_card_pairs(spec, _requested_splits(split), offline, name, progress)
+        return _load_card_pairs(spec, _card_splits(spec, _requested_splits(split), language), offline, name, progress)
     if isinstance(spec, str | Path):
         if isinstance(spec, Path) and is_table_file(spec):
             # a path is one file, whatever its name looks like
@@ -140,7 +138,8 @@ def load_dataset(
             read_table_file(card_name)  # raises an error that lists the supported endings
         check_own_settings(reading, card_name)
         card = load_card(card_name, version or spec_version)
-        return _load_card_pairs(card, _requested_splits(split) or splits, offline, name, progress)
+        chosen_splits = _card_splits(card, _requested_splits(split) or splits, language)
+        return _load_card_pairs(card, chosen_splits, offline, name, progress)
     if isinstance(split, str) and holds_splits(spec) and split in spec:
         spec, split = spec[split], None
     source = table_from_memory(spec, name or "data in memory")
@@ -220,14 +219,40 @@ def _requested_splits(split: str | Sequence[str] | None) -> tuple[str, ...] | No
     return tuple(split.split("+")) if isinstance(split, str) else tuple(split)
 
 
-def _card_splits(card: Card, wanted: tuple[str, ...] | None) -> tuple[str, ...]:
-    """Return the splits of a card to load: for None the default split, for ``all`` every split.
+def has_language(spec: str, language: str) -> bool:
+    """Tell whether a card, or the splits named in ``NAME:SPLIT``, have texts in a language.
 
     Raises:
-        InputError: the card lacks a split, or a split is a duplicate.
+        InputError: there is no such card or split.
+    """
+    name, version, wanted = parse_spec(spec)
+    card = load_card(name, version)
+    return any(language in card.languages_of(split) for split in _card_splits(card, wanted or (ALL_SPLITS,)))
+
+
+def _card_splits(card: Card, wanted: tuple[str, ...] | None, language: str | None = None) -> tuple[str, ...]:
+    """Return the splits of a card to load: the wanted ones, for ``all`` every split.
+
+    Without wanted ones, these are the splits in the language, those in it alone before those across languages; of
+    several the default split, if it is among them.
+
+    Args:
+        card: the card.
+        wanted: the names of the splits; None for the default split or the language.
+        language: the language; None for any.
+
+    Raises:
+        InputError: the card lacks a split or the language, or a split is a duplicate.
     """
     if wanted is None:
-        return (card.default_split,)
+        if language is None or not card.languages:
+            return (card.default_split,)
+        found = [split for split in card.splits if language in card.languages_of(split)]
+        if not found:
+            problem = f"dataset {card.name}@{card.version} has no texts in the language"
+            raise InputError(unknown_name(problem, language, card.languages))
+        found = [split for split in found if card.languages_of(split) == (language,)] or found
+        return (card.default_split,) if card.default_split in found else tuple(found)
     if wanted == (ALL_SPLITS,) and ALL_SPLITS not in card.splits:
         return tuple(card.splits)
     for split in wanted:
@@ -238,9 +263,26 @@ def _card_splits(card: Card, wanted: tuple[str, ...] | None) -> tuple[str, ...]:
     return wanted
 
 
+def _check_pooling(card: Card, splits: tuple[str, ...]) -> None:
+    """Raise InputError if the splits have labels of different aspects or ranges, which cannot be one column."""
+    kinds: dict[tuple[str, float, float], str] = {}
+    for split in splits:
+        scale = card.scale_of(split)
+        kinds.setdefault((card.splits[split].aspect, scale.low, scale.high), split)
+    if len(kinds) > 1:
+        first, second = [
+            f"{split} ({f'{aspect}, ' if aspect else ''}{low:g} to {high:g})"
+            for (aspect, low, high), split in list(kinds.items())[:2]
+        ]
+        raise InputError(
+            f"dataset {card.name}: the labels of {first} and {second} are not comparable; name one split,"
+            f" such as {card.name}:{splits[0]}"
+        )
+
+
 def _load_card_pairs(
     card: Card,
-    wanted: tuple[str, ...] | None,
+    splits: tuple[str, ...],
     offline: bool,
     name: str | None,
     progress: DownloadProgress | None,
@@ -251,20 +293,20 @@ def _load_card_pairs(
 
     Args:
         card: the card.
-        wanted: the splits; None for the default split.
+        splits: the names of the splits.
         offline: whether the network is forbidden.
         name: the name of the dataset in tables; None for the card's name.
         progress: a callback progress(file, bytes done, total bytes or None) during a download.
         check_rows: whether a number of rows that differs from the card is an error.
 
     Raises:
-        InputError: the card has no such split, its reader cannot read a file, a file differs from the card, or a number
-            of rows is wrong.
+        InputError: labels of the splits are not comparable, the reader cannot read a file, a file differs from the
+            card, or a number of rows is wrong.
         OfflineError: a file would have to be downloaded, and the network is forbidden.
         UnavailableError: no source has a file.
     """
+    _check_pooling(card, splits)
     reader = load_reader(card.reader)
-    splits = _card_splits(card, wanted)
     tables: list[pa.Table] = []
     notes: list[str] = list(card.notes)
     used_files: dict[str, LocatedFile] = {}
@@ -282,7 +324,13 @@ def _load_card_pairs(
         result = _run_reader(reader, paths, split.options, f"{location}: its reader {card.reader!r} cannot read it")
         if check_rows and split.rows is not None and result.table.num_rows != split.rows:
             raise InputError(f"{location}: {result.table.num_rows} pairs were read; its card says {split.rows}")
-        tables.append(_with_split_column(result.table, split_name, is_only_split=len(card.splits) == 1))
+        table = result.table
+        if split.language and "language" not in table.column_names:
+            languages = card.languages_of(split_name)
+            # the texts of a pair across languages have no common one
+            cells = [languages[0] if len(languages) == 1 else None] * table.num_rows
+            table = table.append_column("language", pa.array(cells, pa.string()))
+        tables.append(_with_split_column(table, split_name, is_only_split=len(card.splits) == 1))
         notes += [f"{split_name}: {note}" if len(splits) > 1 else note for note in result.notes]
         used_files.update(files)
     # permissive, since a split may lack an optional column or have it in another type
@@ -291,6 +339,9 @@ def _load_card_pairs(
         notes += [f"passed over, not the file of the card: {path}" for path in located.passed_over]
     if card.superseded_by:
         notes.append(f"version {card.version} is superseded by {card.superseded_by}")
+    languages_of_splits = {card.languages_of(split_name) for split_name in splits}
+    languages = languages_of_splits.pop() if len(languages_of_splits) == 1 else ()
+    scale = card.scale_of(splits[0])
     digests = [located.sha256 for located in used_files.values()]
     sha256 = digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
     return Pairs(
@@ -298,8 +349,8 @@ def _load_card_pairs(
         name=name or card.name,
         version=card.version,
         split="+".join(splits),
-        language=card.one_language,
-        scale=(card.scale.low, card.scale.high),
+        language=languages[0] if len(languages) == 1 else None,
+        scale=(scale.low, scale.high),
         kind=card.kind,
         source="; ".join(dict.fromkeys(located.source for located in used_files.values())),
         sha256=sha256,

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from assay.common.tables import GRAPH_COLUMNS
 from assay.datasets.annotation_graph import describe_graph, graph_of
-from assay.datasets.card import Card, parse_spec
+from assay.datasets.card import Card, Split, parse_spec
 from assay.datasets.columns import MissingColumnsError
 from assay.datasets.files import is_table_file, read_table_file
 from assay.datasets.load import load_card_splits, load_dataset, parse_named_file
@@ -35,19 +35,26 @@ def describe_card(card: Card, *, directed: bool = False) -> dict[str, Any]:
         "version": card.version,
         "title": card.title,
         "kind": card.kind,
-        "language": list(card.language) if isinstance(card.language, tuple) else card.language,
-        "scale": {"low": card.scale.low, "high": card.scale.high, "meaning": card.scale.meaning},
+        "task": list(card.tasks),
+        "language": language_value(card),
+        "reference": card.reference,
+        "annotators": card.annotators,
+        "group": card.group,
+        "system": card.system,
+        "scale": card.scale.model_dump(),
         "licence": card.licence,
         "citation": card.citation,
         "homepage": card.homepage,
         "description": card.description,
         "splits": {split_name: split.rows for split_name, split in card.splits.items()},
+        "split_facts": {name: facts for name, split in card.splits.items() if (facts := _split_facts(split))},
         "default_split": card.default_split,
         "files": [entry.model_dump() for entry in card.files],
         "sources": [source.describe() for source in card.sources],
         "here": is_here(card),
         "reader": card.reader,
         "notes": list(card.notes),
+        "published": [figure.model_dump() for figure in card.published],
     }
     for name in ("supersedes", "superseded_by", "instructions"):
         value = getattr(card, name)
@@ -58,6 +65,17 @@ def describe_card(card: Card, *, directed: bool = False) -> dict[str, Any]:
             lambda: list(load_card_splits(card, offline=True).values()), directed
         )
     return description
+
+
+def language_value(card: Card) -> str | list[str]:
+    """Return the language of a card, a list for several, and an empty text if it is unknown."""
+    return "".join(card.languages) if len(card.languages) < 2 else list(card.languages)
+
+
+def _split_facts(split: Split) -> dict[str, Any]:
+    """Return what a split has of its own: language, scale and aspect; empty if it has what the card has."""
+    facts = split.model_dump(include={"language", "scale", "aspect"})
+    return {name: fact for name, fact in facts.items() if fact}
 
 
 def describe_file(spec: str, *, reading: Reading | None = None, directed: bool = False) -> dict[str, Any]:

@@ -1,0 +1,128 @@
+"""The fields of cards that say what a dataset is for: tasks, languages of splits, aspects, published figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import assay
+from assay.datasets import check_dataset, list_datasets, load_card_splits, load_dataset
+from assay.datasets.card import TASKS, Card, card_from_fields
+from assay.datasets.sources import is_here
+from assay.exceptions import InputError
+from tests.conftest import RealModels
+
+CARDS = [entry.card for entry in list_datasets() if entry.origin == "assay" and entry.card is not None]
+FIGURES = [(card, figure) for card in CARDS for figure in card.published]
+#: The metrics with a model, which a test reads from a folder of models.
+MODELS = {"bi-encoder:all-MiniLM-L6-v2": "minilm"}
+
+
+@pytest.mark.parametrize("card", CARDS, ids=lambda card: f"{card.name}@{card.version}")
+def test_every_card_says_what_it_is_for(card: Card) -> None:
+    assert set(card.tasks) <= set(TASKS) and card.tasks
+    assert card.reference
+    assert card.languages or card.task == "code"
+
+
+@pytest.mark.parametrize(
+    ("card", "figure"), FIGURES, ids=[f"{card.name}-{f.metric}-{f.bucket}-{f.statistic}" for card, f in FIGURES]
+)
+def test_published_figures_are_computed_again(
+    shared_data: Path, real_models: RealModels, monkeypatch: pytest.MonkeyPatch, card: Card, figure: Any
+) -> None:
+    monkeypatch.setenv("ASSAY_DATA", str(shared_data))
+    split = figure.split or card.default_split
+    if not is_here(card, None if split == "all" else split):
+        pytest.skip("its files are not on this machine")
+    model = MODELS.get(figure.metric)
+    metric = f"{figure.metric.partition(':')[0]}:{real_models / model}" if model else figure.metric
+    pairs = load_dataset(card, split=split, offline=True)
+    result = assay.run([pairs], [metric], resamples=0, buckets=["none", "f1"], statistics=[figure.statistic])
+    agreement = result.agreement
+    (value,) = agreement[agreement["bucket"] == figure.bucket]["value"]
+    digits = len(figure.value.partition(".")[2])
+    assert f"{value:.{digits}f}" == f"{float(figure.value):.{digits}f}"
+
+
+def card_in_languages(tmp_path: Path, card_of: Callable[..., dict[str, Any]], **splits: dict[str, Any]) -> Card:
+    """Return a card with a file of two pairs for each split."""
+    for name in splits:
+        (tmp_path / f"{name}.csv").write_text(f"reference,candidate,label\n{name},b,1\nc,{name},2\n", encoding="utf-8")
+    content = card_of(
+        language="",
+        default_split=next(iter(splits)),
+        splits={name: {"files": [f"{name}.csv"], "rows": 2, **facts} for name, facts in splits.items()},
+        files=[{"name": f"{name}.csv"} for name in splits],
+        sources=[{"kind": "path", "path": "{name}"}],
+    )
+    return card_from_fields(content, str(tmp_path / "card.toml"))
+
+
+def test_a_language_chooses_its_splits(tmp_path: Path, card_of: Callable[..., dict[str, Any]]) -> None:
+    card = card_in_languages(
+        tmp_path,
+        card_of,
+        mixed={"language": ("es", "en")},
+        spanish={"language": "es"},
+        first={"language": "ko"},
+        second={"language": "ko"},
+    )
+    assert card.languages == ("es", "en", "ko")
+    assert load_dataset(card, language="es").split == "spanish"
+    assert load_dataset(card, language="en").split == "mixed"
+    korean = load_dataset(card, language="ko")
+    assert (korean.split, korean.language, len(korean)) == ("first+second", "ko", 4)
+    every = load_dataset(card, split="all")
+    assert every.language is None
+    assert every.column("language").to_pylist() == [None, None, "es", "es", "ko", "ko", "ko", "ko"]
+    with pytest.raises(InputError, match="has no texts in the language 'kk'"):
+        load_dataset(card, language="kk")
+    # a split that is named is read, whatever the language
+    assert load_dataset(card, split="spanish", language="ko").split == "spanish"
+
+
+def test_the_default_split_comes_before_others_in_the_language(
+    tmp_path: Path, card_of: Callable[..., dict[str, Any]]
+) -> None:
+    card = card_in_languages(tmp_path, card_of, test={"language": "ko"}, dev={"language": "ko"})
+    assert load_dataset(card, language="ko").split == "test"
+
+
+def test_splits_of_other_ranges_or_aspects_are_not_pooled(
+    tmp_path: Path, card_of: Callable[..., dict[str, Any]]
+) -> None:
+    ranges = card_in_languages(
+        tmp_path, card_of, wide={"scale": {"low": 0, "high": 100, "meaning": "per cent"}}, narrow={}
+    )
+    assert load_dataset(ranges, split="wide").scale == (0, 100) and load_dataset(ranges, split="narrow").scale == (0, 2)
+    with pytest.raises(InputError, match=r"labels of wide \(0 to 100\) and narrow \(0 to 2\) are not comparable"):
+        load_dataset(ranges, split="all")
+    aspects = card_in_languages(tmp_path, card_of, fluency={"aspect": "fluency"}, meaning={"aspect": "meaning"})
+    with pytest.raises(InputError, match=r"fluency \(fluency, 0 to 2\) and meaning \(meaning, 0 to 2\)"):
+        load_dataset(aspects, split="fluency+meaning")
+
+
+def test_the_same_pairs_judged_for_another_quality_are_no_leak(
+    tmp_path: Path, card_of: Callable[..., dict[str, Any]]
+) -> None:
+    for aspects, count in ((("", ""), 2), (("fluency", "meaning"), 0)):
+        card = card_in_languages(tmp_path, card_of, a={"aspect": aspects[0]}, b={"aspect": aspects[1]})
+        for name in "ab":
+            (tmp_path / f"{name}.csv").write_text("reference,candidate,label\nx,y,1\nu,v,2\n", encoding="utf-8")
+        leaks = [f.count for f in check_dataset(load_card_splits(card), card) if f.name == "leaks"]
+        assert sum(leaks) == count
+
+
+def test_a_published_figure_names_a_split_that_exists(card_of: Callable[..., dict[str, Any]]) -> None:
+    figure = {"metric": "f1", "statistic": "spearman", "value": ".50", "source": "a paper"}
+    card = card_from_fields(card_of(published=[figure]), "card")
+    assert card.published[0].value == ".50"
+    for changes, problem in (({"split": "dev"}, "names the split 'dev'"), ({"value": 0.5}, "string")):
+        with pytest.raises(InputError, match=problem):
+            card_from_fields(card_of(published=[figure | changes]), "card")
+    with pytest.raises(InputError, match="statistic"):
+        card_from_fields(card_of(published=[figure | {"statistics": "x"}]), "card")
