@@ -476,6 +476,39 @@ class AnnotatorReliability(_Record):
     is_of_label: bool = True
 
 
+class MetricAsAnnotator(_Record):
+    """The alternative annotator test of one metric, from :mod:`assay.statistics.alternative_annotator`.
+
+    Attributes:
+        advantage: the share of pairs on which the metric is as close to the other annotators as one of them, or closer.
+        winning_rates: the share of annotators against whom it wins, at each epsilon of the record.
+    """
+
+    metric: str
+    advantage: float
+    winning_rates: list[float]
+
+
+class AlternativeAnnotators(_Record):
+    """Whether a metric may take the place of an annotator, on all pairs.
+
+    Attributes:
+        lack: what the annotations lack for the test: ``annotators``, ``identity`` or ``pairs``; None if nothing.
+        alignment: how close labels are: ``accuracy`` or ``neg_rmse``; empty if something is lacking.
+        annotators: the number of annotators that metrics were compared with.
+        epsilons: the differences in the share of pairs that a metric may lose by.
+        constant: the test of a score that is the same for all pairs, which what a metric gains is measured from.
+        metrics: the test of each metric; without those that have too few scores.
+    """
+
+    lack: Literal["annotators", "identity", "pairs"] | None = None
+    alignment: Literal["", "accuracy", "neg_rmse"] = ""
+    annotators: int = 0
+    epsilons: list[float] = []
+    constant: MetricAsAnnotator | None = None
+    metrics: list[MetricAsAnnotator] = []
+
+
 class BucketRecord(_Record):
     """The statistics of the labels in a bucket.
 
@@ -486,6 +519,8 @@ class BucketRecord(_Record):
         reliability: the reliability of the annotators; None if the data lacks their labels.
         groups: the number of groups that were resampled; None if single pairs were resampled.
         about: the meaning of the numbers in an adjusted block; empty for the pairs of a bucket.
+        alternative: whether a metric may take the place of an annotator; None if the data lacks their labels, in
+            buckets other than all pairs, and for older folders.
     """
 
     dataset: str
@@ -498,6 +533,7 @@ class BucketRecord(_Record):
     reliability: AnnotatorReliability | None
     groups: int | None
     about: str = ""
+    alternative: AlternativeAnnotators | None = None
 
 
 class Environment(_Record):

@@ -23,6 +23,7 @@ from assay.common.numbers import p_value, short
 from assay.common.progress import Silent
 from assay.exceptions import UnavailableError
 from assay.paths import user_path
+from assay.reports.layout import alternative_annotator_lines
 from assay.reports.leaderboard import to_document
 from assay.reports.recommend import with_advice
 from assay.reports.sheets import with_signatures
@@ -126,6 +127,9 @@ def recommend(settings: RecommendSettings) -> Report:
         note = _combination_note(combined, joined[0], advice[ALL].highest, tests, by)
         remedy = f"{command_line('combine', run_folder, '--out', 'FOLDER')} makes it a metric"
         advised = replace(advised, warnings=[*advised.warnings, f"{note}; {remedy}"])
+    alternative = opened.manifest.buckets[0].alternative
+    if alternative is not None:
+        advised = replace(advised, warnings=[*advised.warnings, *alternative_annotator_lines(alternative)])
     return Report(advised)
 
 

@@ -18,8 +18,15 @@ from assay.common.batches import codes_of_names
 from assay.common.progress import Progress
 from assay.common.tables import annotations_of
 from assay.exceptions import InputError
-from assay.manifest import AgreementRow, AnnotatorReliability, BucketRecord
+from assay.manifest import AgreementRow, AlternativeAnnotators, AnnotatorReliability, BucketRecord, MetricAsAnnotator
 from assay.statistics.agreement import Estimate, agreement
+from assay.statistics.alternative_annotator import (
+    EPSILONS,
+    alignment_of,
+    alternative_annotator_test,
+    labels_of_scores,
+    lack_of_annotations,
+)
 from assay.statistics.annotators import LEVELS, agreements_with_other_annotators, krippendorff_alpha
 from assay.statistics.coefficients import OF_VOTES
 from assay.statistics.reliability import are_means, split_half_reliability, tie_free_ceiling, tie_share
@@ -29,6 +36,8 @@ if TYPE_CHECKING:
     from assay.datasets import Pairs
 
 NEGATED = "sign turned: lower is better"
+#: The score that is the same for all pairs, beside which metrics are tested as annotators.
+CONSTANT = "a constant score"
 #: The most distinct labels that the summary of a bucket lists; with more it gives their quartiles.
 MAX_LISTED_LABELS = 10
 
@@ -78,6 +87,10 @@ def tabulate(
         if annotations is not None:
             reliability = _annotator_reliability(annotations[mask], labels[mask], columns_are_annotators)
         summaries.append(_summarise_bucket(request, dataset, bucket, bucket_groups, reliability))
+    if annotations is not None and summaries:
+        alternative = _alternative_annotators(request, scores, annotations, columns_are_annotators, groups)
+        # the first bucket has all pairs
+        summaries[0] = summaries[0].model_copy(update={"alternative": alternative})
     for rule in request.buckets:
         if rule.isidentifier() and rule not in QUANTITIES:
             # the rule names a column, and makes one bucket per value of it
@@ -316,4 +329,45 @@ def _annotator_reliability(
         annotators_pearson=[annotator.pearson for annotator in agreements],
         annotators_spearman=[annotator.spearman for annotator in agreements],
         is_of_label=are_means(labels, annotations),
+    )
+
+
+def _alternative_annotators(
+    request: Request,
+    scores: Mapping[str, NDArray[np.float64]],
+    annotations: NDArray[np.float64],
+    columns_are_annotators: bool,
+    groups: NDArray[np.intp] | None,
+) -> AlternativeAnnotators | None:
+    """Return whether each metric may take the place of an annotator, or what the annotations lack to tell.
+
+    It is None if no pair has two labels, which leaves nobody to compare with.
+
+    Args:
+        request: the settings of the run.
+        scores: the scores by metric, shape (n,), higher for a higher label.
+        annotations: the annotators' labels, shape (n, annotators), NaN for a missing label.
+        columns_are_annotators: whether each column is one annotator.
+        groups: the group code of each pair, shape (n,), or None.
+    """
+    if (np.isfinite(annotations).sum(axis=1) < 2).all():
+        return None
+    lack = lack_of_annotations(annotations, columns_are_annotators=columns_are_annotators)
+    if lack is not None:
+        return AlternativeAnnotators(lack=lack)
+    alignment = alignment_of(annotations)
+    annotators, tested = 0, []
+    for name, values in {CONSTANT: np.zeros(len(annotations)), **scores}.items():
+        predicted = labels_of_scores(values, annotations, alignment, groups, (request.seed,))
+        result = alternative_annotator_test(predicted, annotations, alignment)
+        if result is not None:
+            annotators = max(annotators, len(result.contests))
+            rates = list(result.winning_rates)
+            tested.append(MetricAsAnnotator(metric=name, advantage=result.advantage, winning_rates=rates))
+    return AlternativeAnnotators(
+        alignment=alignment,
+        annotators=annotators,
+        epsilons=list(EPSILONS),
+        constant=next((metric for metric in tested if metric.metric == CONSTANT), None),
+        metrics=[metric for metric in tested if metric.metric != CONSTANT],
     )

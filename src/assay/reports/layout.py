@@ -10,7 +10,14 @@ from assay.analysis.folder import RunFolder
 from assay.common.messages import Message
 from assay.common.numbers import Number, is_exact_integer, label_texts, percent, short
 from assay.common.tables import NOT_BY_PEOPLE
-from assay.manifest import AgreementRow, AnnotatorReliability, BucketRecord, DatasetRecord, MetricRecord
+from assay.manifest import (
+    AgreementRow,
+    AlternativeAnnotators,
+    AnnotatorReliability,
+    BucketRecord,
+    DatasetRecord,
+    MetricRecord,
+)
 from assay.statistics.coefficients import (
     MIN_INFLUENCE_PAIRS,
     NO_PARTIAL,
@@ -150,6 +157,8 @@ def lay_out(run: RunFolder) -> Iterator[Section]:
         buckets = [bucket for bucket in run.manifest.buckets if (bucket.dataset, bucket.split) == name_and_split]
         metrics = [metric for metric in run.manifest.metrics if metric.dataset == dataset.name]
         remarks = [remark for metric in metrics if (remark := _metric_remark(metric, dataset.n))]
+        if buckets and buckets[0].alternative is not None:
+            remarks += alternative_annotator_lines(buckets[0].alternative)
         missing: list[str] = [
             Message(f"{metric.metric}: ", metric.missing_reason) for metric in metrics if not metric.is_done
         ]
@@ -188,6 +197,35 @@ def _metric_remark(metric: MetricRecord, pair_count: int) -> str:
             f"{asymmetry.largest:.3f} at most ({asymmetry.pairs:,} pairs)"
         )
     return f"{metric.metric}: {'; '.join(remarks)}" if remarks else ""
+
+
+#: What annotations need for the alternative annotator test, by what they lack.
+_NEEDED = {
+    "annotators": "three annotators or more",
+    "identity": "to know which annotator gave which label: a column for each, or --annotator COLUMN",
+    "pairs": "three annotators with at least 30 pairs each that another one labelled, too",
+}
+
+
+def alternative_annotator_lines(alternative: AlternativeAnnotators) -> list[str]:
+    """Return in words whether each metric may take the place of an annotator, or what the data lacks to tell."""
+    head = "alternative annotator test (may a metric replace an annotator?)"
+    if alternative.lack is not None:
+        return [f"{head}: needs {_NEEDED[alternative.lack]}"]
+    if not alternative.metrics:
+        return [f"{head}: too few scores"]
+    if alternative.alignment == "accuracy":
+        closeness = "accuracy of the threshold that is best on other pairs"
+    else:
+        closeness = "negative RMSE of the label that a score stands for on other pairs"
+    listed = ", ".join(short(epsilon, 2) for epsilon in alternative.epsilons)
+    rule = f"yes if it wins against half of the {alternative.annotators} annotators, ω ≥ .50"
+    lines = [f"{head}: {rule}, at ε {listed} (crowd workers, skilled people, experts); {closeness}"]
+    results = []
+    for metric in filter(None, (*alternative.metrics, alternative.constant)):
+        rates = ", ".join(short(rate, 2) for rate in metric.winning_rates)
+        results.append(f"{metric.metric} ω {rates} (ρ {short(metric.advantage, 3)})")
+    return [*lines, f"as annotators: {'; '.join(results)}"]
 
 
 def _dataset_facts(dataset: DatasetRecord) -> list[str]:
