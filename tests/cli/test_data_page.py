@@ -33,6 +33,7 @@ HEADER = "reference,candidate,label"
 #: The content of each file, and the number of pairs in it.
 FILES: dict[str, tuple[bytes, int]] = {
     "answers.csv": (table("gold,answer,score", *repeated("aN b,aN,1", "cN,cN,2", "dN,e,0")), 12),
+    "plain.tsv": (table("a b\ta\t1", *repeated("cN\tcN\t2", "dN\te\t0")), 9),
     "cells.csv": (table(HEADER, *repeated("aN;b,aN,1", "cN;d,d,2", "dN,e,0")), 12),
     "lists.csv": (table(HEADER, *repeated("\"['aN', 'b']\",b,1", "cN,cN,2", "dN,e,0")), 12),
     "columns.csv": (table("ref1,ref2,candidate,label", *repeated("aN,b,b,1", "cN,d,cN,2", "dN,,e,0")), 12),

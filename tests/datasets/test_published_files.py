@@ -69,6 +69,16 @@ def kpqa(label: str, *references: str) -> Callable[[Path], Rows]:
     return read
 
 
+def twitter(path: Path) -> Rows:
+    rows = []
+    # split at \n alone: the texts may have other signs that end lines
+    for line in path.read_text(encoding="utf-8").split("\n"):
+        if line.strip():
+            first, second, votes = line.split("\t")[:3]
+            rows.append((first, second, int(votes[1]) / int(votes[3])))
+    return rows
+
+
 SETS: dict[str, tuple[str, dict[str, Any], Callable[[Path], Rows]]] = {
     "jsick": (
         "jsick/jsick/jsick-all-annotations.tsv",
@@ -122,6 +132,12 @@ SETS: dict[str, tuple[str, dict[str, Any], Callable[[Path], Rows]]] = {
         {"columns": "reference=reference1,candidate=answer,label=reference2"},
         kpqa("reference2", "reference1"),
     ),
+    # no header; the last ten lines have an empty cell too many
+    "twitter-url": (
+        "twitter-url/Twitter_URL_Corpus_testNew.larger.txt",
+        {"columns": "reference=1,candidate=2,label=3"},
+        twitter,
+    ),
     "realsumm": (
         "realsumm/realsumm.jsonl",
         {"columns": "label=litepyramid_recall"},
@@ -170,3 +186,20 @@ def test_a_file_of_recorded_scores_with_a_column_called_dataset(shared_data: Pat
     for label in ("informativeness", "quality"):
         mine = agreement[agreement["dataset"] == f"emnlp_data_medians#{label}"].set_index("statistic")["value"]
         assert mine["spearman"] == pytest.approx(stats.spearmanr(frame["Bleu_4"], frame[label]).statistic, abs=1e-9)
+
+
+def test_a_workbook_with_a_sheet_for_each_quality(shared_data: Path) -> None:
+    """Means of each annotator for each system; the scores of the other systems are compared with those of GOLD."""
+    path = shared_data / "atlas/dialsummeval/annotation_AMT/processed/human_by_annotator.xlsx"
+    if not path.is_file():
+        pytest.skip(f"{path} is absent")
+    pytest.importorskip("openpyxl", reason="openpyxl is not installed (the extra excel)")
+    options = {"columns": "label=GOLD", "member": "relevance", "drop_unlabelled": True}
+    agreement = assay.agree(path, **options, scores=["BART", "CODS"], resamples=0).agreement
+    frame = pd.read_excel(path, sheet_name="relevance")
+    for system in ("BART", "CODS"):
+        mine = agreement[agreement["metric"] == f"recorded:{system}"].set_index("statistic")["value"]
+        both = frame[["GOLD", system]].dropna()
+        assert mine["pearson"] == pytest.approx(stats.pearsonr(both["GOLD"], both[system]).statistic, abs=1e-9)
+        assert mine["spearman"] == pytest.approx(stats.spearmanr(both["GOLD"], both[system]).statistic, abs=1e-9)
+        assert mine["kendall"] == pytest.approx(stats.kendalltau(both["GOLD"], both[system]).statistic, abs=1e-9)

@@ -66,7 +66,7 @@ def score(settings: ScoreSettings) -> list[str]:
     check_output_path(file, out)
     progress = settings.progress or Silent()
     metrics, absent = load_metrics(settings.metrics, offline=settings.offline)
-    table = read_table_file(file, encoding=settings.encoding, member=settings.member).table
+    table = read_table_file(file, encoding=settings.encoding, member=settings.member, columns=settings.columns).table
     reading_settings = settings.values_of(OwnData)
     if reading_settings.pop("drop_unlabelled"):
         raise InputError("every row of the file gets its scores, with a label or without", setting="drop_unlabelled")

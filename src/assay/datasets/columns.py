@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from assay.common.messages import Setting
-from assay.common.tables import OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
+from assay.common.tables import OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS, finite_number, first_repeated
 from assay.exceptions import InputError, suggestion_for, unknown_name
 
 
@@ -114,6 +114,10 @@ USUAL_NAMES = {
 }
 
 
+#: A first row with a cell of more words is hardly a header.
+_MAX_NAME_WORDS = 4
+
+
 class MissingColumnsError(InputError):
     """Raised if required columns are missing.
 
@@ -123,8 +127,8 @@ class MissingColumnsError(InputError):
             user must replace NAMES IN CAPITALS.
     """
 
-    def __init__(self, problem: str, columns: str) -> None:
-        super().__init__(f"{problem} Say which is which: ", Setting("columns", columns))
+    def __init__(self, problem: str, columns: str, *, remark: str = "") -> None:
+        super().__init__(f"{problem} Say which is which: ", Setting("columns", columns), remark)
         self.problem = problem
         self.columns = columns
 
@@ -264,11 +268,26 @@ def _missing_columns_error(
         if found or name in missing:
             guessed_columns[name] = found[0] if found else name.upper()
     problem = f"{where}: has no column {' and no column '.join(missing)}; it has {', '.join(source_columns)}."
+    numbers = columns_by_number(source_columns)
+    if numbers and not resolved:
+        return MissingColumnsError(problem, numbers, remark=" (numbers of columns, if there is no header)")
     suggestions = [suggestion_for(name, source_columns).strip() for name in missing]
     return MissingColumnsError(
         " ".join([problem, *filter(None, suggestions)]),
         ",".join(f"{name}={source}" for name, source in guessed_columns.items()),
     )
+
+
+def columns_by_number(first_row: Sequence[str]) -> str:
+    """Return a mapping of columns by number, if a first row does not look like a header; else an empty text."""
+    if len(first_row) < 2 or all(cell.isdecimal() for cell in first_row):
+        return ""
+    has_numbers = any(finite_number(cell) is not None for cell in first_row)
+    longest = max(len(cell.split()) for cell in first_row)
+    if not has_numbers and longest <= _MAX_NAME_WORDS and first_repeated(first_row) is None:
+        return ""
+    names = PAIR_COLUMNS[1 : len(first_row) + 1]
+    return ",".join(f"{name}={number}" for number, name in enumerate(names, 1))
 
 
 def _columns_by_usual_names(

@@ -25,6 +25,7 @@ from assay.datasets.readers.json import read_json
 from assay.datasets.readers.jsonl import column_of, misfit_of, read_jsonl, table_of_columns, table_of_records
 from assay.datasets.readers.parquet import is_folder, parts_of, read_parquet
 from assay.datasets.readers.workbook import read_workbook
+from assay.datasets.reading import Columns
 from assay.datasets.unpacking import ARCHIVE, COMPRESSIONS, inner_name, recoded, temporary_file, unpacked
 from assay.exceptions import InputError
 from assay.paths import check_regular_file, user_path
@@ -111,7 +112,12 @@ def _save_standard_input(name: str) -> Path:
 
 
 def read_table_file(
-    path: str | Path, *, offline: bool = False, encoding: str | None = None, member: str | None = None
+    path: str | Path,
+    *,
+    offline: bool = False,
+    encoding: str | None = None,
+    member: str | None = None,
+    columns: Columns = None,
 ) -> SourceTable:
     """Read any file of rows; the suffix determines the format, and the columns keep their names.
 
@@ -126,6 +132,8 @@ def read_table_file(
         offline: whether the network is forbidden.
         encoding: the encoding of a text file; None to find it.
         member: the file in an archive, the sheet of a workbook or the list in a JSON file; None if there is one.
+        columns: the mapping of columns, whose numbers say that delimited text or a sheet has no header, see
+            :func:`~assay.datasets.readers.header.numbered_columns`.
 
     Raises:
         InputError: the file cannot be read; one line with file and row.
@@ -135,20 +143,22 @@ def read_table_file(
     if isinstance(path, str) and is_address(path):
         return read_parquet(path, offline=offline)
     if not is_standard_input(path):
-        return _read_local(Path(path), encoding, member)
-    return _read_under_name(local_path_of(path), _STANDARD_INPUT_NAME, encoding, member)
+        return _read_local(Path(path), encoding, member, columns)
+    return _read_under_name(local_path_of(path), _STANDARD_INPUT_NAME, encoding, member, columns)
 
 
-def _read_under_name(content: Path, name: str, encoding: str | None, member: str | None) -> SourceTable:
+def _read_under_name(
+    content: Path, name: str, encoding: str | None, member: str | None, columns: Columns
+) -> SourceTable:
     """Read a temporary file; messages name the file that the user knows."""
     try:
-        source = _read_local(content, encoding, member)
+        source = _read_local(content, encoding, member, columns)
         return replace(source, name=name, notes=tuple(note.replace(str(content), name) for note in source.notes))
     except InputError as error:
         raise InputError(error.message.replace_text(str(content), name)) from None
 
 
-def _read_local(path: Path, encoding: str | None, member: str | None) -> SourceTable:
+def _read_local(path: Path, encoding: str | None, member: str | None, columns: Columns) -> SourceTable:
     """Return the rows of a file, or of the parts of a folder.
 
     Raises:
@@ -169,8 +179,8 @@ def _read_local(path: Path, encoding: str | None, member: str | None) -> SourceT
         if path.stat().st_size == 0:
             raise InputError(f"{path}: the file is empty; expected a header and at least one row")
         if file_format is None:
-            return _read_under_name(unpacked(path, member), str(path), encoding, member)
-        return _read_format(path, file_format, encoding, member)
+            return _read_under_name(unpacked(path, member), str(path), encoding, member, columns)
+        return _read_format(path, file_format, encoding, member, columns)
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such file") from None
     except PermissionError:
@@ -180,21 +190,25 @@ def _read_local(path: Path, encoding: str | None, member: str | None) -> SourceT
         raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
 
 
-def _read_format(path: Path, file_format: str, encoding: str | None, member: str | None) -> SourceTable:
+def _read_format(
+    path: Path, file_format: str, encoding: str | None, member: str | None, columns: Columns
+) -> SourceTable:
     """Return the rows of a file in a format of :data:`SUFFIXES`."""
     if file_format == "parquet":
         return read_parquet(path)
     if file_format == "workbook":
-        return read_workbook(path, member)
+        return read_workbook(path, member, columns)
     content, note = recoded(path, encoding)
     if content != path:
-        source = _read_under_name(content, str(path), "utf-8", member)
+        source = _read_under_name(content, str(path), "utf-8", member, columns)
         return replace(source, notes=(*filter(None, [note]), *source.notes))
     if file_format == "jsonl":
         return read_jsonl(path)
     if file_format == "json":
         return read_json(path, member)
-    return read_delimited(path, delimiter=_DELIMITERS[file_format], quoted=file_format != "tab", may_differ=True)
+    return read_delimited(
+        path, delimiter=_DELIMITERS[file_format], quoted=file_format != "tab", may_differ=True, columns=columns
+    )
 
 
 def table_from_memory(data: Any, name: str = "data in memory") -> SourceTable:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -25,6 +26,10 @@ BINARY_WORD_PAIRS = (
     ("incorrect", "correct"),
     ("wrong", "right"),
     ("fail", "pass"),
+)
+#: Votes: in brackets with a comma, or with a word or a slash between the numbers.
+_VOTES = re.compile(
+    r"[(\[] ?(?P<pro>\d{1,6}) ?[,;/] ?(?P<of>\d{1,6}) ?[)\]]|(?P<some>\d{1,6}) ?(?:/|(?:out )?of) ?(?P<all>\d{1,6})"
 )
 #: The number of characters of a cell that a message quotes.
 MAX_QUOTED_LENGTH = 40
@@ -138,6 +143,8 @@ def _numbers_by_word(source: SourceTable, names: Sequence[str], reading: Reading
     configured_numbers = reading.configured_numbers()
     present = [word for word in words if word in configured_numbers or not reading.is_missing(word)]
     numbers = {word: configured_numbers[word] for word in present if word in configured_numbers}
+    if not configured_numbers and (shares := _shares_of_votes([words[word] for word in present])):
+        return shares
     if not numbers:
         if any(finite_number(word) is not None for word in present) or has_decimal_commas(present):
             # a word among numbers is what is wrong, also n or t
@@ -180,9 +187,29 @@ def _unknown_word_error(
     )
 
 
+def _shares_of_votes(words: Sequence[str]) -> dict[str, float]:
+    """Return the share of votes that each word states, such as ``(4,6)``, ``4/6`` or ``4 of 6``; empty if not all do.
+
+    The second number is that of all votes, or of those against if the two always have the same sum.
+    """
+    matches = [_VOTES.fullmatch(normalised_word(word)) for word in words]
+    votes = [(int(match["some"] or match["pro"]), int(match["all"] or match["of"])) for match in matches if match]
+    if not votes or len(votes) < len(words):
+        return {}
+    sums = {some + other for some, other in votes}
+    if len(sums) == 1 and len(votes) > 1:
+        votes = [(some, some + other) for some, other in votes]
+    if any(some > total or not total for some, total in votes):
+        return {}
+    return {word: some / total for word, (some, total) in zip(words, votes, strict=True)}
+
+
 def _words_note(numbers: Mapping[str, float]) -> str:
     """Return a note on the words that were read as labels, sorted by number: ``labels: no as 0, yes as 1``."""
     in_order = sorted(numbers.items(), key=lambda item: item[1])
+    if numbers == _shares_of_votes(list(numbers)):
+        word, share = in_order[len(in_order) // 2]
+        return f"labels: votes read as shares, {word} as {share:.3g}"
     return f"labels: {', '.join(f'{word} as {exact_number(number)}' for word, number in in_order)}"
 
 

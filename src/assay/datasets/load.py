@@ -407,7 +407,7 @@ def _load_file_pairs(
     # checked on the text, since a Path drops the slash that says that a folder is meant
     if isinstance(path, Path) and str(spec).endswith(("/", "\\")) and not path.is_dir():
         raise InputError(f"{spec}: there is no such folder")
-    source = read_table_file(path, offline=offline, encoding=reading.encoding, member=reading.member)
+    source = read_table_file(path, offline=offline, **reading.of_file())
     default_name = "stdin" if is_standard_input(path) else Path(source.name).stem
     pairs = own_pairs(
         source,

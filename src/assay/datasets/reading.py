@@ -108,6 +108,10 @@ class Reading:
         """Tell whether a normalised word means that there is no label or score."""
         return word in MISSING_WORDS or word in map(normalised_word, self.missing_words())
 
+    def of_file(self) -> dict[str, Any]:
+        """Return the settings that :func:`~assay.datasets.files.read_table_file` takes, by name."""
+        return {"encoding": self.encoding, "member": self.member, "columns": self.columns}
+
     def record(self) -> dict[str, Any]:
         """Return the settings as JSON values for the run folder, so that the data can be read again in the same way."""
         labels = ",".join(f"{word}={exact_number(number)}" for word, number in self.configured_numbers().items())

@@ -26,7 +26,7 @@ def load_scored_pairs(file: Path, reading: Reading) -> tuple[Pairs, list[str]]:
     """
     import pyarrow as pa
 
-    source = read_table_file(file, encoding=reading.encoding, member=reading.member)
+    source = read_table_file(file, **reading.of_file())
     mapping = parse_columns(reading.columns)
     table = with_nested_columns(source, mapping).table
     # checked before columns are added, so that a message lists only the columns of the file

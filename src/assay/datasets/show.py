@@ -95,7 +95,7 @@ def describe_file(spec: str, *, reading: Reading | None = None, directed: bool =
     file = parse_named_file(spec)[1]
     reading = reading or Reading()
     path = file if is_table_file(file) else parse_spec(file)[0]
-    table = read_table_file(path, encoding=reading.encoding, member=reading.member).table
+    table = read_table_file(path, **reading.of_file()).table
     description: dict[str, Any] = {"file": spec, "rows": table.num_rows, "columns": list(table.column_names)}
     try:
         pairs = load_dataset(spec, **vars(reading), allow_unlabelled=True)

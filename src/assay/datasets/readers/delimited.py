@@ -6,19 +6,23 @@ import codecs
 import csv
 import itertools
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
-from assay.common.tables import first_repeated
 from assay.datasets.columns import SourceTable
+from assay.datasets.readers.header import header_hint, header_names, numbered_columns
+from assay.datasets.reading import Columns
 from assay.exceptions import InputError
 
 #: The number of rows that are held as Python strings at a time.
 BLOCK_ROWS = 20_000
 #: Delimiters that are found, in words.
 DELIMITER_NAMES = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "vertical bars"}
+#: The share of lines with as many cells as the first one from which quotes can be plain text.
+_MIN_EQUAL_LINES = 0.99
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -29,6 +33,7 @@ def read_delimited(
     quoted: bool = True,
     header: Sequence[str] | None = None,
     may_differ: bool = False,
+    columns: Columns = None,
 ) -> SourceTable:
     """Read a delimited file into string columns.
 
@@ -40,6 +45,8 @@ def read_delimited(
             are empty, surplus cells are left out.
         may_differ: whether another delimiter, a row that lacks its last cells (null), and the row names of R are
             accepted, with a note.
+        columns: the mapping of the user, which may say that there is no header, see
+            :func:`~assay.datasets.readers.header.numbered_columns`.
 
     Raises:
         InputError: the file is not UTF-8 or has no rows, a quote is never closed, or a row differs in length from the
@@ -47,7 +54,6 @@ def read_delimited(
     """
     try:
         notes = []
-        has_row_names = False
         if may_differ:
             found = _found_delimiter(path, delimiter, quoted)
             if found != delimiter:
@@ -56,13 +62,47 @@ def read_delimited(
             if quoted and delimiter == "\t" and _has_plain_quotes(path):
                 notes.append("quotes are plain text")
                 quoted = False
-            has_row_names = _has_row_names(_first_records(path, delimiter, quoted))
-            if has_row_names:
-                notes.append("the first cell of each row, which has no column name, is called row")
-        return _read_records_as_table(path, delimiter, quoted, header, may_differ, has_row_names, notes)
+        rows = _Rows(path, delimiter, quoted, may_be_short=may_differ)
+        if header is not None:
+            return _read_rows(replace(rows, may_be_ragged=True), list(header), notes)
+        first_records = _first_records(path, delimiter, quoted)
+        if not first_records:
+            raise InputError(f"{path}: the file has no rows")
+        names, note = numbered_columns(path, columns, first_records[0])
+        notes += [note] if note else []
+        if names is not None:
+            return _read_rows(replace(rows, may_be_long=may_differ), names, notes)
+        has_row_names = may_differ and _has_row_names(first_records)
+        if has_row_names:
+            notes.append("the first cell of each row, which has no column name, is called row")
+        names = header_names(path, ["row"] * has_row_names + first_records[0], delimiter)
+        return _read_rows(replace(rows, has_header=True), names, notes)
     except UnicodeDecodeError:
         check_encoding(path)
         raise
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """How the rows of a file are read.
+
+    Attributes:
+        path: the file.
+        delimiter: the delimiter of cells.
+        quoted: whether quotes protect delimiters.
+        has_header: whether the first record is the header.
+        may_be_short: whether rows may lack their last cells, which are null, with a note.
+        may_be_long: whether rows may have cells behind those of the first row, which are left out, with a note.
+        may_be_ragged: whether rows may differ in length without a note; missing cells are empty.
+    """
+
+    path: Path
+    delimiter: str
+    quoted: bool
+    has_header: bool = False
+    may_be_short: bool = False
+    may_be_long: bool = False
+    may_be_ragged: bool = False
 
 
 def _found_delimiter(path: Path, delimiter: str, quoted: bool) -> str:
@@ -86,7 +126,7 @@ def _found_delimiter(path: Path, delimiter: str, quoted: bool) -> str:
 def _has_plain_quotes(path: Path) -> bool:
     """Tell whether the quotes of a file with tabs are plain text: with quoting, a row is wrong or runs over lines.
 
-    Without quoting, every line must have as many cells as the header.
+    Without quoting, nearly every line must have as many cells as the first one.
     """
     try:
         if not any("\n" in cell for _, cells in _iterate_records(path, "\t", True) for cell in cells):
@@ -94,8 +134,8 @@ def _has_plain_quotes(path: Path) -> bool:
     except InputError:
         # a quote is wrong
         pass
-    lengths = {len(cells) for _, cells in _iterate_records(path, "\t", False)}
-    return len(lengths) == 1
+    lengths = [len(cells) for _, cells in _iterate_records(path, "\t", False)]
+    return lengths.count(lengths[0]) >= _MIN_EQUAL_LINES * len(lengths)
 
 
 def _first_records(path: Path, delimiter: str, quoted: bool) -> list[list[str]]:
@@ -110,65 +150,63 @@ def _has_row_names(records: list[list[str]]) -> bool:
     return len(rows) > 1 and len(names) == len(rows) and all(len(row) == len(header) + 1 for row in rows)
 
 
-def _read_records_as_table(
-    path: Path,
-    delimiter: str,
-    quoted: bool,
-    header: Sequence[str] | None,
-    may_differ: bool,
-    has_row_names: bool,
-    notes: list[str],
-) -> SourceTable:
-    """Return the records of a file as string columns; the parameters are those of :func:`read_delimited`.
+def _read_rows(rows: _Rows, names: list[str], notes: list[str]) -> SourceTable:
+    """Return the records of a file as string columns.
+
+    Args:
+        rows: the file, and how its rows are read.
+        names: the names of the columns.
+        notes: what was found about the file; facts about rows are added.
 
     Raises:
-        InputError: the file has no rows, a quote is never closed, or a row differs in length from the header.
+        InputError: the file has no rows, a quote is never closed, or a row has a length that is not allowed.
         UnicodeDecodeError: the file is not UTF-8.
     """
+    path, width = rows.path, len(names)
+    schema = pa.schema([(name, pa.string()) for name in names])
     blocks: list[pa.RecordBatch] = []
     numbers: list[int] = []
-    names: list[str] | None = list(header) if header else None
-    may_be_ragged = header is not None
-    schema = pa.schema([(name, pa.string()) for name in names or []])
-    rows: list[Sequence[str | None]] = []
+    block: list[Sequence[str | None]] = []
     short_rows: list[int] = []
+    long_rows: list[int] = []
 
     def flush() -> None:
         # convert the rows to Arrow, which takes less memory, and forget them
-        if rows:
-            columns = [pa.array(column, pa.string()) for column in zip(*rows, strict=True)]
+        if block:
+            columns = [pa.array(column, pa.string()) for column in zip(*block, strict=True)]
             blocks.append(pa.record_batch(columns, schema=schema))
-            rows.clear()
+            block.clear()
 
-    for number, cells in _iterate_records(path, delimiter, quoted):
-        if names is None:
-            names = _header_names(path, ["row", *cells] if has_row_names else cells, delimiter)
-            schema = pa.schema([(name, pa.string()) for name in names])
-            continue
-        if may_differ and 1 < len(cells) < len(names):
-            short_rows.append(number)
-            rows.append([*cells, *[None] * (len(names) - len(cells))])
-            numbers.append(number)
-            continue
-        if len(cells) != len(names):
-            if not may_be_ragged:
-                raise InputError(
-                    f"{path}, row {number}: has {len(cells)} cells; the header has {len(names)}"
-                    f" ({', '.join(names)}){_comma_hint(cells, names, delimiter)}"
-                )
-            cells = (cells + [""] * len(names))[: len(names)]
-        rows.append(cells)
+    records = _iterate_records(path, rows.delimiter, rows.quoted)
+    for number, cells in itertools.islice(records, int(rows.has_header), None):
         numbers.append(number)
-        if len(rows) >= BLOCK_ROWS:
+        if len(cells) == width:
+            block.append(cells)
+        elif rows.may_be_short and 1 < len(cells) < width:
+            short_rows.append(number)
+            block.append([*cells, *[None] * (width - len(cells))])
+        elif rows.may_be_long and len(cells) > width:
+            long_rows.append(number)
+            block.append(cells[:width])
+        elif rows.may_be_ragged:
+            block.append((cells + [""] * width)[:width])
+        else:
+            first_row = f"the header has {width} ({', '.join(names)})" if rows.has_header else f"row 1 has {width}"
+            raise InputError(
+                f"{path}, row {number}: has {len(cells)} cells; {first_row}{_comma_hint(cells, names, rows.delimiter)}",
+                header_hint(names),
+            )
+        if len(block) >= BLOCK_ROWS:
             flush()
     flush()
-    if names is None or not blocks:
-        raise InputError(f"{path}: {'has a header and no rows' if names else 'the file has no rows'}")
+    if not blocks:
+        raise InputError(f"{path}: has a header and no rows", header_hint(names))
+    first = "the header" if rows.has_header else "row 1"
     if short_rows:
-        which = ", ".join(map(str, short_rows[:5])) + (", …" if len(short_rows) > 5 else "")
-        notes.append(
-            f"{len(short_rows):,} rows have fewer cells than the header (row {which}); the last ones are empty"
-        )
+        notes.append(f"{_count(short_rows)} fewer cells than {first} ({_few(short_rows)}); the last ones are empty")
+    if long_rows:
+        surplus = f"more cells than {first} ({_few(long_rows)}); those behind column {width} are left out"
+        notes.append(f"{_count(long_rows)} {surplus}")
     row_numbers = np.asarray(numbers, dtype=np.int64)
     consecutive_numbers = np.arange(row_numbers[0], row_numbers[0] + len(row_numbers))
     are_consecutive = np.array_equal(row_numbers, consecutive_numbers)
@@ -180,6 +218,15 @@ def _read_records_as_table(
         as_text=True,
         notes=tuple(notes),
     )
+
+
+def _count(rows: list[int]) -> str:
+    return f"{len(rows):,} rows have" if len(rows) > 1 else "1 row has"
+
+
+def _few(rows: list[int]) -> str:
+    """Return the numbers of the first few rows."""
+    return f"row {', '.join(map(str, rows[:5]))}" + (", …" if len(rows) > 5 else "")
 
 
 def _iterate_records(path: Path, delimiter: str, quoted: bool) -> Iterator[tuple[int, list[str]]]:
@@ -240,32 +287,6 @@ def _quote_error(location: str, error: csv.Error, delimiter: str) -> InputError:
     if delimiter == "\t":
         remedy += ", or name the file .tab (standard input: -.tab) if its quotes are plain text"
     return InputError(f"{location}: {problem}; {remedy}")
-
-
-def _header_names(path: Path, cells: list[str], delimiter: str) -> list[str]:
-    """Return the column names in the header row; a blank name becomes ``column_N``.
-
-    Raises:
-        InputError: a name is a duplicate, or the file seems to have another delimiter.
-    """
-    names = [cell.strip() or f"column_{column}" for column, cell in enumerate(cells, 1)]
-    duplicate = first_repeated(names)
-    if duplicate is not None:
-        raise InputError(f"{path}, row 1: the column {duplicate!r} appears twice in the header; rename one")
-    if len(names) > 1:
-        return names
-    if delimiter == ",":
-        other_delimiters = {"\t": "tabs", ";": "semicolons"}
-        expected = "commas, or as .tsv with tabs"
-    else:
-        other_delimiters = {"\t": "tabs", ",": "commas"}
-        expected = "tabs, or as .csv with commas"
-    for other_delimiter, description in other_delimiters.items():
-        if other_delimiter in names[0]:
-            raise InputError(
-                f"{path}, row 1: the cells seem to be separated by {description}; save it with {expected} between them"
-            )
-    return names
 
 
 def _comma_hint(cells: list[str], names: list[str], delimiter: str) -> str:

@@ -69,9 +69,12 @@ def _read_source(path: Path, options: Mapping[str, Any]) -> SourceTable:
     source: SourceTable
     if "delimiter" in options or "quoted" in options:
         delimiter = options.get("delimiter", "," if path.suffix == ".csv" else "\t")
-        source = read_delimited(path, delimiter=delimiter, quoted=options.get("quoted", True))
+        quoted = options.get("quoted", True)
+        source = read_delimited(path, delimiter=delimiter, quoted=quoted, columns=options.get("columns"))
     else:
-        source = read_table_file(path, encoding=options.get("encoding"), member=options.get("member"))
+        source = read_table_file(
+            path, encoding=options.get("encoding"), member=options.get("member"), columns=options.get("columns")
+        )
     return replace(source, name=str(path))
 
 

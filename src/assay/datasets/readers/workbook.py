@@ -14,21 +14,25 @@ import numpy as np
 from assay.common.messages import Setting
 from assay.common.tables import first_repeated
 from assay.datasets.columns import SourceTable
+from assay.datasets.readers.header import header_hint, numbered_columns
 from assay.datasets.readers.jsonl import table_of_columns
+from assay.datasets.reading import Columns
 from assay.exceptions import InputError, MissingExtraError
 
 #: A workbook may unpack to this number of bytes.
 MAX_UNPACKED_BYTES = 1 << 30
 
 
-def read_workbook(path: Path, sheet: str | None) -> SourceTable:
-    """Read a sheet of an ``.xlsx`` file with openpyxl; the first row that is not empty is the header.
+def read_workbook(path: Path, sheet: str | None, columns: Columns = None) -> SourceTable:
+    """Read a sheet of an ``.xlsx`` file with openpyxl; the first row that is not empty is the header, if there is one.
 
     Numbers, texts and truth values keep their type, dates become text; of a formula its stored value is read.
 
     Args:
         path: the path of the workbook.
         sheet: the name of the sheet; None if only one has cells.
+        columns: the mapping of the user, which may say that there is no header, see
+            :func:`~assay.datasets.readers.header.numbered_columns`.
 
     Raises:
         InputError: the file is no workbook or has no rows, or several sheets have cells and *sheet* is none.
@@ -61,7 +65,7 @@ def read_workbook(path: Path, sheet: str | None) -> SourceTable:
             Setting("member", next(iter(filled))),
         )
     rows = sheets[sheet] if sheet is not None else next(iter(filled.values()), [])
-    return _table_of_sheet(path, rows)
+    return _table_of_sheet(path, rows, columns)
 
 
 def _filled_rows(rows: Any) -> list[tuple[int, list[Any]]]:
@@ -69,27 +73,37 @@ def _filled_rows(rows: Any) -> list[tuple[int, list[Any]]]:
     return [(number, list(cells)) for number, cells in enumerate(rows, 1) if any(cell is not None for cell in cells)]
 
 
-def _table_of_sheet(path: Path, rows: list[tuple[int, list[Any]]]) -> SourceTable:
+def _table_of_sheet(path: Path, rows: list[tuple[int, list[Any]]], columns: Columns) -> SourceTable:
     """Return the rows of a sheet below its header; columns without a name and without a value are left out.
 
     Raises:
         InputError: there are no rows, or a name is a duplicate.
     """
-    if len(rows) < 2:
-        raise InputError(f"{path}: {'has a header and no rows' if rows else 'the sheet is empty'}")
-    header = [str(name).strip() if name is not None else "" for name in rows[0][1]]
-    columns: dict[str, list[Any]] = {}
+    if not rows:
+        raise InputError(f"{path}: the sheet is empty")
+    first_cells = rows[0][1]
+    numbers, note = numbered_columns(path, columns, first_cells)
+    header = numbers or [str(name).strip() if name is not None else "" for name in first_cells]
+    body = rows if numbers else rows[1:]
+    if not body:
+        raise InputError(f"{path}: has a header and no rows", header_hint(header))
     duplicate = first_repeated([name for name in header if name])
     if duplicate is not None:
-        raise InputError(f"{path}, row {rows[0][0]}: the column {duplicate!r} appears twice in the header; rename one")
+        raise InputError(
+            f"{path}, row {rows[0][0]}: the column {duplicate!r} appears twice in the header; rename one",
+            header_hint(header),
+        )
+    columns_by_name: dict[str, list[Any]] = {}
     width = max(len(cells) for _, cells in rows)
     for index in range(width):
-        values = [_plain(cells[index]) if index < len(cells) else None for _, cells in rows[1:]]
+        values = [_plain(cells[index]) if index < len(cells) else None for _, cells in body]
         name = header[index] if index < len(header) else ""
         if name or any(value is not None for value in values):
-            columns[name or f"column_{index + 1}"] = values
-    table, misfits = table_of_columns(columns)
-    return SourceTable(table, str(path), rows=np.array([number for number, _ in rows[1:]]), misfits=misfits)
+            columns_by_name[name or f"column_{index + 1}"] = values
+    table, misfits = table_of_columns(columns_by_name)
+    row_numbers = np.array([number for number, _ in body])
+    notes = (note,) if note else ()
+    return SourceTable(table, str(path), rows=row_numbers, misfits=misfits, notes=notes)
 
 
 def _plain(cell: Any) -> Any:
