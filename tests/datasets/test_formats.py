@@ -234,7 +234,7 @@ def test_sheets_and_bombs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert len(load_dataset(path, member="sheet 1")) == 1
     with pytest.raises(InputError, match="has no sheet 'sheet 2'; it has sheet 0, sheet 1"):
         load_dataset(path, member="sheet 2")
-    monkeypatch.setattr("assay.datasets.unpacking.MAX_UNPACKED_BYTES", 1 << 20)
+    monkeypatch.setattr("assay.datasets.archives.MAX_UNPACKED_BYTES", 1 << 20)
     for name, data in (("b.csv.gz", gzip.compress(b"0" * (1 << 23))), ("b.zip", zipped(a_csv="0" * (1 << 23)))):
         (tmp_path / name).write_bytes(data)
         with pytest.raises(InputError, match="unpacks to more than"):

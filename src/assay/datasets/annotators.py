@@ -46,17 +46,20 @@ class Pooled(NamedTuple):
     hint: str = ""
 
 
-def pool_annotations(source: SourceTable, mapping: Mapping[str, Sequence[str]], reading: Reading) -> Pooled:
+def pool_annotations(
+    source: SourceTable, mapping: Mapping[str, Sequence[str]], reading: Reading, *, find_annotators: bool
+) -> Pooled:
     """Return a table with one row per pair, if its rows are annotations of pairs; else the table as it is.
 
-    Rows are annotations if the user names the column of annotators. Without that, they are if most rows repeat the
-    texts of another one, and a column with a usual name tells them apart; if there is no such column and labels differ,
-    the result has a hint.
+    Labels that are lists become a column for each annotator. Rows are annotations if the user names the column of
+    annotators. Without that, they are if most rows repeat the texts of another one, and a column with a usual name
+    tells them apart; if there is no such column and labels differ, the result has a hint.
 
     Args:
         source: the table as it was read.
         mapping: the source columns of each pair column.
         reading: the user's settings.
+        find_annotators: whether to look for annotations of which the user says nothing.
 
     Raises:
         InputError: there is no such column of annotators, a row has none, an annotator labelled a pair twice, a label
@@ -69,6 +72,8 @@ def pool_annotations(source: SourceTable, mapping: Mapping[str, Sequence[str]], 
             return _spread(source, names[0], lists)
     unpooled = Pooled(source, names)
     column = reading.annotator
+    if column is None and not find_annotators:
+        return unpooled
     if column is not None:
         if column != UNKNOWN and column not in source.table.column_names:
             problem = f"{source.name}: has no column"
@@ -101,6 +106,10 @@ def pool_annotations(source: SourceTable, mapping: Mapping[str, Sequence[str]], 
 def _label_lists(column: pa.ChunkedArray) -> list[list[Any]] | None:
     """Return the cells of a label column as lists, one label per annotator; None if they are not all lists."""
     if not pa.types.is_nested(column.type) and not pa.types.is_string(column.type):
+        return None
+    first = column[0].as_py() if len(column) else None
+    if isinstance(first, str) and not first.lstrip().startswith("["):
+        # without reading the rest
         return None
     lists = []
     for cell in column.to_pylist():

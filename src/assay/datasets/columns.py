@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,7 +40,8 @@ class SourceTable:
         first: the number of the first row, as a user counts rows in the source.
         rows: the number of each row, int64, shape (n,), if the numbers are not consecutive (blank lines); else None.
         as_text: whether every cell is text, as in CSV, so that numbers must be parsed.
-        parts: for several files read as one table, the name of each file and the index of its first row, from 0.
+        parts: for several files read as one table, the name of each file and what the numbers of its rows exceed those
+            within the file by, in ascending order.
         notes: how the file was read where that was not as its name says, such as its encoding.
         misfits: by column, for columns of mixed types that were converted to text, the first value that is not text.
     """
@@ -73,17 +74,44 @@ class SourceTable:
         Args:
             index: the index of the row among all rows, from 0 on.
         """
-        # the last file that starts at or before the row is the one that holds it
-        for name, start in reversed(self.parts):
-            if index >= start:
-                return f"{name}, {self.unit} {int(index) - start + self.first}"
-        return f"{self.name}, {self.unit} {self.number(index)}"
+        name, number = self.place(index)
+        return f"{name}, {self.unit} {number}"
+
+    def place(self, index: int) -> tuple[str, int]:
+        """Return the file of the row at *index*, and its number there."""
+        number = self.number(index)
+        for name, excess in reversed(self.parts):
+            if number > excess:
+                return name, number - excess
+        return self.name, number
+
+    def take(self, indices: np.ndarray[Any, np.dtype[np.int64]]) -> SourceTable:
+        """Return the rows at *indices*; rows keep their numbers."""
+        # the first of the rows that a misfit's row has become
+        places = {int(index): place for place, index in reversed(list(enumerate(indices)))} if self.misfits else {}
+        misfits = {
+            name: misfit._replace(row=places[misfit.row])
+            for name, misfit in self.misfits.items()
+            if misfit.row in places
+        }
+        table = self.table.take(pa.array(indices, pa.int64()))
+        return replace(self, table=table, rows=self.numbers()[indices], misfits=misfits)
+
+    def with_column(self, name: str, values: Any) -> SourceTable:
+        """Return the table with a column added, or replaced if the name exists."""
+        misfits = {other: misfit for other, misfit in self.misfits.items() if other != name}
+        if name not in self.table.column_names:
+            return replace(self, table=self.table.append_column(name, values), misfits=misfits)
+        position = self.table.column_names.index(name)
+        return replace(self, table=self.table.set_column(position, name, values), misfits=misfits)
 
     def numbers_text(self, indices: Sequence[int] | np.ndarray[Any, Any], limit: int = 5) -> str:
         """Return the numbers of the rows at *indices* as text, at most *limit* of them, such as ``rows 4, 7, 9``."""
+        ellipsis = ", …" if len(indices) > limit else ""
+        if self.parts:
+            return "; ".join(self.location(index) for index in indices[:limit]) + ellipsis
         shown_numbers = ", ".join(str(self.number(index)) for index in indices[:limit])
         unit = f"{self.unit}s" if len(indices) > 1 else self.unit
-        ellipsis = ", …" if len(indices) > limit else ""
         return f"{unit} {shown_numbers}{ellipsis}"
 
 

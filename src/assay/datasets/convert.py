@@ -93,10 +93,10 @@ def convert_table(
                 f"{source.name}: {name}={'+'.join(sources)} takes the column {duplicate!r} twice; name each annotator"
                 " once"
             )
-    pooled = None
-    if find_annotators or reading.annotator is not None:
-        pooled = pool_annotations(source, mapping, reading)
-        source, mapping = pooled.source, mapping | {"label": pooled.label}
+    pooled = pool_annotations(source, mapping, reading, find_annotators=find_annotators)
+    source = pooled.source
+    if pooled.label:
+        mapping = mapping | {"label": pooled.label}
     pair_columns: dict[str, Any] = {}
     for name in ("candidate", "question"):
         if name in mapping:
@@ -119,9 +119,8 @@ def convert_table(
             pair_columns[name] = _text_column(source, mapping[name][0], refuse_null=False)
     if not pair_columns.keys().isdisjoint(GRAPH_COLUMNS):
         check_graph_cells(pair_columns, source)
-    if pooled is not None:
-        source = replace(source, table=source.table.drop_columns(pooled.added))
-        notes, hints = [*filter(None, [pooled.note]), *notes], [*hints, pooled.hint]
+    source = replace(source, table=source.table.drop_columns(pooled.added))
+    notes, hints = [*filter(None, [pooled.note]), *notes], [*hints, pooled.hint]
     pairs = _assemble_table(source.table, pair_columns, mapping)
     if reading.drop_unlabelled:
         pairs, drop_notes = _drop_unlabelled(source, pairs)

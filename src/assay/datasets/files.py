@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ import pyarrow as pa
 from assay.common.addresses import is_address, public_address, split_of_address
 from assay.common.tables import first_repeated
 from assay.common.transfer import sha256_of
+from assay.datasets.archives import ARCHIVES, is_archive
 from assay.datasets.columns import Misfit, SourceTable
 from assay.datasets.readers.delimited import read_delimited
 from assay.datasets.readers.json import read_json
@@ -26,7 +27,7 @@ from assay.datasets.readers.jsonl import column_of, misfit_of, read_jsonl, table
 from assay.datasets.readers.parquet import is_folder, parts_of, read_parquet
 from assay.datasets.readers.workbook import read_workbook
 from assay.datasets.reading import Columns
-from assay.datasets.unpacking import ARCHIVE, COMPRESSIONS, inner_name, recoded, temporary_file, unpacked
+from assay.datasets.unpacking import COMPRESSIONS, inner_name, is_packed, recoded, temporary_file, unpacked
 from assay.exceptions import InputError
 from assay.paths import check_regular_file, user_path
 
@@ -58,7 +59,7 @@ def is_table_file(path: str | Path) -> bool:
     if str(path) == STANDARD_INPUT:
         return True
     suffix = Path(inner_name(path)).suffix.lower()
-    return suffix in SUFFIXES or suffix == ARCHIVE or is_folder(path)
+    return suffix in SUFFIXES or is_archive(path) or is_folder(path)
 
 
 def is_standard_input(path: str | Path) -> bool:
@@ -124,8 +125,8 @@ def read_table_file(
     ``.csv`` has commas, ``.tsv`` tabs, both with quotes around a cell if necessary, ``.txt`` either; another delimiter
     is found. ``.tab`` has tabs and no quoting; ``.jsonl`` has one object per line, ``.json`` a list of objects;
     ``.xlsx`` is a workbook (extra ``excel``); ``.parquet`` stays Arrow. Text may be in any encoding. Behind these may
-    stand ``.gz``, ``.bz2``, ``.xz`` or ``.zst``; a ``.zip`` holds such a file. A folder, or an address with one of
-    :data:`assay.common.addresses.PROTOCOLS`, holds Parquet, which is read part by part.
+    stand ``.gz``, ``.bz2``, ``.xz`` or ``.zst``; a ``.zip``, ``.tar`` or ``.tar.gz`` holds such a file. A folder, or an
+    address with one of :data:`assay.common.addresses.PROTOCOLS`, holds Parquet, which is read part by part.
 
     Args:
         path: the file, folder or address; ``-`` for standard input.
@@ -144,15 +145,14 @@ def read_table_file(
         return read_parquet(path, offline=offline)
     if not is_standard_input(path):
         return _read_local(Path(path), encoding, member, columns)
-    return _read_under_name(local_path_of(path), _STANDARD_INPUT_NAME, encoding, member, columns)
+    content = local_path_of(path)
+    return read_under_name(content, _STANDARD_INPUT_NAME, lambda file: _read_local(file, encoding, member, columns))
 
 
-def _read_under_name(
-    content: Path, name: str, encoding: str | None, member: str | None, columns: Columns
-) -> SourceTable:
-    """Read a temporary file; messages name the file that the user knows."""
+def read_under_name(content: Path, name: str, read: Callable[[Path], SourceTable]) -> SourceTable:
+    """Read a temporary file; the table and messages have the name of the file that the user knows."""
     try:
-        source = _read_local(content, encoding, member, columns)
+        source = read(content)
         return replace(source, name=name, notes=tuple(note.replace(str(content), name) for note in source.notes))
     except InputError as error:
         raise InputError(error.message.replace_text(str(content), name)) from None
@@ -171,16 +171,17 @@ def _read_local(path: Path, encoding: str | None, member: str | None, columns: C
         if path.is_dir():
             return read_parquet(path)
         file_format = SUFFIXES.get(path.suffix.lower())
-        if file_format is None and path.suffix.lower() not in (*COMPRESSIONS, ARCHIVE):
+        if file_format is None and not is_packed(path):
             raise InputError(
                 f"{path}: expected a file that ends in {', '.join(SUFFIXES)}, as it is or compressed "
-                f"({', '.join([*COMPRESSIONS, ARCHIVE])})"
+                f"({', '.join([*COMPRESSIONS, *ARCHIVES[:3]])})"
             )
         if path.stat().st_size == 0:
             raise InputError(f"{path}: the file is empty; expected a header and at least one row")
         if file_format is None:
-            return _read_under_name(unpacked(path, member), str(path), encoding, member, columns)
-        return _read_format(path, file_format, encoding, member, columns)
+            content = unpacked(path, member)
+            return read_under_name(content, str(path), lambda file: _read_local(file, encoding, member, columns))
+        return read_format(path, file_format, encoding, member, columns)
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such file") from None
     except PermissionError:
@@ -190,17 +191,23 @@ def _read_local(path: Path, encoding: str | None, member: str | None, columns: C
         raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
 
 
-def _read_format(
-    path: Path, file_format: str, encoding: str | None, member: str | None, columns: Columns
+def read_format(
+    path: Path,
+    file_format: str,
+    encoding: str | None = None,
+    member: str | None = None,
+    columns: Columns = None,
 ) -> SourceTable:
-    """Return the rows of a file in a format of :data:`SUFFIXES`."""
+    """Return the rows of a file in a format of :data:`SUFFIXES`, whatever its name; raise what read_table_file does."""
     if file_format == "parquet":
         return read_parquet(path)
     if file_format == "workbook":
         return read_workbook(path, member, columns)
     content, note = recoded(path, encoding)
     if content != path:
-        source = _read_under_name(content, str(path), "utf-8", member, columns)
+        source = read_under_name(
+            content, str(path), lambda file: read_format(file, file_format, "utf-8", member, columns)
+        )
         return replace(source, notes=(*filter(None, [note]), *source.notes))
     if file_format == "jsonl":
         return read_jsonl(path)

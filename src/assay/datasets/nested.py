@@ -100,7 +100,7 @@ def _row_per_candidate(
     if len(empty):
         which = source.numbers_text(empty)
         notes = (*notes, f"{len(empty):,} of {len(counts):,} records have no {candidate} and give no pair ({which})")
-    return replace(source, table=table, rows=numbers, misfits={}, parts=(), notes=notes), exploded
+    return replace(source, table=table, rows=numbers, misfits={}, notes=notes), exploded
 
 
 def _prefixes(name: str) -> list[str]:

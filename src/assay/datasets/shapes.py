@@ -106,8 +106,7 @@ def _with_identifiers(
     table = table.append_column("pair_id", pa.array(texts))
     numbers = np.repeat(source.numbers(), count)
     misfits = {key: misfit._replace(row=misfit.row * count) for key, misfit in source.misfits.items()}
-    parts = tuple((file, start * count) for file, start in source.parts)
-    reshaped = replace(source, table=table, rows=numbers, misfits=misfits, parts=parts)
+    reshaped = replace(source, table=table, rows=numbers, misfits=misfits)
     return Reshaped(reshaped, columns | {"pair_id": ["pair_id"]}, (note,))
 
 

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import atexit
 import codecs
 import functools
 import lzma
 import shutil
-import tempfile
-import zipfile
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
 from assay.common.messages import Setting
+from assay.datasets.archives import (
+    archive_members,
+    copy_bounded,
+    is_archive,
+    temporary_folder,
+    unpacked_limit,
+    unpacked_members,
+)
 from assay.exceptions import InputError
 
 #: Arrow's name of the compression that a suffix means; None for one that Arrow does not know.
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".xz": None}
-ARCHIVE = ".zip"
-#: A file may unpack to this number of bytes, or to this multiple of its size if that is more.
-MAX_UNPACKED_BYTES, MAX_UNPACKED_RATIO = 1 << 30, 100
 #: Bytes of which the encoding is guessed, and the fewest bytes beyond ASCII for a guess.
 _SAMPLE_BYTES, _MIN_GUESS_BYTES = 1 << 20, 32
 #: The encoding of a file whose bytes say too little: that of Windows in Western Europe.
@@ -35,6 +36,11 @@ def inner_name(path: str | Path) -> str:
     return path.stem if path.suffix.lower() in COMPRESSIONS else path.name
 
 
+def is_packed(path: Path) -> bool:
+    """Tell whether a name is that of a compressed file or an archive."""
+    return path.suffix.lower() in COMPRESSIONS or is_archive(path)
+
+
 def unpacked(path: Path, member: str | None) -> Path:
     """Return the path of the content of a compressed file or archive; of any other file its own path.
 
@@ -45,46 +51,41 @@ def unpacked(path: Path, member: str | None) -> Path:
     Raises:
         InputError: the file is damaged or unpacks to too much, or the archive has several files and *member* is none.
     """
-    suffix = path.suffix.lower()
-    if suffix not in COMPRESSIONS and suffix != ARCHIVE:
+    if is_archive(path):
+        name = _chosen_member(path, member)
+        return unpacked_members(path, [name])[name]
+    if path.suffix.lower() not in COMPRESSIONS:
         return path
     status = path.stat()
-    return _unpack(path, member, status.st_mtime_ns, status.st_size)
+    return _unpack(path, status.st_mtime_ns, status.st_size)
 
 
 @functools.lru_cache(maxsize=16)
-def _unpack(path: Path, member: str | None, _changed: int, size: int) -> Path:
-    """Return the path of the unpacked content, which is deleted when the process ends.
+def _unpack(path: Path, _changed: int, size: int) -> Path:
+    """Return the path of the content of a compressed file, which is deleted when the process ends.
 
     Cached by the time of the last change and the size, since a file is read more than once.
 
     Raises:
         InputError: see :func:`unpacked`.
     """
-    limit = max(MAX_UNPACKED_BYTES, MAX_UNPACKED_RATIO * size)
+    codec = COMPRESSIONS[path.suffix.lower()]
+    target = temporary_file(path.stem)
     try:
-        if path.suffix.lower() == ARCHIVE:
-            with zipfile.ZipFile(path) as archive:
-                name = _chosen_member(path, archive, member)
-                with archive.open(name) as stream:
-                    return _copy_bounded(path, stream, Path(name).name, limit)
-        codec = COMPRESSIONS[path.suffix.lower()]
-        if codec is None:
-            with lzma.open(path) as stream:
-                return _copy_bounded(path, stream, path.stem, limit)
-        with pa.CompressedInputStream(pa.OSFile(str(path)), codec) as stream:
-            return _copy_bounded(path, stream, path.stem, limit)
-    except (zipfile.BadZipFile, lzma.LZMAError, NotImplementedError, RuntimeError, EOFError, OSError) as error:
+        with lzma.open(path) if codec is None else pa.CompressedInputStream(pa.OSFile(str(path)), codec) as stream:
+            copy_bounded(path, stream, target, unpacked_limit(size))
+    except (lzma.LZMAError, NotImplementedError, RuntimeError, EOFError, OSError) as error:
         raise InputError(f"{path}: cannot be unpacked ({error or type(error).__name__})") from None
+    return target
 
 
-def _chosen_member(path: Path, archive: zipfile.ZipFile, member: str | None) -> str:
+def _chosen_member(path: Path, member: str | None) -> str:
     """Return the name of the file in an archive that is to be read.
 
     Raises:
-        InputError: the archive has no such file, none or several.
+        InputError: the archive is damaged, or has no such file, none or several.
     """
-    names = [name for name in archive.namelist() if not name.endswith("/") and not name.startswith("__MACOSX/")]
+    names = archive_members(path)
     if member is not None:
         if member not in names:
             raise InputError(
@@ -100,24 +101,7 @@ def _chosen_member(path: Path, archive: zipfile.ZipFile, member: str | None) -> 
 
 def temporary_file(name: str) -> Path:
     """Return the path of a new file of this name, which is deleted with its folder when the process ends."""
-    folder = tempfile.TemporaryDirectory(prefix="assay-")
-    atexit.register(folder.cleanup)
-    return Path(folder.name) / name
-
-
-def _copy_bounded(path: Path, stream: Any, name: str, limit: int) -> Path:
-    """Return the path of a temporary file with the content of a stream.
-
-    Raises:
-        InputError: the content is larger than *limit* bytes.
-    """
-    target = temporary_file(name)
-    with target.open("wb") as file:
-        while block := stream.read(1 << 20):
-            file.write(block)
-            if file.tell() > limit:
-                raise InputError(f"{path}: unpacks to more than {limit:,} bytes; unpack it yourself if that is right")
-    return target
+    return temporary_folder() / name
 
 
 def recoded(path: Path, encoding: str | None) -> tuple[Path, str]:

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from assay.common.lazy import find_declarations
+from assay.datasets.templates import matching_names
 from assay.exceptions import InputError, unavailable_on_error, unknown_name
 
 
@@ -36,15 +37,41 @@ Reader = Callable[[Mapping[str, Path], Mapping[str, Any]], ReaderResult]
 #: The kinds of values of a split's options, in the words of messages.
 FILE = "the name of one of its files"
 OPTIONAL_FILE = "the name of a file"
+FILES = "the name of one of its files, or a template such as 'scores/{item}/me' that fits some"
 TEXT = "a text"
 CHARACTER = "one character"
 SWITCH = "true or false"
-CELLS = "a table of columns with the cell that each has, as text"
+NAMES = "a list of names"
+NAME_OR_NAMES = "a name, or a list of names"
+TEXTS = "a table of texts"
+CELLS = "a table of columns with the cell that each has, as text, or a list of such cells"
 COLUMNS = "a table of columns, or a text such as 'reference=answer1'"
-JOIN = "a table with file, the name of one of its files, by, a list of columns, and take, a column"
+BY = "a list of columns, or a table of columns with the column of the other file"
+RANGE = "two numbers, the lower one first"
 
 
-def takes(**options: str) -> Callable[[Reader], Reader]:
+class Tables(NamedTuple):
+    """A kind of option: a table with options of its own, or a list of such tables.
+
+    Attributes:
+        options: the kind of each option.
+        required: the options that every table has.
+        by_name: whether it is a table of such tables, by any names.
+    """
+
+    options: Mapping[str, Kind]
+    required: tuple[str, ...] = ()
+    by_name: bool = False
+
+    def __str__(self) -> str:
+        tables = f"a table with {', '.join(self.options)}"
+        return f"{tables} for each name" if self.by_name else f"{tables}, or a list of them"
+
+
+Kind = str | Tables
+
+
+def takes(**options: Kind) -> Callable[[Reader], Reader]:
     """Return a decorator that declares the options of a reader, each with the kind of its values.
 
     Options of the kind :data:`FILE` are required. The options of a reader without the decorator are not checked.
@@ -68,44 +95,85 @@ def check_options(reader: Reader, options: Mapping[str, Any], files: Mapping[str
         where: the dataset and the split, which begin the message.
 
     Raises:
-        InputError: an unknown option, a value of another kind, or a missing file.
+        InputError: an unknown option, a value of another kind, or a missing option.
     """
-    declared_kinds: Mapping[str, str] | None = getattr(reader, "options", None)
+    declared_kinds: Mapping[str, Kind] | None = getattr(reader, "options", None)
     if declared_kinds is None:
         return
-    for name, value in options.items():
-        if name not in declared_kinds:
-            raise InputError(unknown_name(f"{where}: its reader has no option", name, sorted(declared_kinds)))
-        if not _has_kind(value, declared_kinds[name], files):
-            raise InputError(f"{where}: the option {name} is {value!r}; expected {declared_kinds[name]}")
+    _check_table(options, declared_kinds, files, f"{where}: its reader", f"{where}: the option ")
     for name, kind in declared_kinds.items():
         if kind == FILE and name not in options:
             raise InputError(f"{where}: has no option {name}; expected {FILE}")
 
 
-def _has_kind(value: Any, kind: str, files: Mapping[str, Path]) -> bool:
-    """Tell whether a value is of a declared kind; a kind without a test of its own is a text."""
-    if kind == FILE:
-        return isinstance(value, str) and value in files
-    if kind == SWITCH:
-        return isinstance(value, bool)
-    if kind == CHARACTER:
-        return isinstance(value, str) and len(value) == 1
-    if kind == CELLS:
-        return isinstance(value, dict) and all(isinstance(cell, str) for cell in value.values())
-    if kind == COLUMNS:
-        return isinstance(value, str | dict)
-    if kind == JOIN:
-        return isinstance(value, dict) and _is_join(value, files)
+def _check_table(
+    options: Mapping[str, Any], kinds: Mapping[str, Kind], files: Mapping[str, Path], owner: str, place: str
+) -> None:
+    """Check the options in a table; *owner* and *place* begin messages on unknown options and on wrong values."""
+    for name, value in options.items():
+        if name not in kinds:
+            raise InputError(unknown_name(f"{owner} has no option", name, sorted(kinds)))
+        kind = kinds[name]
+        if isinstance(kind, Tables):
+            _check_tables(value, kind, files, f"{place}{name}")
+        elif not _has_kind(value, kind, files):
+            raise InputError(f"{place}{name} is {value!r}; expected {kind}")
+
+
+def _check_tables(value: Any, kind: Tables, files: Mapping[str, Path], place: str) -> None:
+    """Check a value that holds tables with options of their own; *place* is the option in words."""
+    tables = list(value.values()) if kind.by_name and isinstance(value, dict) else value
+    if not kind.by_name and isinstance(value, dict):
+        tables = [value]
+    if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
+        raise InputError(f"{place} is {value!r}; expected {kind}")
+    for table in tables:
+        _check_table(table, kind.options, files, place, f"{place}.")
+        for name in kind.required:
+            if name not in table:
+                raise InputError(f"{place} has no {name}; expected {kind.options[name]}")
+
+
+def _is_text(value: Any, files: Mapping[str, Path]) -> bool:
     return isinstance(value, str)
 
 
-def _is_join(value: Mapping[str, Any], files: Mapping[str, Path]) -> bool:
-    """Tell whether a table is a value of the kind :data:`JOIN`, and names one of the files."""
-    if set(value) != {"file", "by", "take"} or not _has_kind(value["file"], FILE, files):
-        return False
-    by = value["by"]
-    return isinstance(value["take"], str) and isinstance(by, list) and all(isinstance(name, str) for name in by)
+def _are_texts(value: Any, files: Mapping[str, Path]) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def _is_range(value: Any, files: Mapping[str, Path]) -> bool:
+    is_pair = isinstance(value, list) and len(value) == 2 and {type(bound) for bound in value} <= {int, float}
+    return is_pair and value[0] < value[1]
+
+
+def _are_cells(value: Any, files: Mapping[str, Path]) -> bool:
+    return isinstance(value, dict) and all(isinstance(cell, str) or _are_texts(cell, files) for cell in value.values())
+
+
+def _is_table_of_texts(value: Any, files: Mapping[str, Path]) -> bool:
+    return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
+
+
+#: For each kind, the test of a value; a kind without one is a text.
+_TESTS: dict[str, Callable[[Any, Mapping[str, Path]], bool]] = {
+    FILE: lambda value, files: isinstance(value, str) and value in files,
+    FILES: lambda value, files: isinstance(value, str) and bool(matching_names(value, files)),
+    CHARACTER: lambda value, files: isinstance(value, str) and len(value) == 1,
+    SWITCH: lambda value, files: isinstance(value, bool),
+    NAMES: _are_texts,
+    NAME_OR_NAMES: lambda value, files: isinstance(value, str) or _are_texts(value, files),
+    TEXTS: _is_table_of_texts,
+    CELLS: _are_cells,
+    COLUMNS: lambda value, files: isinstance(value, str | dict),
+    BY: lambda value, files: bool(value) and (_are_texts(value, files) or _is_table_of_texts(value, files)),
+    RANGE: _is_range,
+}
+
+
+def _has_kind(value: Any, kind: str, files: Mapping[str, Path]) -> bool:
+    """Tell whether a value is of a declared kind."""
+    return _TESTS.get(kind, _is_text)(value, files)
 
 
 #: The entry point group through which other packages register readers.

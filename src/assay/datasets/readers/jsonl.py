@@ -62,7 +62,7 @@ def read_jsonl(path: Path) -> SourceTable:
     line_numbers = np.asarray(numbers, dtype=np.int64)
     are_consecutive = np.array_equal(line_numbers, np.arange(1, len(line_numbers) + 1))
     rows = None if are_consecutive else line_numbers
-    return SourceTable(_concatenate_tables(tables), str(path), unit="line", first=1, rows=rows, misfits=misfits)
+    return SourceTable(concatenated_tables(tables), str(path), unit="line", first=1, rows=rows, misfits=misfits)
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -286,10 +286,10 @@ def _as_text(value: Any) -> str | None:
     return json.dumps(plain_value, ensure_ascii=False, default=str)
 
 
-def _concatenate_tables(tables: list[pa.Table]) -> pa.Table:
-    """Return the blocks of rows as one table.
+def concatenated_tables(tables: list[pa.Table]) -> pa.Table:
+    """Return tables with rows of one kind as one table.
 
-    A column may be absent from a block, which gives null, or differ in type, which converts it to a common type.
+    A column may be absent from a table, which gives null, or differ in type, which converts it to a common type.
     """
     names: dict[str, None] = {}
     for table in tables:

@@ -1,163 +1,289 @@
-"""The reader of files that already have one pair per row, for users' cards and for the probe set."""
+"""The reader of tables: what a card says by fields about files of any layout, so that a dataset needs no code."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from assay.datasets.columns import SourceTable
+from assay.common.tables import OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
+from assay.datasets.archives import archive_members, is_archive, unpacked_members
+from assay.datasets.columns import SourceTable, parse_columns
 from assay.datasets.convert import convert_table
-from assay.datasets.files import read_table_file
-from assay.datasets.readers.base import CELLS, CHARACTER, COLUMNS, JOIN, SWITCH, TEXT, ReaderResult, takes
+from assay.datasets.files import SUFFIXES, read_format, read_table_file, read_under_name
+from assay.datasets.readers.base import (
+    BY,
+    CELLS,
+    CHARACTER,
+    COLUMNS,
+    FILES,
+    NAME_OR_NAMES,
+    NAMES,
+    RANGE,
+    SWITCH,
+    TEXT,
+    TEXTS,
+    Kind,
+    ReaderResult,
+    Tables,
+    takes,
+)
 from assay.datasets.readers.delimited import read_delimited
+from assay.datasets.readers.joins import join_columns
+from assay.datasets.readers.records import read_records
+from assay.datasets.readers.steps import (
+    add_columns,
+    combine,
+    parse_cells,
+    rescale_columns,
+    select_rows,
+    strip_texts,
+)
 from assay.datasets.reading import Reading
+from assay.datasets.templates import Template, matching_names
+from assay.datasets.unpacking import recoded, unpacked
 from assay.exceptions import InputError, unknown_name
-from assay.language.texts import text_key
+
+#: Formats of files, by their names in cards.
+FORMATS = ("csv", "tsv", "tab", "jsonl", "json", "parquet", "workbook", "lines", "xml")
+#: The delimiter of each format of delimited text.
+_DELIMITERS = {"csv": ",", "tsv": "\t", "tab": "\t"}
+
+#: Options that say how files are read.
+_FILE_OPTIONS: dict[str, Kind] = {
+    "file": FILES,
+    "member": TEXT,
+    "format": TEXT,
+    "encoding": TEXT,
+    "header": NAMES,
+    "delimiter": CHARACTER,
+    "quoted": SWITCH,
+    "records": TEXT,
+    "fields": TEXTS,
+    "parse": TEXTS,
+    "add": TEXTS,
+}
 
 
 @takes(
-    columns=COLUMNS,
+    **_FILE_OPTIONS,
+    beside=Tables(_FILE_OPTIONS | {"take": TEXT}, by_name=True),
+    join=Tables(_FILE_OPTIONS | {"by": BY, "take": NAME_OR_NAMES}, required=("by", "take")),
     where=CELLS,
-    join=JOIN,
-    delimiter=CHARACTER,
-    quoted=SWITCH,
+    unless=CELLS,
+    rescale=Tables({"columns": NAMES, "from": RANGE, "to": RANGE, "where": CELLS}, required=("columns", "from", "to")),
+    strip=SWITCH,
+    columns=COLUMNS,
+    keep=NAMES,
     separator=TEXT,
     labels=TEXT,
     missing=TEXT,
     annotator=TEXT,
-    encoding=TEXT,
-    member=TEXT,
     drop_unlabelled=SWITCH,
 )
 def read_table(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
-    """Read the files with ``read_table_file`` and return the rows of all files, in order.
+    """Return the rows of all files in order, with further columns from beside and from other files, as pairs.
 
-    Options of the split: ``columns`` (a table such as ``{reference = "answer1"}`` or the text of ``--columns``);
-    ``where`` (a table such as ``{split = "train"}``: only rows with these cells, so that one file can hold several
-    splits; a pair keeps its row number); ``join`` (a table such as ``{file = "questions.csv", by = ["answer1",
-    "answer2"], take = "question"}``: adds a column of another file to rows that agree in the columns *by*); for
-    delimited text ``delimiter`` and ``quoted``; and what :class:`~assay.datasets.reading.Reading` has, under the same
-    names, as on the command line.
+    The options are described in docs/extending.md. They are applied in the order in which they stand above; ``columns``
+    and all after it are those of the command line, see :class:`~assay.datasets.reading.Reading`.
 
     Raises:
-        InputError: a file cannot be read as pairs, a column is missing, or no row has the cells of ``where``.
+        InputError: a file cannot be read as pairs, a column is missing, files side by side differ in length, or no row
+            has the cells of ``where``.
     """
-    join = options.get("join", {})
-    tables, notes = [], []
-    for name, path in files.items():
-        if name == join.get("file"):
-            continue
-        source = _select_rows(_read_source(path, options), options.get("where", {}))
-        if join:
-            source, note = _join_column(source, _read_source(files[join["file"]], options), join["by"], join["take"])
-            notes.append(note)
-        settings = {field.name: options[field.name] for field in fields(Reading) if field.name in options}
-        conversion = convert_table(source, Reading(**settings))
-        tables.append(conversion.table)
-        notes.extend(conversion.notes)
-    table = tables[0] if len(tables) == 1 else pa.concat_tables(tables, promote_options="permissive")
-    return ReaderResult(table, tuple(notes))
+    source, gaps = _rows_of_files(files, options)
+    notes = []
+    for join in _as_list(options.get("join", [])):
+        others = [other for other, _ in _read_all(files, join)]
+        by = join["by"] if isinstance(join["by"], dict) else {name: name for name in join["by"]}
+        take = [join["take"]] if isinstance(join["take"], str) else join["take"]
+        source, note = join_columns(source, combine(others), by, take)
+        notes.append(note)
+    read_by = Template(options.get("records", "")).names
+    where, unless = (
+        {name: cells for name, cells in options.get(option, {}).items() if name not in read_by}
+        for option in ("where", "unless")
+    )
+    source = select_rows(source, where, unless)
+    for scale in _as_list(options.get("rescale", [])):
+        source = rescale_columns(source, scale["columns"], scale["from"], scale["to"], scale.get("where", {}))
+    if options.get("strip"):
+        source = strip_texts(source)
+    reading = Reading(**{field.name: options[field.name] for field in fields(Reading) if field.name in options})
+    has_identifiers = "pair_id" in source.table.column_names or "pair_id" in parse_columns(reading.columns)
+    if gaps and not has_identifiers:
+        source = add_columns(source, {"pair_id": "-".join(f"{{{gap}}}" for gap in gaps)})
+    conversion = convert_table(source, reading)
+    table = conversion.table
+    if "keep" in options:
+        table = _with_columns_kept(table, options["keep"], source.name)
+    return ReaderResult(table, (*notes, *conversion.notes))
 
 
-def _read_source(path: Path, options: Mapping[str, Any]) -> SourceTable:
-    """Return the table of a file, named by its full path in messages."""
-    source: SourceTable
-    if "delimiter" in options or "quoted" in options:
-        delimiter = options.get("delimiter", "," if path.suffix == ".csv" else "\t")
-        quoted = options.get("quoted", True)
-        source = read_delimited(path, delimiter=delimiter, quoted=quoted, columns=options.get("columns"))
-    else:
-        source = read_table_file(
-            path, encoding=options.get("encoding"), member=options.get("member"), columns=options.get("columns")
+def _as_list(tables: Any) -> list[Mapping[str, Any]]:
+    return [tables] if isinstance(tables, dict) else list(tables)
+
+
+def _rows_of_files(files: Mapping[str, Path], options: Mapping[str, Any]) -> tuple[SourceTable, list[str]]:
+    """Return the rows of the files that hold pairs, with what stands beside them, and the gaps that identify a row.
+
+    Raises:
+        InputError: there is no such file, or a file beside has another number of rows.
+    """
+    elsewhere = {
+        name
+        for table in (*options.get("beside", {}).values(), *_as_list(options.get("join", [])))
+        for name, _ in matching_names(table.get("file", ""), files)
+    }
+    main = {name: path for name, path in files.items() if name not in elsewhere} or files
+    sources, gaps = [], []
+    for source, file_gaps in _read_all(main, options):
+        for column, table in options.get("beside", {}).items():
+            filled = {key: Template(table[key]).fill(file_gaps) for key in ("file", "member") if key in table}
+            # without a file, it is another member of the same archive
+            beside_files = files if "file" in table else main
+            (beside, _), *others = _read_all(beside_files, {**table, **filled})
+            if others:
+                raise InputError(f"{source.name}: several files fit beside.{column}; expected one")
+            source = _with_column_beside(source, beside, column, table.get("take", column))
+        sources.append(source)
+        gaps = list(file_gaps)
+    record_gaps = list(dict.fromkeys(Template(options.get("records", "")).names))
+    # files have rows of the same numbers, and so have the lines of JSONL that hold several records
+    is_numbered = not record_gaps or sources[0].unit == "line"
+    identifiers = [*gaps, *record_gaps, *(["row"] if is_numbered else [])] if gaps or record_gaps else []
+    return combine(sources), identifiers
+
+
+def _with_column_beside(source: SourceTable, other: SourceTable, column: str, take: str) -> SourceTable:
+    """Return the rows with a column of a file that has the same rows in the same order.
+
+    Raises:
+        InputError: the numbers of rows differ, or there is no such column.
+    """
+    if other.table.num_rows != source.table.num_rows:
+        raise InputError(
+            f"{other.name}: has {other.table.num_rows:,} rows; expected {source.table.num_rows:,}, as {source.name} has"
         )
-    return replace(source, name=str(path))
+    names = other.table.column_names
+    if take not in names and len(names) > 1:
+        raise InputError(unknown_name(f"{other.name}, for beside: has no column", take, names))
+    return source.with_column(column, other.table.column(take if take in names else names[0]))
 
 
-def _select_rows(source: SourceTable, wanted: Mapping[str, str]) -> SourceTable:
-    """Return the rows whose cells equal the wanted values, which are given by column.
-
-    Raises:
-        InputError: a column is missing, or no row has the wanted value.
-    """
-    for column, value in wanted.items():
-        cells = _required_column(source, column, "where").cast(pa.string())
-        is_wanted = pc.fill_null(pc.equal(cells, value), False)
-        row_numbers = source.numbers()[is_wanted.to_numpy(zero_copy_only=False)]
-        if not len(row_numbers):
-            raise InputError(f"{source.name}: no row has {value!r} in the column {column}")
-        source = replace(source, table=source.table.filter(is_wanted), rows=row_numbers)
-    return source
-
-
-def _required_column(source: SourceTable, name: str, option: str) -> pa.ChunkedArray:
-    """Return a column that an option names; raise InputError if there is none."""
-    if name not in source.table.column_names:
-        raise InputError(unknown_name(f"{source.name}, for {option}: has no column", name, source.table.column_names))
-    return source.table.column(name)
-
-
-def _join_column(source: SourceTable, other: SourceTable, by: list[str], take: str) -> tuple[SourceTable, str]:
-    """Return the rows with a column of another file added, and a note with the numbers of matches and misses.
-
-    Rows match if their cells in the columns *by* are equal, or else if the words of these cells are equal, since
-    spreadsheets and editors change dashes, spaces and the encoding of accents. If matching rows have different values,
-    none is used; nothing is guessed.
-
-    Args:
-        source: the rows.
-        other: the file with the column.
-        by: the columns to compare, which both files have.
-        take: the name of the column to add; it is null in rows without a match.
+def _read_all(files: Mapping[str, Path], options: Mapping[str, Any]) -> Iterator[tuple[SourceTable, dict[str, str]]]:
+    """Yield the rows of each file that the options name, and what stands in the gaps of its name.
 
     Raises:
-        InputError: one of the columns is missing.
+        InputError: an archive has no such member, or a file cannot be read.
     """
-    values = _required_column(other, take, "join").to_pylist()
-    values_by_cells = _matching_values(source, other, by, values, str)
-    values_by_words = _matching_values(source, other, by, values, text_key)
-    joined_values = [
-        by_words if by_cells is None else by_cells
-        for by_cells, by_words in zip(values_by_cells, values_by_words, strict=True)
-    ]
-    match_count = sum(value is not None for value in joined_values)
-    by_words_count = match_count - sum(value is not None for value in values_by_cells)
-    note = f"{take} of {match_count:,} of {len(joined_values):,} pairs joined from {Path(other.name).name}"
-    if by_words_count:
-        note += f", of {by_words_count:,} by their words alone"
-    miss_count = len(joined_values) - match_count
-    if miss_count:
-        note += f"; {miss_count:,} pairs without one are each a group of their own where {take} is the group"
-    return replace(source, table=source.table.append_column(take, pa.array(joined_values, pa.string()))), note
+    chosen = matching_names(options["file"], files) if "file" in options else [(name, {}) for name in files]
+    if not chosen:
+        raise InputError(unknown_name("the split has no file", options["file"], files))
+    for name, gaps in chosen:
+        path = files[name]
+        for content, shown_name, member_gaps in _contents(path, options):
+            source = _read_file(content, shown_name, options)
+            all_gaps = gaps | member_gaps
+            for gap, value in all_gaps.items():
+                source = source.with_column(gap, pa.array([value] * source.table.num_rows, pa.string()))
+            source = parse_cells(source, options.get("parse", {}))
+            yield add_columns(source, options.get("add", {})), all_gaps
 
 
-def _matching_values(
-    source: SourceTable, other: SourceTable, by: list[str], values: list[Any], key: Callable[[str], str]
-) -> list[str | None]:
-    """Return the other file's value for each row of the source; None if there is none or several different ones.
+def _contents(path: Path, options: Mapping[str, Any]) -> Iterator[tuple[Path, str, dict[str, str]]]:
+    """Yield the path of each file to read, its name in messages, and what stands in the gaps of a member's name."""
+    if not is_archive(path):
+        yield unpacked(path, None), str(path), {}
+        return
+    names = archive_members(path)
+    pattern = options.get("member")
+    chosen = [(name, {}) for name in names] if pattern is None else matching_names(pattern, names)
+    if pattern is None and len(chosen) != 1:
+        raise InputError(f"{path}: has {len(names)} files ({', '.join(names[:8])}); say which one with member")
+    if not chosen:
+        raise InputError(unknown_name(f"{path}: has no file", pattern or "", names))
+    paths = unpacked_members(path, [name for name, _ in chosen])
+    for name, gaps in chosen:
+        yield paths[name], f"{path}, {name}", gaps
 
-    Args:
-        source: the table whose rows need a value.
-        other: the table with the values.
-        by: the columns to compare, which both tables have.
-        values: the value of each row of *other*.
-        key: a function that returns the part of a cell to compare.
+
+def _read_file(path: Path, name: str, options: Mapping[str, Any]) -> SourceTable:
+    """Return the rows of one file, which messages call *name*."""
+    return read_under_name(path, name, lambda content: _read_content(content, options))
+
+
+def _read_content(path: Path, options: Mapping[str, Any]) -> SourceTable:
+    """Return the rows of a plain file in the format of the options, or of its name.
+
+    Raises:
+        InputError: the format is unknown, or the file cannot be read.
     """
-    values_by_key: dict[tuple[str, ...], set[str]] = {}
-    for row_key, value in zip(_row_keys(other, by, key), values, strict=True):
-        values_by_key.setdefault(row_key, set()).add(str(value))
-    matches = [values_by_key.get(row_key, set()) for row_key in _row_keys(source, by, key)]
-    return [next(iter(candidates)) if len(candidates) == 1 else None for candidates in matches]
+    file_format = options.get("format", SUFFIXES.get(path.suffix.lower(), path.suffix.lower().removeprefix(".")))
+    if file_format not in (*FORMATS, "text"):
+        raise InputError(unknown_name(f"{path}: there is no format", file_format, FORMATS))
+    encoding = options.get("encoding")
+    if "records" in options or "fields" in options or file_format == "xml":
+        if file_format not in ("json", "jsonl", "xml"):
+            raise InputError(f"{path}: records and fields are for json, jsonl and xml, not for {file_format}")
+        content = path if file_format == "xml" else recoded(path, encoding)[0]
+        return read_under_name(content, str(path), lambda file: _records(file, file_format, options))
+    if file_format == "lines":
+        return _read_lines(path, encoding, options.get("header", ["line"])[0])
+    if {"delimiter", "quoted", "header"} & options.keys():
+        delimiter = options.get("delimiter", _DELIMITERS.get(file_format, "\t"))
+        quoted = options.get("quoted", file_format != "tab")
+        return read_under_name(
+            recoded(path, encoding)[0],
+            str(path),
+            lambda file: read_delimited(
+                file,
+                delimiter=delimiter,
+                quoted=quoted,
+                header=options.get("header"),
+                columns=options.get("columns"),
+            ),
+        )
+    if "format" not in options:
+        member, columns = options.get("member"), options.get("columns")
+        return read_table_file(path, encoding=encoding, member=member, columns=columns)
+    return read_format(path, file_format, encoding, options.get("member"), options.get("columns"))
 
 
-def _row_keys(source: SourceTable, by: list[str], key: Callable[[str], str]) -> list[tuple[str, ...]]:
-    """Return one tuple per row: the keys of its cells in the columns *by*."""
-    columns = []
-    for name in by:
-        cells = _required_column(source, name, "join").to_pylist()
-        columns.append([key(str(cell)) for cell in cells])
-    return list(zip(*columns, strict=True))
+def _records(path: Path, file_format: str, options: Mapping[str, Any]) -> SourceTable:
+    """Return the records of a file; those that ``where`` and ``unless`` leave out by their gaps are not read."""
+    where, unless = options.get("where", {}), options.get("unless", {})
+
+    def is_wanted(gaps: Mapping[str, str]) -> bool:
+        has_cells = all(gaps[name] in _as_cells(where[name]) for name in where if name in gaps)
+        return has_cells and not any(gaps[name] in _as_cells(unless[name]) for name in unless if name in gaps)
+
+    return read_records(path, file_format, options.get("records", ""), options.get("fields", {}), is_wanted)
+
+
+def _as_cells(cells: str | list[str]) -> list[str]:
+    return [cells] if isinstance(cells, str) else cells
+
+
+def _read_lines(path: Path, encoding: str | None, column: str) -> SourceTable:
+    """Return one row per line, blank ones included, split at \\n only, since texts may contain other line ends."""
+    text = recoded(path, encoding)[0].read_bytes().decode("utf-8").removeprefix("\ufeff")
+    lines = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
+    return SourceTable(pa.table({column: lines}), str(path), unit="line", first=1, as_text=True)
+
+
+def _with_columns_kept(table: pa.Table, keep: list[str], where: str) -> pa.Table:
+    """Return the pair columns and some of the further columns.
+
+    Raises:
+        InputError: one of them is no further column.
+    """
+    pair_columns = [name for name in table.column_names if name in (*PAIR_COLUMNS, *OPTIONAL_PAIR_COLUMNS)]
+    for name in keep:
+        if name not in table.column_names or name in pair_columns:
+            others = [other for other in table.column_names if other not in pair_columns]
+            raise InputError(unknown_name(f"{where}, for keep: has no further column", name, others))
+    return table.select([*pair_columns, *keep])

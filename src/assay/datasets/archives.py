@@ -1,0 +1,143 @@
+"""The files in zip and tar archives, unpacked to a temporary folder within limits."""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from assay.common.transfer import ARCHIVE_ERRORS
+from assay.datasets.sources import MAX_TAR_HEADERS
+from assay.exceptions import InputError
+
+#: The ends of the names of archives.
+ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz")
+#: A file may unpack to this number of bytes, or to this multiple of its size if that is more.
+MAX_UNPACKED_BYTES, MAX_UNPACKED_RATIO = 1 << 30, 100
+
+
+def is_archive(path: str | Path) -> bool:
+    """Tell whether a name is that of an archive."""
+    return Path(path).name.lower().endswith(ARCHIVES)
+
+
+def archive_members(path: Path) -> list[str]:
+    """Return the names of the files in an archive, without those that macOS adds (``__MACOSX/…``, ``._…``).
+
+    Raises:
+        InputError: the archive is damaged, or holds more than the limits allow.
+    """
+    status = path.stat()
+    return list(_members(path, status.st_mtime_ns, status.st_size))
+
+
+@functools.lru_cache(maxsize=16)
+def _members(path: Path, _changed: int, size: int) -> tuple[str, ...]:
+    """Return the names of the files; cached by the time of the last change and the size."""
+    with _damage_as_error(path):
+        return tuple(name for name, _ in _files(path, unpacked_limit(size)))
+
+
+def unpacked_members(path: Path, names: Collection[str]) -> dict[str, Path]:
+    """Return the paths of files of an archive by name, unpacked together; they are deleted when the process ends.
+
+    Args:
+        path: the path of the archive.
+        names: names from :func:`archive_members`.
+
+    Raises:
+        InputError: the archive is damaged, or the files are larger than the limit together.
+    """
+    status = path.stat()
+    return _unpack(path, frozenset(names), status.st_mtime_ns, status.st_size)
+
+
+@functools.lru_cache(maxsize=16)
+def _unpack(path: Path, names: frozenset[str], _changed: int, size: int) -> dict[str, Path]:
+    """Return the paths of the unpacked files; cached by the time of the last change and the size."""
+    limit = unpacked_limit(size)
+    folder = temporary_folder()
+    paths: dict[str, Path] = {}
+    written = 0
+    with _damage_as_error(path):
+        for name, stream in _files(path, limit):
+            if name not in names:
+                continue
+            # numbered, since files in several folders of the archive may have one name
+            paths[name] = folder / str(len(paths)) / Path(name).name
+            paths[name].parent.mkdir()
+            written += copy_bounded(path, stream, paths[name], limit - written)
+    return paths
+
+
+def _files(path: Path, limit: int) -> Iterator[tuple[str, IO[bytes]]]:
+    """Yield the name and the content of each regular file in an archive.
+
+    Raises:
+        InputError: a tar archive holds more bytes or headers than the limits allow.
+    """
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            for name in archive.namelist():
+                if _is_wanted(name):
+                    with archive.open(name) as stream:
+                        yield name, stream
+        return
+    with tarfile.open(path) as tape:
+        header_count = 0
+        for member in tape:
+            header_count += len(member.pax_headers)
+            if header_count > MAX_TAR_HEADERS or tape.offset > limit:
+                raise InputError(f"{path}: holds more than {limit:,} bytes or {MAX_TAR_HEADERS:,} headers")
+            content = tape.extractfile(member) if member.isreg() and _is_wanted(member.name) else None
+            if content is not None:
+                yield member.name, content
+
+
+def _is_wanted(name: str) -> bool:
+    """Tell whether a name in an archive is that of a file, and not one that macOS added."""
+    *folders, file = name.split("/")
+    return file not in ("", ".", "..", ".DS_Store") and "__MACOSX" not in folders and not file.startswith("._")
+
+
+def unpacked_limit(size: int) -> int:
+    """Return the number of bytes to which a file of this size may unpack."""
+    return max(MAX_UNPACKED_BYTES, MAX_UNPACKED_RATIO * size)
+
+
+@contextmanager
+def _damage_as_error(path: Path) -> Iterator[None]:
+    """Turn the exceptions of damaged and encrypted archives into an InputError."""
+    try:
+        yield
+    except InputError:
+        raise
+    except (*ARCHIVE_ERRORS, NotImplementedError) as error:
+        raise InputError(f"{path}: cannot be unpacked ({error or type(error).__name__})") from None
+
+
+def copy_bounded(path: Path, stream: IO[bytes], target: Path, limit: int) -> int:
+    """Write the content of a stream of *path* to a new file, and return its size in bytes.
+
+    Raises:
+        InputError: the content is larger than *limit* bytes.
+    """
+    with target.open("wb") as file:
+        while block := stream.read(1 << 20):
+            file.write(block)
+            if file.tell() > limit:
+                raise InputError(f"{path}: unpacks to more than {limit:,} bytes; unpack it yourself if that is right")
+        return file.tell()
+
+
+def temporary_folder() -> Path:
+    """Return the path of a new folder, which is deleted when the process ends."""
+    folder = tempfile.TemporaryDirectory(prefix="assay-")
+    atexit.register(folder.cleanup)
+    return Path(folder.name)

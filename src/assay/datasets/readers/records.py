@@ -1,0 +1,169 @@
+"""Reads the records within nested JSON and XML, by paths with gaps such as ``questions.{question}.{system}``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from assay.datasets.columns import SourceTable
+from assay.datasets.readers.jsonl import column_of, json_lines, misfit_of, parse_json
+from assay.datasets.readers.xml import Element, read_xml
+from assay.datasets.templates import Template
+from assay.exceptions import InputError
+
+#: The number of paths that a message about a wrong path names, and of those among which it looks for them.
+_SHOWN_PATHS, _SEARCHED_PATHS = 8, 1000
+
+
+def read_records(
+    path: Path,
+    file_format: str,
+    records: str,
+    fields: Mapping[str, str],
+    is_wanted: Callable[[Mapping[str, str]], bool] = lambda _: True,
+) -> SourceTable:
+    """Return a row for each record of a file, with a column for each gap of the path of records and for each field.
+
+    A path is keys of objects and indices of lists (from 0), or names of elements and ``@NAME`` of attributes, with dots
+    between them. A gap stands for every key, index or part of a key. A step that is neither a key nor an index leads
+    into every item of a list. At the end of a path, an element is its text.
+
+    Args:
+        path: the file.
+        file_format: ``json``, ``jsonl`` (each line is a document of its own) or ``xml``.
+        records: the path of the records; empty if each document is one.
+        fields: the path of each column, from the document on, with the same gaps, or from the record on if it begins
+            with a dot.
+        is_wanted: tells by what stands in the gaps whether a record is read.
+
+    Raises:
+        InputError: the file is damaged, has no record at the path, or no record has a value of some field.
+    """
+    steps = _steps(records)
+    field_steps = {
+        name: [*steps, *_steps(field[1:])] if field.startswith(".") else _steps(field) for name, field in fields.items()
+    }
+    gaps = list(dict.fromkeys(name for step in steps for name in step.names))
+    columns: dict[str, list[Any]] = {name: [] for name in (*gaps, *fields)}
+    numbers: list[int] = []
+    documents = list(_documents(path, file_format))
+    for number, document in documents:
+        for gap_values in filter(is_wanted, _records(document, steps, {})):
+            numbers.append(number if file_format == "jsonl" else len(numbers) + 1)
+            for name in gaps:
+                columns[name].append(gap_values[name])
+            for name, steps_of_field in field_steps.items():
+                columns[name].append(_value(document, [step.fill(gap_values) for step in steps_of_field]))
+    if not numbers:
+        raise _wrong_path(path, "there is no record", records, documents)
+    for name, field in fields.items():
+        if all(value is None for value in columns[name]):
+            raise _wrong_path(path, f"no record has a value of {name}", field, documents)
+    table = pa.table({name: column_of(values) for name, values in columns.items()})
+    misfits = {name: misfit for name, values in columns.items() if (misfit := misfit_of(values)) is not None}
+    unit = "line" if file_format == "jsonl" else "record"
+    source = SourceTable(table, str(path), unit=unit, first=1, misfits=misfits)
+    return replace(source, rows=np.asarray(numbers, dtype=np.int64))
+
+
+def _steps(path: str) -> list[Template]:
+    return [Template(step) for step in path.split(".") if step]
+
+
+def _documents(path: Path, file_format: str) -> Iterator[tuple[int, Any]]:
+    """Yield the number and the value of each document in a file."""
+    if file_format == "xml":
+        yield 1, read_xml(path)
+    elif file_format == "json":
+        yield 1, parse_json(path.read_text(encoding="utf-8-sig"), str(path))
+    else:
+        for number, line in json_lines(path):
+            yield number, parse_json(line, f"{path}, line {number}")
+
+
+def _records(value: Any, steps: Sequence[Template], gap_values: dict[str, str]) -> Iterator[dict[str, str]]:
+    """Yield, for each record behind a path, what stands in the gaps of the path."""
+    if not steps:
+        yield gap_values
+        return
+    step, *others = steps
+    if isinstance(value, list) and not step.names and not step.text.isdecimal():
+        for item in value:
+            yield from _records(item, steps, gap_values)
+        return
+    for key, item in _items(value):
+        found = step.match(key)
+        # a gap that occurred before has its value already
+        if found is not None and all(found[name] == gap_values.get(name, found[name]) for name in found):
+            yield from _records(item, others, gap_values | found)
+
+
+def _items(value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the keys and values of an object, or the indices and items of a list."""
+    if isinstance(value, dict):
+        yield from value.items()
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield str(index), item
+
+
+def _value(value: Any, keys: Sequence[str]) -> Any:
+    """Return what is behind some keys: a value, or all values if a key leads into every item of a list; else None.
+
+    Of elements, the text; a single one is no list.
+    """
+    values, are_several = [value], False
+    for key in keys:
+        further: list[Any] = []
+        for value in values:
+            if isinstance(value, list) and key.isdecimal():
+                further += value[int(key) : int(key) + 1]
+                continue
+            for item in value if isinstance(value, list) else [value]:
+                if isinstance(item, dict) and key in item:
+                    further.append(item[key])
+            are_several = are_several or (isinstance(value, list) and not _are_elements(value))
+        values = further
+    if any(map(_are_elements, values)):
+        values = [item for value in values for item in (value if isinstance(value, list) else [value])]
+        are_several = are_several or len(values) > 1
+    values = [value.text() if isinstance(value, Element) else value for value in values]
+    if are_several or len(values) > 1:
+        return values or None
+    return values[0] if values else None
+
+
+def _are_elements(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], Element)
+
+
+def _wrong_path(path: Path, problem: str, wrong: str, documents: Sequence[tuple[int, Any]]) -> InputError:
+    """Return the error to raise for a path that leads nowhere, with paths of the first document that are near."""
+    known: dict[str, None] = {}
+    for _, document in documents[:1]:
+        for found in _paths(document, ""):
+            known[found] = None
+            if len(known) >= _SEARCHED_PATHS:
+                break
+    near = get_close_matches(wrong, known, n=_SHOWN_PATHS, cutoff=0.4) or list(known)[:_SHOWN_PATHS]
+    return InputError(f"{path}: {problem} at {wrong!r}; there is {', '.join(near) or 'nothing'}")
+
+
+def _paths(value: Any, path: str) -> Iterator[str]:
+    """Yield the paths of the values in a document; in a list, those of its items without an index."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from _paths(item, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, list) and any(isinstance(item, dict) for item in value):
+        for item in value:
+            yield from _paths(item, path)
+    else:
+        yield path
+    if isinstance(value, Element) and value.text():
+        yield path

@@ -1,0 +1,174 @@
+"""What the reader of tables does with rows, each step a function from a table to a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from assay.common.tables import exact_number, finite_number
+from assay.datasets.columns import Misfit, SourceTable
+from assay.datasets.readers.jsonl import concatenated_tables
+from assay.datasets.templates import Template
+from assay.exceptions import InputError, unknown_name
+
+#: The name of a gap that stands for the number of the row in its file.
+ROW = "row"
+
+Cells = Mapping[str, str | Sequence[str]]
+
+
+def required_column(source: SourceTable, name: str, option: str) -> pa.ChunkedArray:
+    """Return a column that an option names; raise InputError if there is none."""
+    if name not in source.table.column_names:
+        raise InputError(unknown_name(f"{source.name}, for {option}: has no column", name, source.table.column_names))
+    return source.table.column(name)
+
+
+def combine(sources: Sequence[SourceTable]) -> SourceTable:
+    """Return the rows of several files as one table, in which messages name the file of a row."""
+    if len(sources) == 1:
+        return sources[0]
+    parts, numbers = [], []
+    misfits: dict[str, Misfit] = {}
+    excess = row_count = 0
+    for source in sources:
+        parts.append((source.name, excess))
+        numbers.append(source.numbers() + excess)
+        for name, misfit in source.misfits.items():
+            misfits.setdefault(name, misfit._replace(row=row_count + misfit.row))
+        excess = int(numbers[-1].max())
+        row_count += source.table.num_rows
+    return replace(
+        sources[0],
+        table=concatenated_tables([source.table for source in sources]),
+        rows=np.concatenate(numbers),
+        misfits=misfits,
+        parts=tuple(parts),
+        notes=tuple(dict.fromkeys(note for source in sources for note in source.notes)),
+    )
+
+
+def parse_cells(source: SourceTable, templates: Mapping[str, str]) -> SourceTable:
+    """Return the table with a column for each gap of a template that the cells of a column have the form of.
+
+    Args:
+        source: the table.
+        templates: the template of each column.
+
+    Raises:
+        InputError: a column is missing, or a cell has another form.
+    """
+    for column, text in templates.items():
+        template = Template(text)
+        found = []
+        for row, cell in enumerate(required_column(source, column, "parse").to_pylist()):
+            gaps = template.match(str(cell))
+            if gaps is None:
+                location = f"{source.location(row)}, column {column}"
+                raise InputError(f"{location}: {str(cell)[:40]!r} has not the form {text!r}")
+            found.append(gaps)
+        for name in template.names:
+            source = source.with_column(name, pa.array([gaps[name] for gaps in found], pa.string()))
+    return source
+
+
+def add_columns(source: SourceTable, templates: Mapping[str, str]) -> SourceTable:
+    """Return the table with a column for each template, filled with the cells of the row; null if one of them is.
+
+    The gap ``{row}`` is the number of the row in its file.
+
+    Raises:
+        InputError: a gap is no column.
+    """
+    for name, text in templates.items():
+        template = Template(text)
+        cells = {
+            gap: required_column(source, gap, "add").to_pylist()
+            for gap in template.names
+            if gap != ROW or ROW in source.table.column_names
+        }
+        values = []
+        for row in range(source.table.num_rows):
+            gaps = {gap: column[row] for gap, column in cells.items()}
+            is_complete = None not in gaps.values()
+            texts = {ROW: str(source.place(row)[1])} | {gap: str(cell) for gap, cell in gaps.items()}
+            values.append(template.fill(texts) if is_complete else None)
+        source = source.with_column(name, pa.array(values, pa.string()))
+    return source
+
+
+def rows_with_cells(source: SourceTable, wanted: Cells, option: str) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Return, shape (n,), whether the cells of each row are among the wanted ones of each column.
+
+    Raises:
+        InputError: a column is missing, or no row has a wanted cell.
+    """
+    is_wanted = np.full(source.table.num_rows, True)
+    for column, cells in wanted.items():
+        wanted_cells = {cells} if isinstance(cells, str) else set(cells)
+        texts = [None if cell is None else str(cell) for cell in required_column(source, column, option).to_pylist()]
+        for cell in sorted(wanted_cells - {*texts}):
+            raise InputError(f"{source.name}: no row has {cell!r} in the column {column}")
+        is_wanted &= np.array([text in wanted_cells for text in texts])
+    return is_wanted
+
+
+def select_rows(source: SourceTable, where: Cells, unless: Cells) -> SourceTable:
+    """Return the rows that have the cells of *where*, and not those of *unless*, both by column.
+
+    Raises:
+        InputError: a column is missing, no row has a wanted cell, or no row is left.
+    """
+    if not where and not unless:
+        return source
+    is_kept = rows_with_cells(source, where, "where")
+    if unless:
+        is_kept &= ~rows_with_cells(source, unless, "unless")
+    if not is_kept.any():
+        raise InputError(f"{source.name}: no row has the cells that the card wants")
+    return source.take(np.flatnonzero(is_kept))
+
+
+def rescale_columns(
+    source: SourceTable, columns: Sequence[str], low_high: Sequence[float], new: Sequence[float], where: Cells
+) -> SourceTable:
+    """Return the table with numbers carried over from one scale to another; empty cells stay empty.
+
+    Args:
+        source: the table.
+        columns: the columns with the numbers.
+        low_high: the lowest and the highest number of their scale.
+        new: the same of the other scale.
+        where: the cells of the rows to change; empty for all rows.
+
+    Raises:
+        InputError: a column is missing, or a cell is not a number.
+    """
+    is_changed = rows_with_cells(source, where, "rescale")
+    factor = (new[1] - new[0]) / (low_high[1] - low_high[0])
+    for name in columns:
+        cells = []
+        for row, cell in enumerate(required_column(source, name, "rescale").to_pylist()):
+            text = "" if cell is None else str(cell)
+            if is_changed[row] and text.strip():
+                number = finite_number(text)
+                if number is None:
+                    raise InputError(f"{source.location(row)}, column {name}: {text!r} is not a number")
+                text = exact_number(new[0] + (number - low_high[0]) * factor)
+            cells.append(None if cell is None else text)
+        source = source.with_column(name, pa.array(cells, pa.string()))
+    return source
+
+
+def strip_texts(source: SourceTable) -> SourceTable:
+    """Return the table without white space around the texts of its cells."""
+    for name in source.table.column_names:
+        column = source.table.column(name)
+        if pa.types.is_string(column.type):
+            stripped = [None if cell is None else cell.strip() for cell in column.to_pylist()]
+            source = source.with_column(name, pa.array(stripped, pa.string()))
+    return source
