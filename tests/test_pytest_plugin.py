@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from assay.analysis.check.baseline import continue_chain, read_baseline, take_baseline, to_text
+from assay.exceptions import InputError
 from assay.pytest_plugin import assert_agreement
 from assay.statistics.paired_change import paired_changes
 
@@ -215,6 +216,27 @@ def test_against_a_baseline(project, pytester):
     worse.stdout.fnmatch_lines(["*against kept.json FAILED: 1 worse"])
     pytester.path.joinpath("kept.json").write_text("{")
     project(body).stdout.fnmatch_lines(["*InputError: kept.json: is not valid JSON*"])
+
+
+def test_scores_that_moved_too_far_fail_if_asked(tmp_path):
+    rows = [(f"r {i}", f"c {i}", i % 3) for i in range(60)]
+    path = tmp_path / "kept.json"
+
+    def score(references, candidates):
+        return [float(text.split()[1]) for text in references]
+
+    assert_agreement(score, rows, against=path, update=True)
+    scale = 100
+
+    def scaled(references, candidates):
+        return [scale * value for value in score(references, candidates)]
+
+    scaled.__name__ = "score"
+    assert_agreement(scaled, rows, against=path)
+    with pytest.raises(AssertionError, match="1 moved too far"):
+        assert_agreement(scaled, rows, against=path, max_shift=0.5)
+    with pytest.raises(InputError, match="max_shift"):
+        assert_agreement(scaled, rows, at_least=-1, max_shift=0.5)
 
 
 CLASS = """

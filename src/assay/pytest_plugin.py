@@ -85,6 +85,7 @@ def assert_agreement(
     at_least: float | None = None,
     against: str | Path | ScoreFunction | Metric | MetricName | None = None,
     margin: float = 0.01,
+    max_shift: float | None = None,
     strict: bool = False,
     statistic: str = "spearman",
     bucket: str = "all",
@@ -112,6 +113,8 @@ def assert_agreement(
             written by ``pytest --assay-update`` or ``assay baseline``), or another metric on the same pairs, as a name,
             function or object. Fails if the whole interval of the paired difference is below ``-margin``.
         margin: the loss that is tolerated, 0 or more, in units of the statistic.
+        max_shift: the largest mean change of a score against a baseline, in standard deviations of the baseline's
+            scores; None for any.
         strict: whether to fail instead of warn if there is too little data to tell.
         statistic: the name of a coefficient, such as ``"pearson"``, ``"kendall"``, ``"auc"``; ``assay run --help``
             lists them.
@@ -151,6 +154,8 @@ def assert_agreement(
     baseline = Path(against) if isinstance(against, str | Path) and str(against).endswith(".json") else None
     if isinstance(against, Path) and baseline is None:
         raise InputError(f"against={str(against)!r}: a baseline is a file that ends in .json")
+    if baseline is None and max_shift is not None:
+        raise InputError("needs a baseline to compare scores with: against=FILE.json", setting="max_shift")
     if baseline is not None and update:
         check_replaceable(baseline, replace(BASELINE, setting="against"))
     pairs, runnable_metric = _prepare_metric(pairs, metric)
@@ -163,6 +168,7 @@ def assert_agreement(
             raise InputError(f"against={metric_name!r}: is the metric itself")
     settings = CheckSettings(
         margin=margin,
+        max_shift=max_shift,
         strict=strict,
         metrics=(metric_name,),
         datasets=(pairs.name,),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import math
 import os
 from collections import Counter
 from collections.abc import Sequence
@@ -14,10 +15,12 @@ from xml.etree import ElementTree as ET
 
 from assay.analysis.check.cells import Cell, Verdict, pairs_needed
 from assay.analysis.check.checking import CheckFinding, GateReport
+from assay.analysis.check.shifts import MOST_SHOWN, MovedPair, ScoreShift
 from assay.common.numbers import percent, short, signed
 from assay.common.output import FileKind, atomic_write
 from assay.common.visible import visible_text
 from assay.exceptions import InputError
+from assay.reports.layout import cut
 from assay.reports.sheets import Column, Document, Sheet, table_rows
 from assay.statistics.coefficients import MIN_INFLUENCE_PAIRS, OF_TWO_LABELS, POWER, is_by_influence, title_of
 
@@ -40,6 +43,8 @@ def headline(report: GateReport) -> str:
     kinds = Counter(finding.kind for finding in report.findings if finding.fails)
     parts = [f"{verdicts[verdict]} {verdict}" for verdict in Verdict if verdicts[verdict]]
     parts += [f"{count} {kind}" for kind, count in kinds.items()]
+    shifted = sum(shift.fails for shift in report.shifts)
+    parts += [f"{shifted} moved too far"] if shifted else []
     result = "passed" if report.passed else "FAILED"
     return f"{result}: {', '.join(parts)}"
 
@@ -47,8 +52,8 @@ def headline(report: GateReport) -> str:
 def to_document(report: GateReport) -> Document:
     """Return the report as tables below the headline of the gate.
 
-    They are the judged coefficients of each dataset, the other differences between run and baseline, and those
-    coefficients that are not judged but moved. There is one record per coefficient, judged or not.
+    They are the judged coefficients of each dataset, the scores that moved, the other differences between run and
+    baseline, and those coefficients that are not judged but moved. There is one record per coefficient, judged or not.
     """
     settings = report.settings
     sheets = [Sheet(f"Gate {headline(report)}", (), (), facts=_facts_of_check(report))]
@@ -58,6 +63,7 @@ def to_document(report: GateReport) -> Document:
             cells = [cell for cell in report.judged if (cell.dataset, cell.first) == (dataset, first)]
             if cells:
                 sheets.append(_sheet_of_cells(head, cells, _interval_note(report, dataset, cells)))
+    sheets += _sheets_of_shifts(report)
     if report.findings:
         sheets.append(_sheet_of_findings(report.findings))
     others = [cell for cell in report.cells if not cell.judged]
@@ -69,6 +75,76 @@ def to_document(report: GateReport) -> Document:
     records = [_record_of_cell(cell, settings.margin) for cell in report.cells]
     metrics = list(dict.fromkeys(cell.metric for cell in report.cells))
     return Document(sheets, records, value=_json_object(report), warnings=_unmoved_notes(others), metrics=metrics)
+
+
+#: Pairs are listed as moved if their score changed by this share of a standard deviation of the baseline's scores.
+_SHOWN_SHIFT = 1e-3
+
+_SHIFT_COLUMNS = (
+    Column("dataset", key=True, cell="dataset"),
+    Column("metric", key=True, cell="metric"),
+    Column("pairs", number=True, cell=lambda shift: f"{shift.moved:,} of {shift.n:,}"),
+    Column("mean change", number=True, cell=lambda shift: f"{shift.mean:.3g}"),
+    Column("in SD", number=True, cell=lambda shift: "∞" if math.isinf(shift.relative) else f"{shift.relative:.2g}"),
+    Column("largest", number=True, cell=lambda shift: f"{shift.largest:.3g}"),
+    Column("what changed", cell=lambda shift: shift.cause or "nothing in the signature"),
+)
+_PAIR_COLUMNS = (
+    Column("metric", key=True, cell=lambda moved: moved[0].metric),
+    Column("pair", key=True, cell=lambda moved: moved[1].pair_id),
+    Column("before", number=True, cell=lambda moved: f"{moved[1].before:.4g}"),
+    Column("now", number=True, cell=lambda moved: f"{moved[1].now:.4g}"),
+    Column("reference", spare=1, cell=lambda moved: cut(moved[1].reference)),
+    Column("candidate", spare=1, cell=lambda moved: cut(moved[1].candidate)),
+)
+
+
+def _sheets_of_shifts(report: GateReport) -> list[Sheet]:
+    """Return a table of the metrics whose scores moved, and one of the pairs that moved most; empty if none did.
+
+    The pairs are those of all metrics together, by their change in standard deviations of the metric's scores. Changes
+    that another processor may cause are not among them.
+    """
+    if not report.shifts:
+        return []
+    limit = report.settings.max_shift
+    rule = "--max-shift fails them" if limit is None else f"a mean above {limit:g} SD fails (--max-shift)"
+    sheets = [
+        Sheet(
+            "Scores that moved",
+            _SHIFT_COLUMNS,
+            table_rows(_SHIFT_COLUMNS, report.shifts),
+            facts=(f"SD: of the scores in the baseline. Thresholds made for those may no longer fit; {rule}",),
+            marked=frozenset(row for row, shift in enumerate(report.shifts) if shift.fails),
+        )
+    ]
+    moved = [(shift, pair) for shift in report.shifts for pair in shift.pairs]
+    moved.sort(key=lambda entry: -_size(*entry))
+    moved = [entry for entry in moved[:MOST_SHOWN] if _size(*entry) >= _SHOWN_SHIFT]
+    if moved:
+        sheets.append(Sheet("Pairs whose scores moved most", _PAIR_COLUMNS, table_rows(_PAIR_COLUMNS, moved)))
+    return sheets
+
+
+def _size(shift: ScoreShift, pair: MovedPair) -> float:
+    """Return the absolute change of a pair's score in standard deviations of the metric's scores."""
+    return abs(shift.in_deviations(pair.change))
+
+
+def _record_of_shift(shift: ScoreShift) -> dict[str, Any]:
+    """Return a shift for JSON; its size in standard deviations of a constant score is None."""
+    return {
+        "dataset": shift.dataset,
+        "metric": shift.metric,
+        "n": shift.n,
+        "moved": shift.moved,
+        "mean": shift.mean,
+        "relative": None if math.isinf(shift.relative) else shift.relative,
+        "largest": shift.largest,
+        "changed": shift.cause,
+        "fails": shift.fails,
+        "pairs": [vars(pair) for pair in shift.pairs],
+    }
 
 
 def _sheet_of_findings(findings: Sequence[CheckFinding]) -> Sheet:
@@ -254,6 +330,8 @@ def _json_object(report: GateReport) -> dict[str, Any]:
         "family": report.family,
         "cells": [_record_of_cell(cell, settings.margin) for cell in report.cells],
         "findings": [vars(finding) for finding in report.findings],
+        "max_shift": settings.max_shift,
+        "shifts": [_record_of_shift(shift) for shift in report.shifts],
     }
 
 
@@ -268,11 +346,12 @@ def to_junit(report: GateReport) -> str:
     """
     failing = [finding for finding in report.findings if finding.fails]
     warnings = [finding for finding in report.findings if not finding.fails]
-    failures = sum(cell.fails for cell in report.judged) + len(failing)
+    shifts = report.shifts if report.settings.max_shift is not None else ()
+    failures = sum(cell.fails for cell in report.judged) + sum(shift.fails for shift in shifts) + len(failing)
     skipped = sum(cell.is_skipped for cell in report.judged)
     counts = {
         "name": "assay check",
-        "tests": str(len(report.judged) + len(failing)),
+        "tests": str(len(report.judged) + len(shifts) + len(failing)),
         "failures": str(failures),
         "errors": "0",
     }
@@ -280,6 +359,8 @@ def to_junit(report: GateReport) -> str:
     suite = ET.SubElement(root, "testsuite", {**counts, "skipped": str(skipped)})
     for cell in report.judged:
         _add_test_case(suite, cell, report.settings.margin)
+    for shift in shifts:
+        _add_shift_case(suite, shift, report.settings.max_shift)
     for finding in failing:
         name = f"{finding.metric or 'dataset'}: {finding.kind}"
         case = ET.SubElement(suite, "testcase", {"classname": _xml_text(finding.dataset), "name": _xml_text(name)})
@@ -317,6 +398,19 @@ def _add_test_case(suite: ET.Element, cell: Cell, margin: float) -> None:
         ET.SubElement(case, "failure", {"message": message, "type": str(cell.verdict)})
     elif cell.is_skipped:
         ET.SubElement(case, "skipped", {"message": message})
+    ET.SubElement(case, "system-out").text = message
+
+
+def _add_shift_case(suite: ET.Element, shift: ScoreShift, limit: float | None) -> None:
+    """Add the test case of scores that moved to a JUnit test suite, which is changed."""
+    name = f"{shift.metric}: scores moved"
+    case = ET.SubElement(suite, "testcase", {"classname": _xml_text(shift.dataset), "name": _xml_text(name)})
+    message = _xml_text(
+        f"{shift.moved} of {shift.n} scores moved, by {shift.mean:.3g} on average ({shift.relative:.2g} SD, limit "
+        f"{limit:g}), {shift.largest:.3g} at most; {shift.cause or 'nothing in the signature changed'}"
+    )
+    if shift.fails:
+        ET.SubElement(case, "failure", {"message": message, "type": "moved too far"})
     ET.SubElement(case, "system-out").text = message
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from assay.analysis.check.baseline import Baseline, BaselineDataset, BaselineMetric
 from assay.analysis.check.cells import Cell, Pairing, Verdict, judge_pairing
 from assay.analysis.check.settings import CheckSettings
+from assay.analysis.check.shifts import ScoreShift, shift_of
 from assay.analysis.data import ScoredDataset, read_datasets
 from assay.analysis.folder import RunFolder
 from assay.common.messages import Setting
@@ -179,6 +180,7 @@ class GateReport:
         settings: the settings of the check.
         family: the number of judged cells whose scores changed, which the level of the intervals is corrected for.
         titles: the name of each dataset in tables.
+        shifts: how far the scores moved of the metrics whose scores changed on the same pairs.
     """
 
     cells: tuple[Cell, ...]
@@ -186,6 +188,7 @@ class GateReport:
     settings: CheckSettings
     family: int
     titles: dict[str, str] = field(default_factory=dict)
+    shifts: tuple[ScoreShift, ...] = ()
 
     @property
     def judged(self) -> list[Cell]:
@@ -194,8 +197,9 @@ class GateReport:
 
     @property
     def passed(self) -> bool:
-        """Whether no cell and no finding fails."""
-        return not (any(cell.fails for cell in self.cells) or any(finding.fails for finding in self.findings))
+        """Whether no cell, no finding and no shift of scores fails."""
+        parts: list[Cell | CheckFinding | ScoreShift] = [*self.cells, *self.findings, *self.shifts]
+        return not any(part.fails for part in parts)
 
 
 def check_run(
@@ -225,12 +229,18 @@ def check_run(
             judged = [bucket for bucket in settings.buckets if bucket in pairing.data.buckets]
             family += len(judged) * len(pairing.statistics)
     cells: list[Cell] = []
+    shifts = []
     for pairing in pairings:
+        if not pairing.changed and not pairing.first:
+            cause = _changed_signature_parts(pairing.old.signature, pairing.data.metrics[pairing.metric].signature)
+            shifts.append(shift_of(pairing, cause, settings.max_shift))
         cells += judge_pairing(pairing, settings, family)
         if advance:
             advance(1)
     titles = {name: data.title for name, data in datasets.items()}
-    report = GateReport(tuple(cells), tuple(findings), settings, family, titles)
+    report = GateReport(
+        tuple(cells), tuple(findings), settings, family, titles, tuple(shift for shift in shifts if shift is not None)
+    )
     # a missing dataset or metric fails the gate, which is result enough
     if report.passed and all(cell.verdict is Verdict.undefined for cell in report.judged):
         raise InputError(f"{run.title}: {_reasons_for_no_judgement(report)}, so that there is nothing to pass or fail")

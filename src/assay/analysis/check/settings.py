@@ -40,6 +40,11 @@ class CheckSettings(MetricsOfRun, DatasetsOfRun, NeededResampling, WithProgress)
     strict: bool = setting(
         "Also fail coefficients that are not shown to be no worse: too little data is not a pass.", False
     )
+    max_shift: float | None = setting(
+        "Also fail a metric whose scores moved by more than this on average, in standard deviations of its scores in "
+        "the baseline, 0 or more; its thresholds may no longer fit.",
+        None,
+    )
     buckets: Sequence[str] = setting(
         "A bucket to judge; repeatable [default: the one named all].", (), flags=("--bucket", "-b"), metavar="BUCKET"
     )
@@ -60,7 +65,9 @@ class CheckSettings(MetricsOfRun, DatasetsOfRun, NeededResampling, WithProgress)
             object.__setattr__(self, "statistics", check_statistics(self.statistics))
 
     def check(self) -> None:
-        """Raise InputError for a margin that is negative or infinite."""
+        """Raise InputError for a margin or a shift that is negative or infinite."""
         if not 0 <= self.margin < math.inf:
             raise InputError("what may be lost is 0 or more", setting="margin", value=self.margin)
+        if self.max_shift is not None and not 0 <= self.max_shift < math.inf:
+            raise InputError("what scores may move by is 0 or more", setting="max_shift", value=self.max_shift)
         super().check()
