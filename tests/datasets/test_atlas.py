@@ -95,6 +95,71 @@ def turku(file: str) -> Callable[[Path], Rows]:
     return rows
 
 
+def lines(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+
+
+def cells(path: Path) -> list[list[str]]:
+    """Return the cells of a file of tabs, without the line end of Windows."""
+    return [line.removesuffix("\r").split("\t") for line in lines(path)]
+
+
+def ro_sts(atlas: Path) -> Rows:
+    rows = cells(atlas / "ro-sts/dataset/text-similarity/RO-STS.test.tsv")
+    return [([reference], candidate, float(label)) for label, reference, candidate in rows]
+
+
+def side_by_side(texts: str, labels: str) -> Callable[[Path], Rows]:
+    """Return a reader of a file whose first two cells are the texts, with the labels line by line in another."""
+    return lambda atlas: [
+        ([row[0]], row[1], float(label)) for row, label in zip(cells(atlas / texts), lines(atlas / labels), strict=True)
+    ]
+
+
+def cross_level(level: str, folder: str, part: str) -> Callable[[Path], Rows]:
+    return side_by_side(
+        f"clss-2014/data/{folder}/{level}.{part}.input.tsv", f"clss-2014/keys/{folder}/{level}.{part}.gs.tsv"
+    )
+
+
+def spanish_english(name: str) -> Callable[[Path], Rows]:
+    return side_by_side(f"sts-es-en/{name}_es-en_4c.txt", f"sts-es-en/{name}_gs.txt")
+
+
+def clte(atlas: Path) -> Rows:
+    parts = [spanish_english(f"SE-12-TE/CLTE2012_{part}")(atlas) for part in ("test", "train")]
+    return [row for part in parts for row in part]
+
+
+def dialsummeval(aspect: str) -> Callable[[Path], Rows]:
+    def rows(atlas: Path) -> Rows:
+        summaries = json_lines(atlas / "dialsummeval/annotation_campus/human_judgment.jsonl")
+        gold = {summary["id"]: summary["summary"] for summary in summaries if summary["model_id"] == "A"}
+        return [
+            ([gold[s["id"]]], s["summary"], float(np.mean([ratings[aspect] for ratings in s["annotations"]])))
+            for s in summaries
+            if s["model_id"] != "A"
+        ]
+
+    return rows
+
+
+def twitter_url(atlas: Path) -> Rows:
+    rows = cells(atlas / "twitter-url/Twitter_URL_Corpus_testNew.larger.txt")
+    return [([row[0]], row[1], int(row[2][1]) / int(row[2][3])) for row in rows if len(row) > 1]
+
+
+def code_comments(atlas: Path) -> Rows:
+    frame = pd.read_csv(atlas / "code-summary-similarity/final_megafile.csv", keep_default_na=False)
+    rows = []
+    for _, ratings in frame.groupby("function_id", sort=False):
+        ((gold, _), (comment, _)) = (
+            ratings[ratings["source"] == name][["text", "text.1"]].iloc[0] for name in ("reference", "baseline")
+        )
+        rows.append(([gold], comment, float(ratings["similarity"].mean())))
+    return rows
+
+
 def kpqa(file: str, reference: str, label: str = "scores") -> Callable[[Path], Rows]:
     return rows_of(quoted_csv, f"kpqa/data/human_eval/{file}", reference, "answer", label)
 
@@ -167,6 +232,24 @@ SETS: dict[str, Callable[[Path], Rows]] = {
     "style-transfer:strap-formality": style("STRAP_formality"),
     "style-transfer:strap-shakespeare": style("STRAP_shakespeare"),
     "style-transfer:tox600": style("tox600"),
+    "ro-sts": ro_sts,
+    "cross-level-similarity:paragraph2sentence": cross_level("paragraph2sentence", "test", "test"),
+    "cross-level-similarity:sentence2phrase": cross_level("sentence2phrase", "test", "test"),
+    "cross-level-similarity:phrase2word": cross_level("phrase2word", "test", "test"),
+    "cross-level-similarity:paragraph2sentence-train": cross_level("paragraph2sentence", "training", "train"),
+    "cross-level-similarity:sentence2phrase-train": cross_level("sentence2phrase", "training", "train"),
+    "cross-level-similarity:phrase2word-train": cross_level("phrase2word", "training", "train"),
+    "sts-es-en:sts16-multisource": spanish_english("SE-16-STS-multi/SemEval2016_test_multisource"),
+    "sts-es-en:sts16-news": spanish_english("SE-16-STS-news/SemEval2016_test_news"),
+    "sts-es-en:sts15-wikipedia": spanish_english("SE-15-STS/SemEval2015_wikipedia"),
+    "sts-es-en:sts14-wikipedia": spanish_english("SE-14-STS/SemEval2014_wikipedia"),
+    "sts-es-en:clte12": clte,
+    "dialsummeval:relevance": dialsummeval("relevance"),
+    "dialsummeval:consistency": dialsummeval("consistency"),
+    "dialsummeval:coherence": dialsummeval("coherence"),
+    "dialsummeval:fluency": dialsummeval("fluency"),
+    "twitter-url": twitter_url,
+    "code-comments": code_comments,
 }
 
 
@@ -213,6 +296,18 @@ MEASURED = {
     ("turku-paraphrase:fi",): 0.70,
     ("turku-paraphrase:sv",): 0.27,
     ("style-transfer:yamsh-gyafc",): 0.68,
+    ("ro-sts",): 0.58,
+    (
+        "cross-level-similarity:paragraph2sentence",
+        "cross-level-similarity:paragraph2sentence-train",
+    ): 0.68,
+    ("cross-level-similarity:sentence2phrase", "cross-level-similarity:sentence2phrase-train"): 0.59,
+    ("cross-level-similarity:phrase2word", "cross-level-similarity:phrase2word-train"): 0.15,
+    ("dialsummeval:relevance",): 0.22,
+    ("dialsummeval:consistency",): 0.27,
+    ("twitter-url",): 0.65,
+    # .64 with the single ratings, where it was first measured
+    ("code-comments",): 0.78,
 }
 #: Languages whose words are not divided by blanks, or are long: their characters are compared.
 BY_CHARACTERS = ("ja", "ko")
