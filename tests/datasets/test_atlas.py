@@ -23,6 +23,7 @@ from scipy import stats
 import assay
 from assay.datasets import load_card, load_dataset
 from assay.datasets.sources import is_here
+from tests.datasets import atlas_archives
 
 #: Rows of (gold answers, candidate, label).
 Rows = list[tuple[list[str], str, float]]
@@ -250,6 +251,7 @@ SETS: dict[str, Callable[[Path], Rows]] = {
     "dialsummeval:fluency": dialsummeval("fluency"),
     "twitter-url": twitter_url,
     "code-comments": code_comments,
+    **atlas_archives.SETS,
 }
 
 
@@ -267,12 +269,18 @@ def test_a_card_reads_what_other_code_reads(shared_data: Path, monkeypatch: pyte
     assert candidates == [candidate for _, candidate, _ in expected]
     labels = np.array([label for _, _, label in expected])
     np.testing.assert_allclose(pairs.labels, labels, rtol=1e-12)
+    # means that differ in their last bits alone are ties
+    labels = pairs.labels
     scale = card.scale_of(split or card.default_split)
     assert scale.low <= labels.min() and labels.max() <= scale.high
 
     result = assay.run([pairs], ["f1"], resamples=0, buckets=["none"], statistics=["pearson", "spearman", "kendall"])
     scores = result.scores["score"].to_numpy()
     values = result.agreement.set_index(["bucket", "statistic"])["value"]["all"]
+    if np.ptp(scores) == 0:
+        # texts in two scripts share no word
+        assert values.isna().all()
+        return
     assert values["pearson"] == pytest.approx(stats.pearsonr(scores, labels).statistic, abs=1e-9)
     assert values["spearman"] == pytest.approx(stats.spearmanr(scores, labels).statistic, abs=1e-9)
     assert values["kendall"] == pytest.approx(stats.kendalltau(scores, labels).statistic, abs=1e-9)
@@ -308,6 +316,7 @@ MEASURED = {
     ("twitter-url",): 0.65,
     # .64 with the single ratings, where it was first measured
     ("code-comments",): 0.78,
+    **atlas_archives.MEASURED,
 }
 #: Languages whose words are not divided by blanks, or are long: their characters are compared.
 BY_CHARACTERS = ("ja", "ko")

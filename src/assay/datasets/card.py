@@ -170,7 +170,7 @@ class Split(_CardTable):
     Attributes:
         files: the names of its files, in the order in which they are read.
         rows: the number of pairs; None if the card does not give it.
-        options: options of the card's reader.
+        options: options of the card's reader, beside those of the card or in place of them.
         optional_files: files that the reader can do without.
         language: its language, if that is not the language of the card.
         scale: the range of its labels, if that is not the range of the card.
@@ -226,6 +226,7 @@ class Card(_CardTable):
         scale: the range of the labels and their meaning.
         licence, citation, homepage, description: what a user should know about the data.
         reader: the name of the reader of the files.
+        options: options of the reader for all splits.
         default_split: the split that is read if none is requested.
         splits: the splits by name.
         files: the manifest.
@@ -252,6 +253,7 @@ class Card(_CardTable):
     homepage: str = ""
     description: str = ""
     reader: str
+    options: dict[str, Any] = {}
     default_split: str
     splits: dict[str, Split] = Field(min_length=1)
     files: tuple[FileEntry, ...] = Field(min_length=1)
@@ -322,6 +324,10 @@ class Card(_CardTable):
     def languages_of(self, split: str) -> tuple[str, ...]:
         """Return the languages of the texts of a split; empty if unknown."""
         return _as_tuple(self.splits[split].language or self.language)
+
+    def options_of(self, split: str) -> dict[str, Any]:
+        """Return the options with which the reader reads a split."""
+        return self.options | self.splits[split].options
 
     def scale_of(self, split: str) -> Scale:
         """Return the range of the labels of a split."""

@@ -320,8 +320,9 @@ def _load_card_pairs(
                 continue  # the reader adds a note on what is missing
         paths = {file: located.path for file, located in files.items()}
         location = f"dataset {card.name}@{card.version}, split {split_name}"
-        check_options(reader, split.options, paths, location)
-        result = _run_reader(reader, paths, split.options, f"{location}: its reader {card.reader!r} cannot read it")
+        options = card.options_of(split_name)
+        check_options(reader, options, paths, location)
+        result = _run_reader(reader, paths, options, f"{location}: its reader {card.reader!r} cannot read it")
         if check_rows and split.rows is not None and result.table.num_rows != split.rows:
             raise InputError(f"{location}: {result.table.num_rows} pairs were read; its card says {split.rows}")
         table = result.table

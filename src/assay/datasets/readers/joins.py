@@ -16,7 +16,7 @@ from assay.language.texts import text_key
 def join_columns(
     source: SourceTable, other: SourceTable, by: Mapping[str, str], take: Sequence[str]
 ) -> tuple[SourceTable, str]:
-    """Return the rows with columns of another file added, and a note with the numbers of matches and misses.
+    """Return the rows with columns of another file added, and a note on misses and on matches by words; else empty.
 
     Rows match if their cells in the columns *by* are equal, or else if the words of these cells are equal, since
     spreadsheets and editors change dashes, spaces and the encoding of accents. If matching rows have different values,
@@ -46,6 +46,8 @@ def join_columns(
             miss_count += value is None
             joined_values.append(value)
         source = source.with_column(name, pa.array(joined_values, pa.string()))
+    if not by_words_count and not miss_count:
+        return source, ""
     note = f"{', '.join(take)} of {len(matches_by_cells) - miss_count:,} of {len(matches_by_cells):,} pairs joined from"
     note += f" {Path(other.name).name}"
     if by_words_count:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pyarrow as pa
 
 from assay.common.tables import OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
 from assay.datasets.archives import archive_members, is_archive, unpacked_members
-from assay.datasets.columns import SourceTable, parse_columns
+from assay.datasets.columns import FIELDS, SourceTable, parse_columns
 from assay.datasets.convert import convert_table
 from assay.datasets.files import SUFFIXES, read_format, read_table_file, read_under_name
 from assay.datasets.readers.base import (
@@ -51,6 +52,9 @@ from assay.exceptions import InputError, unknown_name
 FORMATS = ("csv", "tsv", "tab", "jsonl", "json", "parquet", "workbook", "lines", "xml")
 #: The delimiter of each format of delimited text.
 _DELIMITERS = {"csv": ",", "tsv": "\t", "tab": "\t"}
+
+#: Options that choose rows, and files and records by what stands in their gaps.
+_CELLS = ("where", "unless")
 
 #: Options that say how files are read.
 _FILE_OPTIONS: dict[str, Kind] = {
@@ -99,13 +103,12 @@ def read_table(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderR
     for join in _as_list(options.get("join", [])):
         others = [other for other, _ in _read_all(files, join)]
         by = join["by"] if isinstance(join["by"], dict) else {name: name for name in join["by"]}
-        take = [join["take"]] if isinstance(join["take"], str) else join["take"]
-        source, note = join_columns(source, combine(others), by, take)
-        notes.append(note)
-    read_by = Template(options.get("records", "")).names
+        source, note = join_columns(source, combine(others), by, _as_list(join["take"]))
+        notes += [note] if note else []
+    # files and records were chosen by their gaps when they were read
+    read_by = {gap for key in ("file", "member", "records") for gap in Template(options.get(key, "")).names}
     where, unless = (
-        {name: cells for name, cells in options.get(option, {}).items() if name not in read_by}
-        for option in ("where", "unless")
+        {name: cells for name, cells in options.get(key, {}).items() if name not in read_by} for key in _CELLS
     )
     source = select_rows(source, where, unless)
     for scale in _as_list(options.get("rescale", [])):
@@ -116,15 +119,18 @@ def read_table(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderR
     has_identifiers = "pair_id" in source.table.column_names or "pair_id" in parse_columns(reading.columns)
     if gaps and not has_identifiers:
         source = add_columns(source, {"pair_id": "-".join(f"{{{gap}}}" for gap in gaps)})
-    conversion = convert_table(source, reading)
-    table = conversion.table
-    if "keep" in options:
-        table = _with_columns_kept(table, options["keep"], source.name)
-    return ReaderResult(table, (*notes, *conversion.notes))
+    if "keep" not in options:
+        conversion = convert_table(source, reading)
+        return ReaderResult(conversion.table, (*notes, *conversion.notes))
+    used = {*FIELDS, *options["keep"], reading.annotator, *itertools.chain(*parse_columns(reading.columns).values())}
+    unused = [gap for gap in read_by if gap in source.table.column_names and gap not in used]
+    conversion = convert_table(replace(source, table=source.table.drop_columns(unused)), reading)
+    return ReaderResult(_with_columns_kept(conversion.table, options["keep"], source.name), (*notes, *conversion.notes))
 
 
-def _as_list(tables: Any) -> list[Mapping[str, Any]]:
-    return [tables] if isinstance(tables, dict) else list(tables)
+def _as_list(values: Any) -> list[Any]:
+    """Return a table or text as a list of it, and a list as it is."""
+    return [values] if isinstance(values, dict | str) else list(values)
 
 
 def _rows_of_files(files: Mapping[str, Path], options: Mapping[str, Any]) -> tuple[SourceTable, list[str]]:
@@ -151,6 +157,8 @@ def _rows_of_files(files: Mapping[str, Path], options: Mapping[str, Any]) -> tup
             source = _with_column_beside(source, beside, column, table.get("take", column))
         sources.append(source)
         gaps = list(file_gaps)
+    if not sources:
+        raise InputError("no file has the cells that where and unless want in the gaps of its name")
     record_gaps = list(dict.fromkeys(Template(options.get("records", "")).names))
     # files have rows of the same numbers, and so have the lines of JSONL that hold several records
     is_numbered = not record_gaps or sources[0].unit == "line"
@@ -184,31 +192,47 @@ def _read_all(files: Mapping[str, Path], options: Mapping[str, Any]) -> Iterator
     if not chosen:
         raise InputError(unknown_name("the split has no file", options["file"], files))
     for name, gaps in chosen:
-        path = files[name]
-        for content, shown_name, member_gaps in _contents(path, options):
+        for content, shown_name, all_gaps in _contents(files[name], gaps, options):
             source = _read_file(content, shown_name, options)
-            all_gaps = gaps | member_gaps
             for gap, value in all_gaps.items():
                 source = source.with_column(gap, pa.array([value] * source.table.num_rows, pa.string()))
             source = parse_cells(source, options.get("parse", {}))
             yield add_columns(source, options.get("add", {})), all_gaps
 
 
-def _contents(path: Path, options: Mapping[str, Any]) -> Iterator[tuple[Path, str, dict[str, str]]]:
-    """Yield the path of each file to read, its name in messages, and what stands in the gaps of a member's name."""
+def _contents(
+    path: Path, gaps: dict[str, str], options: Mapping[str, Any]
+) -> Iterator[tuple[Path, str, dict[str, str]]]:
+    """Yield the path of each file to read, its name in messages, and what stands in the gaps of its name.
+
+    Args:
+        path: a file, or an archive.
+        gaps: what stands in the gaps of its name, with which those of the name of a member are filled.
+        options: the options that say how it is read.
+    """
     if not is_archive(path):
-        yield unpacked(path, None), str(path), {}
+        if _is_wanted(gaps, options):
+            yield unpacked(path, None), str(path), gaps
         return
     names = archive_members(path)
-    pattern = options.get("member")
+    pattern = Template(options["member"]).fill(gaps) if "member" in options else None
     chosen = [(name, {}) for name in names] if pattern is None else matching_names(pattern, names)
     if pattern is None and len(chosen) != 1:
         raise InputError(f"{path}: has {len(names)} files ({', '.join(names[:8])}); say which one with member")
     if not chosen:
         raise InputError(unknown_name(f"{path}: has no file", pattern or "", names))
+    chosen = [(name, gaps | member_gaps) for name, member_gaps in chosen if _is_wanted(gaps | member_gaps, options)]
     paths = unpacked_members(path, [name for name, _ in chosen])
-    for name, gaps in chosen:
-        yield paths[name], f"{path}, {name}", gaps
+    for name, all_gaps in chosen:
+        yield paths[name], f"{path}, {name}", all_gaps
+
+
+def _is_wanted(gaps: Mapping[str, str], options: Mapping[str, Any]) -> bool:
+    """Tell by what stands in gaps whether a file or record is read at all, given ``where`` and ``unless``."""
+    where, unless = ({name: _as_list(cells) for name, cells in options.get(key, {}).items()} for key in _CELLS)
+    return all(gaps.get(name, cells[0]) in cells for name, cells in where.items()) and not any(
+        gaps.get(name) in cells for name, cells in unless.items()
+    )
 
 
 def _read_file(path: Path, name: str, options: Mapping[str, Any]) -> SourceTable:
@@ -254,18 +278,8 @@ def _read_content(path: Path, options: Mapping[str, Any]) -> SourceTable:
 
 
 def _records(path: Path, file_format: str, options: Mapping[str, Any]) -> SourceTable:
-    """Return the records of a file; those that ``where`` and ``unless`` leave out by their gaps are not read."""
-    where, unless = options.get("where", {}), options.get("unless", {})
-
-    def is_wanted(gaps: Mapping[str, str]) -> bool:
-        has_cells = all(gaps[name] in _as_cells(where[name]) for name in where if name in gaps)
-        return has_cells and not any(gaps[name] in _as_cells(unless[name]) for name in unless if name in gaps)
-
-    return read_records(path, file_format, options.get("records", ""), options.get("fields", {}), is_wanted)
-
-
-def _as_cells(cells: str | list[str]) -> list[str]:
-    return [cells] if isinstance(cells, str) else cells
+    records, fields_ = options.get("records", ""), options.get("fields", {})
+    return read_records(path, file_format, records, fields_, lambda gaps: _is_wanted(gaps, options))
 
 
 def _read_lines(path: Path, encoding: str | None, column: str) -> SourceTable:
