@@ -53,6 +53,18 @@ def shipped_suites() -> dict[str, Traversable]:
     return {path.name.removesuffix(".toml"): path for path in folder.iterdir() if path.name.endswith(".toml")}
 
 
+def is_suite(name: str) -> bool:
+    """Tell whether a name is that of a shipped suite, or of a TOML file that lists datasets, as a card does not."""
+    if name in shipped_suites():
+        return True
+    if not name.endswith(".toml"):
+        return False
+    try:
+        return "datasets" in tomllib.loads(read_settings_file(user_path(name)).decode("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False  # what reads it as a card tells what is wrong
+
+
 def load_suite(name: str) -> Suite:
     """Return the shipped suite *name*, or the suite in the TOML file at that path.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,15 +11,16 @@ import typer
 
 from assay.cli.command import command
 from assay.cli.completion import complete_datasets
+from assay.cli.dataset_lines import count_phrase, print_check, print_description
 from assay.cli.guard import guarded, print_data, print_grid, print_line, print_to_stderr
 from assay.cli.options import JsonOption, ListFormat, ListFormatOption, QuietOption
 from assay.common.messages import Message
-from assay.common.tables import exact_number
 from assay.common.visible import brief_text
+from assay.exceptions import InputError, unknown_name
 from assay.settings import Offline, OwnColumns
 
 if TYPE_CHECKING:
-    from assay.datasets import Pairs
+    from assay.datasets import DatasetEntry
     from assay.datasets.checks import DataFinding
 
 app = typer.Typer(
@@ -35,10 +36,20 @@ DatasetOrFile = Annotated[
         help="NAME[@VERSION][:SPLIT], a card's .toml file, or a file of pairs.", autocompletion=complete_datasets
     ),
 ]
-CardName = Annotated[
+CardOrSuite = Annotated[
     str,
     typer.Argument(
-        help="NAME[@VERSION][:SPLIT], or a card's .toml file.", metavar="NAME", autocompletion=complete_datasets
+        help="NAME[@VERSION][:SPLIT], a card's .toml file, or a suite.",
+        metavar="NAME",
+        autocompletion=complete_datasets,
+    ),
+]
+DatasetsOrFiles = Annotated[
+    list[str],
+    typer.Argument(
+        help="NAME[@VERSION][:SPLIT], a card's .toml file, or a file of pairs.",
+        metavar="NAME…",
+        autocompletion=complete_datasets,
     ),
 ]
 DirectedOption = Annotated[
@@ -46,62 +57,108 @@ DirectedOption = Annotated[
 ]
 
 
+TaskOption = Annotated[str | None, typer.Option("--task", help="Only datasets of this task.")]
+LanguageOption = Annotated[str | None, typer.Option("--language", help="Only datasets with texts in this language.")]
+AnnotatorsOption = Annotated[
+    int | None, typer.Option("--annotators", min=1, help="Only datasets whose pairs N people judged, or more.")
+]
+
+
 @app.command("list")
 @guarded
-def list_(output: ListFormatOption = ListFormat.table) -> None:
+def list_(
+    task: TaskOption = None,
+    language: LanguageOption = None,
+    annotators: AnnotatorsOption = None,
+    output: ListFormatOption = ListFormat.table,
+) -> None:
     """List the datasets; a bare name means the version without a mark."""
-    from assay.datasets import is_here, list_datasets
+    from assay.common.output import json_text
     from assay.datasets.readers.base import installed_readers
 
+    entries = _chosen_entries(task, language, annotators)
     if output is ListFormat.json:
-        _print_datasets_json()
+        print_data(json_text([_json_record(entry) for entry in entries]))
         return
-    table_rows = []
-    for entry in list_datasets():
-        version_mark = "" if entry.default else " (not the default)"
-        name = f"{entry.name}@{entry.version}{version_mark}"
-        card = entry.card
-        if card is None:
-            table_rows.append((name, "", "", "", entry.error, "no"))
-            continue
-        language = "+".join(card.languages)
-        split_sizes = " / ".join(f"{split.rows:,}" if split.rows else "?" for split in card.splits.values())
-        scale = f"{card.scale.low:g}–{card.scale.high:g}"
-        table_rows.append((name, language, split_sizes, scale, card.title, "yes" if is_here(card) else "no"))
-    print_grid(("name", "language", "pairs", "label", "what", "here"), table_rows)
+    columns = ("name", "task", "language", "people", "pairs", "label", "what", "here")
+    print_grid(columns, [_table_row(entry) for entry in entries])
     _, reader_failures = installed_readers()
     for name, reason in reader_failures:
         print_to_stderr(f"reader {name}: {reason}")
 
 
-def _print_datasets_json() -> None:
-    """Print the datasets as JSON, one object per dataset."""
-    from assay.common.output import json_text
-    from assay.datasets import is_here, list_datasets
+def _chosen_entries(task: str | None, language: str | None, annotators: int | None) -> list[DatasetEntry]:
+    """Return the datasets that fit; cards that cannot be used are among them only if nothing is asked for.
+
+    Raises:
+        InputError: there is no such task, or no dataset fits.
+    """
+    from assay.datasets import list_datasets
+    from assay.datasets.card import TASKS
+
+    if task is not None and task not in TASKS:
+        raise InputError(unknown_name("there is no task", task, TASKS), setting="task")
+    entries = list_datasets()
+    if task is None and language is None and annotators is None:
+        return entries
+    chosen = []
+    for entry in entries:
+        card = entry.card
+        if card is None or (task is not None and task not in card.tasks):
+            continue
+        is_in_language = language is None or language in card.languages
+        if is_in_language and (annotators is None or (card.annotators or 0) >= annotators):
+            chosen.append(entry)
+    if not chosen:
+        known = sorted({code for entry in entries if entry.card is not None for code in entry.card.languages})
+        raise InputError(f"no dataset fits; there are the languages {', '.join(known)}")
+    return chosen
+
+
+#: The largest number of splits whose sizes are listed one by one.
+MAX_LISTED_SPLITS = 3
+
+
+def _table_row(entry: DatasetEntry) -> tuple[str, ...]:
+    """Return the row of a dataset in the table."""
+    from assay.datasets import is_here
+
+    name = f"{entry.name}@{entry.version}{'' if entry.default else ' (not the default)'}"
+    card = entry.card
+    if card is None:
+        return (name, "", "", "", "", "", entry.error, "no")
+    sizes = [f"{split.rows:,}" if split.rows else "?" for split in card.splits.values()]
+    if len(sizes) > MAX_LISTED_SPLITS:
+        total = sum(split.rows or 0 for split in card.splits.values())
+        sizes = [f"{total:,} in {len(sizes)} splits"]
+    scale = f"{card.scale.low:g}–{card.scale.high:g}"
+    people = "" if card.annotators is None else str(card.annotators)
+    languages = "+".join(card.languages)
+    here = "yes" if is_here(card) else "no"
+    return (name, "+".join(card.tasks), languages, people, " / ".join(sizes), scale, card.title, here)
+
+
+def _json_record(entry: DatasetEntry) -> dict[str, Any]:
+    """Return a dataset as a JSON object."""
+    from assay.datasets import is_here
     from assay.datasets.show import language_value
 
-    records = []
-    for entry in list_datasets():
-        record = {"name": entry.name, "version": entry.version, "default": entry.default, "origin": entry.origin}
-        card = entry.card
-        if card is None:
-            records.append(record | {"error": entry.error})
-            continue
-        splits = {title: split.rows for title, split in card.splits.items()}
-        scale = {"low": card.scale.low, "high": card.scale.high}
-        card_facts = {
-            "title": card.title,
-            "kind": card.kind,
-            "task": list(card.tasks),
-            "language": language_value(card),
-            "reference": card.reference,
-            "annotators": card.annotators,
-            "licence": card.licence,
-            "splits": splits,
-            "scale": scale,
-        }
-        records.append(record | card_facts | {"here": is_here(card)})
-    print_data(json_text(records))
+    record = {"name": entry.name, "version": entry.version, "default": entry.default, "origin": entry.origin}
+    card = entry.card
+    if card is None:
+        return record | {"error": entry.error}
+    return record | {
+        "title": card.title,
+        "kind": card.kind,
+        "task": list(card.tasks),
+        "language": language_value(card),
+        "reference": card.reference,
+        "annotators": card.annotators,
+        "licence": card.licence,
+        "splits": {title: split.rows for title, split in card.splits.items()},
+        "scale": {"low": card.scale.low, "high": card.scale.high},
+        "here": is_here(card),
+    }
 
 
 @app.command("show")
@@ -109,10 +166,12 @@ def _print_datasets_json() -> None:
 def show_(name: DatasetOrFile, directed: DirectedOption = False, as_json: JsonOption = False, **settings: Any) -> None:
     """Show a card (labels, licence, citation, splits, sources), or what a file of pairs has (rows, columns, labels).
 
-    The annotation graph is measured where the files are here.
+    Where the files are on this machine, also five pairs, the distribution of labels, what annotators have in common,
+    and the annotation graph.
     """
     from assay.common.output import json_text
     from assay.datasets import describe_card, describe_file, load_card
+    from assay.datasets.card import ALL_SPLITS, parse_spec
     from assay.datasets.load import check_own_settings, is_own_file
     from assay.datasets.reading import Reading
 
@@ -121,66 +180,51 @@ def show_(name: DatasetOrFile, directed: DirectedOption = False, as_json: JsonOp
         description = describe_file(name, reading=reading, directed=directed)
     else:
         check_own_settings(reading, name)
-        description = describe_card(load_card(name), directed=directed)
+        splits = parse_spec(name)[2]
+        # labels are measured on one split, so that those of other ranges and meanings are not mixed
+        split = splits[0] if splits is not None and splits != (ALL_SPLITS,) and len(splits) == 1 else None
+        description = describe_card(load_card(name), directed=directed, split=split)
     if as_json:
         print_data(json_text(description))
     else:
-        _print_description(description)
-
-
-def _print_description(description: dict[str, Any]) -> None:
-    """Print the description of a card or a file, one line per fact; empty values are left out."""
-    from assay.datasets.annotation_graph import graph_line
-
-    for key, value in description.items():
-        if value in ("", [], None):
-            continue
-        if key == "files":
-            for file in value:
-                digest = f", sha256 {file['sha256']}" if file["sha256"] else ""
-                size = f"{file['bytes']:,} bytes" if file["bytes"] else "size not fixed"
-                print_line(f"file: {file['name']}, {size}{digest}")
-        elif key == "split_facts":
-            for split, facts in value.items():
-                print_line(f"split {split}: {', '.join(_split_fact(fact) for fact in facts.values())}")
-        elif key == "published":
-            for figure in value:
-                where = "".join(f", {figure[name]}" for name in ("split", "bucket") if figure[name] not in ("", "all"))
-                figure_text = f"{figure['metric']}, {figure['statistic']}{where}: {figure['value']}"
-                print_line(f"published: {figure_text} ({figure['source']})")
-        elif key == "annotation_graph":
-            print_line(graph_line(value))
-        elif key == "problem":
-            print_line(Message("problem: ", value))
-        elif isinstance(value, list):
-            for item in value:
-                print_line(Message(f"{key.removesuffix('s')}: ", item))
-        elif isinstance(value, dict):
-            facts = ", ".join(f"{name} {_number_text(fact)}" for name, fact in value.items())
-            print_line(f"{key}: {facts}")
-        else:
-            print_line(f"{key}: {value}")
-
-
-def _split_fact(fact: Any) -> str:
-    """Return the language, the scale or the aspect of a split as text."""
-    if isinstance(fact, dict):
-        return f"{fact['low']:g} to {fact['high']:g} ({fact['meaning']})"
-    return fact if isinstance(fact, str) else "+".join(fact)
-
-
-def _number_text(fact: object) -> str:
-    return exact_number(fact) if isinstance(fact, float) else str(fact)
+        print_description(description)
 
 
 @app.command("fetch")
 @command(Offline)
-def fetch(name: CardName, quiet: QuietOption = False, **settings: Any) -> None:
-    """Bring the files of a dataset onto this machine, checked."""
+def fetch(name: CardOrSuite, quiet: QuietOption = False, **settings: Any) -> None:
+    """Bring the files of a dataset, or of all datasets of a suite, onto this machine, checked."""
+    from assay.benchmark.suite import is_suite, load_suite
     from assay.datasets import fetch_dataset
 
+    if is_suite(name):
+        _fetch_all(load_suite(name).datasets, quiet=quiet, **settings)
+        return
     for located in fetch_dataset(name, **settings, progress=None if quiet else _download_progress()):
         print_line(f"{located.path} ({located.source})")
+
+
+def _fetch_all(specs: Sequence[str], *, quiet: bool, **settings: Any) -> None:
+    """Bring the files of several datasets onto this machine, one line each; exit 1 if one with an address fails."""
+    from assay.datasets import fetch_dataset, load_card
+    from assay.datasets.card import NETWORK_KINDS
+    from assay.exceptions import OfflineError, UnavailableError
+
+    failed_count = 0
+    for number, spec in enumerate(specs, 1):
+        place = f"{number}/{len(specs)} {spec}"
+        try:
+            files = fetch_dataset(spec, **settings, progress=None if quiet else _download_progress())
+        except (UnavailableError, OfflineError) as error:
+            # data without an address is not brought by anybody
+            failed_count += any(source.kind in NETWORK_KINDS for source in load_card(spec).sources)
+            print_line(Message(f"{place}: ", error.message))
+            continue
+        size = sum(located.path.stat().st_size for located in files)
+        print_line(f"{place}: {count_phrase(len(files), 'file')}, {size / 1e6:.1f} MB")
+    if failed_count:
+        print_to_stderr(f"{count_phrase(failed_count, 'dataset')} of {len(specs)} could not be fetched")
+        raise typer.Exit(1)
 
 
 def _download_progress() -> Callable[[str, int, int | None], None] | None:
@@ -205,78 +249,45 @@ class CheckedData(OwnColumns, Offline):
 
 @app.command("check")
 @command(CheckedData)
-def check(name: DatasetOrFile, directed: DirectedOption = False, as_json: JsonOption = False, **settings: Any) -> None:
-    """Check rows, labels, groups, duplicates, conflicts, swapped pairs, leaks, encodings; exit 1 on errors."""
+def check(
+    names: DatasetsOrFiles, directed: DirectedOption = False, as_json: JsonOption = False, **settings: Any
+) -> None:
+    """Check rows, labels, groups, duplicates, conflicts, swapped pairs, leaks, encodings; exit 1 on errors.
+
+    With several datasets, also the texts that two of them share.
+    """
     from assay.common.output import json_text
     from assay.datasets import check_dataset, load_card, load_card_splits
     from assay.datasets.checks import annotation_notes, group_notes
+    from assay.datasets.leaks import leaks_between
     from assay.datasets.load import is_own_file
     from assay.datasets.reading import Reading
 
     offline = settings.pop("offline")
-    splits = load_card_splits(name, reading=Reading(**settings), offline=offline)
-    card = None if is_own_file(name) else load_card(name)
-    findings = check_dataset(splits, card)
-    notes = [*annotation_notes(splits, directed=directed), *group_notes(splits)]
+    reading = Reading(**settings)
+    all_splits = {name: load_card_splits(name, reading=reading, offline=offline) for name in names}
+    several = len(names) > 1
+    findings: list[DataFinding] = []
+    records: list[dict[str, Any]] = []
+    for name, splits in all_splits.items():
+        card = None if is_own_file(name) else load_card(name)
+        found = check_dataset(splits, card)
+        notes = [*annotation_notes(splits, directed=directed), *group_notes(splits)]
+        findings += found
+        records += [({"dataset": name} if several else {}) | vars(finding) for finding in [*found, *notes]]
+        if not as_json:
+            if several:
+                print_line(f"{name}:")
+            # a file without a column `split` has a single part, whose name would say nothing
+            has_splits = card is not None or any("split" in pairs.table.column_names for pairs in splits.values())
+            print_check(splits, notes, found, has_splits=has_splits)
+    leaks = leaks_between({name: list(splits.values()) for name, splits in all_splits.items()})
+    findings += leaks
     if as_json:
-        print_data(json_text([vars(finding) for finding in [*findings, *notes]]))
+        print_data(json_text([*records, *map(vars, leaks)]))
     else:
-        # a file without a column `split` has a single part, whose name would say nothing
-        has_splits = card is not None or any("split" in pairs.table.column_names for pairs in splits.values())
-        _print_check(splits, notes, findings, has_splits=has_splits)
+        print_check({}, [], leaks, has_splits=True)
     error_count = sum(finding.severity == "error" for finding in findings)
-    print_to_stderr(f"{_count_phrase(len(findings), 'finding')}, {_count_phrase(error_count, 'error')}")
+    print_to_stderr(f"{count_phrase(len(findings), 'finding')}, {count_phrase(error_count, 'error')}")
     if error_count:
         raise typer.Exit(1)
-
-
-def _print_check(
-    splits: Mapping[str, Pairs], notes: Sequence[DataFinding], findings: Sequence[DataFinding], *, has_splits: bool
-) -> None:
-    """Print the sizes of the splits, notes and findings with their examples, one per line.
-
-    Args:
-        splits: the pairs of each split.
-        notes: facts that are not faults.
-        findings: the faults.
-        has_splits: whether lines begin with the name of the split.
-    """
-
-    def prefix_split(split: str, line: str) -> str:
-        return f"{split}: {line}" if has_splits else line
-
-    for split, pairs in splits.items():
-        for line in (f"{len(pairs):,} pairs", *pairs.notes, *pairs.hints):
-            print_line(prefix_split(split, line))
-    for note in notes:
-        print_line(prefix_split(note.split, note.message))
-    for finding in findings:
-        print_line(f"{finding.severity}: {prefix_split(finding.split, finding.message)}")
-        for example in finding.examples:
-            print_line(f"    {_example_line(example)}")
-
-
-def _count_phrase(count: int, noun: str) -> str:
-    """Return a number with its noun: ``1 error``, ``2 errors``."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
-def _example_line(example: dict[str, Any]) -> str:
-    """Return the columns of a row with their values, on one line."""
-    return ", ".join(f"{key}={_example_value(value)}" for key, value in example.items())
-
-
-#: Number of gold answers that are shown of a long list.
-MAX_SHOWN_ANSWERS = 3
-
-
-def _example_value(value: Any) -> str:
-    """Return a cell as text: a long list is shortened to its first items, a fraction has six significant digits."""
-    if isinstance(value, list) and len(value) > MAX_SHOWN_ANSWERS + 1:
-        first_answers = ", ".join(map(repr, value[:MAX_SHOWN_ANSWERS]))
-        return f"[{first_answers}, … {len(value):,} in all]"
-    if not isinstance(value, float):
-        return repr(value)
-    text = f"{value:g}"
-    # a whole number with all its digits, and a number near one is not shown as one
-    return exact_number(value) if float(text).is_integer() else text

@@ -44,7 +44,8 @@ Task = Literal[
 TASKS: tuple[str, ...] = get_args(Task)
 #: The name that means every split.
 ALL_SPLITS = "all"
-_NETWORK_KINDS = ("hub", "https", "pypi")
+#: The kinds of sources that are asked over the network.
+NETWORK_KINDS = ("hub", "https", "pypi")
 
 
 def fill_address(template: str, name: str) -> str:
@@ -291,7 +292,7 @@ class Card(_CardTable):
                     raise ValueError(f"a {source.kind} source names the file {name!r}, which is not among [[files]]")
             provided = [file for file in self.files if source.provides(file.name)]
             unpinned = [file.name for file in provided if file.sha256 is None or file.bytes is None]
-            if source.kind in _NETWORK_KINDS and unpinned:
+            if source.kind in NETWORK_KINDS and unpinned:
                 raise ValueError(f"the file {unpinned[0]!r} needs sha256 and bytes, since it can come over the network")
         for figure in self.published:
             if figure.split not in ("", ALL_SPLITS, *self.splits):

@@ -14,22 +14,30 @@ from assay.datasets.card import Card, Split, parse_spec
 from assay.datasets.columns import MissingColumnsError
 from assay.datasets.files import is_table_file, read_table_file
 from assay.datasets.load import load_card_splits, load_dataset, parse_named_file
+from assay.datasets.measures import NO_LICENCE, measure_labels, sample_pairs
 from assay.datasets.pairs import Pairs
 from assay.datasets.reading import Reading
 from assay.datasets.sources import is_here
-from assay.exceptions import AssayError
+from assay.exceptions import AssayError, InputError, unknown_name
 
 
-def describe_card(card: Card, *, directed: bool = False) -> dict[str, Any]:
+def describe_card(card: Card, *, directed: bool = False, split: str | None = None) -> dict[str, Any]:
     """Return the description of a card as JSON values; nothing is downloaded.
 
-    ``annotation_graph`` is measured on all splits together, and present only if their files are on this machine. If it
-    cannot be measured, it has the reason as ``error``.
+    What is measured is present only if the files are on this machine: ``measured`` on the labels of one split,
+    ``samples`` with five of its pairs unless no licence is stated, and ``annotation_graph`` on all splits together. If
+    these cannot be read, they have the reason as ``error``.
 
     Args:
         card: the card.
         directed: whether the order of two texts matters in the annotation graph.
+        split: the split whose labels are measured; None for the default split.
+
+    Raises:
+        InputError: the card has no such split.
     """
+    if split is not None and split not in card.splits:
+        raise InputError(unknown_name(f"dataset {card.name}@{card.version} has no split", split, card.splits))
     description: dict[str, Any] = {
         "name": card.name,
         "version": card.version,
@@ -60,6 +68,9 @@ def describe_card(card: Card, *, directed: bool = False) -> dict[str, Any]:
         value = getattr(card, name)
         if value:
             description[name] = value
+    split = split or card.default_split
+    if is_here(card, split):
+        description |= _measures_of_split(card, split)
     if all(is_here(card, split_name) for split_name in card.splits):
         description["annotation_graph"] = _graph_measures(
             lambda: list(load_card_splits(card, offline=True).values()), directed
@@ -132,6 +143,16 @@ def _describe_pairs(pairs: Pairs) -> dict[str, Any]:
     if all(name in column_names for name in GRAPH_COLUMNS):
         description["graphs"] = True
     return description
+
+
+def _measures_of_split(card: Card, split: str) -> dict[str, Any]:
+    """Return what is measured on the labels of a split, and five of its pairs."""
+    try:
+        pairs = load_dataset(card, split=split, offline=True)
+    except AssayError as error:
+        return {"measured": {"error": error.message}}
+    samples = [] if card.licence.startswith(NO_LICENCE) else sample_pairs(pairs)
+    return {"measured": measure_labels(pairs), "samples": samples}
 
 
 def _graph_measures(load_splits: Callable[[], list[Pairs]], directed: bool) -> dict[str, Any]:

@@ -1,0 +1,156 @@
+"""What ``assay datasets`` prints: the description of a dataset, and the findings of a check."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from assay.cli.guard import print_line
+from assay.common.messages import Message
+from assay.common.tables import exact_number
+
+if TYPE_CHECKING:
+    from assay.datasets import Pairs
+    from assay.datasets.checks import DataFinding
+
+
+def print_description(description: dict[str, Any]) -> None:
+    """Print the description of a card or a file, one line per fact; empty values are left out."""
+    from assay.datasets.annotation_graph import graph_line
+
+    for key, value in description.items():
+        if value in ("", [], None):
+            continue
+        if key == "files":
+            for file in value:
+                digest = f", sha256 {file['sha256']}" if file["sha256"] else ""
+                size = f"{file['bytes']:,} bytes" if file["bytes"] else "size not fixed"
+                print_line(f"file: {file['name']}, {size}{digest}")
+        elif key == "split_facts":
+            for split, facts in value.items():
+                print_line(f"split {split}: {', '.join(_split_fact(fact) for fact in facts.values())}")
+        elif key == "published":
+            for figure in value:
+                where = "".join(f", {figure[name]}" for name in ("split", "bucket") if figure[name] not in ("", "all"))
+                figure_text = f"{figure['metric']}, {figure['statistic']}{where}: {figure['value']}"
+                print_line(f"published: {figure_text} ({figure['source']})")
+        elif key == "measured":
+            _print_measures(value)
+        elif key == "samples":
+            for sample in value:
+                print_line(f"sample: {_sample_text(sample)}")
+        elif key == "annotation_graph":
+            print_line(graph_line(value))
+        elif key == "problem":
+            print_line(Message("problem: ", value))
+        elif isinstance(value, list):
+            for item in value:
+                print_line(Message(f"{key.removesuffix('s')}: ", item))
+        elif isinstance(value, dict):
+            facts = ", ".join(f"{name} {_number_text(fact)}" for name, fact in value.items())
+            print_line(f"{key}: {facts}")
+        else:
+            print_line(f"{key}: {value}")
+
+
+def _print_measures(measured: dict[str, Any]) -> None:
+    """Print what was measured on the labels of a split, one line per measure."""
+    if "error" in measured:
+        print_line(Message("problem: ", measured["error"]))
+        return
+    counts = ", ".join(f"{label}: {count:,}" for label, count in measured["labels"].items())
+    print_line(f"labels of {measured['split']}: {counts}")
+    if "ceiling" in measured:
+        print_line(f"ceiling of a score without ties: {_values_text(measured['ceiling'])}")
+    if "reliability" in measured:
+        facts = measured["reliability"]
+        reliability = _values_text({"r": facts["pearson"], "ρ": facts["spearman"]})
+        bound = _values_text({"r": facts["bound_pearson"], "ρ": facts["bound_spearman"]})
+        alpha = _values_text({"Krippendorff's α": facts["alpha_interval"]})
+        sizes = sorted({facts["fewest_labels"], facts["most_labels"]})
+        print_line(f"{' to '.join(map(str, sizes))} labels a pair: {alpha}, reliability of their mean {reliability}")
+        print_line(f"upper bound for a metric: {bound}")
+
+
+def _values_text(values: Mapping[str, float | None]) -> str:
+    return ", ".join(f"{name} {'–' if value is None else f'{value:.3f}'}" for name, value in values.items())
+
+
+#: The number of characters that are shown of each text of a sample.
+MAX_SAMPLE_LENGTH = 120
+
+
+def _sample_text(sample: dict[str, Any]) -> str:
+    """Return a pair as one line: its texts, shortened, and the label."""
+    parts = []
+    for name, value in sample.items():
+        texts: list[Any] = value if isinstance(value, list) else [value]
+        more = f" and {len(texts) - 1} more" if len(texts) > 1 else ""
+        first = texts[0]
+        if isinstance(first, str) and len(first) > MAX_SAMPLE_LENGTH:
+            first = f"{first[:MAX_SAMPLE_LENGTH]}…"
+        parts.append(f"{name} {_example_value(first)}{more}")
+    return " | ".join(parts)
+
+
+def _split_fact(fact: Any) -> str:
+    """Return the language, the scale or the aspect of a split as text."""
+    if isinstance(fact, dict):
+        return f"{fact['low']:g} to {fact['high']:g} ({fact['meaning']})"
+    return fact if isinstance(fact, str) else "+".join(fact)
+
+
+def _number_text(fact: object) -> str:
+    return exact_number(fact) if isinstance(fact, float) else str(fact)
+
+
+def print_check(
+    splits: Mapping[str, Pairs], notes: Sequence[DataFinding], findings: Sequence[DataFinding], *, has_splits: bool
+) -> None:
+    """Print the sizes of the splits, notes and findings with their examples, one per line.
+
+    Args:
+        splits: the pairs of each split.
+        notes: facts that are not faults.
+        findings: the faults.
+        has_splits: whether lines begin with the name of the split.
+    """
+
+    def prefix_split(split: str, line: str) -> str:
+        return f"{split}: {line}" if has_splits else line
+
+    for split, pairs in splits.items():
+        for line in (f"{len(pairs):,} pairs", *pairs.notes, *pairs.hints):
+            print_line(prefix_split(split, line))
+    for note in notes:
+        print_line(prefix_split(note.split, note.message))
+    for finding in findings:
+        print_line(f"{finding.severity}: {prefix_split(finding.split, finding.message)}")
+        for example in finding.examples:
+            print_line(f"    {_example_line(example)}")
+
+
+def count_phrase(count: int, noun: str) -> str:
+    """Return a number with its noun: ``1 error``, ``2 errors``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _example_line(example: dict[str, Any]) -> str:
+    """Return the columns of a row with their values, on one line."""
+    return ", ".join(f"{key}={_example_value(value)}" for key, value in example.items())
+
+
+#: Number of gold answers that are shown of a long list.
+MAX_SHOWN_ANSWERS = 3
+
+
+def _example_value(value: Any) -> str:
+    """Return a cell as text: a long list is shortened to its first items, a fraction has six significant digits."""
+    if isinstance(value, list) and len(value) > MAX_SHOWN_ANSWERS + 1:
+        first_answers = ", ".join(map(repr, value[:MAX_SHOWN_ANSWERS]))
+        return f"[{first_answers}, … {len(value):,} in all]"
+    if not isinstance(value, float):
+        return repr(value)
+    text = f"{value:g}"
+    # a whole number with all its digits, and a number near one is not shown as one
+    return exact_number(value) if float(text).is_integer() else text

@@ -1,0 +1,69 @@
+"""What the labels of a dataset are like: their distribution, the ceiling of a score, how far annotators agree."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from assay.common.tables import annotations_of
+from assay.datasets.pairs import Pairs
+from assay.statistics.annotators import krippendorff_alpha
+from assay.statistics.coefficients import default_statistics
+from assay.statistics.reliability import split_half_reliability, tie_free_ceiling
+
+#: The largest number of distinct labels that are counted each; more are counted in this many equal parts of the scale.
+MAX_COUNTED_LABELS, PARTS = 7, 5
+#: The number of pairs that are shown of a dataset.
+SAMPLES = 5
+#: What a licence begins with if the authors state none; texts under it are not shown.
+NO_LICENCE = "none stated"
+
+
+def label_counts(pairs: Pairs) -> dict[str, int]:
+    """Return the number of pairs with each label, or in each of five equal parts of the scale if there are many."""
+    labels = pairs.labels[~np.isnan(pairs.labels)]
+    values, counts = np.unique(labels, return_counts=True)
+    if len(values) <= MAX_COUNTED_LABELS:
+        return {f"{value:g}": int(count) for value, count in zip(values, counts, strict=True)}
+    low, high = pairs.scale or (labels.min(), labels.max())
+    counts, edges = np.histogram(labels, PARTS, (low, high))
+    parts = zip(edges[:-1], edges[1:], counts, strict=True)
+    return {f"{start:g} to {end:g}": int(count) for start, end, count in parts}
+
+
+def measure_labels(pairs: Pairs) -> dict[str, Any]:
+    """Return measures of the labels as JSON values.
+
+    ``labels`` has the counts of :func:`label_counts`, ``ceiling`` the highest value of each coefficient for a score
+    without ties. With annotators, ``reliability`` has how many labels a pair has, what halves of them share, the
+    highest correlation of a metric that follows from it, and Krippendorff's alpha on the interval level.
+    """
+    labels = pairs.labels[~np.isnan(pairs.labels)]
+    measures: dict[str, Any] = {"split": pairs.split, "labels": label_counts(pairs)}
+    if len(labels) > 1:
+        measures["ceiling"] = tie_free_ceiling(labels, default_statistics([]))
+    annotations = annotations_of(pairs.table)[0]
+    reliability = None if annotations is None else split_half_reliability(annotations)
+    if annotations is not None and reliability is not None:
+        label_counts_of_pairs = (~np.isnan(annotations)).sum(axis=1)
+        measures["reliability"] = {
+            "fewest_labels": int(label_counts_of_pairs.min()),
+            "most_labels": int(label_counts_of_pairs.max()),
+            "pearson": reliability.pearson,
+            "spearman": reliability.spearman,
+            "bound_pearson": reliability.bound_pearson,
+            "bound_spearman": reliability.bound_spearman,
+            "alpha_interval": krippendorff_alpha(annotations, "interval"),
+        }
+    return measures
+
+
+def sample_pairs(pairs: Pairs) -> list[dict[str, Any]]:
+    """Return up to five pairs from the lowest to the highest label, each as its texts and label by column."""
+    labelled = np.flatnonzero(~np.isnan(pairs.labels))
+    order = labelled[np.argsort(pairs.labels[labelled], kind="stable")]
+    places = np.unique(np.linspace(0, len(order) - 1, min(SAMPLES, len(order))).round().astype(int))
+    names = [name for name in ("question", "reference", "candidate", "label") if name in pairs.table.column_names]
+    rows: list[dict[str, Any]] = pairs.take(order[places]).table.select(names).to_pylist()
+    return rows
