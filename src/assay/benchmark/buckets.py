@@ -112,7 +112,17 @@ def usable_rules(pairs: Pairs, rules: Sequence[str]) -> tuple[tuple[str, ...], l
         if names:
             columns = " and no column ".join(map(repr, names))
             notes.append(f"no bucket {rule!r}: there is no column {columns}")
-    return tuple(rule for rule in rules if not missing_columns[rule]), notes
+    usable = [rule for rule in rules if not missing_columns[rule]]
+    if not pairs.has_references:
+        of_references = [rule for rule in usable if _reads_references(rule)]
+        notes += [f"no bucket {rule!r}: there is no reference" for rule in of_references]
+        usable = [rule for rule in usable if rule not in of_references]
+    return tuple(usable), notes
+
+
+def _reads_references(rule: str) -> bool:
+    """Tell whether a rule needs the references of the pairs; ``length`` does without them."""
+    return rule not in ("none", ALL) and any(term.name in ("f1", "number", "reference") for term in parse_rule(rule))
 
 
 def _column_terms(rule: str) -> list[Term]:

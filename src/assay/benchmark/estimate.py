@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.benchmark.prepared import PreparedDataset, is_made_for, prepare_datasets
+from assay.benchmark.prepared import PreparedDataset, is_made_for, lacks_references, prepare_datasets
 from assay.benchmark.request import Request
 from assay.benchmark.scoring import CHUNK
 from assay.benchmark.singles import Singles
@@ -91,7 +91,7 @@ def _estimate_metric(metric: Metric, dataset: PreparedDataset, store: ScoreStore
     name = dataset.pairs.name
     if isinstance(metric, ColumnMetric):
         return WorkEstimate(name, str(metric), note="read from the data")
-    if not is_made_for(metric, dataset.pairs.language):
+    if lacks_references(metric, dataset.pairs) or not is_made_for(metric, dataset.pairs.language):
         return WorkEstimate(name, str(metric), note="not applicable")
     if isinstance(metric, Combined):
         return WorkEstimate(name, str(metric), note="computed from its members")

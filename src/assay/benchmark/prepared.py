@@ -180,7 +180,7 @@ class PreparedDataset:
         self.group_column = group
         self.rules = rules
         self.scores: dict[str, NDArray[np.float64]] = {}
-        self._singles: dict[tuple[bool, bool, bool, bytes | None], Singles] = {}
+        self._singles: dict[tuple[bool | bytes | None, ...], Singles] = {}
         self._rows: dict[frozenset[str], NDArray[np.intp] | None] = {}
 
     def parts(self, metric: Metric) -> list[DatasetPart]:
@@ -204,9 +204,8 @@ class PreparedDataset:
 
         They are cached until :meth:`finish`, so that metrics which read the same columns share them.
         """
-        reads = metric.declaration
         rows = None if part.rows is None else part.rows.tobytes()
-        key = reads.reads_question, reads.reads_graphs, reads.reads_all_references, rows
+        key = *metric.declaration.reads, rows
         if key not in self._singles:
             self._singles[key] = Singles.read_by(metric, self.pairs_of(part))
         return self._singles[key]
@@ -240,6 +239,11 @@ class PreparedDataset:
         """Return the pairs with their scores, and free the distinct pairs, which only scoring needs."""
         self._singles.clear()
         return DatasetScores(self.pairs, self.dropped, self.group_column, self.scores)
+
+
+def lacks_references(metric: Metric, pairs: Pairs) -> bool:
+    """Tell whether a metric compares with a reference, and a dataset has none."""
+    return metric.declaration.reads_reference and not isinstance(metric, ColumnMetric) and not pairs.has_references
 
 
 def is_made_for(metric: Metric, language: str | None) -> bool:

@@ -163,7 +163,7 @@ class Excerpt(PreparedDataset):
         super().__init__(pairs, {}, 0, None)
         self._metric_names = frozenset(metrics)
         self._is_complete = sample is None or sample >= len(pairs)
-        self._sampled_singles: dict[tuple[bool, bool, bool, bytes], Singles] = {}
+        self._sampled_singles: dict[tuple[bool | bytes, ...], Singles] = {}
         self.rows = np.arange(len(pairs)) if sample is None or self._is_complete else _sampled_rows(pairs, sample, seed)
 
     def parts(self, metric: Metric) -> list[DatasetPart]:
@@ -187,13 +187,7 @@ class Excerpt(PreparedDataset):
         """Return the distinct pairs among the sampled rows of a part; metrics that read the same fields share them."""
         if not isinstance(part, _SampledPart) or part.rows is None:
             return super().singles(metric, part)
-        declaration = metric.declaration
-        key = (
-            declaration.reads_question,
-            declaration.reads_graphs,
-            declaration.reads_all_references,
-            part.rows.tobytes(),
-        )
+        key: tuple[bool | bytes, ...] = (*metric.declaration.reads, part.rows.tobytes())
         if key not in self._sampled_singles:
             self._sampled_singles[key] = Singles.read_by(metric, self.pairs.take(part.rows))
         return self._sampled_singles[key]

@@ -31,6 +31,7 @@ class Singles:
 
     Args:
         pairs: the pairs; their table is not copied.
+        with_reference: whether the reference is part of a single; if not, it is an empty text.
         with_question: whether the question is part of a single (for metrics that read it).
         with_graphs: whether the AMR graphs are part of a single.
         together: whether all gold answers of a pair form one single.
@@ -44,12 +45,20 @@ class Singles:
     """
 
     def __init__(
-        self, pairs: Pairs, *, with_question: bool = False, with_graphs: bool = False, together: bool = False
+        self,
+        pairs: Pairs,
+        *,
+        with_reference: bool = True,
+        with_question: bool = False,
+        with_graphs: bool = False,
+        together: bool = False,
     ) -> None:
         self._rows = len(pairs)
         #: the row of the pair of each single, shape (s,); None if every pair is one single
         self._parents: NDArray[np.int64] | None = None
         self._columns = _columns_read(pairs, with_question=with_question, with_graphs=with_graphs)
+        if not with_reference:
+            self._columns["reference"] = _empty_texts(len(pairs))
         has_lists = is_list(self._columns["reference"].type)
         if has_lists:
             _check_not_empty(self._columns["reference"], pairs.name)
@@ -70,6 +79,7 @@ class Singles:
         reads = metric.declaration
         return cls(
             pairs,
+            with_reference=reads.reads_reference,
             with_question=reads.reads_question,
             with_graphs=reads.reads_graphs,
             together=reads.reads_all_references,
@@ -129,6 +139,12 @@ def _columns_read(pairs: Pairs, *, with_question: bool, with_graphs: bool) -> di
     if with_graphs:
         names.extend(GRAPH_COLUMNS)
     return {name: pairs.table.column(name) for name in names if name in pairs.table.column_names}
+
+
+def _empty_texts(count: int) -> pa.ChunkedArray:
+    import pyarrow as pa
+
+    return pa.chunked_array([pa.repeat(pa.scalar(""), count)])
 
 
 def _check_not_empty(lists: pa.ChunkedArray, dataset: str) -> None:

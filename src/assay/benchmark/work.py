@@ -9,20 +9,20 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.benchmark.combined import add_combined_scores, combined_and_other_metrics
 from assay.benchmark.executor import EngineUnavailableError, UnitLostError
-from assay.benchmark.prepared import DatasetPart, PreparedDataset, is_made_for
+from assay.benchmark.prepared import DatasetPart, PreparedDataset, is_made_for, lacks_references
 from assay.benchmark.records import MetricRecords, recorded_declaration
 from assay.benchmark.request import Request
 from assay.benchmark.scoring import Scored, Scorer, ScoringJob
 from assay.benchmark.singles import Singles
 from assay.common.database import StoreError
-from assay.common.messages import Message
+from assay.common.messages import Message, Setting
 from assay.common.processes import peak_memory, reset_peak_memory
 from assay.common.tables import short_names
 from assay.exceptions import AssayError, ClusterError, MissingExtraError, UnavailableError
@@ -30,6 +30,9 @@ from assay.manifest import Cost, MetricRecord
 from assay.metrics import ColumnMetric, Context, Metric
 from assay.metrics.base import Engine
 from assay.metrics.combined import Combined
+
+if TYPE_CHECKING:
+    from assay.datasets import Pairs
 
 
 @dataclass(frozen=True)
@@ -258,6 +261,9 @@ def _plan_tasks(metric: Metric, dataset: PreparedDataset, obtainer: _Obtainer, r
     name, dataset_name, language = str(metric), dataset.pairs.name, dataset.pairs.language
     try:
         parts = [part for part in dataset.parts(metric) if part.rows is None or len(part.rows)]
+        if lacks_references(metric, dataset.pairs):
+            records.skip(name, dataset_name, _reason_without_references(dataset.pairs))
+            return []
         if not is_made_for(metric, language) or not parts:
             records.skip(name, dataset_name, _reason_not_applicable(metric, language))
             return []
@@ -277,6 +283,14 @@ def _plan_tasks(metric: Metric, dataset: PreparedDataset, obtainer: _Obtainer, r
     except Exception as error:  # noqa: BLE001 - whatever a metric raises must not cost the others
         records.fail(name, dataset_name, error)
         return []
+
+
+def _reason_without_references(pairs: Pairs) -> Message:
+    """Return why a metric that compares with a reference does not apply to a dataset that has none."""
+    reason = "compares with a reference, and the data has none"
+    if pairs.kind != "own":
+        return Message(reason)
+    return Message(f"{reason}; if it has, name the column: ", Setting("columns", "reference=COLUMN"))
 
 
 def _reason_not_applicable(metric: Metric, language: str | None) -> str:

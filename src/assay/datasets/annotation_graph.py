@@ -167,9 +167,11 @@ def graph_of(tables: Sequence[Pairs], *, directed: bool = False) -> AnnotationGr
     If a text is empty and the pair has an AMR graph for it, the AMR graph takes the place of the text.
 
     Raises:
-        InputError: pairs have several gold answers, and so are not pairs of two texts.
+        InputError: pairs have no or several gold answers, and so are not pairs of two texts.
     """
     for pairs in tables:
+        if not pairs.has_references:
+            raise InputError(f"{pairs.name}: has no references; an annotation graph is of pairs of texts")
         if pairs.has_several_references:
             raise InputError(f"{pairs.name}: has several gold answers a pair; an annotation graph is of pairs of texts")
     texts_of_sides = []

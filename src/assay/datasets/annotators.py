@@ -80,7 +80,7 @@ def pool_annotations(
             raise InputError(unknown_name(problem, column, source.table.column_names), setting="annotator")
         if len(names) != 1:
             raise InputError("goes with one label column", setting="annotator", value=column)
-    elif len(names) != 1 or not {"reference", "candidate"} <= mapping.keys() or len(source.table) > MAX_SEARCHED_ROWS:
+    elif len(names) != 1 or not _has_texts(mapping) or len(source.table) > MAX_SEARCHED_ROWS:
         return unpooled
     first_rows, pair_codes = _distinct_pairs(source, mapping)
     if len(first_rows) == len(pair_codes):
@@ -101,6 +101,11 @@ def pool_annotations(
     label_columns(source, names, reading, allow_missing=True)
     identifier = next(iter(mapping.get("pair_id", ())), None)
     return _wide(source, names[0], column, identifier, first_rows, pair_codes)
+
+
+def _has_texts(mapping: Mapping[str, Sequence[str]]) -> bool:
+    """Tell whether the columns tell pairs apart: a candidate, and a reference or a question."""
+    return "candidate" in mapping and not mapping.keys().isdisjoint(("reference", "question"))
 
 
 def _label_lists(column: pa.ChunkedArray) -> list[list[Any]] | None:

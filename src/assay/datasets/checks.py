@@ -79,8 +79,9 @@ def encoding_findings(table: pa.Table) -> list[tuple[str, str, np.ndarray[Any, A
         if name in table.column_names
     ]
     findings = []
-    # only reference and candidate: a blank question is not a fault
-    blank_rows = _rows_with_any([pc.equal(pc.utf8_trim_whitespace(column), "") for column in columns[-2:]])
+    # only reference and candidate: a blank question is not a fault, nor is data without references
+    blank_masks = [pc.equal(pc.utf8_trim_whitespace(column), "") for column in columns[-2:]]
+    blank_rows = _rows_with_any(blank_masks[1:] if pc.all(blank_masks[0]).as_py() else blank_masks)
     if len(blank_rows):
         findings.append(("blank-texts", "note", blank_rows, "pairs with a blank text"))
     # a cheap search finds candidates, which are then decoded one by one

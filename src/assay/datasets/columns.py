@@ -117,6 +117,8 @@ class SourceTable:
 
 #: The pair columns that a mapping may name. ``annotations`` is not among them, since ``label=a1+a2`` creates it.
 FIELDS = tuple(name for name in (*PAIR_COLUMNS, *OPTIONAL_PAIR_COLUMNS) if name != "annotations")
+#: In place of the column of references: the data has none.
+NO_COLUMN = "-"
 #: Pair columns of which a mapping may name several source columns: annotators, and gold answers.
 SEVERAL = ("label", "reference")
 #: Fields of a mapping that make two pairs of a row, see :mod:`assay.datasets.shapes`.
@@ -236,7 +238,9 @@ def resolve_columns(
 ) -> dict[str, list[str]]:
     """Return the source columns of each pair column; a source column with the name of a pair column needs no mapping.
 
-    If required ones are missing, columns with usual names are taken for them, and for the question and the label.
+    If required ones are missing, columns with usual names are taken for them, and for the question and the label. The
+    reference has an empty list if the mapping says that there is none (``reference=-``), or if it alone is missing and
+    there is a question.
 
     Args:
         mapping: the user's mapping, see :func:`parse_columns`.
@@ -253,6 +257,9 @@ def resolve_columns(
     resolved: dict[str, list[str]] = {}
     for name, sources in mapping.items():
         source_names = list(sources)
+        if name == "reference" and source_names == [NO_COLUMN] and NO_COLUMN not in source_columns:
+            resolved[name] = []
+            continue
         # a1+a2 is one column if the source has a column of that name, else two annotators or two gold answers
         may_be_sum = name in SEVERAL and len(source_names) == 1 and "+" in source_names[0]
         if may_be_sum and source_names[0] not in source_columns:
@@ -271,6 +278,10 @@ def resolve_columns(
         return resolved
     wanted = dict.fromkeys([*missing, "question", *(["label"] if need_texts else [])])
     found = {name: _columns_by_usual_names(name, source_columns, resolved) for name in wanted}
+    has_question = "question" in resolved or len(found["question"]) == 1
+    if "reference" in missing and not found["reference"] and has_question:
+        missing.remove("reference")
+        resolved["reference"] = []
     if any(len(found[name]) != 1 for name in missing):
         raise _missing_columns_error(missing, source_columns, resolved, where)
     recognised = {name: columns for name, columns in found.items() if len(columns) == 1 and name not in resolved}

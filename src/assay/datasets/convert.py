@@ -83,6 +83,9 @@ def convert_table(
         if name in omitted_columns:
             raise InputError(f"{source.name}, column {name}: holds {omitted_columns[name]}; expected text or numbers")
     mapping = resolve_columns(columns, source.table.column_names, where=source.name, need_label=not allow_unlabelled)
+    if mapping.get("reference") == []:
+        del mapping["reference"]
+        shape_notes = (*shape_notes, "no reference: metrics that compare with one are left out")
     recognised = [f"{name} is {found[0]}" for name, found in mapping.items() if name not in columns and found != [name]]
     if recognised:
         shape_notes = (f"columns: {', '.join(recognised)}", *shape_notes)
@@ -106,6 +109,8 @@ def convert_table(
         pair_columns["reference"] = _reference_column(source, mapping["reference"], reading.separator)
         if reading.separator is None and "candidate" in pair_columns and is_text(pair_columns["reference"].type):
             hint = separator_hint(pair_columns["reference"], pair_columns["candidate"])
+    else:
+        pair_columns["reference"] = pa.array([""] * source.table.num_rows)
     pair_columns["pair_id"] = _identifier_column(source, mapping.get("pair_id"))
     notes, hints = [], [hint]
     if mapping.get("label"):

@@ -104,6 +104,15 @@ class Pairs:
         """Whether each reference is a list of gold answers."""
         return is_list(self.table.schema.field("reference").type)
 
+    @cached_property
+    def has_references(self) -> bool:
+        """Whether any pair has a reference, as a text that is not empty or as a graph."""
+        if GRAPH_COLUMNS[0] in self.table.column_names:
+            return True
+        column = self.table.column("reference")
+        texts = pc.list_flatten(column) if is_list(column.type) else column
+        return bool(pc.any(pc.not_equal(texts, "")).as_py())
+
     def texts(
         self, start: int = 0, stop: int | None = None
     ) -> tuple[list[str] | list[list[str]], list[str], list[str] | None]:

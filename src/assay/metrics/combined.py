@@ -64,6 +64,8 @@ class Combined(Metric):
         self.redeclare(
             low=combination.low,
             high=combination.high,
+            reads_reference=any(metric.declaration.reads_reference for metric in members)
+            or bool(combination.properties),
             reads_question=any(metric.declaration.reads_question for metric in members) or combination.reads_question,
             reads_graphs=any(metric.declaration.reads_graphs for metric in members),
         )

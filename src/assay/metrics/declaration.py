@@ -27,6 +27,8 @@ class Declaration:
         perfect: the score of two identical texts that are not empty, in [low, high]; None if it depends on the text.
         languages: ISO 639-1 codes in lower case of the supported languages, such as ``frozenset({"en"})``; None for
             any. On data in another language the metric is *not applicable*.
+        reads_reference: whether it compares with the reference; if False, the reference must not be read, and data
+            without references is scored, too.
         reads_question: whether the question changes the score; if False, ``Batch.questions`` must not be read.
         reads_graphs: whether it compares the AMR graphs of the texts, which the data must then have.
         reads_all_references: whether it reads all gold answers of a pair at once, in ``Batch.gold_answers``. Otherwise
@@ -55,6 +57,7 @@ class Declaration:
     symmetric: bool = False
     perfect: float | None = None
     languages: frozenset[str] | None = None
+    reads_reference: bool = True
     reads_question: bool = False
     reads_graphs: bool = False
     reads_all_references: bool = False
@@ -67,6 +70,11 @@ class Declaration:
     tolerance: float = 1e-9
     extra: str | None = None
     kind: str = "other"
+
+    @property
+    def reads(self) -> tuple[bool, ...]:
+        """What it reads of a pair: metrics with equal values can score the same batch."""
+        return self.reads_reference, self.reads_question, self.reads_graphs, self.reads_all_references
 
     def check_packages(self) -> None:
         """Check that the packages that compute the metric are installed.

@@ -188,6 +188,8 @@ def load_examples(
         pairs = load_dataset(spec, columns=mapping, allow_unlabelled=True).limit(limit)
         if len(pairs) == 0:
             raise InputError(f"{spec}: has no pairs")
+        if not pairs.has_references:
+            raise InputError(f"{spec}: has no reference; training compares two texts")
         if graphs:
             for column in GRAPH_COLUMNS:
                 graph_cells[column] += _graphs_of_pairs(pairs, column, spec)

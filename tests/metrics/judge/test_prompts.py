@@ -64,8 +64,8 @@ def test_order_mean_asks_both_orders():
     [
         ('user = "{{ reference }} {{ candidat }} {{ candidate }}"', "no field 'candidat'.*'candidate'"),
         ('user = "{{ reference }} {{ candidate }} {{ label }}"', "shows 'label'; what people said"),
-        ('user = "{{ reference }}"', "needs both sides of a pair"),
-        ('user = "{{ candidate }}"', "needs both sides of a pair"),
+        ('user = "{{ reference }}"', "shows no {{ candidate }}, the text to judge"),
+        ('user = "{{ candidate }}"\nsymmetric = true', "does not show one {{ reference }}"),
         ('user = "{{ reference }} {{ candidate }} {% if %}"', "the template has an error"),
         ('user = "{{ reference }} {{ candidate }}"\nscale = "1-7"', "no scale '1-7'"),
         ('user = "{{ reference }} {{ candidate }}"\nsclae = "1-5"', "mine.toml, sclae"),

@@ -9,7 +9,7 @@ from typing import Any
 
 from assay.common.messages import Message, Setting
 from assay.common.tables import first_repeated
-from assay.datasets.columns import columns_by_number, parse_columns
+from assay.datasets.columns import NO_COLUMN, columns_by_number, parse_columns
 from assay.datasets.reading import Columns
 from assay.exceptions import InputError
 
@@ -31,7 +31,8 @@ def numbered_columns(path: Path, columns: Columns, first_row: Sequence[Any]) -> 
     Raises:
         InputError: a number is above that of the cells in the first row.
     """
-    sources = [source for sources in parse_columns(columns).values() for source in sources]
+    mapping = parse_columns(columns)
+    sources = [source for sources in mapping.values() for source in sources if source != NO_COLUMN]
     header = ["" if cell is None else str(cell).strip() for cell in first_row]
     wanted = [part.strip() for source in sources for part in ([source] if source in header else source.split("+"))]
     numbers = [_NUMBER.fullmatch(name) for name in wanted]

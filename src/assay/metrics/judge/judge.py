@@ -102,6 +102,7 @@ class Judge(Metric):
         self.redeclare(
             low=scale.low,
             high=scale.high,
+            reads_reference=not prompt.fields.isdisjoint(("reference", "references")),
             reads_question="question" in prompt.fields,
             reads_all_references="references" in prompt.fields,
             symmetric=self.order == "mean",
@@ -213,7 +214,10 @@ class Judge(Metric):
         limit = self.cut or np.inf
         references_cut = [len(text) > limit for text in batch.references]
         candidates_cut = [len(text) > limit for text in batch.candidates]
-        flags = flags_of(batch, references_cut, candidates_cut) | reasons
+        flags = flags_of(batch, references_cut, candidates_cut)
+        if not self.declaration.reads_reference:
+            flags &= ~np.uint8(Flag.REFERENCE_EMPTY)
+        flags |= reasons
         return Scores(values[:, None], flags[:, None], np.array([seconds]), distances[:, None])
 
     def _mean_score(self, samples: Sequence[Reply]) -> float | None:

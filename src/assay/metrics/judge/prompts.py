@@ -126,13 +126,12 @@ class Prompt:
                 template = _read_template(name, text)
                 templates.append((role, template))
                 fields |= template.fields
-        if "candidate" not in fields or not fields & {"reference", "references"}:
+        if "candidate" not in fields:
+            raise InputError(f"prompt {name}: shows no {{{{ candidate }}}}, the text to judge")
+        if file.symmetric and ("reference" not in fields or "references" in fields):
             raise InputError(
-                f"prompt {name}: shows no {{{{ candidate }}}} or neither {{{{ reference }}}} nor {{{{ references }}}}; "
-                "a judge needs both sides of a pair"
+                f"prompt {name}: does not show one {{{{ reference }}}}, so it cannot have symmetric = true"
             )
-        if file.symmetric and "references" in fields:
-            raise InputError(f"prompt {name}: shows all references at once, so it cannot have symmetric = true")
         return cls(
             name,
             hashlib.sha256(content).hexdigest(),
