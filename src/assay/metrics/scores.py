@@ -35,7 +35,7 @@ class Flag(IntFlag):
 #: The reasons why a pair has no score, in words.
 _NO_SCORE = {
     Flag.NO_VERDICT: "reply without a verdict, no score",
-    Flag.REFUSED: "reply refused, no score",
+    Flag.REFUSED: "reply refused or failed, no score",
     Flag.TOO_LONG: "too long for the model, no score",
     Flag.CUT_OFF: "reply cut off before a verdict, no score",
 }

@@ -33,7 +33,7 @@ def test_a_refused_pair_has_no_score_and_a_reason(server, tmp_path):
     rows = {(row.metric, row.statistic): row.n for row in result.outcome.agreement}
     assert rows[name, "pearson"] == 40 - len(refused) and rows["f1", "pearson"] == 40
     (judged, _) = result.outcome.metrics
-    assert judged.flags["reply refused, no score"] == len(refused)
+    assert judged.flags["reply refused or failed, no score"] == len(refused)
     kept = json.loads((tmp_path / "run" / "run.json").read_text())["metrics"][0]
     assert kept["flags"] == judged.flags and kept["cost"]["refusals"] >= 11
     # a refusal is a reply: it is kept

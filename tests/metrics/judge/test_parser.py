@@ -44,6 +44,17 @@ LABELLED = [
     (GRADES, "**1.** The first fact.\n**2.** The second.\n**5**", "5"),
     (GRADES, r"\boxed{4}", "4"),
     (LEVELS, "Rating (0, 1 or 2): 2", "2"),
+    (YES_NO, r"$\boxed{\textbf{No}}$", "no"),
+    (YES_NO, r"So the result is $$\boxed{\mathrm{Yes}}$$", "yes"),
+    (YES_NO, "<final_verdict>no</final_verdict>", "no"),
+    (YES_NO, "Same town: yes\nSame year: no\nVerdict: no", "no"),
+    (YES_NO, "{'verdict': 'no', 'reason': 'a yes needs the year'}", "no"),
+    (YES_NO, "I'd need the year.\n~~Yes~~ **No**", "no"),
+    (GRADES, "Grade: **4**/5", "4"),
+    (GRADES, "Grade: 2\nConfidence score: 5", "2"),
+    (GRADES, "Accuracy score: 5\nOverall score: 3\nStyle score: 5", "3"),
+    (GRADES, "I give it a score of 4, since one fact is missing.", "4"),
+    (GRADES, "Score: 4/5 (80 %)", "4"),
 ]
 JSON = [
     (YES_NO, '{"verdict": "no"}', "no"),
@@ -55,7 +66,14 @@ JSON = [
     (GRADES, '{"verdict": "３"}', "3"),
     (GRADES, '{"verdict": "2."}', "2"),
     (GRADES, '{"max_score": 5, "score": 2}', "2"),
-    (GRADES, '[{"grade": 1}, {"grade": 3}]', "3"),
+    (GRADES, '[{"grade": 3}, {"grade": 3}]', "3"),
+    (GRADES, '{"details": [{"score": 5}, {"score": 1}], "score": 3}', "3"),
+    (GRADES, '{"overall": 3, "accuracy": 5}', "3"),
+    (GRADES, '{"grade": 2, "confidence": 5}', "2"),
+    (YES_NO, '```json\n{"reason": "both, [a, ] and b", "verdict": "yes",}\n```', "yes"),
+    (YES_NO, '{"reason": "two\nlines", "verdict": "no"}', "no"),
+    (YES_NO, '{"is_correct": false}', "no"),
+    (YES_NO, 'Draft: {"verdict": "yes"}. Final: {"verdict": "no"}', "no"),
 ]
 BEGUN = [
     (YES_NO, "Yes", "yes"),
@@ -76,6 +94,11 @@ BEGUN = [
     (GRADES, "between 1 and 5: 2", "2"),
     (GRADES, "1 (worst) to 5 (best): 4", "4"),
     (LEVELS, "0/1/2: 1", "1"),
+    (YES_NO, "[ ] yes\n[x] no", "no"),
+    (YES_NO, "☑ Yes ☐ No", "yes"),
+    (YES_NO, "Ｙｅｓ．", "yes"),
+    (YES_NO, "N\u200bo", "no"),
+    (GRADES, "４／５", "4"),
 ]
 ENDED = [
     (YES_NO, "The years differ, so no.", "no"),
@@ -89,6 +112,10 @@ ENDED = [
     (GRADES, "On a scale from 1 to 5 the answer deserves a 4", "4"),
     (GRADES, "It says half of it.\n3", "3"),
     (LEVELS, "Same meaning, other words: 2", "2"),
+    (YES_NO, "| Criterion | Met |\n|---|---|\n| Town | ✓ |\n| Verdict | no |", "no"),
+    (YES_NO, "Town: yes\nYear: no\nSo, no.", "no"),
+    (YES_NO, "最终答案：no", "no"),
+    (GRADES, "Accuracy: 4/5\nStyle: 2/5\nOverall: 3/5", "3"),
 ]
 WITHOUT = [
     (YES_NO, "", Rule.NONE),
@@ -131,6 +158,56 @@ WITHOUT = [
     (GRADES, "at least a 3", Rule.NONE),
     (GRADES, '{"verdict": 4.5}', Rule.NONE),
     (GRADES, '{"verdict": true}', Rule.NONE),
+    # another language, or no verdict word of the scale
+    (YES_NO, "Sí.", Rule.NONE),
+    (YES_NO, "Non, l’année diffère.", Rule.NONE),
+    (YES_NO, "No hay diferencia: sí.", Rule.NONE),
+    (YES_NO, "はい", Rule.NONE),
+    (YES_NO, "Verdict: incorrect", Rule.NONE),
+    (GRADES, "Score: four", Rule.NONE),
+    (GRADES, "★★★★☆", Rule.NONE),
+    # another scale
+    (GRADES, "Score: 8/10", Rule.NONE),
+    (GRADES, "Score: 5 (out of 10)", Rule.NONE),
+    (GRADES, "5 (out of 10)", Rule.NONE),
+    (GRADES, "Score (0-10): 5", Rule.NONE),
+    (GRADES, "On a scale from 1 to 10: 4", Rule.NONE),
+    (GRADES, "0 to 10: 5", Rule.NONE),
+    (GRADES, "Points out of 10: 5", Rule.NONE),
+    (GRADES, "Score: 0.8", Rule.NONE),
+    (GRADES, "Score in %: 5", Rule.NONE),
+    (GRADES, "5 percent", Rule.NONE),
+    (GRADES, '{"score": 4, "max_score": 10}', Rule.NONE),
+    (GRADES, '{"score": 0.8}', Rule.NONE),
+    # between two grades
+    (GRADES, "Grade: 4–5", Rule.NONE),
+    (GRADES, "Grade: 4-", Rule.NONE),
+    (GRADES, "Grade: 4½", Rule.NONE),
+    # several things that differ, and none is the whole
+    (GRADES, "Accuracy: 4/5\nStyle: 2/5", Rule.NONE),
+    (GRADES, "Accuracy score: 5\nStyle score: 2", Rule.NONE),
+    (GRADES, "Accuracy score: 5, style score: 2", Rule.NONE),
+    (GRADES, "| Criterion | Score |\n|---|---|\n| Accuracy | 4 |\n| Style | 5 |", Rule.NONE),
+    (GRADES, "- Score: 5 (complete)\n- Score: 3 (half)\n- Score: 1 (wrong)\n\nAll of it is there.", Rule.NONE),
+    (GRADES, "**5**: complete\n**1**: wrong", Rule.NONE),
+    (GRADES, '{"accuracy": {"score": 5}, "style": {"score": 2}}', Rule.NONE),
+    (GRADES, '{"accuracy": 5, "style": 2}', Rule.NONE),
+    (GRADES, '[{"grade": 1}, {"grade": 3}]', Rule.NONE),
+    (YES_NO, "1. yes\n2. no\n3. yes", Rule.NONE),
+    (YES_NO, "- Same town: yes\n- Same year: no", Rule.NONE),
+    (YES_NO, "Is it the town? **Yes**\nIs it the year? **No**", Rule.NONE),
+    (YES_NO, '{"verdicts": [{"verdict": "yes"}, {"verdict": "no"}]}', Rule.NONE),
+    # what is no verdict on the answer
+    (GRADES, '{"reasoning": "two facts", "confidence": 5}', Rule.NONE),
+    (GRADES, "{'reasoning': 'two facts', 'confidence': 5}", Rule.NONE),
+    (GRADES, "A score of 5, the best, needs every fact.", Rule.NONE),
+    (GRADES, "The gold is **3**", Rule.NONE),
+    (YES_NO, "If the year were missing, the verdict would be no. It is there.", Rule.NONE),
+    (YES_NO, "My answer is no because the answer is yes", Rule.NONE),
+    (YES_NO, '{"question": "Is it?", "answer": "no", "reference": "yes"}', Rule.NONE),
+    # the model goes on with a next example
+    (YES_NO, "Answer: yes\n\nQuestion: Is it?\nAnswer: no", Rule.CONTRADICTION),
+    (YES_NO, "Yes\n\nUser: And this?\nVerdict: no", Rule.CONTRADICTION),
 ]
 
 
@@ -172,6 +249,15 @@ def test_the_last_of_several_labels_counts_and_is_noted_where_they_contradict():
         ("analysisWe must say yes or no. Verdict: no?assistantfinalyes", "yes"),
         ("Here is my thought process: no. Here is my response: yes", "yes"),
         ("Yes<|im_end|>", "yes"),
+        ("<|think|>Verdict: no<|/think|>Yes", "yes"),
+        ("<think >Verdict: no</think >\nYes", "yes"),
+        ("&lt;think&gt;Verdict: no&lt;/think&gt;Yes", "yes"),
+        ("<think/>Yes", "yes"),
+        ("<|channel>thought\nVerdict: no<channel|>Yes", "yes"),
+        ("<|inner_prefix|>Verdict: no<|inner_suffix|>Yes", "yes"),
+        ("<|begin_of_thought|>Verdict: no<|end_of_thought|>Yes", "yes"),
+        ("<reasoning>Verdict: no</reasoning>\n<answer>yes</answer>", "yes"),
+        ("assistantanalysisVerdict: no?assistantfinalyes", "yes"),
     ],
 )  # fmt: skip
 def test_reasoning_is_never_read(reply, verdict):
@@ -187,6 +273,9 @@ def test_reasoning_is_never_read(reply, verdict):
         "<|channel|>analysis<|message|>Verdict: yes",
         "analysisWe must say yes. Verdict: yes",
         "[THINK]yes",
+        "<|thinking|>Verdict: no",
+        "<|channel>thought\nVerdict: no",
+        "<seed:think>Verdict: no",
     ],
 )
 def test_reasoning_without_an_end_has_no_answer(reply):
@@ -219,6 +308,7 @@ def test_a_long_reply_is_read_in_linear_time(piece):
 def test_the_opening_of_a_reply():
     assert opening_verdict("No, since the", YES_NO) == "no"
     assert opening_verdict("No errors here", YES_NO) is None
+    assert opening_verdict("5 (out of 10)", GRADES) is None
 
 
 @pytest.mark.skipif(not CASES.is_file(), reason="the shared cases are not on this machine")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Callable
 from typing import Annotated, Any, NamedTuple
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WrapValidator, model_validator
 
 from assay.common.visible import brief_text
 from assay.metrics.judge.reasoning import split_reasoning
@@ -16,6 +17,8 @@ from assay.metrics.scores import Flag
 
 #: Highest number of tokens of a call that is believed, more than any model reads or writes.
 MOST_TOKENS = 100_000_000
+#: Highest sum of probabilities that is believed; servers round them.
+MOST_MASS = 1.02
 
 
 class FailedCallError(Exception):
@@ -75,12 +78,21 @@ class _Probabilities(_Part):
     content: list[_Position] | None = None
 
 
+def _readable_probabilities(value: Any, read: Callable[[Any], _Probabilities]) -> _Probabilities | None:
+    """Return the probabilities that a server reports, None if they have another form: the reply has its text."""
+    try:
+        return read(value)
+    except ValidationError:
+        return None
+
+
 class _Message(_Part):
-    content: str | list[dict[str, Any]] | None = None
+    content: str | list[Any] | None = None
     refusal: str | None = None
     #: what the model thought, under the names that servers have for it
     reasoning_content: Any = None
     reasoning: Any = None
+    reasoning_details: Any = None
     thinking: Any = None
 
     @property
@@ -88,25 +100,53 @@ class _Message(_Part):
         """The reply; of content in parts, those that are text and not reasoning."""
         if not isinstance(self.content, list):
             return self.content or ""
-        parts = (part.get("text") for part in self.content if part.get("type") in ("text", "output_text"))
-        return "".join(part for part in parts if isinstance(part, str))
+        texts = (
+            part.get("text") if part.get("type", "text") in ("text", "output_text") else ""
+            for part in self.content
+            if isinstance(part, dict)
+        )
+        return "".join(text for text in texts if isinstance(text, str))
 
     @property
     def thought(self) -> str:
         """What the model thought before, as far as the server reports it apart from the reply."""
-        thoughts = [thought for thought in (self.reasoning_content, self.reasoning, self.thinking) if thought]
+        fields = self.reasoning_content, self.reasoning, self.reasoning_details, self.thinking
+        thoughts = [thought for thought in fields if thought]
         if isinstance(self.content, list):
-            thoughts += [part for part in self.content if part.get("type") in ("thinking", "reasoning")]
+            parts = [part for part in self.content if isinstance(part, dict)]
+            thoughts += [part for part in parts if part.get("type") in ("thinking", "reasoning")]
         return next((thought if isinstance(thought, str) else json.dumps(thought) for thought in thoughts), "")
+
+
+#: Reasons to end a reply by which servers say that it is not whole, and that a filter has stopped it.
+_CUT = re.compile(r"length|max_|limit|abort|insufficient|cancel|interrupt|time_?out", re.IGNORECASE)
+_STOPPED = re.compile(r"filter|safety|prohibited|blocklist|recitation|spii|guardrail|refus|moderat", re.IGNORECASE)
 
 
 class _Choice(_Part):
     message: _Message
     finish_reason: str | None = None
-    logprobs: Annotated[
-        _Probabilities | None, BeforeValidator(lambda value: value if isinstance(value, dict) else None)
-    ] = None
+    logprobs: Annotated[_Probabilities | None, WrapValidator(_readable_probabilities)] = None
     error: Any = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _add_message(cls, choice: Any) -> Any:
+        """Return a choice with an empty message if it says itself why it has none."""
+        ending = choice.get("finish_reason") if isinstance(choice, dict) else None
+        if isinstance(ending, str) and (_CUT.search(ending) or _STOPPED.search(ending)):
+            return {**choice, "message": choice.get("message") or {}}
+        return choice
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the reply is not whole."""
+        return _CUT.search(self.finish_reason or "") is not None
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether a filter of the server has stopped the reply."""
+        return _STOPPED.search(self.finish_reason or "") is not None
 
 
 #: A token that ends or frames a message, which a text does not show.
@@ -156,23 +196,25 @@ class Completion(_Part):
             seconds: the time that the call took.
         """
         choice, usage = self.choices[0], self.usage or _Usage()
-        refusal = choice.message.refusal
-        is_filtered = choice.finish_reason == "content_filter"
+        refusal, thought = choice.message.refusal, choice.message.thought
         text = refusal or choice.message.text
-        if is_filtered and not text:
+        if choice.is_cut and text.strip() == thought.strip():
+            # a reply that ended within its reasoning, which the server repeats
+            text = ""
+        if choice.is_stopped and not text:
             text = "stopped by the server's filter"
         token, first = _first_token(choice.logprobs, text)
         return Reply(
             text=text,
             first=first,
-            flag=int(Flag.REFUSED) if refusal or is_filtered else 0,
+            flag=int(Flag.REFUSED) if refusal or choice.is_stopped else 0,
             tokens_in=usage.prompt_tokens,
             tokens_out=usage.completion_tokens,
             seconds=round(seconds, 3),
             fingerprint=self.system_fingerprint or "",
             token=token,
-            is_cut=choice.finish_reason in ("length", "max_tokens", "MAX_TOKENS"),
-            reasoning=choice.message.thought,
+            is_cut=choice.is_cut,
+            reasoning=thought,
         )
 
     @property
@@ -206,7 +248,8 @@ def _first_token(probabilities: _Probabilities | None, text: str) -> tuple[str, 
     first: dict[str, float] = {}
     for alternative in emitted.top_logprobs:
         first[alternative.token] = first.get(alternative.token, 0.0) + math.exp(alternative.logprob)
-    return emitted.token, first
+    # more than all of it: they are something else than logarithms of probabilities
+    return (emitted.token, first) if sum(first.values()) <= MOST_MASS else (emitted.token, {})
 
 
 def read_completion(content: bytes, content_type: str) -> Completion:

@@ -7,16 +7,19 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+#: Names of the marks in which models write their reasoning: <think>, <thinking>, <seed:think>, <|thought|> …
+_NAMES = r"(?:think\w*|thoughts?|reasoning|reflection|scratchpad|analysis|inner_?monologue)"
 #: The marks in which models write their reasoning, as regular expressions of begin and end.
 _BLOCKS = (
-    # <think>, <thinking>, <seed:think> … of most models; [THINK] of Mistral, ◁think▷ of Kimi
-    (r"<(?:\w+:)?(?:think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis)>",
-     r"</(?:\w+:)?(?:think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis)>"),
-    (r"\[THINK\]", r"\[/THINK\]"),
+    (rf"<\|?(?:\w+:)?(?:(?:begin|start)_(?:of_)?)?{_NAMES}(?:\s[^<>]*)?\|?(?<!/)>",
+     rf"<(?:/|\|/|\|?end_(?:of_)?)(?:\w+:)?{_NAMES}\s*\|?>"),
+    # Mistral, Kimi
+    (r"\[THINK(?:ING)?\]", r"\[/THINK(?:ING)?\]"),
     (r"◁think▷", r"◁/think▷"),
-    (r"<\|(?:START_THINKING|begin_of_thought|begin_of_reasoning)\|>",
-     r"<\|(?:END_THINKING|end_of_thought|end_of_reasoning)\|>"),
+    # Gemma 3 and 4, Apertus
     (r"<unused94>", r"<unused95>"),
+    (r"<\|channel>\s*(?:thought|analysis)?", r"<channel\|>"),
+    (r"<\|inner_prefix\|>", r"<\|inner_suffix\|>"),
     # Granite
     (r"Here(?: is|'s) my thought process:", r"Here(?: is|'s) my response:"),
 )  # fmt: skip
@@ -26,9 +29,11 @@ _HARMONY = re.compile(
     r"<\|channel\|>\s*(\w+)[^<]*(?:<\|constrain\|>[^<]*)?<\|message\|>(.*?)(?=<\|(?:end|return|call|start|channel)\|>|$)",
     re.DOTALL,
 )
-_GLUED = re.compile(r"\s*(?:analysis|commentary)(?=[^\s:;,.])(.*?)(?:assistant\s*final(.*))?$", re.DOTALL)
+_GLUED = re.compile(r"\s*(?:assistant)?(?:analysis|commentary)(?=[^\s:;,.])(.*?)(?:assistant\s*final(.*))?$", re.DOTALL)
 #: Marks that end or frame a message and may be left in a text.
-_MARKS = re.compile(r"<\|[\w/]{1,40}\|>|<｜[\w▁]{1,60}｜>|</?s>|<end_of_turn>|<\|?im_end\|?>")
+_MARKS = re.compile(r"<\|[\w/]{1,40}\|>|<｜[\w▁]{1,60}｜>|</?s>|<end_of_turn>|<\|?im_end\|?>|<think\s*/>")
+#: Marks as servers escape them for HTML.
+_ESCAPED = re.compile(r"&lt;(/?[\w:]{1,40})&gt;")
 
 
 class Answer(NamedTuple):
@@ -61,6 +66,7 @@ def split_reasoning(reply: str) -> Answer:
         reasoning, answer = glued.groups()
         return Answer((answer or "").strip(), reasoning.strip(), answer is None)
     thoughts = []
+    reply = _ESCAPED.sub(r"<\1>", reply)
     for begin, end in _BLOCKS:
         *before, last = re.split(end, reply, flags=re.IGNORECASE)
         if before:
