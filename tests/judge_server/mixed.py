@@ -100,15 +100,23 @@ class MixedServer(Server):
     def __init__(self, refused: dict[str, tuple[int, str]]) -> None:
         super().__init__(Behaviour())
         self.refused = refused
+        #: The status and the words of the refusal of messages that contain a text, by the text.
+        self.refused_texts: dict[str, tuple[int, str]] = {}
+        #: The requests.
+        self.asked: list[dict[str, Any]] = []
         #: The way of each message that was answered.
         self.ways: dict[str, str] = {}
 
     def _reply(self, call: Call, body: bytes, fault: str) -> dict[str, Any]:
         asked = json.loads(body)
+        self.asked.append(asked)
         call.text = text = last_message(asked)
         names = {*asked, *(f"role {one['role']}" for one in asked["messages"])}
         for name, (status, reason) in self.refused.items():
             if name in names:
+                raise RefusalError(status, reason)
+        for part, (status, reason) in self.refused_texts.items():
+            if part in text:
                 raise RefusalError(status, reason)
         way = self.ways[text] = WAYS[int(hashlib.sha256(text.encode()).hexdigest(), 16) % len(WAYS)]
         if way in FAILING:

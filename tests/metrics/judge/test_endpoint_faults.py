@@ -35,7 +35,7 @@ def run(monkeypatch, pairs: Path, metric: str, folder: Path):
 def test_five_hundred_pairs_end_with_the_table_of_a_server_without_faults(tmp_path, monkeypatch):
     pairs = write_pairs(tmp_path / "pairs.csv", 500)
     with serve() as server:
-        metric = judge_at(server.url, timeout=2, concurrency=32)
+        metric = judge_at(server.url, timeout=10, concurrency=32)
         run(monkeypatch, pairs, metric, tmp_path / "fine")
         fine = server.outcomes
         server.calls.clear()

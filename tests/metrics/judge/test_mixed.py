@@ -90,7 +90,51 @@ def test_what_a_server_refuses_is_left_out_once(tmp_path, refused, gives, withou
     assert outcome.wrong == 0 and outcome.right > 20
     assert outcome.signature["gives"] in (gives, "json") and outcome.signature.get("without") == without
     assert any(words in note for note in outcome.cost["fallbacks"])
-    assert words in " ".join(format_document(document(read_run(tmp_path / "run")), "md").split())
+    # it is said once, however many pairs were asked in this way
+    assert " ".join(format_document(document(read_run(tmp_path / "run")), "md").split()).count(words) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "words"),
+    [
+        (400, "bad request", "refuses the request, in its simplest form, too: bad request"),
+        (422, "unprocessable", "refuses the request, in its simplest form, too: unprocessable"),
+        (403, "Forbidden", "does not accept the key in OPENAI_API_KEY (403: Forbidden)"),
+        (500, "Internal Server Error", "answers 500 at once: Internal Server Error"),
+    ],
+)
+def test_a_server_that_refuses_each_form_of_a_request_ends_its_metric_alone(tmp_path, status, reason, words):
+    pairs = write_pairs(tmp_path / "pairs.csv", 12)
+    with serve_mixed(model=(status, reason)) as server:
+        result = assay.run(pairs, [judge_at(server.url, retries=0), "f1"], resamples=0, buckets=("none",))
+    (failure,) = result.failures
+    assert words in failure and "\n" not in failure
+    counted = {row.metric: row.n for row in result.outcome.agreement}
+    assert counted["f1"] == 12
+    # every simpler form was tried
+    bodies = [set(call) for call in server.asked]
+    assert any("logprobs" not in body for body in bodies) and any("temperature" not in body for body in bodies)
+
+
+@pytest.mark.parametrize("status", [400, 500])
+def test_a_first_pair_that_is_refused_is_not_the_server(tmp_path, status):
+    pairs = write_pairs(tmp_path / "pairs.csv", 12)
+    with serve_mixed() as server:
+        server.refused_texts["number 0?"] = (status, "bad request")
+        (record,) = assay.run(pairs, [judge_at(server.url, retries=0)], resamples=0).outcome.metrics
+    cost, without = record.cost.details, sum(server.counts[way] for way in (*FAILING, *REFUSED))
+    assert cost.get("failed", 0) + cost["refusals"] == 1 + without
+    assert record.flags["reply refused or failed, no score"] == 1 + without
+    # no simpler form of the request is taken for what the server needs
+    assert "without" not in record.signature
+
+
+def test_json_that_a_server_refuses_has_a_remedy(tmp_path):
+    pairs = write_pairs(tmp_path / "pairs.csv", 12)
+    for reason in ("response_format is not supported", "structured outputs are not enabled"):
+        with serve_mixed(response_format=(400, reason)) as server:
+            (failure,) = assay.run(pairs, [judge_at(server.url, retries=0, verdict="json")], resamples=0).failures
+        assert f"{reason}; leave verdict=json away, or write verdict=text" in failure
 
 
 def test_a_refusal_in_the_middle_of_a_run_is_learned_then(tmp_path):

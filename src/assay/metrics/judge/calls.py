@@ -26,12 +26,13 @@ class OtherModelError(FailedCallError):
 
 
 class NoReplyError(AssayError):
-    """All tries of a request have failed.
+    """All tries of a request have failed, or the server refuses each form of it.
 
     Attributes:
         status: the status of the last answer; 0 if it was none, or not a completion.
         reason: why the last try failed.
-        is_stated: whether the server states an error in an answer with a status of success.
+        is_stated: whether the error may be one of this pair alone: the server refuses each form of the request, or
+            states an error in an answer with a status of success.
     """
 
     def __init__(self, *parts: str | Setting, failure: FailedCallError) -> None:

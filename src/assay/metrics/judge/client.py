@@ -64,6 +64,18 @@ class RefusedRequestError(Exception):
         return Reply(self.text, flag=self.flag or int(Flag.REFUSED))
 
 
+class ForbiddenError(AssayError):
+    """The server answers 403 and names no part of the request: it may refuse the key, or something in the request.
+
+    Attributes:
+        reason: the reason that the server stated.
+    """
+
+    def __init__(self, text: str, reason: str) -> None:
+        super().__init__(text)
+        self.reason = reason
+
+
 class EndpointClient:
     """A client of one endpoint.
 
@@ -166,7 +178,8 @@ class EndpointClient:
             return RefusedRequestError(reason)
         if status in (401, 403):
             where = f"in {self._key_variable}" if self._key_variable else "(key=NAME names its variable)"
-            return AssayError(f"{url} does not accept the key {where} ({status}: {reason})")
+            text = f"{url} does not accept the key {where} ({status}: {reason})"
+            return AssayError(text) if status == 401 else ForbiddenError(text, reason)
         if status == 404:
             return AssayError(
                 f"{url} has no model {self.model!r}, or no chat completions at that address: it often ends in "

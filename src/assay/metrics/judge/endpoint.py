@@ -24,7 +24,7 @@ from assay.metrics.judge.calls import NoReplyError, PaidCalls
 from assay.metrics.judge.client import EndpointClient
 from assay.metrics.judge.judge import Judge
 from assay.metrics.judge.missing import MOST_STATED, SECONDS_BETWEEN_LOOKS, MissingReplies
-from assay.metrics.judge.probing import learn_server
+from assay.metrics.judge.probing import OF_REQUEST, learn_server
 from assay.metrics.judge.readings import ReadReplies
 from assay.metrics.judge.replies import Reply, ReplyStore, Server, reply_store_path, request_digest
 from assay.metrics.judge.request import Request, address_of, judge_requests
@@ -193,6 +193,7 @@ class EndpointSession:
         requests = list(judge_requests(judge, batch, self._server))
         replies = self._stored_replies(requests)
         probed: set[int] = set()
+        failed = self._tally.failed
         while not self._is_confirmed and None in replies:
             index, claimed = self._claim_any(requests, replies)
             decisive = self._decisive
@@ -215,7 +216,8 @@ class EndpointSession:
                     if learned is not None:
                         self._server, self._is_confirmed = learned, True
                     if self._decisive != decisive:
-                        # replies of another model do not count
+                        # replies of another model do not count, and pairs without one are asked again
+                        self._tally.failed = failed
                         requests, probed = list(judge_requests(judge, batch, self._server)), set()
                         replies = self._stored_replies(requests)
                     self._missing.keep(requests[index], reply)
@@ -224,8 +226,10 @@ class EndpointSession:
                         self._store.put_server(url, model, learned)
                 except NoReplyError as error:
                     # an error that the server states may be one of this pair
-                    most = MOST_STATED if replies.count(None) + len(probed) < len(replies) else MOST_FAILED_FIRST
-                    if not error.is_stated or self._tally.failed + 1 >= min(most, len(replies)):
+                    has_replies = replies.count(None) + len(probed) < len(replies)
+                    most = MOST_STATED if has_replies and error.is_stated else MOST_FAILED_FIRST
+                    is_of_pair = error.is_stated or error.status in OF_REQUEST
+                    if not is_of_pair or self._tally.failed + 1 >= min(most, len(replies)):
                         raise
                     reply = self._tally.failure(error.reason)
                 finally:

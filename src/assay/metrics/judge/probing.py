@@ -8,13 +8,16 @@ from dataclasses import replace
 from assay.common.visible import brief_text
 from assay.exceptions import AssayError
 from assay.metrics.judge.calls import NoReplyError, PaidCalls
-from assay.metrics.judge.client import RefusedRequestError
+from assay.metrics.judge.client import PARTS, ForbiddenError, RefusedRequestError
+from assay.metrics.judge.completion import FailedCallError
 from assay.metrics.judge.replies import Reply, Server
 from assay.metrics.judge.request import Request, assumed_server
 
 #: Replies with a model name not seen before after which the first request of a session fails. A router over ten models
 #: repeats a name within eight replies in 98 of 100 sessions; a server that makes up one name per reply never does.
 MOST_NEW_NAMES = 8
+#: Error statuses that may be due to something in the request, unlike overload and maintenance.
+OF_REQUEST = (500, 501)
 
 
 async def learn_server(
@@ -36,6 +39,7 @@ async def learn_server(
 
     Raises:
         BudgetError: the budget does not cover the request.
+        NoReplyError: all tries have failed, or the server refuses each form of the request.
         AssayError: the server cannot be used, or reports :data:`MOST_NEW_NAMES` different unexpected names.
     """
     assumed = known or assumed_server(model)
@@ -45,16 +49,16 @@ async def learn_server(
     while True:
         try:
             completion, reply = await calls.ask(request, assumed, None, tries=None if failure is None else 1)
-        except (RefusedRequestError, NoReplyError) as error:
+        except (RefusedRequestError, ForbiddenError, NoReplyError) as error:
             if isinstance(error, RefusedRequestError) and error.flag:
                 # this text was refused, which says nothing about the server
                 return error.reply(), None
             reason = error.text if isinstance(error, RefusedRequestError) else error.reason
             # a status of 500 may mean that the server fails at what it does not support
-            is_hopeless = isinstance(error, NoReplyError) and error.status not in (500, 501)
+            is_hopeless = isinstance(error, NoReplyError) and error.status not in OF_REQUEST
             simpler = None if is_hopeless else simpler_server(assumed, request, reason)
             if simpler is None:
-                raise _final_error(error, failure, url) from None
+                raise _final_error(error, failure, request, url) from None
             if isinstance(error, NoReplyError):
                 failure = failure or error
             assumed = simpler
@@ -89,20 +93,30 @@ async def learn_server(
         return reply, learned
 
 
-def _final_error(error: RefusedRequestError | NoReplyError, first: NoReplyError | None, url: str) -> AssayError:
+def _final_error(
+    error: RefusedRequestError | ForbiddenError | NoReplyError, first: NoReplyError | None, request: Request, url: str
+) -> AssayError:
     """Return the error to raise if the server accepts no form of the first request.
+
+    A refusal that names no part of the request may be one of the text of this pair.
 
     Args:
         error: the error of the simplest form.
         first: the first of the errors that ended all tries; None if there were only refusals.
+        request: the request.
         url: the address of the server.
     """
     if first is not None:
         return first
-    if isinstance(error, NoReplyError):
+    if not isinstance(error, RefusedRequestError):
         return error
-    remedy = "; leave verdict=probability away" if "logprob" in error.text else ""
-    return AssayError(f"{url} refuses the request: {error.text}{remedy}")
+    is_simplest = request.verdict in ("auto", "text")
+    message = f"{url} refuses the request{', in its simplest form, too' if is_simplest else ''}: {error.text}"
+    if not is_simplest:
+        message += f"; leave verdict={request.verdict} away, or write verdict=text"
+    if PARTS.search(error.text):
+        return AssayError(message)
+    return NoReplyError(message, failure=FailedCallError(error.text, is_free=True, is_stated=True))
 
 
 def simpler_server(server: Server, request: Request, text: str) -> Server | None:
