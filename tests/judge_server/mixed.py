@@ -71,6 +71,12 @@ STATED: dict[str, Callable[[str, str], dict[str, Any]]] = {
     "the scale": lambda it, other: message(f"Yes/No: {it}"),
     "conclusion": lambda it, other: message(f"They name {'one city' if it == 'yes' else 'two cities'}, so {it}."),
     "boxed": lambda it, other: message(f"Thus $\\boxed{{\\text{{{it}}}}}$."),
+    "a thought of Gemma": lambda it, other: message(f"<|channel>thought\nVerdict: {other}<channel|>{it.title()}."),
+    "a thought in details": lambda it, other: message(
+        it, reasoning_details=[{"type": "reasoning.text", "text": other}]
+    ),
+    "a ticked box": lambda it, other: message(f"[ ] {other}\n[x] {it}"),
+    "no JSON quite": lambda it, other: message(f'```json\n{{"reason": "{other}?", "verdict": "{it}",}}\n```'),
     "changed": lambda it, other: message(f"Verdict: {other}\nWait.\nVerdict: {it}"),
 }
 #: Ways without a verdict.
@@ -80,6 +86,9 @@ SILENT: dict[str, Callable[[str, str], dict[str, Any]]] = {
     "all thought": lambda it, other: message(None, finish="length", reasoning_content=f"Verdict: {other}"),
     "no conclusion": lambda it, other: message("It could be yes or no."),
     "contradiction": lambda it, other: message(f"{other.title()} question about it: {it}."),
+    "no message": lambda it, other: {"index": 0, "finish_reason": "MAX_TOKENS"},
+    "criteria": lambda it, other: message(f"Same town: {it}\nSame year: {other}"),
+    "next example": lambda it, other: message(f"{it.title()}\n\nQuestion: Is it?\nVerdict: {other}"),
     "foreign": lambda it, other: message("Peut-être.", [("Peut", log(0.9)), (other, log(0.1))]),
     "refusal": lambda it, other: message(None, refusal="I can't help with that."),
     "filter": lambda it, other: message("", finish="content_filter"),

@@ -22,7 +22,7 @@ from tests.metrics.judge.mixing import PRICES, run_mixed, tokens_spent
 from tests.metrics.judge.questions import judge_at, write_pairs
 
 pytest.importorskip("openai", reason="openai is not installed")
-CUT = ("cut thought", "cut", "all thought")
+CUT = ("cut thought", "cut", "all thought", "no message")
 REFUSED = ("refusal", "filter")
 
 
