@@ -35,6 +35,13 @@ FILES: dict[str, tuple[bytes, int]] = {
     "answers.csv": (table("gold,answer,score", *repeated("aN b,aN,1", "cN,cN,2", "dN,e,0")), 12),
     "plain.tsv": (table("a b\ta\t1", *repeated("cN\tcN\t2", "dN\te\t0")), 9),
     "free.csv": (table("source,output,label,judge", *repeated("q,aN,1,.5", "q,cN,2,.75", "q,dN,0,.25")), 12),
+    "rag.jsonl": (
+        table(*repeated(*(
+            json.dumps({"gold": "aN", "answer": text, "docs": [{"text": "p"}, {"text": "q"}], "label": label})
+            for text, label in (("aN", 2), ("b x", 1), ("e", 0))
+        ))),
+        12,
+    ),
     "cells.csv": (table(HEADER, *repeated("aN;b,aN,1", "cN;d,d,2", "dN,e,0")), 12),
     "lists.csv": (table(HEADER, *repeated("\"['aN', 'b']\",b,1", "cN,cN,2", "dN,e,0")), 12),
     "columns.csv": (table("ref1,ref2,candidate,label", *repeated("aN,b,b,1", "cN,d,cN,2", "dN,,e,0")), 12),

@@ -21,7 +21,7 @@ from assay.common.batches import (
     table_of_batches,
     take_table_rows,
 )
-from assay.common.tables import GRAPH_COLUMNS, annotations_of, damage_message, with_known_types
+from assay.common.tables import CONTEXT, GRAPH_COLUMNS, annotations_of, damage_message, has_contexts, with_known_types
 from assay.exceptions import InputError, unknown_name
 from assay.language.texts import pair_key, text_key
 from assay.manifest import DatasetRecord, MetricRecord, identity_of
@@ -247,11 +247,13 @@ class ScoredDataset:
     def texts(self, row: int) -> dict[str, str]:
         """Return the question, the reference (gold answers joined by `` | ``) and the candidate of the pair at *row*.
 
-        The question is empty if the data has none.
+        The question is empty if the data has none. If the data has contexts, that of the pair is among the texts.
         """
         names = [name for name in ("question", "reference", "candidate") if name in self.table.column_names]
+        names += [CONTEXT] if has_contexts(self.table) else []
         cells = {name: self.table.column(name)[row].as_py() for name in names}
-        return {
+        context = {CONTEXT: cells[CONTEXT] or ""} if CONTEXT in cells else {}
+        return context | {
             "question": cells.get("question") or "",
             "reference": " | ".join(cells["reference"] or [""]),
             "candidate": cells["candidate"] or "",

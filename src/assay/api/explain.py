@@ -218,7 +218,7 @@ def _batch_of_pairs(data: Pairs) -> tuple[list[str], Batch]:
     cells, candidates, questions = data.texts()
     gold_answers = [[cell] if isinstance(cell, str) else cell for cell in cells]
     first_answers = [answers[0] for answers in gold_answers]
-    batch = Batch(first_answers, candidates, questions, gold_answers=gold_answers)
+    batch = Batch(first_answers, candidates, questions, gold_answers=gold_answers, contexts=data.contexts())
     return data.table.column("pair_id").to_pylist(), batch
 
 
@@ -237,7 +237,13 @@ def _batch_of_gold_answers(data: Pairs) -> tuple[list[str], Batch]:
             cells = data.table.column(name).to_pylist()
             # the fields of a batch are called reference_graphs and candidate_graphs
             graphs[f"{name}s"] = [cells[row] or "" for row in rows]
-    repeated_questions = None if questions is None else [questions[row] for row in rows]
-    batch = Batch(gold_answers, [candidates[row] for row in rows], repeated_questions, **graphs)
+    contexts = data.contexts()
+    batch = Batch(
+        gold_answers,
+        [candidates[row] for row in rows],
+        None if questions is None else [questions[row] for row in rows],
+        contexts=None if contexts is None else [contexts[row] for row in rows],
+        **graphs,
+    )
     ids = data.table.column("pair_id").to_pylist()
     return [ids[row] for row in rows], batch

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.common.batches import DIGEST, cell_texts, distinct_rows, row_digests, take_cells, take_table_rows
-from assay.common.tables import GRAPH_COLUMNS, is_list
+from assay.common.tables import CONTEXT, GRAPH_COLUMNS, has_contexts, is_list
 from assay.exceptions import InputError
 from assay.metrics import Batch
 
@@ -33,6 +33,7 @@ class Singles:
         pairs: the pairs; their table is not copied.
         with_reference: whether the reference is part of a single; if not, it is an empty text.
         with_question: whether the question is part of a single (for metrics that read it).
+        with_context: whether the context is part of a single.
         with_graphs: whether the AMR graphs are part of a single.
         together: whether all gold answers of a pair form one single.
 
@@ -50,13 +51,16 @@ class Singles:
         *,
         with_reference: bool = True,
         with_question: bool = False,
+        with_context: bool = False,
         with_graphs: bool = False,
         together: bool = False,
     ) -> None:
         self._rows = len(pairs)
         #: the row of the pair of each single, shape (s,); None if every pair is one single
         self._parents: NDArray[np.int64] | None = None
-        self._columns = _columns_read(pairs, with_question=with_question, with_graphs=with_graphs)
+        self._columns = _columns_read(
+            pairs, with_question=with_question, with_context=with_context, with_graphs=with_graphs
+        )
         if not with_reference:
             self._columns["reference"] = _empty_texts(len(pairs))
         has_lists = is_list(self._columns["reference"].type)
@@ -81,6 +85,7 @@ class Singles:
             pairs,
             with_reference=reads.reads_reference,
             with_question=reads.reads_question,
+            with_context=reads.reads_context,
             with_graphs=reads.reads_graphs,
             together=reads.reads_all_references,
         )
@@ -131,11 +136,15 @@ class Singles:
         return best
 
 
-def _columns_read(pairs: Pairs, *, with_question: bool, with_graphs: bool) -> dict[str, pa.ChunkedArray]:
+def _columns_read(
+    pairs: Pairs, *, with_question: bool, with_context: bool, with_graphs: bool
+) -> dict[str, pa.ChunkedArray]:
     """Return those of the columns of a single that the table has, by name."""
     names = ["reference", "candidate"]
     if with_question:
         names.append("question")
+    if with_context and has_contexts(pairs.table):
+        names.append(CONTEXT)
     if with_graphs:
         names.extend(GRAPH_COLUMNS)
     return {name: pairs.table.column(name) for name in names if name in pairs.table.column_names}

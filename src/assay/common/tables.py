@@ -21,6 +21,9 @@ PAIR_COLUMNS: Final = ("pair_id", "reference", "candidate", "label")
 GRAPH_COLUMNS: Final = ("reference_graph", "candidate_graph")
 #: Further columns of a pairs table, if the data has them. Pairs with the same ``group`` are not independent.
 OPTIONAL_PAIR_COLUMNS: Final = ("question", "subset", "split", "language", "group", "annotations", *GRAPH_COLUMNS)
+#: What a judge may read beside the question, if the data has it: passages that were retrieved, a source. A text; as it
+#: is no part of :data:`OPTIONAL_PAIR_COLUMNS`, it counts among the further columns in digests and run folders.
+CONTEXT: Final = "context"
 #: What a run folder adds to each pair. A column of the source with such a name is kept as ``source:NAME``.
 RUN_COLUMNS: Final = ("dataset", "buckets")
 #: Columns of a table with one row per pair and metric.
@@ -39,6 +42,11 @@ RUN_SCHEMA: Final = 1
 MAX_EXACT_INTEGER: Final = 2**53
 
 # Labels of several annotators.
+
+
+def has_contexts(table: pa.Table) -> bool:
+    """Tell whether a pairs table has contexts: texts in the column :data:`CONTEXT`."""
+    return CONTEXT in table.column_names and is_text(table.schema.field(CONTEXT).type)
 
 
 def annotations_of(table: pa.Table) -> tuple[NDArray[np.float64] | None, bool]:

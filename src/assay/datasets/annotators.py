@@ -21,7 +21,7 @@ from assay.exceptions import InputError, unknown_name
 #: Names of a column that names the annotator, in lower case and without signs and a final "id".
 USUAL_NAMES = ("annotator", "worker", "rater", "judge", "coder", "assessor", "evaluator", "participant", "turker")
 #: The columns that tell pairs apart, besides an identifier that several rows share.
-_KEY_COLUMNS = ("reference", "candidate", "question", "subset", "split", "language", "group")
+_KEY_COLUMNS = ("reference", "candidate", "question", "context", "subset", "split", "language", "group")
 #: In place of a column: nobody knows who gave which of the labels of a pair.
 UNKNOWN = "-"
 #: The largest number of rows in which annotations are looked for without being asked to.

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from assay.common.messages import Setting
-from assay.common.tables import OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS, finite_number, first_repeated
+from assay.common.tables import CONTEXT, OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS, finite_number, first_repeated
 from assay.exceptions import InputError, suggestion_for, unknown_name
 
 
@@ -116,7 +116,7 @@ class SourceTable:
 
 
 #: The pair columns that a mapping may name. ``annotations`` is not among them, since ``label=a1+a2`` creates it.
-FIELDS = tuple(name for name in (*PAIR_COLUMNS, *OPTIONAL_PAIR_COLUMNS) if name != "annotations")
+FIELDS = tuple(name for name in (*PAIR_COLUMNS, *OPTIONAL_PAIR_COLUMNS, CONTEXT) if name != "annotations")
 #: In place of the column of references: the data has none.
 NO_COLUMN = "-"
 #: Pair columns of which a mapping may name several source columns: annotators, and gold answers.
@@ -141,6 +141,7 @@ USUAL_NAMES = {
         *("rating", "similarity", "relatedness_score", "score", "label_1"),
     ),
     "question": ("questions", "query", "prompt"),
+    "context": ("contexts", "retrieved_contexts", "retrieval_context"),
 }
 
 
@@ -276,7 +277,7 @@ def resolve_columns(
     missing = [name for name in required_names if name not in resolved]
     if not missing:
         return resolved
-    wanted = dict.fromkeys([*missing, "question", *(["label"] if need_texts else [])])
+    wanted = dict.fromkeys([*missing, "question", CONTEXT, *(["label"] if need_texts else [])])
     found = {name: _columns_by_usual_names(name, source_columns, resolved) for name in wanted}
     has_question = "question" in resolved or len(found["question"]) == 1
     if "reference" in missing and not found["reference"] and has_question:
@@ -302,7 +303,7 @@ def _missing_columns_error(
     guessed_columns = {}
     # optional columns are guessed as well, since the caller's next step may require them: the labels for training, the
     # texts for a report on errors
-    for name in dict.fromkeys([*missing, *(usual for usual in USUAL_NAMES if usual not in resolved)]):
+    for name in dict.fromkeys([*missing, *(usual for usual in USUAL_NAMES if usual not in (*resolved, CONTEXT))]):
         found = _columns_by_usual_names(name, source_columns, resolved) if name in USUAL_NAMES else []
         if found or name in missing:
             guessed_columns[name] = found[0] if found else name.upper()

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from assay.common.batches import distinct_rows, row_digests, take_table_rows
 from assay.common.messages import Setting
 from assay.common.tables import (
+    CONTEXT,
     GRAPH_COLUMNS,
     OPTIONAL_PAIR_COLUMNS,
     PAIR_COLUMNS,
@@ -50,7 +51,7 @@ class Conversion(NamedTuple):
     hints: tuple[str, ...]
 
 
-_COLUMN_ORDER = (*PAIR_COLUMNS, *OPTIONAL_PAIR_COLUMNS)
+_COLUMN_ORDER = (*PAIR_COLUMNS, *OPTIONAL_PAIR_COLUMNS, CONTEXT)
 
 
 def convert_table(
@@ -79,7 +80,7 @@ def convert_table(
     table, omitted_columns = with_known_types(source.table, source.name)
     source, columns, shape_notes = pairs_as_rows(replace(source, table=table), columns, reading)
     # columns of unsupported types were left out: an error only if they would be pair columns
-    for name in {source_name for sources in columns.values() for source_name in sources} | set(FIELDS):
+    for name in {source_name for sources in columns.values() for source_name in sources} | {*FIELDS} - {CONTEXT}:
         if name in omitted_columns:
             raise InputError(f"{source.name}, column {name}: holds {omitted_columns[name]}; expected text or numbers")
     mapping = resolve_columns(columns, source.table.column_names, where=source.name, need_label=not allow_unlabelled)
@@ -96,6 +97,9 @@ def convert_table(
                 f"{source.name}: {name}={'+'.join(sources)} takes the column {duplicate!r} twice; name each annotator"
                 " once"
             )
+    if mapping.get(CONTEXT) == [CONTEXT] and CONTEXT not in columns and not _holds_context(source):
+        # another column that happens to have this name
+        del mapping[CONTEXT]
     pooled = pool_annotations(source, mapping, reading, find_annotators=find_annotators)
     source = pooled.source
     if pooled.label:
@@ -104,6 +108,8 @@ def convert_table(
     for name in ("candidate", "question"):
         if name in mapping:
             pair_columns[name] = _text_column(source, mapping[name][0], refuse_null=name != "question")
+    if CONTEXT in mapping:
+        pair_columns[CONTEXT] = _context_column(source, mapping[CONTEXT][0])
     hint = ""
     if "reference" in mapping:
         pair_columns["reference"] = _reference_column(source, mapping["reference"], reading.separator)
@@ -225,6 +231,29 @@ def _reference_column(source: SourceTable, names: Sequence[str], separator: str 
         # annotators of gold answers often agree
         rows.append(list(dict.fromkeys(answers)))
     return pa.chunked_array([pa.array(rows, pa.list_(pa.string()))])
+
+
+def _holds_context(source: SourceTable) -> bool:
+    """Tell whether the column ``context`` holds texts, or lists of texts."""
+    column_type = source.table.column(CONTEXT).type
+    return CONTEXT not in source.misfits and (is_text(column_type) or _is_list_of_texts(column_type))
+
+
+def _is_list_of_texts(column_type: pa.DataType) -> bool:
+    return is_list(column_type) and (is_text(column_type.value_type) or pa.types.is_null(column_type.value_type))
+
+
+def _context_column(source: SourceTable, name: str) -> pa.ChunkedArray:
+    """Return a column of contexts as texts; those in a list are divided by a blank line.
+
+    Raises:
+        InputError: the column holds something else than texts or lists of texts.
+    """
+    column = source.table.column(name)
+    if name in source.misfits or not _is_list_of_texts(column.type):
+        return _text_column(source, name, refuse_null=False)
+    contexts = [None if texts is None else "\n\n".join(filter(None, texts)) for texts in column.to_pylist()]
+    return pa.chunked_array([pa.array(contexts, pa.string())])
 
 
 def _text_column(source: SourceTable, name: str, *, refuse_null: bool, allow_lists: bool = False) -> pa.ChunkedArray:

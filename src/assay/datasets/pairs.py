@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from assay.common.batches import codes_of_names, distinct_rows, row_digests, take_table_rows
-from assay.common.tables import GRAPH_COLUMNS, OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS, is_list
+from assay.common.tables import CONTEXT, GRAPH_COLUMNS, OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS, has_contexts, is_list
 from assay.exceptions import InputError, unknown_name
 
 #: The key of the schema metadata that maps the names of source columns to the pair columns that they became.
@@ -32,7 +32,7 @@ class Pairs:
         table: the columns ``pair_id`` string (unique), ``reference`` string or list<string> (several gold
             answers), ``candidate`` string, ``label`` float64 (null if unlabelled); if the data has them,
             ``question, subset, split, language, group`` string and ``annotations`` list<float64>;
-            then every further column of the source under its own name and type.
+            ``context`` string; then every further column of the source under its own name and type.
         name: the dataset's name, as shown in tables.
         version: the version of its card; empty for data without a card.
         split: the name of the split, ``train+dev`` for several (the column ``split`` then distinguishes them); empty if
@@ -131,6 +131,13 @@ class Pairs:
             questions = pc.fill_null(rows.column("question"), "").to_pylist()
         return rows.column("reference").to_pylist(), rows.column("candidate").to_pylist(), questions
 
+    def contexts(self) -> list[str] | None:
+        """Return the context of every pair, an empty text for a missing one; None if the data has none."""
+        if not has_contexts(self.table):
+            return None
+        contexts: list[str] = pc.fill_null(self.table.column(CONTEXT), "").to_pylist()
+        return contexts
+
     @property
     def _renamed_columns(self) -> dict[str, str]:
         """The pair columns that were made from columns of other names, by the name in the source."""
@@ -213,10 +220,12 @@ class Pairs:
     def drop_duplicates(self) -> tuple[Pairs, int]:
         """Return the pairs without duplicate rows, with a note, and the number of rows left out.
 
-        Rows are duplicates if question, reference, candidate, graphs and label are all equal; the first one is kept.
+        Rows are duplicates if question, context, reference, candidate, graphs and label are equal; the first one is
+        kept.
         """
         compared = ("question", "reference", "candidate", *GRAPH_COLUMNS, "label")
         names = [name for name in compared if name in self.table.column_names]
+        names += [CONTEXT] if has_contexts(self.table) else []
         first_rows = np.unique(row_codes(self.table, names), return_index=True)[1]
         dropped_count = len(self) - len(first_rows)
         if not dropped_count:

@@ -21,6 +21,7 @@ class Batch:
             reference. None if the reference is the only gold answer.
         reference_graphs, candidate_graphs: the AMR graphs of the texts in Penman notation; None if the data has no
             graphs.
+        contexts: what belongs to the question, such as passages that were retrieved; None if the data has none.
 
     Raises:
         InputError: the columns differ in length.
@@ -32,6 +33,7 @@ class Batch:
     reference_graphs: Sequence[str] | None = None
     candidate_graphs: Sequence[str] | None = None
     gold_answers: Sequence[Sequence[str]] | None = None
+    contexts: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         lengths = {name.replace("_", " "): len(column) for name, column in vars(self).items() if column is not None}
@@ -62,6 +64,7 @@ class Batch:
             pick_optional(self.reference_graphs),
             pick_optional(self.candidate_graphs),
             None if self.gold_answers is None else [self.gold_answers[i] for i in indices],
+            pick_optional(self.contexts),
         )
 
     def asked(self) -> Batch:
@@ -81,7 +84,14 @@ class Batch:
 
     def swapped(self) -> Batch:
         """Return the batch with references and candidates, and their graphs, exchanged; without ``gold_answers``."""
-        return Batch(self.candidates, self.references, self.questions, self.candidate_graphs, self.reference_graphs)
+        return dataclasses.replace(
+            self,
+            references=self.candidates,
+            candidates=self.references,
+            reference_graphs=self.candidate_graphs,
+            candidate_graphs=self.reference_graphs,
+            gold_answers=None,
+        )
 
 
 def prepend_question(question: str, text: str) -> str:

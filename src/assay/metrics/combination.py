@@ -240,7 +240,7 @@ def best_scores(metric: Metric, batch: Batch) -> Floats:
     rows = np.repeat(np.arange(len(batch)), [len(golds) for golds in batch.gold_answers])
     repeated = batch.take(rows.tolist())
     flat_golds = [gold for golds in batch.gold_answers for gold in golds]
-    single = Batch(flat_golds, repeated.candidates, repeated.questions)
+    single = Batch(flat_golds, repeated.candidates, repeated.questions, contexts=repeated.contexts)
     scores = session.score([metric], single).values[:, 0]
     # fmax and fmin ignore NaN, the score of a gold answer without one
     best_of = np.fmax if metric.declaration.higher_is_better else np.fmin

@@ -67,6 +67,7 @@ class Combined(Metric):
             reads_reference=any(metric.declaration.reads_reference for metric in members)
             or bool(combination.properties),
             reads_question=any(metric.declaration.reads_question for metric in members) or combination.reads_question,
+            reads_context=any(metric.declaration.reads_context for metric in members),
             reads_graphs=any(metric.declaration.reads_graphs for metric in members),
         )
 

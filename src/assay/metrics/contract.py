@@ -93,7 +93,7 @@ def _require(holds: bool, message: str) -> None:
 
 
 def _batch_of(pairs: tuple[tuple[str, str], ...] = _PAIRS + _EMPTY) -> Batch:
-    """Return pairs as a batch with placeholder questions and graphs, so that metrics that read them can score it."""
+    """Return pairs as a batch with placeholder questions, contexts and graphs, for metrics that read them."""
     references, candidates = zip(*pairs, strict=True)
     questions = ["what?"] * len(pairs)
     return Batch(
@@ -102,6 +102,7 @@ def _batch_of(pairs: tuple[tuple[str, str], ...] = _PAIRS + _EMPTY) -> Batch:
         questions,
         list(map(_placeholder_graph, references)),
         list(map(_placeholder_graph, candidates)),
+        contexts=["a passage"] * len(pairs),
     )
 
 

@@ -30,6 +30,7 @@ class Declaration:
         reads_reference: whether it compares with the reference; if False, the reference must not be read, and data
             without references is scored, too.
         reads_question: whether the question changes the score; if False, ``Batch.questions`` must not be read.
+        reads_context: whether the context changes the score; if False, ``Batch.contexts`` must not be read.
         reads_graphs: whether it compares the AMR graphs of the texts, which the data must then have.
         reads_all_references: whether it reads all gold answers of a pair at once, in ``Batch.gold_answers``. Otherwise
             each gold answer is scored separately, and the best score counts, or the mean.
@@ -59,6 +60,7 @@ class Declaration:
     languages: frozenset[str] | None = None
     reads_reference: bool = True
     reads_question: bool = False
+    reads_context: bool = False
     reads_graphs: bool = False
     reads_all_references: bool = False
     aspect: str = ""
@@ -74,7 +76,13 @@ class Declaration:
     @property
     def reads(self) -> tuple[bool, ...]:
         """What it reads of a pair: metrics with equal values can score the same batch."""
-        return self.reads_reference, self.reads_question, self.reads_graphs, self.reads_all_references
+        return (
+            self.reads_reference,
+            self.reads_question,
+            self.reads_context,
+            self.reads_graphs,
+            self.reads_all_references,
+        )
 
     def check_packages(self) -> None:
         """Check that the packages that compute the metric are installed.

@@ -16,6 +16,7 @@ from assay.analysis.errors.categories import Frequency, TaggedPairs, categorise_
 from assay.analysis.errors.divergence import Divergence, find_divergence
 from assay.analysis.errors.settings import Rule
 from assay.analysis.folder import RunFolder
+from assay.common.tables import CONTEXT
 from assay.exceptions import InputError, unknown_name
 from assay.language.texts import has_number
 from assay.settings import Resampling
@@ -327,6 +328,7 @@ def records(report: ErrorReport, limit: int | None = None) -> Iterator[dict[str,
                 "dataset": data.name,
                 "pair_id": ids[row].as_py(),
                 "question": texts["question"],
+                **({CONTEXT: texts[CONTEXT]} if CONTEXT in texts else {}),
                 "reference": texts["reference"],
                 "candidate": texts["candidate"],
                 "label": float(data.labels[row]),

@@ -104,6 +104,7 @@ class Judge(Metric):
             high=scale.high,
             reads_reference=not prompt.fields.isdisjoint(("reference", "references")),
             reads_question="question" in prompt.fields,
+            reads_context="context" in prompt.fields,
             reads_all_references="references" in prompt.fields,
             symmetric=self.order == "mean",
         )
@@ -149,24 +150,27 @@ class Judge(Metric):
         """Return the conversations for each pair, one per order of its texts, with the texts cut if the user asked.
 
         Raises:
-            InputError: the prompt shows the question and the data has none, or a template cannot be filled in.
+            InputError: the prompt shows the question or context, which the data lacks, or a template is wrong.
         """
         prompt, scale = self.loaded_prompt, self.scale_used
-        if batch.questions is None and "question" in prompt.fields - prompt.optional:
-            raise InputError(
-                f"metric {self}: the prompt {self.prompt} shows the question, and the data has none: name its column (",
-                Setting("columns", "question=…"),
-                "), or use another prompt",
-            )
+        for field, column in (("question", batch.questions), ("context", batch.contexts)):
+            if column is None and field in prompt.fields - prompt.optional:
+                raise InputError(
+                    f"metric {self}: the prompt {self.prompt} shows the {field}, and the data has none: ",
+                    "name its column (",
+                    Setting("columns", f"{field}=…"),
+                    "), or use another prompt",
+                )
         conversations = []
         for row, (reference, candidate) in enumerate(batch.pairs()):
             question = "" if batch.questions is None else self._shortened_text(batch.questions[row])
+            context = "" if batch.contexts is None else self._shortened_text(batch.contexts[row])
             answers = [reference] if batch.gold_answers is None else batch.gold_answers[row]
             shown_answers = [self._shortened_text(answer) for answer in answers]
             shown_candidate = self._shortened_text(candidate)
-            orders = [prompt.messages(question, shown_answers, shown_candidate, scale)]
+            orders = [prompt.messages(question, shown_answers, shown_candidate, scale, context)]
             if self.order == "mean":
-                orders.append(prompt.messages(question, [shown_candidate], shown_answers[0], scale))
+                orders.append(prompt.messages(question, [shown_candidate], shown_answers[0], scale, context))
             conversations.append(tuple(orders))
         return conversations
 

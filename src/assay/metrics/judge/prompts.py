@@ -20,7 +20,7 @@ from assay.metrics.judge.verdicts import VerdictScale, scale_of
 from assay.paths import read_settings_file, user_path
 
 #: Fields that a template may show. ``references`` are all gold answers, ``reference`` is one of them.
-FIELDS = ("question", "reference", "references", "candidate", "verdicts")
+FIELDS = ("question", "context", "reference", "references", "candidate", "verdicts")
 #: Largest file of a prompt, in bytes.
 MAX_PROMPT_BYTES = 100_000
 #: Names of human judgements, which a template must not show: they would tell the judge the right verdict.
@@ -54,7 +54,7 @@ class _PromptFile(BaseModel):
     summary: str = ""
     system: str = ""
     symmetric: bool = False
-    optional: list[Literal["question"]] = []
+    optional: list[Literal["question", "context"]] = []
     reply_tokens: int = 16
 
 
@@ -144,7 +144,7 @@ class Prompt:
         )
 
     def messages(
-        self, question: str, references: Sequence[str], candidate: str, scale: VerdictScale
+        self, question: str, references: Sequence[str], candidate: str, scale: VerdictScale, context: str = ""
     ) -> tuple[Message, ...]:
         """Return the conversation that asks for a verdict on a pair.
 
@@ -153,12 +153,14 @@ class Prompt:
             references: all gold answers; a template with ``reference`` shows the first.
             candidate: the answer to judge.
             scale: the scale whose verdicts the template may show.
+            context: the context, empty if the data has none.
 
         Raises:
             InputError: the template reads something forbidden or undefined, or fails otherwise.
         """
         values = {
             "question": question,
+            "context": context,
             "reference": references[0],
             "references": list(references),
             "candidate": candidate,

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from assay.analysis.data import ALL
 from assay.analysis.errors.tags import TagColumns
+from assay.common.tables import CONTEXT, has_contexts
 from assay.reports.units import Unit
 
 # The pairs of a dataset packed for the browser: columns of numbers, and each text once, compressed and in base64
@@ -45,7 +46,7 @@ def pack_pairs(unit: Unit, tagged: TagColumns) -> str:
         "label": _narrowest_floats(unit.data.labels),
         "class": unit.labels.codes,
     }
-    for name in ("question", "reference", "candidate"):
+    for name in ("question", "reference", "candidate", *([CONTEXT] if has_contexts(unit.data.table) else [])):
         columns[name] = _text_codes(_text_column(unit, name), texts)
     buckets = [bucket for bucket in unit.data.buckets if bucket != ALL]
     for number, bucket in enumerate(buckets):

@@ -1,6 +1,8 @@
 // The list of all pairs: filtered, sorted, a page at a time.
 
 const PAGE = 20;
+// of each pair, if the data has them
+const TEXTS = ["question", "context", "reference", "candidate"];
 
 function startExplorer() {
   const at = (name) => document.getElementById("pairs-" + name);
@@ -43,8 +45,8 @@ function startExplorer() {
   function search(text) {
     lowered ??= data.texts.map((one) => one.toLowerCase());
     const hits = lowered.map((one) => one.includes(text));
-    const { question, reference, candidate } = data.columns;
-    return (row) => hits[question[row]] || hits[reference[row]] || hits[candidate[row]];
+    const columns = TEXTS.filter((name) => name in data.columns).map((name) => data.columns[name]);
+    return (row) => columns.some((column) => hits[column[row]]);
   }
 
   function tagged(category) {
@@ -114,9 +116,9 @@ function startExplorer() {
     if (inside.length) about.append(make("span", {}, inside.join(", ")));
     about.append(make("span", {}, "pair ", make("bdi", {}, visible(data.ids[row]))));
     const texts = make("dl", { class: "texts" });
-    for (const name of ["question", "reference", "candidate"]) {
+    for (const name of TEXTS.filter((name) => name in columns)) {
       const text = data.texts[columns[name][row]];
-      if (name === "question" && !text) continue;
+      if ((name === "question" || name === "context") && !text) continue;
       texts.append(make("dt", {}, name), make("dd", { dir: "auto" }, ...(text ? found(text) : [make("em", {}, "empty")])));
     }
     const starts = columns["tag-start"];
