@@ -38,7 +38,10 @@ def written(tmp_path):
 
 def test_a_folder_that_is_read_gives_its_own_text(written):
     run = read_run(written)
-    texts = {"run.json": run.manifest.plain_values(), "agreement.json": [row.plain_values() for row in run.agreement]}
+    texts = {
+        "run.json": run.manifest.model_dump(by_alias=True),
+        "agreement.json": [row.plain_values() for row in run.agreement],
+    }
     for name, values in texts.items():
         # key by key, in the same order
         assert json.dumps(values, indent=1) + "\n" == (written / name).read_text(), name

@@ -329,11 +329,8 @@ class Cost(_Record):
         """Return what was measured, with `details` at the same level, in the order in which runs write the keys."""
         before = {"pairs_per_second": self.pairs_per_second, "price_per_1000": self.price_per_1000}
         after = {"peak_memory_mb": self.peak_memory_mb, "asymmetry": self.asymmetry, "shared_with": self.shared_with}
-        return _without_empty_values(before) | self.details | _without_empty_values(after)
-
-
-def _without_empty_values(values: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in values.items() if value not in (None, [])}
+        measured = {key: value for key, value in before.items() if value is not None} | self.details
+        return measured | {key: value for key, value in after.items() if value not in (None, [])}
 
 
 #: Kinds of metrics that are computed on the machine of the run; other kinds, such as a function of the user, may call a
@@ -580,10 +577,6 @@ class Manifest(_Record):
     seconds: dict[str, float] = {}
     environment: Environment = Environment()
 
-    def plain_values(self) -> dict[str, Any]:
-        """Return the manifest as plain values, as in ``run.json``."""
-        return self.model_dump(by_alias=True)
-
     @property
     def has_scores(self) -> bool:
         """Whether any metric returned scores on any dataset."""
@@ -628,7 +621,7 @@ class AgreementRow(_Record):
 
     def plain_values(self) -> dict[str, Any]:
         """Return the row as plain values, by column of the agreement table."""
-        return {**self.model_dump(exclude={"notes"}), "note": self.number.note}
+        return {**self.model_dump(exclude={"notes"}), "note": NOTE_SEPARATOR.join(self.notes)}
 
     def stored_values(self) -> dict[str, Any]:
         """Return the row as plain values, as in ``agreement.json``."""

@@ -40,7 +40,7 @@ from typing import (
     overload,
 )
 
-from assay.common.addresses import command_line, public_values, public_words
+from assay.common.addresses import command_line, public_address, public_values
 from assay.common.messages import Setting, default_flag
 from assay.exceptions import InputError
 from assay.statistics.coefficients import INTERVALS, MIN_INFLUENCE_PAIRS, statistics_help
@@ -227,7 +227,7 @@ class Settings:
                 continue
             for item in value if isinstance(value, tuple) else (value,):
                 words += [str(item)] if declaration.argument else [flag, str(item)]
-        return public_words(words)
+        return [public_address(word) for word in words]
 
     def command(self, *verb: str) -> str:
         """Return the command line with these settings, such as ``assay train s3bert --base …``."""

@@ -15,7 +15,7 @@ from assay.api.score import score
 from assay.benchmark.singles import Singles
 from assay.datasets import load_dataset
 from assay.exceptions import UnavailableError
-from assay.metrics import Batch, Declaration, Metric
+from assay.metrics import Batch, Declaration, Metric, load_metric
 
 ROWS = [
     {"reference": "a", "candidate": "b", "label": 2, "reference_graph": "(b / boy)", "candidate_graph": "(b / boy)"},
@@ -84,9 +84,10 @@ def test_a_batch_carries_graphs_with_its_pairs():
 
 def test_a_graph_of_one_side_is_not_taken_for_one_of_the_other():
     digests = []
+    reads = replace(load_metric("f1").declaration, reads_graphs=True)
     for name in ("reference_graph", "candidate_graph"):
         row = {"reference": "a", "candidate": "b", "label": 1, name: "(b / boy)"}
-        digests.append(Singles(load_dataset([row]), with_graphs=True).digests.tolist())
+        digests.append(Singles(load_dataset([row]), reads).digests.tolist())
     assert digests[0] != digests[1]
 
 

@@ -10,7 +10,7 @@ import assay
 from assay.benchmark.singles import Singles
 from assay.datasets import Pairs, load_dataset
 from assay.exceptions import InputError
-from assay.metrics import Metric
+from assay.metrics import Metric, load_metric
 from assay.metrics.base import Declaration
 
 
@@ -35,7 +35,7 @@ def test_a_pair_without_a_gold_answer_is_refused():
     # as a table that was read past the checks of loading
     table = pa.table({"pair_id": ["0", "1"], "reference": [["a", "b"], []], "candidate": ["x", "y"], "label": [1.0, 0]})
     with pytest.raises(InputError, match=r"d: a pair has no gold answer \(an empty list\)"):
-        Singles(Pairs(table, "d"))
+        Singles(Pairs(table, "d"), load_metric("f1").declaration)
 
 
 def test_lower_is_better_takes_the_lowest_of_several_gold_answers():
@@ -70,11 +70,11 @@ def test_a_metric_may_read_all_gold_answers_at_once():
     # the first and the last pair are one
     (record,) = result.outcome.metrics
     assert record.scored == 3
-    singles = Singles(load_dataset(rows), together=True)
+    singles = Singles(load_dataset(rows), AllAnswers.declaration)
     assert len(singles.digests) == 3
     assert singles.batch(np.array([1, 0])).take([1]).gold_answers == [["NFL", "league", "NFL"]]
 
 
 def test_where_every_pair_has_one_answer_there_is_no_list_of_them():
     rows = [{"reference": "a", "candidate": "a", "label": 1}, {"reference": "b", "candidate": "a", "label": 0}]
-    assert Singles(load_dataset(rows), together=True).batch(np.array([0])).gold_answers is None
+    assert Singles(load_dataset(rows), AllAnswers.declaration).batch(np.array([0])).gold_answers is None

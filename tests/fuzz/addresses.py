@@ -87,7 +87,7 @@ def make(random: Random) -> bytes:
 def check(content: bytes, folder: Path) -> None:
     """Write the command, the message and the record of an address, and read it with a file system that tells on it."""
     from assay.common.addresses import PROTOCOLS as ALLOWED
-    from assay.common.addresses import public_address, public_words
+    from assay.common.addresses import public_address, public_values
     from assay.common.configuration import Configuration
     from assay.datasets import load_dataset
     from assay.exceptions import AssayError
@@ -97,8 +97,8 @@ def check(content: bytes, folder: Path) -> None:
     if case is None:
         return
     address, word, secrets = case
-    written = public_words([word, address])
-    assert public_words(written) == written, "written twice it is another one"
+    written = public_values([word, address])
+    assert public_values(written) == written, "written twice it is another one"
     environment = Environment(argv=[word], configured={"datasets": [address], "x": {"y": address}})
     line = Configuration(folder / "assay.toml", {"datasets": [address]}).line
     _assert_absent(secrets, *written, environment.model_dump_json(), line)

@@ -23,9 +23,9 @@ from assay.common.numbers import ticks
 from assay.common.tables import short_names
 from assay.reports.layout import elide_middle
 from assay.reports.page.agreement import draw_layers
-from assay.reports.page.cost import draw_cost, draw_price
+from assay.reports.page.cost import draw_cost
 from assay.reports.page.pairs import pack_pairs
-from assay.reports.page.parts import findings_by_bucket, rank_metrics
+from assay.reports.page.parts import UnitPart, findings_by_bucket, rank_metrics
 from assay.reports.page.scores import spread_by_label
 from assay.reports.plots import (
     Scale,
@@ -215,7 +215,7 @@ def test_what_is_free_stands_left_of_the_axis_of_prices(folder):
                 status["cost"] = {"price_per_1000": prices[status["metric"]]} if status["metric"] in prices else {}
 
         (unit,) = read_units([edit(folder, "run.json", change)])
-        return draw_price(unit, "spearman")
+        return {statistic: price for statistic, _, price in UnitPart(unit, 0).cost}["spearman"]
 
     assert priced() is None, "nothing is paid for"
     assert priced(chrf=0.0) is None

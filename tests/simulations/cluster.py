@@ -201,8 +201,8 @@ def measure(pairs: int, repeats: int = 3) -> Parts:
         make(data, pairs, Path(os.environ["ASSAY_SHARED_DATA"]))
         read, dataset = _least(repeats, lambda: load_dataset(str(data)))
         assert len(dataset) == pairs == sum(pq.ParquetFile(part).metadata.num_rows for part in data.iterdir())
-        digest, singles = _least(repeats, lambda: Singles(dataset))
         metrics = {name: load_metric(name) for name in ("f1", "bleu", "rouge-l")}
+        digest, singles = _least(repeats, lambda: Singles(dataset, metrics["f1"].declaration))
         chunks = [np.arange(start, start + 1024) for start in range(0, pairs - 1024, 1024)]
 
         def cut() -> list[bytes]:

@@ -15,7 +15,7 @@ from assay.common.addresses import command_line
 from assay.common.output import restore_folder
 from assay.common.tables import RUN_SCHEMA
 from assay.exceptions import InputError
-from assay.manifest import AgreementRow, Manifest, MetricRecord
+from assay.manifest import AgreementRow, Manifest
 
 #: The name of the file in a run folder that holds the result of a stress test.
 STRESS_FILE = "stress.json"
@@ -143,14 +143,13 @@ def _with_metric_directions(manifest: Manifest, agreement: Sequence[AgreementRow
     Earlier versions of assay did not write it; their agreement tables have a note on each metric whose sign was turned.
     """
     lower_is_better = {row.metric for row in agreement if any("sign turned" in note for note in row.notes)}
-
-    def with_direction(metric: MetricRecord) -> MetricRecord:
-        if "higher_is_better" in metric.declared.model_fields_set:
-            return metric
-        declared = metric.declared.model_copy(update={"higher_is_better": metric.metric not in lower_is_better})
-        return metric.model_copy(update={"declared": declared})
-
-    return manifest.model_copy(update={"metrics": [with_direction(metric) for metric in manifest.metrics]})
+    metrics = []
+    for metric in manifest.metrics:
+        if "higher_is_better" not in metric.declared.model_fields_set:
+            declared = metric.declared.model_copy(update={"higher_is_better": metric.metric not in lower_is_better})
+            metric = metric.model_copy(update={"declared": declared})
+        metrics.append(metric)
+    return manifest.model_copy(update={"metrics": metrics})
 
 
 def run_titles(runs: Sequence[RunFolder]) -> list[str]:

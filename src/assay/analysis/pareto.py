@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 
 def pareto_front(points: Mapping[str, tuple[tuple[float | None, ...], float]]) -> dict[str, bool | None]:
@@ -29,15 +29,16 @@ def pareto_front(points: Mapping[str, tuple[tuple[float | None, ...], float]]) -
             highest_unknown = max(highest_unknown, value)
     on_front: dict[str, bool | None] = {}
     for name, (_, value) in points.items():
-        if name in known_points and any(_dominates_point(other, known_points[name]) for other in known_points.values()):
+        own = known_points.get(name)
+        dominating = [
+            other
+            for other in known_points.values()
+            if own is not None and other != own and all(theirs >= mine for theirs, mine in zip(other, own, strict=True))
+        ]
+        if dominating:
             on_front[name] = False
-        elif name not in known_points or highest_unknown >= value:
+        elif own is None or highest_unknown >= value:
             on_front[name] = None
         else:
             on_front[name] = True
     return on_front
-
-
-def _dominates_point(other: Sequence[float], own: Sequence[float]) -> bool:
-    """Tell whether one point is at least as good as another in everything, and better in something."""
-    return other != own and all(theirs >= mine for theirs, mine in zip(other, own, strict=True))

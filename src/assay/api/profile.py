@@ -201,7 +201,7 @@ def _sample_distinct_pairs(data: Pairs, metric: Metric, max_pair_count: int) -> 
 
     The pairs are drawn in a fixed random order, so that every call returns the same ones.
     """
-    singles = Singles.read_by(metric, data)
+    singles = Singles(data, metric.declaration)
     random_order = np.random.default_rng(0).permutation(len(singles.digests))
     return singles.batch(random_order[:max_pair_count]), len(random_order)
 

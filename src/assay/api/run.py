@@ -243,26 +243,18 @@ def load_metrics(
     absent: dict[str, UnavailableError] = {}
     for name in names:
         try:
-            loaded.extend(_expand_metric(load_metric(name), offline=offline))
+            metric = load_metric(name)
+            try:
+                loaded += metric.expand()
+            except UnavailableError:
+                # the model that lists the aspects may not be downloaded yet
+                metric.obtain(offline=offline)
+                loaded += metric.expand()
         except UnavailableError as error:
             absent[str(name)] = error
     if absent and not loaded:
         raise next(iter(absent.values()))
     return tuple(loaded), absent
-
-
-def _expand_metric(metric: Metric, *, offline: bool) -> tuple[Metric, ...]:
-    """Return a metric followed by one metric for each of its aspects, if it has any.
-
-    Raises:
-        UnavailableError: the aspects are listed in a model that is unavailable.
-    """
-    try:
-        return metric.expand()
-    except UnavailableError:
-        # the model that lists the aspects may not be downloaded yet
-        metric.obtain(offline=offline)
-        return metric.expand()
 
 
 def _is_card(spec: Any) -> bool:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from assay.reports.formats import format_document
-from assay.reports.sheets import Document, change_lines
-from assay.reports.terminal import TerminalReport
+from assay.reports.sheets import Document
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from assay.reports.terminal import TerminalReport
 
 
 class Tables(ABC):
@@ -21,10 +21,6 @@ class Tables(ABC):
     @abstractmethod
     def document(self) -> Document:
         """The tables as sheets, and the numbers behind them as records, as plain values."""
-
-    def with_lines(self, change: Callable[[str], str]) -> Report:
-        """Return these tables with their lines and cells changed, such as messages that show flags."""
-        return Report(change_lines(self.document, change))
 
     def to_text(self, form: str) -> str:
         """Return the tables, or the records behind them, as text.
@@ -65,6 +61,8 @@ class Tables(ABC):
             explain: whether to show every column and note, the method and the signatures; otherwise only the tables
                 and the notes that affect how to read them.
         """
+        from assay.reports.terminal import TerminalReport
+
         return TerminalReport(self.document, explain=explain)
 
     def _repr_html_(self) -> str:

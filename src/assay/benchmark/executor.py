@@ -219,27 +219,20 @@ class Workers(InProcess):
         if first.engine is not None and not getattr(first.engine, "in_processes", False):
             yield from super().map(source)
             return
+        are_many = first.pairs_left >= MIN_PAIRS
         try:
-            yield from self._spread_units(first.pairs_left >= MIN_PAIRS, source)
+            if are_many:
+                self._start_crew(at_least=2)
+            # until workers are worth their start and ready; for many units they are waited for
+            while self._crew is None or not (are_many or self._crew.is_ready):
+                unit = next(source, None)
+                if unit is None:
+                    return
+                yield unit.number, self._score_here(unit)
+            yield from self._let_workers_score(self._crew, source)
         finally:
             # idle workers would occupy memory that the model of the next engine may need
             self._end_crew()
-
-    def _spread_units(self, are_many: bool, units: Iterator[Unit]) -> Iterator[tuple[int, Scores | Exception]]:
-        """Yield the outcomes of units: from this process until workers are worth their start and ready, then from them.
-
-        Args:
-            are_many: whether to start the workers at once, and to wait for them.
-            units: the units to score.
-        """
-        if are_many:
-            self._start_crew(at_least=2)
-        while self._crew is None or not (are_many or self._crew.is_ready):
-            unit = next(units, None)
-            if unit is None:
-                return
-            yield unit.number, self._score_here(unit)
-        yield from self._let_workers_score(self._crew, units)
 
     def _score_here(self, unit: Unit) -> Scores | Exception:
         """Return the outcome of a unit in this process, and start workers if its time shows that they are worth it."""

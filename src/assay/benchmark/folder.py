@@ -83,23 +83,18 @@ def write_run(outcome: Outcome, folder: Path) -> Path:
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with unfinished_folder(folder) as scratch:
-            _write_files(scratch, manifest, outcome)
+            _write_json(scratch / "run.json", manifest.model_dump(by_alias=True))
+            _write_json(scratch / "agreement.json", [row.stored_values() for row in outcome.agreement])
+            with (scratch / "agreement.csv").open("w", encoding="utf-8", newline="") as file:
+                write_records(file, AGREEMENT_COLUMNS, (row.plain_values() for row in outcome.agreement))
+            write_scores(outcome.datasets, scratch / "scores.parquet")
+            write_pairs(outcome.datasets, scratch / "pairs.parquet")
             with exclusive_lock(folder.parent):
                 _check_locked_target(folder, manifest.request_digest)
                 put_folder(scratch, folder)
     except OSError as error:
         raise _unwritable_error(folder, error) from error
     return folder
-
-
-def _write_files(scratch: Path, manifest: Manifest, outcome: Outcome) -> None:
-    """Write the manifest and the tables of a run into a folder."""
-    _write_json(scratch / "run.json", manifest.plain_values())
-    _write_json(scratch / "agreement.json", [row.stored_values() for row in outcome.agreement])
-    with (scratch / "agreement.csv").open("w", encoding="utf-8", newline="") as file:
-        write_records(file, AGREEMENT_COLUMNS, (row.plain_values() for row in outcome.agreement))
-    write_scores(outcome.datasets, scratch / "scores.parquet")
-    write_pairs(outcome.datasets, scratch / "pairs.parquet")
 
 
 def _unwritable_error(folder: Path, error: OSError) -> InputError:

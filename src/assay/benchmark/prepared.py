@@ -207,7 +207,7 @@ class PreparedDataset:
         rows = None if part.rows is None else part.rows.tobytes()
         key = *metric.declaration.reads, rows
         if key not in self._singles:
-            self._singles[key] = Singles.read_by(metric, self.pairs_of(part))
+            self._singles[key] = Singles(self.pairs_of(part), metric.declaration)
         return self._singles[key]
 
     def pairs_of(self, part: DatasetPart) -> Pairs:
@@ -266,8 +266,25 @@ def prepare_datasets(request: Request) -> list[PreparedDataset]:
     """
     column_metrics = [metric for metric in request.metrics if isinstance(metric, ColumnMetric)]
     recorded = _recorded_scores(column_metrics, request.pairs) if column_metrics else [{} for _ in request.pairs]
-    prepared = [_prepare_dataset(request, pairs, scores) for pairs, scores in zip(request.pairs, recorded, strict=True)]
-    _check_groups(request, prepared)
+    prepared = []
+    for pairs, scores in zip(request.pairs, recorded, strict=True):
+        numbered, dropped = request.choose_rows(pairs.with_column(_ROW, np.arange(len(pairs))))
+        rows = np.asarray(numbered.table.column(_ROW), dtype=np.intp)
+        kept = replace(numbered, table=numbered.table.drop_columns([_ROW]))
+        # a note on each bucket rule whose column the data lacks
+        rules, notes = usable_rules(kept, request.buckets)
+        kept = replace(kept, notes=(*kept.notes, *notes))
+        kept_scores = {name: values[rows] for name, values in scores.items()}
+        prepared.append(PreparedDataset(kept, kept_scores, dropped, request.group_column(kept), rules))
+    within_groups = [name for name in request.statistics if STATISTICS[name].labels is LabelKind.grouped]
+    if within_groups and all(dataset.group_column is None for dataset in prepared):
+        without = ", ".join(dataset.pairs.name for dataset in prepared)
+        raise InputError(
+            Setting("statistics", within_groups[0]),
+            f" compares the pairs of one group, and there are no groups in {without}: "
+            "give a column 'group', or name one with ",
+            Setting("group_by"),
+        )
     return prepared
 
 
@@ -292,30 +309,3 @@ def _recorded_scores(
                 f"{metric}; there are {', '.join(names)}.{suggestion_for(metric.column, names)}"
             )
     return recorded
-
-
-def _check_groups(request: Request, datasets: list[PreparedDataset]) -> None:
-    """Raise InputError for a statistic within groups if no dataset has groups."""
-    within_groups = [name for name in request.statistics if STATISTICS[name].labels is LabelKind.grouped]
-    if within_groups and all(dataset.group_column is None for dataset in datasets):
-        without = ", ".join(dataset.pairs.name for dataset in datasets)
-        raise InputError(
-            Setting("statistics", within_groups[0]),
-            f" compares the pairs of one group, and there are no groups in {without}: "
-            "give a column 'group', or name one with ",
-            Setting("group_by"),
-        )
-
-
-def _prepare_dataset(request: Request, pairs: Pairs, recorded: dict[str, NDArray[np.float64]]) -> PreparedDataset:
-    """Return one dataset with the requested rows and with the bucket rules whose columns it has.
-
-    A note on each other rule is added to the notes of its pairs.
-    """
-    numbered, dropped = request.choose_rows(pairs.with_column(_ROW, np.arange(len(pairs))))
-    rows = np.asarray(numbered.table.column(_ROW), dtype=np.intp)
-    recorded = {name: scores[rows] for name, scores in recorded.items()}
-    kept = replace(numbered, table=numbered.table.drop_columns([_ROW]))
-    rules, notes = usable_rules(kept, request.buckets)
-    kept = replace(kept, notes=(*kept.notes, *notes))
-    return PreparedDataset(kept, recorded, dropped, request.group_column(kept), rules)

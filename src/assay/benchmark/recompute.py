@@ -189,7 +189,7 @@ class Excerpt(PreparedDataset):
             return super().singles(metric, part)
         key: tuple[bool | bytes, ...] = (*metric.declaration.reads, part.rows.tobytes())
         if key not in self._sampled_singles:
-            self._sampled_singles[key] = Singles.read_by(metric, self.pairs.take(part.rows))
+            self._sampled_singles[key] = Singles(self.pairs.take(part.rows), metric.declaration)
         return self._sampled_singles[key]
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -83,7 +84,7 @@ def run(
         summaries: list[BucketRecord] = []
         finished = []
         for dataset in datasets:
-            token_f1 = _token_f1(dataset, scorer)
+            token_f1 = partial(_token_f1, dataset, scorer)
             buckets = split_into_buckets(dataset.pairs, dataset.rules, token_f1)
             controls: tuple[Control, ...] = ()
             if request.controls:
@@ -160,13 +161,9 @@ def _score_datasets(request: Request, scorer: Scorer) -> tuple[list[PreparedData
         scorer.executor.close()
 
 
-def _token_f1(dataset: PreparedDataset, scorer: Scorer) -> Callable[[], NDArray[np.float64]]:
-    """Return a function that returns the token F1 of each pair, shape (n,): from the run, or computed on demand."""
-
-    def compute() -> NDArray[np.float64]:
-        metric = load_metric("f1")
-        if str(metric) in dataset.scores:
-            return dataset.scores[str(metric)]
-        return scorer.score(metric, dataset.singles(metric, DatasetPart(None, None))).scores
-
-    return compute
+def _token_f1(dataset: PreparedDataset, scorer: Scorer) -> NDArray[np.float64]:
+    """Return the token F1 of each pair, shape (n,): from the run, or computed now."""
+    metric = load_metric("f1")
+    if str(metric) in dataset.scores:
+        return dataset.scores[str(metric)]
+    return scorer.score(metric, dataset.singles(metric, DatasetPart(None, None))).scores

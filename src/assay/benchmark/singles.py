@@ -21,21 +21,19 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from assay.datasets import Pairs
-    from assay.metrics import Metric
+    from assay.metrics.declaration import Declaration
 
 ReferenceChoice = Literal["best", "mean"]
 
 
 class Singles:
-    """The distinct singles of a pairs table.
+    """The distinct singles of a pairs table, made from the columns that a metric reads.
 
     Args:
         pairs: the pairs; their table is not copied.
-        with_reference: whether the reference is part of a single; if not, it is an empty text.
-        with_question: whether the question is part of a single (for metrics that read it).
-        with_context: whether the context is part of a single.
-        with_graphs: whether the AMR graphs are part of a single.
-        together: whether all gold answers of a pair form one single.
+        declaration: that of the metric, which says whether the reference, the question, the context and the AMR graphs
+            are part of a single, and whether all gold answers of a pair form one single. Without the reference an
+            empty text stands for it.
 
     Attributes:
         digests: the digest of each distinct single, 16 bytes each, shape (u,), in order of first appearance.
@@ -45,50 +43,34 @@ class Singles:
         InputError: a pair has no gold answer.
     """
 
-    def __init__(
-        self,
-        pairs: Pairs,
-        *,
-        with_reference: bool = True,
-        with_question: bool = False,
-        with_context: bool = False,
-        with_graphs: bool = False,
-        together: bool = False,
-    ) -> None:
+    def __init__(self, pairs: Pairs, declaration: Declaration) -> None:
+        import pyarrow as pa
+
         self._rows = len(pairs)
         #: the row of the pair of each single, shape (s,); None if every pair is one single
         self._parents: NDArray[np.int64] | None = None
-        self._columns = _columns_read(
-            pairs, with_question=with_question, with_context=with_context, with_graphs=with_graphs
-        )
-        if not with_reference:
-            self._columns["reference"] = _empty_texts(len(pairs))
+        # both graph columns even if one is absent: the same graph on the other side makes another single
+        graph_columns = GRAPH_COLUMNS if declaration.reads_graphs else ()
+        names = ["reference", "candidate"]
+        if declaration.reads_question:
+            names.append("question")
+        if declaration.reads_context and has_contexts(pairs.table):
+            names.append(CONTEXT)
+        names += graph_columns
+        self._columns = {name: pairs.table.column(name) for name in names if name in pairs.table.column_names}
+        if not declaration.reads_reference:
+            self._columns["reference"] = pa.chunked_array([pa.repeat(pa.scalar(""), len(pairs))])
         has_lists = is_list(self._columns["reference"].type)
         if has_lists:
             _check_not_empty(self._columns["reference"], pairs.name)
-        self._together = together and has_lists
-        if has_lists and not together:
+        self._together = declaration.reads_all_references and has_lists
+        if has_lists and not declaration.reads_all_references:
             self._columns, self._parents = _one_row_per_gold_answer(self._columns)
-        text_columns = [name for name in self._columns if name not in GRAPH_COLUMNS]
-        # both graph columns even if one is absent: the same graph on the other side makes another single
-        self._key_columns = (*text_columns, *(GRAPH_COLUMNS if with_graphs else ()))
-        digests = row_digests([self._columns.get(name) for name in self._key_columns], len(self._columns["reference"]))
+        key_columns = [*(name for name in self._columns if name not in GRAPH_COLUMNS), *graph_columns]
+        digests = row_digests([self._columns.get(name) for name in key_columns], len(self._columns["reference"]))
         # in order of first appearance, so that neighbours in the file are scored together
         self._first_rows, self.inverse = distinct_rows(digests)
         self.digests: NDArray[np.void] = digests[self._first_rows].view(DIGEST)
-
-    @classmethod
-    def read_by(cls, metric: Metric, pairs: Pairs) -> Singles:
-        """Return the singles of a table, made from the columns that a metric reads."""
-        reads = metric.declaration
-        return cls(
-            pairs,
-            with_reference=reads.reads_reference,
-            with_question=reads.reads_question,
-            with_context=reads.reads_context,
-            with_graphs=reads.reads_graphs,
-            together=reads.reads_all_references,
-        )
 
     def rows(self, indices: NDArray[np.intp]) -> NDArray[np.intp]:
         """Return the distinct rows of the table, ascending, in which the singles at *indices* first occur."""
@@ -134,26 +116,6 @@ class Singles:
         best_of = np.maximum if higher_is_better else np.minimum
         best: NDArray[np.float64] = best_of.reduceat(single_scores, starts)
         return best
-
-
-def _columns_read(
-    pairs: Pairs, *, with_question: bool, with_context: bool, with_graphs: bool
-) -> dict[str, pa.ChunkedArray]:
-    """Return those of the columns of a single that the table has, by name."""
-    names = ["reference", "candidate"]
-    if with_question:
-        names.append("question")
-    if with_context and has_contexts(pairs.table):
-        names.append(CONTEXT)
-    if with_graphs:
-        names.extend(GRAPH_COLUMNS)
-    return {name: pairs.table.column(name) for name in names if name in pairs.table.column_names}
-
-
-def _empty_texts(count: int) -> pa.ChunkedArray:
-    import pyarrow as pa
-
-    return pa.chunked_array([pa.repeat(pa.scalar(""), count)])
 
 
 def _check_not_empty(lists: pa.ChunkedArray, dataset: str) -> None:

@@ -402,14 +402,25 @@ def _record_finished(
     """
     if not finished:
         return
-    cost = _engine_cost(finished[0][0].engine, [scored for _, scored in finished], scorer)
+    cost = Cost()
+    # otherwise the store had all scores
+    if any(scored.scored for _, scored in finished):
+        details = scorer.executor.cost(finished[0][0].engine)
+        peak = max(peak_memory(), details.get("peak_memory_mb", 0))
+        cost = Cost.model_validate(details | {"peak_memory_mb": peak})
     for task, scored in finished:
         try:
             record = _record_of_task(task, scored, cost if scored.scored else Cost(), metrics_in_pass)
         except Exception as error:  # noqa: BLE001 - whatever a metric raises must not cost the others
             _record_failed([task], error, records)
             continue
-        _keep_scores(task, scored)
+        by_metric, rows = task.dataset.scores, task.part.rows
+        if rows is None:
+            by_metric[task.name] = scored.scores
+        else:
+            # rows of other parts stay NaN until they are scored
+            scores: NDArray[np.float64] = by_metric.setdefault(task.name, np.full(len(task.dataset.pairs), np.nan))
+            scores[rows] = scored.scores
         records.add(record)
 
 
@@ -432,22 +443,3 @@ def _jobs_of_tasks(tasks: list[Task]) -> list[tuple[ScoringJob, list[Task]]]:
         metrics = tuple(task.metric for task in members)
         jobs.append((ScoringJob(members[0].singles, metrics), members))
     return jobs
-
-
-def _engine_cost(engine: Engine | None, results: list[Scored], scorer: Scorer) -> Cost:
-    """Return the cost of an engine, with the peak memory of the largest process; empty if the store had all scores."""
-    if not any(scored.scored for scored in results):
-        return Cost()
-    details = scorer.executor.cost(engine)
-    peak = max(peak_memory(), details.get("peak_memory_mb", 0))
-    return Cost.model_validate(details | {"peak_memory_mb": peak})
-
-
-def _keep_scores(task: Task, scored: Scored) -> None:
-    """Add the scores of a task to its dataset; rows of other parts stay NaN until they are scored."""
-    by_metric, rows = task.dataset.scores, task.part.rows
-    if rows is None:
-        by_metric[task.name] = scored.scores
-        return
-    scores: NDArray[np.float64] = by_metric.setdefault(task.name, np.full(len(task.dataset.pairs), np.nan))
-    scores[rows] = scored.scores

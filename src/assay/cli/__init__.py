@@ -98,15 +98,10 @@ def verbs() -> dict[str, str]:
 class _LazyCommands(Mapping[str, Any]):
     """A mapping from verbs to commands, which are imported on first use."""
 
-    def __init__(self) -> None:
-        self._loaded: dict[str, Any] = {}
-
     def __getitem__(self, verb: str) -> Any:
         if verb not in verbs():
             raise KeyError(verb)
-        if verb not in self._loaded:
-            self._loaded[verb] = _load_command(verb)
-        return self._loaded[verb]
+        return _load_command(verb)
 
     def __iter__(self) -> Iterator[str]:
         return iter(verbs())
@@ -115,6 +110,7 @@ class _LazyCommands(Mapping[str, Any]):
         return len(verbs())
 
 
+@functools.cache
 def _load_command(verb: str) -> Any:
     """Return the command of a verb, or its group of commands, with the switches of the root added."""
     if (Path(__file__).parent / f"{verb}.py").is_file():
@@ -186,6 +182,7 @@ def _print_version(is_requested: bool) -> None:
 
 
 @app.callback()
+@guarded
 def _root(
     context: typer.Context,
     version: bool = typer.Option(False, "--version", callback=_print_version, is_eager=True, help="Show the version."),
@@ -195,19 +192,14 @@ def _root(
         False, "--no-config", envvar=NO_CONFIG, show_envvar=False, help="Ignore assay.toml and [tool.assay]."
     ),
 ) -> None:
-    """Compare similarity metrics with human labels."""
-    # doctor must run with an invalid configuration, since it reports what is wrong
-    if not no_config and context.invoked_subcommand not in (None, "doctor"):
-        _apply_configuration(context)
-
-
-@guarded
-def _apply_configuration(context: typer.Context) -> None:
-    """Set the defaults of the invoked verb in the context from the configuration file, if there is one.
+    """Compare similarity metrics with human labels; the verb's defaults come from the configuration file, if any.
 
     Raises:
         InputError: the file cannot be read, or has a key or table that no verb has.
     """
+    # doctor must run with an invalid configuration, since it reports what is wrong
+    if no_config or context.invoked_subcommand in (None, "doctor"):
+        return
     from assay.common.configuration import find_configuration
 
     configuration = find_configuration(Path())

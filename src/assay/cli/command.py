@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
 
-from assay.cli.completion import complete_runs, completer_of
+from assay.cli.completion import COMPLETERS, complete_runs
 from assay.cli.guard import guarded, print_to_stderr
 from assay.common.configuration import APPLIED
 from assay.exceptions import AssayError, InputError
@@ -188,8 +188,10 @@ def _setting_parameters(
     for name, setting in settings.items():
         default = defaults[name]
         typer_type = _typer_type(hints[name], setting)
+        # found by the name of the setting, or by its placeholder in the help
+        completer = COMPLETERS.get(name) or COMPLETERS.get(setting.metavar or "")
         help_text = help_with_flags(setting.help, flags)
-        if _accepts_several(hints[name]) and not setting.argument and "repeatable" not in help_text:
+        if get_origin(typer_type) is list and not setting.argument and "repeatable" not in help_text:
             help_text = f"{help_text.rstrip('.')}; repeatable."
         has_both = setting.argument and setting.flags
         if default is dataclasses.MISSING and has_both:
@@ -208,7 +210,7 @@ def _setting_parameters(
                 metavar=setting.metavar,
                 show_default=default is not None,
                 callback=position_callback,
-                autocompletion=completer_of(name, setting.metavar),
+                autocompletion=completer,
             )
             if has_both:
                 parameters[name + POSITION] = inspect.Parameter(
@@ -219,12 +221,14 @@ def _setting_parameters(
                 )
                 help_text = "The same."
         if not setting.argument or has_both:
+            # a switch that is off by default gets its single flag, so that typer adds no --no- form
+            explicit_flags = (flag_of(name),) if default is False and not setting.flags else setting.flags
             typer_info = typer.Option(
-                *_explicit_flags(name, setting, default),
+                *explicit_flags,
                 help=help_text,
                 metavar=setting.metavar,
                 callback=_checking_callback(setting),
-                autocompletion=completer_of(name, setting.metavar),
+                autocompletion=completer,
             )
         annotation: Any = Annotated[typer_type, typer_info]
         parameters[name] = inspect.Parameter(
@@ -255,47 +259,18 @@ def _checking_callback(setting: SettingDeclaration) -> Callable[[str | None], st
     return check_syntax
 
 
-def _explicit_flags(name: str, setting: SettingDeclaration, default: Any) -> Sequence[str]:
-    """Return the flags of an option; empty if typer can derive them from the name.
-
-    A switch that is off by default gets a single flag, so that typer adds no ``--no-`` form.
-    """
-    if setting.flags or default is not False:
-        return setting.flags or ()
-    return (flag_of(name),)
-
-
 def _typer_type(hint: Any, setting: SettingDeclaration) -> Any:
     """Return the type that typer needs for a setting: a plain type, a choice, or a list of either."""
+    members = union_members(hint)
+    sequences = [member for member in members if is_sequence_type(member)]
+    # what may be text or a sequence is typed as one text, 64,256,1024, and parsed later
+    accepts_several = bool(sequences) and str not in members
     if setting.choices:
         item_type: Any = Literal[setting.choices]
     elif get_origin(hint) is Literal:
         item_type = hint
     else:
-        scalar_types = _scalar_types(hint)
+        types_of_items = [kind for sequence in sequences for kind in union_members(get_args(sequence)[0])]
+        scalar_types = {*members, *types_of_items} if accepts_several else members
         item_type = next((candidate for candidate in TYPES_OF_WORDS if candidate in scalar_types), str)
-    return list[item_type] if _accepts_several(hint) else item_type
-
-
-def _accepts_several(hint: Any) -> bool:
-    """Tell whether a setting of this type accepts several values, each after its own flag; a text is one value."""
-    members = union_members(hint)
-    return str not in members and any(map(is_sequence_type, members))
-
-
-def _scalar_types(hint: Any) -> list[Any]:
-    """Return the plain types in a hint, including the item types of its sequences.
-
-    Only str is returned if a hint allows both text and a sequence.
-    """
-    members = union_members(hint)
-    if str in members and any(map(is_sequence_type, members)):
-        # such a list is typed as one text, 64,256,1024, and parsed later
-        return [str]
-    value_types: list[Any] = []
-    for member in members:
-        if is_sequence_type(member):
-            value_types += _scalar_types(get_args(member)[0])
-        else:
-            value_types.append(member)
-    return value_types
+    return list[item_type] if accepts_several else item_type

@@ -20,11 +20,6 @@ Completer = Callable[[typer.Context, str], list[str]]
 COLUMN_FREE_BUCKETS = ("none", "f1", "length", "number", "subset", "split", "language")
 
 
-def completer_of(setting: str, metavar: str | None) -> Completer | None:
-    """Return the completer of a setting, found by its name or by its metavar in the help; None if it has none."""
-    return COMPLETERS.get(setting) or COMPLETERS.get(metavar or "")
-
-
 def complete_metrics(context: typer.Context, incomplete: str) -> list[str]:
     """Return the matching metrics of the run before the cursor, or of all that are installed if there is no run."""
     run = _read_run_manifest(context)

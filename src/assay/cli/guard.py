@@ -153,7 +153,10 @@ class OneLineErrors(TyperGroup):
         )
         if not standalone_mode:
             return run_command()
-        _set_stdout_encoding()
+        # a terminal in Latin-1 shows ρ as \u03c1, as it does on stderr; programs that read a file or pipe expect UTF-8,
+        # where an escape would change the text, or break JSON
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace", encoding=None if sys.stdout.isatty() else "utf-8")
         try:
             exit_code = run_command()
             sys.stdout.flush()
@@ -177,16 +180,6 @@ class OneLineErrors(TyperGroup):
             _report_usage_error(message, getattr(error, "ctx", None))
             sys.exit(2)
         sys.exit(exit_code if isinstance(exit_code, int) else 0)
-
-
-def _set_stdout_encoding() -> None:
-    """Make stdout UTF-8 if it is a file or pipe, and escape characters that a terminal cannot show.
-
-    A terminal in Latin-1 shows ρ as ``\\u03c1``, as it does on stderr. Programs that read the output expect UTF-8; an
-    escape would change the text, or break JSON.
-    """
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace", encoding=None if sys.stdout.isatty() else "utf-8")
 
 
 def _report_usage_error(message: str, context: Any) -> None:
@@ -239,12 +232,16 @@ def print_report(report: Tables, output: ReportFormat, *, explain: bool = False)
         output: the output format.
         explain: whether tables are printed with every column and note, method and signatures, as in other formats.
     """
+    from assay.reports.formats import format_document
+    from assay.reports.sheets import change_lines
+    from assay.reports.terminal import TerminalReport
+
     flags = _FLAGS.get({})
-    report = report.with_lines(lambda line: text_with_flags(line, flags))
+    document = change_lines(report.document, lambda line: text_with_flags(line, flags))
     if output.value == "table":
-        console().print(report.to_rich(explain=explain), crop=False)
+        console().print(TerminalReport(document, explain=explain), crop=False)
     else:
-        print_data(report.to_text(output.value))
+        print_data(format_document(document, output.value))
 
 
 def print_grid(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -168,9 +167,4 @@ def command_line(*words: object) -> str:
     Every command that is shown comes from here. What stands for something of the user's own is in capitals. The secrets
     of addresses are left out.
     """
-    return shlex.join(["assay", *public_words(map(str, words))])
-
-
-def public_words(words: Iterable[str]) -> list[str]:
-    """Return the words of a command with their addresses written without user, password and query."""
-    return [public_address(word) for word in words]
+    return shlex.join(["assay", *(public_address(str(word)) for word in words)])

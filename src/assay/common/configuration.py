@@ -79,22 +79,16 @@ def find_configuration(start: Path) -> Configuration | None:
             file = folder / name
             # unlike the methods of Path, access does not raise if a parent folder may not be read
             if os.access(file, os.F_OK):
-                _check_link(file, folders[-1])
+                # a repository of somebody else could otherwise have any file of the user read, and named in messages
+                if file.is_symlink() and not Path(os.path.realpath(file)).is_relative_to(os.path.realpath(folders[-1])):
+                    raise InputError(
+                        f"{file}: is a link out of {folders[-1]}, which is not followed; copy the file, or run "
+                        "assay --no-config"
+                    )
                 values = _read_toml(file)
                 if values is not None:
                     return Configuration(file, values)
     return None
-
-
-def _check_link(file: Path, top: Path) -> None:
-    """Raise InputError for a configuration that is a link to a file outside of the highest folder that is searched.
-
-    A repository of somebody else could otherwise have any file of the user read, and named in messages.
-    """
-    if file.is_symlink() and not Path(os.path.realpath(file)).is_relative_to(os.path.realpath(top)):
-        raise InputError(
-            f"{file}: is a link out of {top}, which is not followed; copy the file, or run assay --no-config"
-        )
 
 
 def _folders_to_search(start: Path) -> list[Path]:

@@ -50,22 +50,8 @@ class Batch:
 
     def take(self, indices: Sequence[int]) -> Batch:
         """Return the pairs at *indices*, in that order."""
-
-        def pick(column: Sequence[str]) -> list[str]:
-            return [column[i] for i in indices]
-
-        def pick_optional(column: Sequence[str] | None) -> list[str] | None:
-            return None if column is None else pick(column)
-
-        return Batch(
-            pick(self.references),
-            pick(self.candidates),
-            pick_optional(self.questions),
-            pick_optional(self.reference_graphs),
-            pick_optional(self.candidate_graphs),
-            None if self.gold_answers is None else [self.gold_answers[i] for i in indices],
-            pick_optional(self.contexts),
-        )
+        columns = vars(self).items()
+        return Batch(**{name: [column[i] for i in indices] for name, column in columns if column is not None})
 
     def asked(self) -> Batch:
         """Return the batch with each question put before both texts of its pair; the batch itself without questions.

@@ -65,9 +65,9 @@ class Entry:
             return self.target
         module, _, attribute = self.target.partition(":")
         remedy = f'pip install --upgrade --force-reinstall "{self.origin}"'
+        failure = f"{self.target} of {self.origin} cannot be imported"
         # any failure to import a third party's module must leave the other metrics usable
-        third_party_guard = unavailable_on_error(f"{self.target} of {self.origin} cannot be imported", remedy)
-        with nullcontext() if self.origin == "assay" else third_party_guard:
+        with nullcontext() if self.origin == "assay" else unavailable_on_error(failure, remedy):
             loaded: Any = import_module(module)
             for part in attribute.split("."):
                 loaded = getattr(loaded, part)

@@ -19,9 +19,10 @@ def document(run: RunFolder) -> Document:
     signatures = {metric.metric: metric.short_signature for metric in run.manifest.metrics if metric.short_signature}
     sections = list(lay_out(run))
     sheets = [_section_sheet(section, intervals) for section in sections]
-    spending = spending_lines(run.manifest.metrics)
-    if spending:
-        sheets.append(Sheet("Calls and price", (), (), facts=spending))
+    # a metric without an engine has no details, and calls no server
+    if any(metric.cost.details or metric.cost.price_per_1000 for metric in run.manifest.metrics):
+        spending = spending_lines(run.manifest.metrics)
+        sheets += [Sheet("Calls and price", (), (), facts=spending)] if spending else []
     return Document(
         sheets,
         [row.plain_values() for row in run.agreement],

@@ -170,6 +170,8 @@ class ShortNames:
 
     def shorten_sheet(self, sheet: Sheet) -> Sheet:
         """Return a sheet with short names in those heads and cells that are the name of a metric."""
+        if not self.short:
+            return sheet
         columns = [replace(column, head=self.shorten(column.head)) for column in sheet.columns]
         rows = [[self.shorten(cell) for cell in row] for row in sheet.rows]
         return replace(sheet, columns=columns, rows=rows)

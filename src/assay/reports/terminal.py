@@ -9,16 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+
+from rich.cells import cell_len, chop_cells
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+from rich.table import Table
+from rich.text import Text
 
 from assay.common.visible import brief_text
 from assay.reports.sheets import Document, Sheet, ShortNames
-
-if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderableType
-    from rich.segment import Segment
-    from rich.table import Table
-    from rich.text import Text
 
 #: Row names up to this length are not wrapped.
 MAX_UNWRAPPED_NAME = 24
@@ -41,14 +40,7 @@ def rich_text(text: str, style: str = "") -> Text:
 
     Brackets in the text are not interpreted as Rich markup.
     """
-    return _rich_text_of_brief(brief_text(text), style)
-
-
-def _rich_text_of_brief(text: str, style: str = "") -> Text:
-    """Return a Rich text from text that :func:`~assay.common.visible.brief_text` shortened; it may have line breaks."""
-    from rich.text import Text
-
-    return Text(text, style=style)
+    return Text(brief_text(text), style=style)
 
 
 class TerminalReport:
@@ -186,6 +178,7 @@ def _render_sheet(sheet: Sheet, width: int, *, explain: bool) -> Iterator[Render
         width: the number of characters in a line of the terminal.
         explain: whether to keep all spare columns.
     """
+    sheet = _with_printed_texts(sheet)
     column_indices = sheet.shown_columns()
     block = _fit_block(sheet, column_indices, width)
     hidden_heads: list[str] = []
@@ -229,7 +222,7 @@ def _squeeze_block(sheet: Sheet, columns: Sequence[int], width: int) -> _ColumnB
     A column is not narrowed below :data:`MIN_SQUEEZED_WIDTH`, and number columns keep their width, so the block may
     still be too wide.
     """
-    widths = dict(_narrowest_block(sheet, columns).widths)
+    widths = {column: _least_column_width(sheet, column) for column in columns}
     text_columns = [column for column in columns if not sheet.columns[column].number]
     while text_columns and _ColumnBlock(widths, 2).width > width:
         widest_column = max(text_columns, key=lambda column: widths[column])
@@ -245,14 +238,14 @@ def _fit_block(sheet: Sheet, columns: Sequence[int], width: int) -> _ColumnBlock
     The gaps between columns are narrowed first, then the columns, but none below its least width.
     """
     full_widths = {
-        column: max(map(_text_width, [_head_text(sheet, column), *_cells_of_column(sheet, column)]))
+        column: max(map(cell_len, [sheet.columns[column].head, *(row[column] for row in sheet.rows)]))
         for column in columns
     }
     for gap in (3, 2):
         block = _ColumnBlock(full_widths, gap)
         if block.width <= width:
             return block
-    narrowest = _narrowest_block(sheet, columns)
+    narrowest = _ColumnBlock({column: _least_column_width(sheet, column) for column in columns}, 2)
     if narrowest.width > width:
         return None
     widths, spare_width = dict(narrowest.widths), width - narrowest.width
@@ -268,10 +261,6 @@ def _fit_block(sheet: Sheet, columns: Sequence[int], width: int) -> _ColumnBlock
     return _ColumnBlock(widths, 2)
 
 
-def _narrowest_block(sheet: Sheet, columns: Sequence[int]) -> _ColumnBlock:
-    return _ColumnBlock({column: _least_column_width(sheet, column) for column in columns}, 2)
-
-
 def _least_column_width(sheet: Sheet, column_index: int) -> int:
     """Return the smallest width of a column in characters.
 
@@ -279,25 +268,18 @@ def _least_column_width(sheet: Sheet, column_index: int) -> int:
     :data:`MAX_UNWRAPPED_NAME`, :data:`MAX_UNBROKEN_WORD` and :data:`MIN_TEXT_WIDTH`.
     """
     column = sheet.columns[column_index]
-    head_width = max(map(_text_width, _head_text(sheet, column_index).split()), default=0)
-    widest_cell = max(map(_text_width, _cells_of_column(sheet, column_index)), default=0)
+    cells = [row[column_index] for row in sheet.rows]
+    head_width = max(map(cell_len, column.head.split()), default=0)
+    widest_cell = max(map(cell_len, cells), default=0)
     if column.number:
         return max(head_width, widest_cell)
     if column_index != sheet.label_column and not column.key:
         return max(head_width, min(widest_cell, MIN_TEXT_WIDTH))
     if widest_cell <= MAX_UNWRAPPED_NAME:
         return max(head_width, widest_cell)
-    pieces = [piece for cell in _cells_of_column(sheet, column_index) for _, piece in _breakable_pieces(cell)]
-    widest_piece = min(max(map(_text_width, pieces)), MAX_UNBROKEN_WORD)
+    pieces = [piece for cell in cells for _, piece in _breakable_pieces(cell)]
+    widest_piece = min(max(map(cell_len, pieces)), MAX_UNBROKEN_WORD)
     return max(head_width, _column_indent(sheet, column_index) + widest_piece)
-
-
-def _head_text(sheet: Sheet, column: int) -> str:
-    return brief_text(sheet.columns[column].head)
-
-
-def _cells_of_column(sheet: Sheet, column: int) -> list[str]:
-    return [_printed_cell(sheet, row, column) for row in range(len(sheet.rows))]
 
 
 def _column_indent(sheet: Sheet, column: int) -> int:
@@ -305,19 +287,21 @@ def _column_indent(sheet: Sheet, column: int) -> int:
     return 2 if sheet.groups and column == sheet.label_column else 0
 
 
-def _printed_cell(sheet: Sheet, row: int, column: int) -> str:
-    """Return the printed text of a cell; a row's name is indented under a heading and marked if it has a footnote."""
-    cell = brief_text(sheet.cell(row, column))
-    if column != sheet.label_column:
-        return cell
-    mark = FOOTNOTE_MARK if sheet.row_notes and sheet.row_notes[row] else ""
-    return " " * _column_indent(sheet, column) + cell + mark
+def _with_printed_texts(sheet: Sheet) -> Sheet:
+    """Return a sheet whose heads and cells are as they are printed, with no cell missing.
 
-
-def _text_width(text: str) -> int:
-    from rich.cells import cell_len
-
-    return cell_len(text)
+    The name of a row is indented under a heading, and marked if the row has a footnote. The names of groups, which are
+    in no printed column, stay as they are.
+    """
+    label = sheet.label_column
+    rows = []
+    for number, row in enumerate(sheet.rows):
+        cells = [*row[:label], *map(brief_text, row[label:]), *[""] * (len(sheet.columns) - len(row))]
+        mark = FOOTNOTE_MARK if sheet.row_notes and sheet.row_notes[number] else ""
+        cells[label] = " " * _column_indent(sheet, label) + cells[label] + mark
+        rows.append(cells)
+    columns = [replace(column, head=brief_text(column.head)) for column in sheet.columns]
+    return replace(sheet, columns=columns, rows=rows)
 
 
 # The table: its lines.
@@ -328,7 +312,7 @@ def _render_block(sheet: Sheet, block: _ColumnBlock) -> Iterator[RenderableType]
     heads = _empty_block_table(sheet, block)
     cells = []
     for column, width in block.widths.items():
-        cells.append(_rich_text_of_brief(_wrap_text(_head_text(sheet, column), width), "bold"))
+        cells.append(Text(_wrap_text(sheet.columns[column].head, width), style="bold"))
     heads.add_row(*cells)
     yield _FixedWidthTable(heads, block.width)
     yield rich_text("─" * block.width)
@@ -343,8 +327,8 @@ def _render_block(sheet: Sheet, block: _ColumnBlock) -> Iterator[RenderableType]
             for column, width in block.widths.items():
                 aside_style = "dim" if row in sheet.asides else ""
                 style = "bold" if sheet.is_emphasised(row, column) else aside_style
-                text = _wrap_text(_printed_cell(sheet, row, column), width, _column_indent(sheet, column))
-                cells.append(_rich_text_of_brief(text, style))
+                text = _wrap_text(sheet.rows[row][column], width, _column_indent(sheet, column))
+                cells.append(Text(text, style=style))
             table.add_row(*cells)
         if rows:
             yield _FixedWidthTable(table, block.width)
@@ -352,8 +336,6 @@ def _render_block(sheet: Sheet, block: _ColumnBlock) -> Iterator[RenderableType]
 
 def _empty_block_table(sheet: Sheet, block: _ColumnBlock) -> Table:
     """Return an empty table with fixed column widths and without a head, so that several tables align."""
-    from rich.table import Table
-
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, block.gap, 0, 0))
     for column, width in block.widths.items():
         justify = "right" if sheet.columns[column].number else "left"
@@ -370,13 +352,11 @@ def _wrap_text(text: str, width: int, indent: int = 0) -> str:
         width: the number of characters in a line.
         indent: the number of spaces before each line.
     """
-    if _text_width(text) <= width:
+    if cell_len(text) <= width:
         return text
-    from rich.cells import chop_cells
-
     lines, line = [], ""
     for gap, piece in _breakable_pieces(text):
-        if line and _text_width(line + gap + piece) <= width - indent:
+        if line and cell_len(line + gap + piece) <= width - indent:
             line += gap + piece
             continue
         if line:
@@ -397,7 +377,7 @@ def _breakable_pieces(text: str) -> Iterator[tuple[str, str]]:
     if text.endswith(FOOTNOTE_MARK):
         words[-1] += FOOTNOTE_MARK
     for word in words:
-        if _text_width(word) <= MAX_UNBROKEN_WORD:
+        if cell_len(word) <= MAX_UNBROKEN_WORD:
             yield " ", word
             continue
         gap = " "

@@ -23,8 +23,6 @@ from assay.analysis.errors.settings import Rule
 
 #: The maximum number of pairs that rules tag: those on which metrics and people differ most.
 MAX_TAGGED_PAIRS = 10_000
-#: A rule by which every pair diverges whose ranks of score and label differ at all.
-_ANY_RANK_DIFFERENCE = Rule(by="rank", residual=1e-9)
 
 
 @dataclass(frozen=True)
@@ -59,7 +57,11 @@ def tag_pairs(data: ScoredDataset, max_tagged: int) -> TagColumns:
     tags: list[Sequence[Category]] = [
         [Category(name, "annotated in the data", "people")] if name else [] for name in annotated_names
     ]
-    about = _annotation_lines(annotated_names)
+    annotated_count = sum(map(bool, annotated_names))
+    about = []
+    if annotated_count:
+        shares = f"{annotated_count:,} of {len(annotated_names):,}"
+        about.append(f"People gave a category to {shares} pairs; only that one is shown there.")
     if max_tagged:
         rows = _choose_rows_to_tag(data, max_tagged)
         # without a declared scale, the labels of all pairs define it, and not only those of the chosen pairs
@@ -85,15 +87,6 @@ def tag_pairs(data: ScoredDataset, max_tagged: int) -> TagColumns:
     )
 
 
-def _annotation_lines(annotated_names: Sequence[str]) -> list[str]:
-    """Return a line, as a list, on the number of pairs that people gave a category; an empty list if there are none."""
-    annotated_count = sum(map(bool, annotated_names))
-    if not annotated_count:
-        return []
-    shares = f"{annotated_count:,} of {len(annotated_names):,}"
-    return [f"People gave a category to {shares} pairs; only that one is shown there."]
-
-
 def _rule_lines(annotated_names: Sequence[str], tagged_count: int) -> list[str]:
     """Return a line, as a list, on the pairs that the rules looked at; an empty list if people tagged every pair."""
     if all(annotated_names):
@@ -112,8 +105,10 @@ def _choose_rows_to_tag(data: ScoredDataset, max_tagged: int) -> NDArray[np.intp
     """
     if len(data) <= max_tagged:
         return np.arange(len(data))
+    # a rule by which every pair diverges whose ranks of score and label differ at all
+    any_rank_difference = Rule(by="rank", residual=1e-9)
     largest_distances = np.zeros(len(data))
     for metric in data.scores:
-        divergence = find_divergence(data, metric, _ANY_RANK_DIFFERENCE)
+        divergence = find_divergence(data, metric, any_rank_difference)
         largest_distances[divergence.rows] = np.maximum(largest_distances[divergence.rows], divergence.distances)
     return np.sort(np.argsort(-largest_distances, kind="stable")[:max_tagged])

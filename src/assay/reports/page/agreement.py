@@ -112,13 +112,16 @@ class ForestGeometry:
     """Sizes and positions of the parts of a forest plot, in pixels.
 
     Attributes:
-        row_count, panel_count: the numbers of rows and of panels.
         labels_width: the width of the column with the names of the rows.
+        panels_per_row: the number of panels side by side.
+        panel_width: the width of a panel.
+        panel_height: the height of a panel with its title and axis.
     """
 
-    row_count: int
-    panel_count: int
     labels_width: float
+    panels_per_row: int
+    panel_width: float
+    panel_height: int
 
     WIDTH = 1080
     #: Largest width of a panel, however few there are.
@@ -131,37 +134,15 @@ class ForestGeometry:
     MAX_LABEL_CHARACTERS = 34
 
     @classmethod
-    def from_plot(cls, plot: Forest) -> ForestGeometry:
+    def of(cls, plot: Forest) -> ForestGeometry:
         """Return the geometry of a plot; the column of names is as wide as the longest name, which may be elided."""
         label_characters = min(cls.MAX_LABEL_CHARACTERS, max(len(row.label) for row in plot.rows))
-        return cls(len(plot.rows), len(plot.panels), label_characters * CHARACTER_WIDTH + 14)
-
-    @property
-    def panels_per_row(self) -> int:
-        """The number of panels side by side."""
-        return min(MAX_PANELS_PER_ROW, self.panel_count)
-
-    @property
-    def panel_width(self) -> float:
-        """The width of a panel."""
-        available = self.WIDTH - self.MARGIN - self.labels_width - self.GAP * (self.panels_per_row - 1)
-        return min(available / self.panels_per_row, self.MAX_PANEL_WIDTH)
-
-    @property
-    def panel_height(self) -> int:
-        """The height of a panel with its title and axis."""
-        return self.HEAD + self.ROW_HEIGHT * self.row_count + self.FOOT
-
-    @property
-    def plot_size(self) -> tuple[float, float]:
-        """The width and height of the plot."""
-        width = (
-            self.labels_width
-            + self.panels_per_row * self.panel_width
-            + (self.panels_per_row - 1) * self.GAP
-            + self.MARGIN
-        )
-        return width, math.ceil(self.panel_count / self.panels_per_row) * self.panel_height
+        labels_width = label_characters * CHARACTER_WIDTH + 14
+        panels_per_row = min(MAX_PANELS_PER_ROW, len(plot.panels))
+        available = cls.WIDTH - cls.MARGIN - labels_width - cls.GAP * (panels_per_row - 1)
+        panel_width = min(available / panels_per_row, cls.MAX_PANEL_WIDTH)
+        panel_height = cls.HEAD + cls.ROW_HEIGHT * len(plot.rows) + cls.FOOT
+        return cls(labels_width, panels_per_row, panel_width, panel_height)
 
     def axis_ends(self, column: int) -> tuple[float, float]:
         """Return the horizontal coordinates of the left and right end of the axis of a panel in this column."""
@@ -206,7 +187,7 @@ def draw_forest(key: str, plot: Forest, title: str, about: str, *, can_filter: b
         title, about: the name and the description for readers who cannot see the plot.
         can_filter: whether the filters of the page for metrics and buckets hide its rows and panels.
     """
-    geometry = ForestGeometry.from_plot(plot)
+    geometry = ForestGeometry.of(plot)
     marks = ticks(*plot.value_range, 5)
     parts: list[Markup] = []
     for number, panel in enumerate(plot.panels):
@@ -216,7 +197,10 @@ def draw_forest(key: str, plot: Forest, title: str, about: str, *, can_filter: b
             parts.append(_draw_row_names(plot.rows, geometry, top, can_filter))
         scale = Scale(marks[0], marks[-1], *geometry.axis_ends(column))
         parts.append(_draw_forest_panel(plot.rows, panel, geometry, scale, marks, top, can_filter))
-    return drawing(key, *geometry.plot_size, title, about, *parts)
+    per_row = geometry.panels_per_row
+    width = geometry.labels_width + per_row * geometry.panel_width + (per_row - 1) * geometry.GAP + geometry.MARGIN
+    height = math.ceil(len(plot.panels) / per_row) * geometry.panel_height
+    return drawing(key, width, height, title, about, *parts)
 
 
 def _draw_row_names(rows: Sequence[ForestRow], geometry: ForestGeometry, top: float, can_filter: bool) -> Markup:

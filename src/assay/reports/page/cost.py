@@ -21,7 +21,7 @@ from assay.reports.plots import (
     log_range,
     text,
 )
-from assay.reports.sheets import Column, Sheet, number_columns
+from assay.reports.sheets import Column, Sheet, table_rows
 from assay.reports.units import Unit
 from assay.statistics.coefficients import title_of
 
@@ -51,7 +51,7 @@ COST = CostGeometry()
 
 
 @dataclass(frozen=True)
-class _CostAxis:
+class CostAxis:
     """The horizontal axis of a figure: the kind of cost that it shows.
 
     Attributes:
@@ -72,7 +72,7 @@ class _CostAxis:
     format_mark: Callable[[float], str]
 
 
-_SPEED_AXIS = _CostAxis(
+SPEED = CostAxis(
     key="cost",
     name="pairs per second",
     title="Cost and agreement",
@@ -81,7 +81,7 @@ _SPEED_AXIS = _CostAxis(
     format_cell=lambda speed: f"{speed:,.4g}" if speed < 1000 else f"{speed:,.0f}",
     format_mark=lambda speed: f"{speed:,.0f}" if speed >= 1 else f"{speed:g}",
 )
-_PRICE_AXIS = _CostAxis(
+PRICE = CostAxis(
     key="price",
     name="price per 1,000 pairs",
     title="Price and agreement",
@@ -119,28 +119,13 @@ class _Point:
     on_front: bool | None
 
 
-def draw_cost(unit: Unit, statistic: str) -> CostFigure:
-    """Return the figure of agreement over all pairs against pairs per second, with the Pareto front marked.
+def draw_cost(unit: Unit, statistic: str, axis: CostAxis = SPEED) -> CostFigure:
+    """Return the figure of agreement over all pairs against a cost, with the Pareto front marked, and its table.
 
     A metric is not marked if one of unknown cost has at least its agreement and so might beat it. Metrics of unknown
-    cost or undefined agreement are left out of the drawing and listed beside it.
+    cost or undefined agreement are left out of the drawing and listed beside it. Free metrics are in a separate band at
+    the left, since a logarithmic axis has no 0.
     """
-    return _draw_cost_figure(unit, statistic, _SPEED_AXIS)
-
-
-def draw_price(unit: Unit, statistic: str) -> CostFigure | None:
-    """Return the figure of agreement over all pairs against the price of 1,000 pairs; None if no metric has a price.
-
-    Metrics on the Pareto front are marked, unless one of unknown price might beat them. Free metrics are in a separate
-    band at the left, since a logarithmic axis has no 0.
-    """
-    if not any(record.price_per_1000 for record in unit.data.metrics.values()):
-        return None
-    return _draw_cost_figure(unit, statistic, _PRICE_AXIS)
-
-
-def _draw_cost_figure(unit: Unit, statistic: str, axis: _CostAxis) -> CostFigure:
-    """Return the figure of agreement against the cost on *axis*, with its table and the metrics that it leaves out."""
     amounts = {metric: axis.cost_of(record) for metric, record in unit.data.metrics.items()}
     values = {metric: unit.statistic_value(metric, statistic) for metric in amounts}
     unknown = [metric for metric, amount in amounts.items() if amount is None]
@@ -162,13 +147,20 @@ def _draw_cost_figure(unit: Unit, statistic: str, axis: _CostAxis) -> CostFigure
         f"Each metric is a point; {front_phrase}.",
         *_draw_points(unit, points, axis, statistic_title),
     )
-    table = _cost_sheet(unit, points_by_value, axis, statistic_title)
+    front_texts = {True: "yes", False: "no", None: "–"}
+    columns = [
+        Column("metric", cell="metric"),
+        Column(axis.name, number=True, cell=lambda point: axis.format_cell(point.amount)),
+        Column(statistic_title, number=True, cell=lambda point: short(point.value, 4)),
+        Column("Pareto front", cell=lambda point: front_texts[point.on_front]),
+    ]
+    table = Sheet(f"{axis.title} on {unit.title}", columns, table_rows(columns, points_by_value))
     is_left_open = any(point.on_front is None for point in points)
     return CostFigure(Figure(svg, table), unknown, undefined, is_left_open)
 
 
 def _cost_points(
-    amounts: Mapping[str, float | None], values: Mapping[str, float | None], axis: _CostAxis
+    amounts: Mapping[str, float | None], values: Mapping[str, float | None], axis: CostAxis
 ) -> Iterator[_Point]:
     """Yield one point per metric with known cost and defined agreement.
 
@@ -189,16 +181,6 @@ def _cost_points(
         value = values[metric]
         if amount is not None and value is not None:
             yield _Point(metric, amount, value, front[metric])
-
-
-def _cost_sheet(unit: Unit, points: Sequence[_Point], axis: _CostAxis, statistic_title: str) -> Sheet:
-    """Return the table of the points of a figure: metric, cost, agreement and membership of the Pareto front."""
-    front_texts = {True: "yes", False: "no", None: "–"}
-    rows = []
-    for point in points:
-        rows.append([point.metric, axis.format_cell(point.amount), short(point.value, 4), front_texts[point.on_front]])
-    numbers = number_columns([axis.name, statistic_title])
-    return Sheet(f"{axis.title} on {unit.title}", [Column("metric"), *numbers, Column("Pareto front")], rows)
 
 
 class _CostScale:
@@ -228,7 +210,7 @@ class _CostScale:
         return self._scale(math.log10(amount)) if amount else self._free_position
 
 
-def _draw_points(unit: Unit, points: list[_Point], axis: _CostAxis, statistic_title: str) -> list[Markup]:
+def _draw_points(unit: Unit, points: list[_Point], axis: CostAxis, statistic_title: str) -> list[Markup]:
     """Return the elements of the figure: axes, the line of the Pareto front, points and names.
 
     A point whose name finds no free place has its name in the tooltip only.
@@ -259,7 +241,7 @@ def _draw_points(unit: Unit, points: list[_Point], axis: _CostAxis, statistic_ti
 
 
 def _draw_cost_axes(
-    x_scale: _CostScale, y_scale: Scale, marks: list[float], axis: _CostAxis, statistic_title: str
+    x_scale: _CostScale, y_scale: Scale, marks: list[float], axis: CostAxis, statistic_title: str
 ) -> Iterator[Markup]:
     """Yield the grid lines, tick labels and titles of both axes."""
     right_end = COST.width - COST.right

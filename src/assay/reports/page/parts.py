@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from assay.analysis.data import ALL
 from assay.analysis.errors.tags import tag_pairs
@@ -15,14 +14,13 @@ from assay.analysis.settings import PairedTests
 from assay.analysis.sweep import layered_models
 from assay.common.addresses import command_line
 from assay.common.configuration import Configuration
-from assay.manifest import MetricRecord
 from assay.reports.decision.phrases import shorten_metric_names
 from assay.reports.layout import Block, run_intervals_in_words
 from assay.reports.page.agreement import AgreementTable, agreement_table, draw_agreement_forest, draw_layers
 from assay.reports.page.aspects import AspectModel, Profile, draw_aspects, draw_profile
-from assay.reports.page.cost import CostFigure, draw_cost, draw_price
+from assay.reports.page.cost import PRICE, CostFigure, draw_cost
 from assay.reports.page.pairs import pack_pairs
-from assay.reports.page.scores import Spread, spread_by_label
+from assay.reports.page.scores import spread_by_label
 from assay.reports.plots import Figure
 from assay.reports.replies import reply_sheets
 from assay.reports.sheets import Document, Sheet, ShortNames
@@ -151,66 +149,34 @@ def _range_sentence(unit: Unit, block: Block) -> str:
 MAX_DRAWN_BUCKETS = 6
 
 
-@dataclass(frozen=True)
-class RunPart:
-    """The part of the page on a run: its title, and its settings in words."""
-
-    title: str
-    run: RunFolder
-
-    @property
-    def created(self) -> str:
-        """The date of the run, or ``unknown``."""
-        return self.run.manifest.created[:10] or "unknown"
-
-    @property
-    def signature(self) -> str:
-        """The signature of the run: one line on how its numbers were computed."""
-        return self.run.manifest.signature
-
-    @property
-    def resampling(self) -> str:
-        """The resampling of the run in words."""
-        request = self.run.manifest.request
-        if not request.resamples:
-            return "no intervals were computed"
-        return f"{run_intervals_in_words(self.run)}, seed {request.seed}"
-
-    @property
-    def command(self) -> str:
-        """The command line that made the run; empty if it was made from Python."""
-        argv = self.run.manifest.environment.argv
-        return command_line(*argv) if argv else ""
-
-    @property
-    def configured(self) -> str:
-        """The settings from a configuration file as one line; empty if there was none."""
-        environment = self.run.manifest.environment
-        return Configuration(Path(environment.configuration), environment.configured).line
-
-    @property
-    def versions(self) -> str:
-        """Python and packages with their versions."""
-        environment = self.run.manifest.environment
-        installed = [f"{name} {version}" for name, version in environment.packages.items() if version != "absent"]
-        return ", ".join([f"Python {environment.python or 'unknown'}", *installed])
-
-    @property
-    def spending(self) -> list[str]:
-        """The spending on metrics that call a server, one line per metric, with their short names."""
-        records = self.run.manifest.metrics
-        names = ShortNames(record.metric for record in records)
-        return [names.shorten_within(line) for line in spending_lines(records)]
-
-    @property
-    def replies(self) -> list[Sheet]:
-        """Replies of judges with what was read of them, one table per model that was asked."""
-        return reply_sheets(self.run.manifest.metrics)
-
-    @property
-    def platform(self) -> str:
-        """The operating system of the run, or ``unknown``."""
-        return self.run.manifest.environment.platform or "unknown"
+def run_part(title: str, run: RunFolder) -> dict[str, Any]:
+    """Return the values of the templates on a run: its title, and its settings in words."""
+    manifest, environment = run.manifest, run.manifest.environment
+    installed = [f"{name} {version}" for name, version in environment.packages.items() if version != "absent"]
+    resampling = "no intervals were computed"
+    if manifest.request.resamples:
+        resampling = f"{run_intervals_in_words(run)}, seed {manifest.request.seed}"
+    spending: list[str] = []
+    replies: list[Sheet] = []
+    # a metric without an engine has no details, and calls no server
+    if any(metric.cost.details or metric.cost.price_per_1000 for metric in manifest.metrics):
+        names = ShortNames(record.metric for record in manifest.metrics)
+        spending = [names.shorten_within(line) for line in spending_lines(manifest.metrics)]
+        replies = reply_sheets(manifest.metrics)
+    return {
+        "title": title,
+        "created": manifest.created[:10] or "unknown",
+        "signature": manifest.signature,
+        "resampling": resampling,
+        # empty if the run was made from Python
+        "command": command_line(*environment.argv) if environment.argv else "",
+        # empty if there was no configuration file
+        "configured": Configuration(Path(environment.configuration), environment.configured).line,
+        "versions": ", ".join([f"Python {environment.python or 'unknown'}", *installed]),
+        "spending": spending,
+        "replies": replies,
+        "platform": environment.platform or "unknown",
+    }
 
 
 class UnitPart:
@@ -223,10 +189,17 @@ class UnitPart:
     Attributes:
         facts: short phrases on the data, and hints on settings that the user may not have intended.
         remarks: remarks on metrics and buckets, and the metrics without scores, each with the reason.
+        notes: one line of facts per bucket: labels, ties, reliability of the labels, groups.
         has_numbers: whether the table of some bucket has a metric with scores.
         findings: a title and a sentence for each of the first buckets.
         tagged: the categories of the pairs.
         embedded: the pairs with their scores and categories, packed for the browser.
+        agreement: for each statistic its name, its forest plot, and its table; empty without numbers.
+        spreads: the name and the distributions of scores of each of the first non-empty buckets; empty without scores.
+        buckets_left_out: the number of non-empty buckets without a drawing.
+        is_priced: whether some metric has a price above 0.
+        cost: for each statistic its name, its figure of speed, and its figure of price, None if no metric has a price.
+        layers: for each layered model and statistic the names of both, and the figure of agreement by layer.
     """
 
     def __init__(self, unit: Unit, max_tagged: int) -> None:
@@ -234,65 +207,29 @@ class UnitPart:
         self.key, self.title, self.data = unit.key, unit.title, unit.data
         self.facts = [*unit.section.facts, *unit.section.hints]
         self.remarks = [*unit.section.remarks, *unit.section.missing]
+        self.notes = [f"{block.bucket}: {'; '.join(block.facts)}" for block in unit.section.blocks]
         self.statistics = unit.section.statistics
         self.has_numbers = bool(unit.blocks)
         self.findings = list(findings_by_bucket(unit))
         self.tagged = tag_pairs(unit.data, max_tagged)
         self.embedded = pack_pairs(unit, self.tagged)
-
-    @property
-    def agreement(self) -> list[tuple[str, Figure, AgreementTable]]:
-        """For each statistic: its name, its forest plot, and its table."""
-        return [
-            (statistic, draw_agreement_forest(self.unit, statistic), agreement_table(self.unit, statistic))
-            for statistic in self.statistics
-        ]
-
-    @property
-    def spreads(self) -> list[tuple[str, Spread]]:
-        """The name and the distributions of scores of each of the first non-empty buckets; empty without scores."""
-        if not self.unit.data.scores:
-            return []
-        buckets = [name for name, mask in self.unit.data.buckets.items() if mask.any()]
-        return [(name, spread_by_label(self.unit, name)) for name in buckets[:MAX_DRAWN_BUCKETS]]
-
-    @property
-    def buckets_left_out(self) -> int:
-        """The number of non-empty buckets without a drawing."""
-        bucket_count = sum(bool(mask.any()) for mask in self.unit.data.buckets.values())
-        return max(0, bucket_count - MAX_DRAWN_BUCKETS)
-
-    @property
-    def cost(self) -> list[tuple[str, CostFigure, CostFigure | None]]:
-        """For each statistic: its name, its figure of speed, and its figure of price, None if no metric has a price."""
-        return [
-            (statistic, draw_cost(self.unit, statistic), draw_price(self.unit, statistic))
-            for statistic in self.statistics
-        ]
-
-    @property
-    def is_priced(self) -> bool:
-        """Whether some metric has a price above 0."""
-        return any(record.price_per_1000 for record in self.unit.data.metrics.values())
-
-    @cached_property
-    def layers(self) -> list[tuple[str, str, Figure]]:
-        """For each layered model and statistic: the names of both, and the figure of agreement by layer."""
-        figures = []
-        for model in layered_models(self.unit.data.scores):
+        self.agreement: list[tuple[str, Figure, AgreementTable]] = []
+        self.cost: list[tuple[str, CostFigure, CostFigure | None]] = []
+        self.is_priced = any(record.price_per_1000 for record in unit.data.metrics.values())
+        for statistic in self.statistics:
+            if self.has_numbers:
+                forest, table = draw_agreement_forest(unit, statistic), agreement_table(unit, statistic)
+                self.agreement.append((statistic, forest, table))
+            price = draw_cost(unit, statistic, PRICE) if self.is_priced else None
+            self.cost.append((statistic, draw_cost(unit, statistic), price))
+        filled = [name for name, mask in unit.data.buckets.items() if mask.any()]
+        drawn = filled[:MAX_DRAWN_BUCKETS] if unit.data.scores else []
+        self.spreads = [(name, spread_by_label(unit, name)) for name in drawn]
+        self.buckets_left_out = max(0, len(filled) - MAX_DRAWN_BUCKETS)
+        self.layers: list[tuple[str, str, Figure]] = []
+        for model in layered_models(unit.data.scores):
             for statistic in self.statistics:
-                figures.append((model.name, statistic, draw_layers(self.unit, model, statistic)))
-        return figures
-
-    @property
-    def signatures(self) -> list[MetricRecord]:
-        """The record of each metric in the manifest of the run."""
-        return list(self.unit.data.metrics.values())
-
-    @property
-    def notes(self) -> list[str]:
-        """One line of facts per bucket: labels, ties, reliability of the labels, groups."""
-        return [f"{block.bucket}: {'; '.join(block.facts)}" for block in self.unit.section.blocks]
+                self.layers.append((model.name, statistic, draw_layers(unit, model, statistic)))
 
 
 class AspectPart:

@@ -20,7 +20,7 @@ from assay.common.visible import visible_text
 from assay.exceptions import InputError
 from assay.reports.formats import format_document
 from assay.reports.page.aspects import aspect_models
-from assay.reports.page.parts import AspectPart, RunPart, UnitPart, rank_metrics
+from assay.reports.page.parts import AspectPart, UnitPart, rank_metrics, run_part
 from assay.reports.page.scores import spread_by_dataset
 from assay.reports.sheets import Document, Sheet
 from assay.reports.units import read_units
@@ -52,7 +52,10 @@ def page_html(runs: Sequence[RunFolder], *, leaderboard: bool = True, categories
     units = read_units(runs)
     pair_count = sum(len(unit.data) for unit in units)
     statistics = list(dict.fromkeys(name for run in runs for name in run.manifest.request.statistics))
-    main_name = _main_statistic_of_runs(runs, statistics)
+    main_names = {main_statistic(run.manifest.request.statistics) for run in runs}
+    main_name = "spearman" if "spearman" in statistics else statistics[0]
+    if len(main_names) == 1:
+        (main_name,) = main_names
     parts = []
     for unit in units:
         # the pairs that the rules may tag are divided among the datasets in proportion to their sizes
@@ -61,7 +64,7 @@ def page_html(runs: Sequence[RunFolder], *, leaderboard: bool = True, categories
     aspects = [AspectPart(model, parts, statistics) for model in aspect_models(units)]
     profiled_ids = {id(part) for model in aspects for part, _ in model.profiles}
     content = {
-        "runs": [RunPart(title, run) for title, run in zip(run_titles(runs), runs, strict=True)],
+        "runs": [run_part(title, run) for title, run in zip(run_titles(runs), runs, strict=True)],
         "units": parts,
         "layered": [part for part in parts if part.layers],
         "aspects": aspects,
@@ -77,17 +80,21 @@ def page_html(runs: Sequence[RunFolder], *, leaderboard: bool = True, categories
         "ranking": rank_metrics(runs, main_name) if leaderboard else None,
         "stress": _stress_documents(runs),
     }
-    template = template_environment().get_template("page.html")
-    page: str = template.render(**_asset_texts(with_aspects=bool(aspects)), **content)
+    script = "\n".join(asset_text(name) for name in SCRIPTS)
+    style = asset_text("page.css") + (asset_text("aspects.css") if aspects else "")
+    page: str = (
+        template_environment()
+        .get_template("page.html")
+        .render(
+            generator=Markup(GENERATOR),
+            style=Markup(style),
+            script=Markup(script),
+            # the security policy of the page allows the script by its digest
+            script_digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii"),
+            **content,
+        )
+    )
     return page
-
-
-def _main_statistic_of_runs(runs: Sequence[RunFolder], statistics: Sequence[str]) -> str:
-    """Return the main statistic of all runs; if they differ in it, ``spearman`` or else the first of *statistics*."""
-    names = {main_statistic(run.manifest.request.statistics) for run in runs}
-    if len(names) == 1:
-        return names.pop()
-    return "spearman" if "spearman" in statistics else statistics[0]
 
 
 def _stress_documents(runs: Sequence[RunFolder]) -> list[tuple[str, Document]]:
@@ -104,22 +111,6 @@ def _stress_documents(runs: Sequence[RunFolder]) -> list[tuple[str, Document]]:
         if study is not None:
             documents.append((title, to_document(study, examples=True)))
     return documents
-
-
-def _asset_texts(*, with_aspects: bool) -> dict[str, str]:
-    """Return the template values for the style, the scripts and the generator, by the names in the template.
-
-    ``script_digest`` is the digest by which the security policy of the page allows the scripts.
-    """
-    script = "\n".join(asset_text(name) for name in SCRIPTS)
-    style = asset_text("page.css") + (asset_text("aspects.css") if with_aspects else "")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
-    return {
-        "generator": Markup(GENERATOR),
-        "style": Markup(style),
-        "script": Markup(script),
-        "script_digest": digest,
-    }
 
 
 @cache

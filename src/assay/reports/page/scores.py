@@ -114,10 +114,7 @@ def _draw_spread_panel(
     for number, strip in enumerate(strips):
         parts += _draw_strip_name(strip, geometry, geometry.base_line(number))
         parts += _draw_bars(strip, scale, geometry.base_line(number), geometry.bar_height)
-    medians = []
-    for strip in strips:
-        _, _, median, _, _ = _quantile_texts(strip)
-        medians.append(f"{strip.title}: {median}")
+    medians = [f"{strip.title}: {_quantile_text((metric, strip, axis), 0.5)}" for strip in strips]
     about = f"A histogram for each {strip_kind} with a line at the median. Medians: {', '.join(medians)}."
     return drawing(key, geometry.width, bottom + geometry.foot, f"Scores of {metric} by {strip_kind}", about, *parts)
 
@@ -148,27 +145,22 @@ def _draw_bars(strip: Strip, scale: Scale, base_line: float, bar_height: float) 
     yield element("line", x1=x, x2=x, y1=base_line - bar_height, y2=base_line, class_="median")
 
 
-def _quantile_texts(strip: Strip) -> list[str]:
-    """Return the quantiles of the scores as texts; dashes without scores."""
-    if strip.quantiles is None:
-        return ["–"] * len(QUANTILES)
-    return [f"{value:.4g}" for value in strip.quantiles]
+def _quantile_text(row: tuple[str, Strip, HistogramAxis], share: float) -> str:
+    """Return one of the :data:`QUANTILES` of a metric's scores in a strip as text; a dash without scores."""
+    quantiles = row[1].quantiles
+    return "–" if quantiles is None else f"{quantiles[QUANTILES.index(share)]:.4g}"
 
 
 def _strips_sheet(title: str, strip_kind: str, rows: Sequence[tuple[str, Strip, HistogramAxis]]) -> Sheet:
     """Return the table behind some histograms, each a metric with a strip and its axis."""
-
-    def quantile_text(row: tuple[str, Strip, HistogramAxis], index: int) -> str:
-        return _quantile_texts(row[1])[index]
-
     columns = [
         Column("metric", cell=lambda row: row[0]),
         Column(strip_kind, cell=lambda row: row[1].title),
         Column("n", number=True, cell=lambda row: f"{len(row[1].scores):,}"),
     ]
-    for index, share in enumerate(QUANTILES):
+    for share in QUANTILES:
         head = "median" if share == 0.5 else f"{share:.0%}"
-        columns.append(Column(head, number=True, cell=partial(quantile_text, index=index)))
+        columns.append(Column(head, number=True, cell=partial(_quantile_text, share=share)))
     columns += [
         Column("from", number=True, cell=lambda row: f"{row[2].marks[0]:g}"),
         Column("to", number=True, cell=lambda row: f"{row[2].marks[-1]:g}"),
