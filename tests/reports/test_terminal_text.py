@@ -75,7 +75,7 @@ PATHS = ["bi-encoder:/home/me/models/minilm", "cross-encoder:/home/me/models/min
 
 def wide_document():
     """Return a document of three metrics whose table has more columns than a terminal has room for."""
-    heads = [Column("metric"), Column("AUC", number=True), *number_columns(["Pearson r", "time per pair"], keep=1)]
+    heads = [Column("metric"), *number_columns(["AUC", "Pearson r"]), Column("time per pair", number=True, spare=1)]
     rows = [[name, ".123 [.10, .20]", ".456 [.40, .50]", "1,234,567.8"] for name in PATHS]
     sheet = Sheet("t", [*heads, Column("x" * 30, number=True, spare=2)], rows, notes=["a note " * 20] * 7)
     made = Provenance("how it was made", "n:600|seed:0", {"f1": "f1|assay:1"})

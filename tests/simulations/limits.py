@@ -63,7 +63,7 @@ def new_dataset(datasets: int, deviation: float) -> float:
         rng = np.random.default_rng([datasets, case])
         values = 0.6 + deviation * rng.normal(size=datasets) + 0.05 * rng.normal(size=datasets)
         found = combine_estimates(values, np.full(datasets, 0.05**2), 0.95)
-        held += found.new_low <= 0.6 + deviation * rng.normal() <= found.new_high
+        held += found.new.low <= 0.6 + deviation * rng.normal() <= found.new.high
     return held / (10 * CASES)
 
 

@@ -31,15 +31,15 @@ from assay.statistics.random_effects import combine_estimates, random_effects_me
 def test_means_of_statsmodels(values, variances, between, mean, low, high):
     found = combine_estimates(np.array(values), np.array(variances), 0.95)
     assert found.deviation**2 == pytest.approx(between, abs=1e-6)
-    assert found.mean == pytest.approx(mean, abs=1e-6)
-    assert (found.low, found.high) == pytest.approx((low, high), abs=2e-6)
+    assert found.mean.value == pytest.approx(mean, abs=1e-6)
+    assert (found.mean.low, found.mean.high) == pytest.approx((low, high), abs=2e-6)
 
 
 def test_the_variance_is_paule_and_mandels():
     values, variances = np.array([0.62, 0.48, 0.55, 0.20]), np.array([0.004, 0.002, 0.006, 0.003])
     found = combine_estimates(values, variances, 0.9)
     weights = 1 / (variances + found.deviation**2)
-    assert (weights * (values - found.mean) ** 2).sum() == pytest.approx(3), "Paule and Mandel's equation"
+    assert (weights * (values - found.mean.value) ** 2).sum() == pytest.approx(3), "Paule and Mandel's equation"
 
 
 @pytest.mark.parametrize("values", [[0.62, 0.48, 0.55, 0.20], [0.50, 0.52, 0.55, 0.51, 0.49, 0.53]])
@@ -53,8 +53,8 @@ def test_the_prediction_interval_is_that_of_the_confidence_distribution(values):
     means = values.mean() + t.rvs(k - 1, size=400_000, random_state=rng) * values.std(ddof=1) / np.sqrt(k)
     low, high = np.quantile(means + np.sqrt(between) * rng.normal(size=400_000), [0.05, 0.95])
     # never narrower than the interval of the mean; the error of 10,000 draws is .03 of the spread
-    expected = min(low, found.low), max(high, found.high)
-    assert (found.new_low, found.new_high) == pytest.approx(expected, abs=0.03 * (high - low))
+    expected = min(low, found.mean.low), max(high, found.mean.high)
+    assert (found.new.low, found.new.high) == pytest.approx(expected, abs=0.03 * (high - low))
     assert combine_estimates(values, np.full(k, squared_error), 0.9) == found, "the draws are the same each time"
 
 
@@ -67,7 +67,7 @@ def test_a_new_dataset_is_held_where_datasets_differ_little(datasets, deviation)
         rng = np.random.default_rng([datasets, case])
         values = 0.6 + deviation * rng.normal(size=datasets) + 0.05 * rng.normal(size=datasets)
         found = combine_estimates(values, np.full(datasets, 0.05**2), 0.95)
-        held += found.new_low <= 0.6 + deviation * rng.normal() <= found.new_high
+        held += found.new.low <= 0.6 + deviation * rng.normal() <= found.new.high
     # the standard error is .009
     assert held / 600 >= 0.925
 
@@ -82,12 +82,12 @@ def test_correlations_are_combined_as_fishers_z():
     parts = [measured(0.5, 0.1), measured(0.8, 0.05), measured(0.3, 0.08), measured(0.6, 0.2)]
     found = random_effects_mean(parts, 0, "spearman", 0.95)
     on_z = combine_estimates(np.arctanh([0.5, 0.8, 0.3, 0.6]), np.array([0.1, 0.05, 0.08, 0.2]) ** 2, 0.95)
-    assert found.mean == pytest.approx(np.tanh(on_z.mean), abs=1e-3)
-    assert found.high == pytest.approx(np.tanh(on_z.high), abs=2e-3)
-    assert found.new_low == pytest.approx(np.tanh(on_z.new_low), abs=5e-3)
+    assert found.mean.value == pytest.approx(np.tanh(on_z.mean.value), abs=1e-3)
+    assert found.mean.high == pytest.approx(np.tanh(on_z.mean.high), abs=2e-3)
+    assert found.new.low == pytest.approx(np.tanh(on_z.new.low), abs=5e-3)
     assert found.deviation == pytest.approx(on_z.deviation, abs=1e-3)
     assert found.datasets == 4
-    assert -1 < found.new_low < found.low < found.mean < found.high < found.new_high < 1
+    assert -1 < found.new.low < found.mean.low < found.mean.value < found.mean.high < found.new.high < 1
 
 
 def test_shares_are_combined_as_half_their_logits():
@@ -98,8 +98,8 @@ def test_shares_are_combined_as_half_their_logits():
     ]
     found = random_effects_mean(parts, 0, "auc", 0.95)
     on_z = combine_estimates(np.log(shares / (1 - shares)) / 2, np.full(3, 0.01), 0.95)
-    assert found.mean == pytest.approx(1 / (1 + np.exp(-2 * on_z.mean)), abs=1e-3)
-    assert 0 < found.new_low < found.new_high < 1
+    assert found.mean.value == pytest.approx(1 / (1 + np.exp(-2 * on_z.mean.value)), abs=1e-3)
+    assert 0 < found.new.low < found.new.high < 1
 
 
 def test_where_there_is_none():
@@ -123,8 +123,8 @@ def test_the_intervals_cover_the_mean_and_a_new_dataset():
     for _ in range(800):
         values = 0.5 + 0.1 * rng.normal(size=8) + errors * rng.normal(size=8)
         found = combine_estimates(values, errors**2, 0.95)
-        covered += found.low <= 0.5 <= found.high
-        new_covered += found.new_low <= 0.5 + 0.1 * rng.normal() <= found.new_high
+        covered += found.mean.low <= 0.5 <= found.mean.high
+        new_covered += found.new.low <= 0.5 + 0.1 * rng.normal() <= found.new.high
         fixed_covered += abs(values.mean() - 0.5) <= 1.96 * np.sqrt((errors**2).sum()) / 8
     assert covered / 800 == pytest.approx(0.95, abs=0.024)
     assert new_covered / 800 == pytest.approx(0.95, abs=0.024)

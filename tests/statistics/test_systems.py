@@ -155,7 +155,12 @@ def as_mt_metrics_eval(labels, scores):
     n = labels.shape[1]
     found = system_agreement(labels, scores, Resampler(n, 0, (0,)), confidence=0.95, permutations=1000, seed=4)
     assert found.soft_accuracy == pytest.approx(soft_by_loops(labels, scores, 1000, 4, tie=0.5))
-    over_systems = [found.accuracy, soft_by_loops(labels, scores, 1000, 4, tie=1), found.kendall, found.pearson]
+    over_systems = [
+        found.accuracy.value,
+        soft_by_loops(labels, scores, 1000, 4, tie=1),
+        found.kendall.value,
+        found.pearson.value,
+    ]
     return [*over_systems, found.within_items_in_sample, found.threshold]
 
 
@@ -179,10 +184,10 @@ def test_a_metric_that_orders_the_systems_the_other_way_round():
     rng = np.random.default_rng(1)
     labels = rng.normal(np.arange(5)[:, None] / 2, 1, (5, 100))
     found = system_agreement(labels, -labels, Resampler(100, 200, (0,)), confidence=0.95, permutations=200, seed=0)
-    assert found.accuracy == 0 and found.soft_accuracy < 0.1
-    assert (found.kendall, found.pearson) == pytest.approx((-1, -1))
+    assert found.accuracy.value == 0 and found.soft_accuracy < 0.1
+    assert (found.kendall.value, found.pearson.value) == pytest.approx((-1, -1))
     same = system_agreement(labels, labels, Resampler(100, 200, (0,)), confidence=0.95, permutations=200, seed=0)
-    assert (same.accuracy, same.accuracy_high, same.kendall, same.kendall_high) == pytest.approx((1, 1, 1, 1))
+    assert (same.accuracy.value, same.accuracy.high, same.kendall.value, same.kendall.high) == pytest.approx((1, 1, 1, 1))
 
 
 @pytest.mark.parametrize("draw", ["items", "systems", "both"])
@@ -194,25 +199,25 @@ def test_an_order_without_an_error_has_an_interval(k, draw):
     options = {"confidence": 0.95, "permutations": 100, "seed": 0, "resampled": draw}
     for scores, ends in ((labels, (1, 1)), (-labels, (0, -1))):
         found = system_agreement(labels, scores, Resampler(100, 200, (0,)), **options)
-        assert (found.accuracy, found.kendall) == pytest.approx(ends)
+        assert (found.accuracy.value, found.kendall.value) == pytest.approx(ends)
         if k < 10 and draw != "items":
-            assert found.accuracy_low is None, "no interval below ten units"
+            assert found.accuracy.low is None, "no interval below ten units"
             continue
         expected = k / 2 / (k / 2 + stats.norm.ppf(0.975) ** 2)
         low, high = (expected, 1) if ends[0] else (0, 1 - expected)
-        assert (found.accuracy_low, found.accuracy_high) == pytest.approx((low, high))
-        assert (found.kendall_low, found.kendall_high) == pytest.approx((2 * low - 1, 2 * high - 1))
-        assert found.pearson_low is None or found.pearson_low < found.pearson_high
+        assert (found.accuracy.low, found.accuracy.high) == pytest.approx((low, high))
+        assert (found.kendall.low, found.kendall.high) == pytest.approx((2 * low - 1, 2 * high - 1))
+        assert found.pearson.low is None or found.pearson.low < found.pearson.high
     # two systems exchanged: the same error in every resample of items
     mixed = labels[np.r_[1, 0, 2:k]]
     found = system_agreement(labels, mixed, Resampler(100, 200, (0,)), **options | {"resampled": "items"})
-    assert found.accuracy_low < found.accuracy < found.accuracy_high or k == 2
+    assert found.accuracy.low < found.accuracy.value < found.accuracy.high or k == 2
 
 
 def test_systems_that_do_not_differ_have_no_order():
     constant = np.ones((3, 20))
     found = system_agreement(constant, constant, Resampler(20, 0, (0,)), confidence=0.95, permutations=100, seed=0)
-    assert (found.kendall, found.pearson, found.accuracy_low) == (None, None, None)
+    assert (found.kendall.value, found.pearson.value, found.accuracy.low) == (None, None, None)
     assert compare_means(constant, Resampler(20, 0, (0,)), 0.95)[0].p is None
 
 
@@ -252,8 +257,8 @@ def test_drawing_systems_as_well_makes_intervals_wider():
         drawn = Resampler(80, 1000, (0,))
         options = {"confidence": 0.9, "permutations": 100, "seed": 0, "resampled": draw}
         found = system_agreement(labels, scores, drawn, **options)
-        widths[draw] = found.pearson_high - found.pearson_low
-        assert found.accuracy_low <= found.accuracy <= found.accuracy_high
+        widths[draw] = found.pearson.high - found.pearson.low
+        assert found.accuracy.low <= found.accuracy.value <= found.accuracy.high
     assert widths["both"] > widths["items"] > 0
 
 
@@ -261,4 +266,4 @@ def test_few_systems_are_not_drawn(values):
     options = {"confidence": 0.95, "permutations": 100, "seed": 0}
     found = system_agreement(*values, Resampler(80, 200, (0,)), **options)
     assert found == system_agreement(*values, Resampler(80, 200, (0,)), **options, resampled="items")
-    assert system_agreement(*values, Resampler(80, 200, (0,)), **options, resampled="both").kendall_low is None
+    assert system_agreement(*values, Resampler(80, 200, (0,)), **options, resampled="both").kendall.low is None

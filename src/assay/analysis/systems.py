@@ -21,7 +21,13 @@ from assay.statistics.resampling import Resampler, seed_of
 from assay.statistics.significance import adjust_p_values
 from assay.statistics.system_gaps import ScoreGaps, gaps_of_scores
 from assay.statistics.system_means import MeanDifference, compare_means, mean_intervals, system_pairs
-from assay.statistics.systems import ResampledUnits, SystemAgreement, default_resampled_units, system_agreement
+from assay.statistics.systems import (
+    MEASURES,
+    ResampledUnits,
+    SystemAgreement,
+    default_resampled_units,
+    system_agreement,
+)
 
 
 @dataclass(frozen=True)
@@ -94,10 +100,13 @@ class MetricStudy:
 
     @property
     def agreement_values(self) -> dict[str, Any]:
-        """The fields of the agreement by name, all of them None for a metric that is set apart."""
-        if self.agreement is None:
-            return dict.fromkeys(field.name for field in fields(SystemAgreement))
-        return vars(self.agreement)
+        """The values of the agreement and the bounds of intervals by name, all None for a metric that is set apart."""
+        values = {field.name: getattr(self.agreement, field.name, None) for field in fields(SystemAgreement)}
+        numbers = {name: values[name] or Number() for name in MEASURES}
+        bounds: dict[str, float | None] = {}
+        for name, number in numbers.items():
+            bounds |= {f"{name}_low": number.low, f"{name}_high": number.high}
+        return values | {name: number.value for name, number in numbers.items()} | bounds
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -61,6 +61,11 @@ class Number:
         if self.value is None or self.low is None or self.high is None:
             return short(self.value, 3)
         return f"{short(self.value, 3)} [{short(self.low, decimals)}, {short(self.high, decimals)}]"
+
+    def on_scale(self, change: Callable[[float], float]) -> Number:
+        """Return the number on another scale: value and bounds changed by a function that rises."""
+        value, low, high = (None if end is None else change(end) for end in self.value_and_bounds)
+        return Number(value, low, high, self.notes)
 
     @property
     def alone(self) -> Number:

@@ -29,7 +29,6 @@ from assay.statistics.coefficients import (
     WHY_AUC_OF_VOTES,
     interval_words,
     is_by_influence,
-    title_of,
 )
 
 # Names short enough for a figure; the list of signatures has the full names.
@@ -103,11 +102,6 @@ class Section:
     blocks: list[Block]
     remarks: list[str]
     missing: list[str]
-
-    @property
-    def heads(self) -> list[str]:
-        """The titles of the statistics, as column heads."""
-        return [title_of(name) for name in self.statistics]
 
 
 def run_intervals_in_words(run: RunFolder) -> str:

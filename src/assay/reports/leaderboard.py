@@ -12,7 +12,7 @@ from typing import Any
 from assay.analysis.leaderboard.board import Board, Line
 from assay.analysis.leaderboard.ties import CalibratedValue, has_influential_ties
 from assay.analysis.settings import CORRECTIONS, PairedTests
-from assay.common.numbers import Number, money, p_value, percent, rate, short
+from assay.common.numbers import money, p_value, percent, rate, short
 from assay.reports.layout import intervals_in_words
 from assay.reports.sheets import Column, Document, Sheet, number_columns, table_rows
 from assay.statistics.coefficients import OF_TWO_LABELS, WHY_AUC, calibrated_form, interval_method, title_of
@@ -246,10 +246,8 @@ def _random_sheet(board: Board, by: str) -> Sheet:
             rows.append([line.metric, "–"])
             continue
         dataset_count = mean.datasets
-        prediction_interval = f"{short(mean.new_low, 2)} to {short(mean.new_high, 2)}"
-        rows.append(
-            [line.metric, Number(mean.mean, mean.low, mean.high).text, prediction_interval, short(mean.deviation, 2)]
-        )
+        prediction_interval = f"{short(mean.new.low, 2)} to {short(mean.new.high, 2)}"
+        rows.append([line.metric, mean.mean.text, prediction_interval, short(mean.deviation, 2)])
     notes = (
         "the datasets are taken as a sample of others like them; the fixed mean above is of these datasets only",
         "deviation between datasets by Paule and Mandel, on Fisher's z; interval by Hartung and Knapp",
@@ -277,8 +275,9 @@ def _board_records(board: Board, by: str) -> Iterator[dict[str, Any]]:
         for name, number in line.values.items():
             record |= {name: number.value, f"{name}_low": number.low, f"{name}_high": number.high}
         for name, mean in line.random_effects.items():
-            record |= {f"{name}_random": mean.mean, f"{name}_random_low": mean.low, f"{name}_random_high": mean.high}
-            record |= {f"{name}_new_low": mean.new_low, f"{name}_new_high": mean.new_high}
+            random = f"{name}_random"
+            record |= {random: mean.mean.value, f"{random}_low": mean.mean.low, f"{random}_high": mean.mean.high}
+            record |= {f"{name}_new_low": mean.new.low, f"{name}_new_high": mean.new.high}
             record[f"{name}_deviation"] = mean.deviation
         yield record | {
             "n": line.n,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from assay.common.numbers import money, rate
-from assay.reports.sheets import Column, Document, Sheet, number_columns
+from assay.reports.sheets import Column, Document, Sheet, table_rows
 
 #: The fields of a record: on the metric, on its hardware, on its fits over pairs and over text length, and on one
 #: measurement.
@@ -23,6 +23,15 @@ _METRIC_FIELDS = (
 _HARDWARE_FIELDS = ("device", "threads")
 _FIT_FIELDS = ("over_pairs", "over_length")
 _MEASUREMENT_FIELDS = ("pairs", "length", "characters", "seconds", "cpu_seconds", "pairs_per_second", "truncated")
+_TIMES = (
+    Column("metric", cell=lambda point: point["metric"]),
+    Column("pairs", number=True, cell=lambda point: f"{point['pairs']:,}"),
+    Column("texts joined", number=True, cell=lambda point: str(point["length"])),
+    Column("characters", number=True, cell=lambda point: f"{point['characters']:,.0f}"),
+    Column("seconds", number=True, cell=lambda point: f"{point['seconds']:.3g}"),
+    Column("CPU s", number=True, cell=lambda point: f"{point['cpu_seconds']:.3g}"),
+    Column("pairs/s", number=True, cell=lambda point: rate(point["pairs_per_second"])),
+)
 
 
 def document(profile: Mapping[str, Any]) -> Document:
@@ -32,49 +41,26 @@ def document(profile: Mapping[str, Any]) -> Document:
         profile: the plain values that :meth:`assay.api.profile.Profile.as_dict` returns.
     """
     metrics = profile["metrics"]
-    has_prices = any(cost["price_per_1000"] is not None for cost in metrics)
-    price_heads = ["price per 1,000"] if has_prices else []
-    cost_heads = ["load s", "parameters", "peak MB", "GPU MB", *price_heads, "exponent of pairs (R²)", "of length (R²)"]
-    costs = Sheet(
-        "Cost of each metric",
-        _metric_and_number_columns(cost_heads),
-        [_cost_row(cost, has_prices=has_prices) for cost in metrics],
-    )
-    times = Sheet(
-        "Time by pairs and length of texts",
-        _metric_and_number_columns(["pairs", "texts joined", "characters", "seconds", "CPU s", "pairs/s"]),
-        [_measurement_row(cost["metric"], point) for cost in metrics for point in cost["points"]],
-    )
+    columns = [
+        Column("metric", cell=lambda cost: cost["metric"]),
+        Column("load s", number=True, cell=lambda cost: _number_text(cost["load_seconds"], 2)),
+        Column("parameters", number=True, cell=lambda cost: _number_text(cost["parameters"])),
+        Column("peak MB", number=True, cell=lambda cost: _number_text(cost["peak_memory_mb"])),
+        Column("GPU MB", number=True, cell=lambda cost: _number_text(cost["peak_gpu_memory_mb"])),
+    ]
+    if any(cost["price_per_1000"] is not None for cost in metrics):
+        columns.append(Column("price per 1,000", number=True, cell=lambda cost: money(cost["price_per_1000"])))
+    columns += [
+        Column("exponent of pairs (R²)", number=True, cell=lambda cost: _fit_text(cost["over_pairs"])),
+        Column("of length (R²)", number=True, cell=lambda cost: _fit_text(cost["over_length"])),
+    ]
+    costs = Sheet("Cost of each metric", columns, table_rows(columns, metrics))
+    measurements = [point | {"metric": cost["metric"]} for cost in metrics for point in cost["points"]]
+    times = Sheet("Time by pairs and length of texts", _TIMES, table_rows(_TIMES, measurements))
     # a metric without measurements has a record with its other fields
     records = [_measurement_record(cost, point) for cost in metrics for point in cost["points"] or [{}]]
     names = [cost["metric"] for cost in metrics]
     return Document((costs, times), records, value=profile, warnings=_warning_lines(profile), metrics=names)
-
-
-def _metric_and_number_columns(heads: Sequence[str]) -> list[Column]:
-    return [Column("metric"), *number_columns(heads)]
-
-
-def _cost_row(cost: Mapping[str, Any], *, has_prices: bool) -> list[str]:
-    """Return the cells of a metric in the table of costs, which has a price column if *has_prices*."""
-    cells = [cost["metric"], _number_text(cost["load_seconds"], 2)]
-    cells += [_number_text(cost[key]) for key in ("parameters", "peak_memory_mb", "peak_gpu_memory_mb")]
-    if has_prices:
-        cells.append(money(cost["price_per_1000"]))
-    return [*cells, *(_fit_text(cost[fit]) for fit in _FIT_FIELDS)]
-
-
-def _measurement_row(metric: str, point: Mapping[str, Any]) -> list[str]:
-    """Return the cells of one measurement in the table of times."""
-    return [
-        metric,
-        f"{point['pairs']:,}",
-        str(point["length"]),
-        f"{point['characters']:,.0f}",
-        f"{point['seconds']:.3g}",
-        f"{point['cpu_seconds']:.3g}",
-        rate(point["pairs_per_second"]),
-    ]
 
 
 def _measurement_record(cost: Mapping[str, Any], point: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+
 from assay.analysis.folder import RunFolder
 from assay.common.messages import Message
+from assay.common.numbers import Number
 from assay.manifest import AGREEMENT_COLUMNS
 from assay.reports.layout import Section, lay_out, run_intervals_in_words
-from assay.reports.sheets import Column, Document, Provenance, Sheet, number_columns
+from assay.reports.sheets import Column, Document, Provenance, Sheet, table_rows
 from assay.reports.spending import spending_lines
+from assay.statistics.coefficients import title_of
 
 #: The name of the row with the highest values that a score without ties could reach on these labels.
 CEILING = "tie-free ceiling"
@@ -33,6 +39,20 @@ def document(run: RunFolder) -> Document:
     )
 
 
+class _Line(NamedTuple):
+    """A row of the table: a metric, or the ceiling, in a bucket, with its numbers in the order of the statistics."""
+
+    bucket: str
+    name: str
+    numbers: Sequence[Number]
+    notes: tuple[str, ...] = ()
+    is_ceiling: bool = False
+
+    def text(self, index: int) -> str:
+        """Return the number of one of the statistics as text."""
+        return self.numbers[index].text
+
+
 def _section_sheet(section: Section, intervals: str) -> Sheet:
     """Return the table of one dataset, grouped by bucket; the last row of a bucket is its ceiling if that is defined.
 
@@ -40,31 +60,27 @@ def _section_sheet(section: Section, intervals: str) -> Sheet:
         section: the dataset, laid out.
         intervals: how intervals were computed, in words, for the caption in print.
     """
-    rows: list[list[str]] = []
-    row_notes: list[tuple[str, ...]] = []
-    ceilings = []
+    lines: list[_Line] = []
     for block in section.blocks:
-        for metric, numbers, notes in block.rows:
-            rows.append([block.bucket, metric, *(number.text for number in numbers)])
-            row_notes.append(notes)
+        lines += [_Line(block.bucket, *row) for row in block.rows]
         if block.rows and any(cell.value is not None for cell in block.ceiling):
-            ceilings.append(len(rows))
-            rows.append([block.bucket, CEILING, *(number.text for number in block.ceiling)])
-            row_notes.append(())
+            lines.append(_Line(block.bucket, CEILING, block.ceiling, is_ceiling=True))
+    columns = [Column("bucket", cell="bucket"), Column("metric", printed="Metric", cell="name")]
+    for index, statistic in enumerate(section.statistics):
+        # a narrow terminal may leave out all but the first
+        spare = 1 if index else 0
+        text = partial(_Line.text, index=index)
+        columns.append(Column(title_of(statistic), number=True, spare=spare, cell=text))
     facts = "; ".join(section.facts)
     return Sheet(
         section.title,
-        [
-            Column("bucket"),
-            Column("metric", printed="Metric"),
-            *number_columns(section.heads, keep=1),
-        ],
-        rows,
+        columns,
+        table_rows(columns, lines),
         facts=[facts],
         notes=section.remarks,
         warnings=section.missing,
-        asides=frozenset(ceilings),
+        asides=frozenset(number for number, line in enumerate(lines) if line.is_ceiling),
         groups={block.bucket: block.facts for block in section.blocks},
-        row_notes=row_notes,
+        row_notes=[line.notes for line in lines],
         caption=f"{section.title}: {facts}; {intervals}",
     )

@@ -51,13 +51,9 @@ def table_rows(columns: Sequence[Column], records: Iterable[object]) -> list[lis
     return [[column.text(record) for column in columns] for record in records]
 
 
-def number_columns(heads: Iterable[str], *, keep: int | None = None) -> list[Column]:
-    """Return number columns with these heads; those after the first *keep* are spare, by default none."""
-    columns = []
-    for position, head in enumerate(heads):
-        spare = 0 if keep is None or position < keep else 1
-        columns.append(Column(head, number=True, spare=spare))
-    return columns
+def number_columns(heads: Iterable[str]) -> list[Column]:
+    """Return number columns with these heads."""
+    return [Column(head, number=True) for head in heads]
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from assay.analysis.sweep import LAYER_PATTERN, best_layer
 from assay.common.numbers import Number
 from assay.reports.layout import lay_out
 from assay.reports.sheets import Document, Sheet, number_columns
+from assay.statistics.coefficients import title_of
 
 # A layer sweep laid out: one table per bucket, one row per layer, one column per statistic.
 
@@ -39,6 +40,7 @@ def layer_tables(run: RunFolder) -> list[LayerTable]:
     """
     tables = []
     for section in lay_out(run):
+        heads = [title_of(name) for name in section.statistics]
         for block in section.blocks:
             rows = []
             for metric, cells, _ in block.rows:
@@ -46,7 +48,7 @@ def layer_tables(run: RunFolder) -> list[LayerTable]:
                 if match:
                     rows.append((int(match[1]), cells))
             if block.rows:
-                tables.append(LayerTable(f"{section.title}, {block.bucket}, {block.facts[0]}", section.heads, rows))
+                tables.append(LayerTable(f"{section.title}, {block.bucket}, {block.facts[0]}", heads, rows))
     return tables
 
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from assay.analysis.systems import MeasuredMeans, MetricStudy, SystemSettings, SystemStudy
-from assay.common.numbers import Number, p_value, percent
+from assay.common.numbers import Number, p_value, percent, short
 from assay.reports.sheets import Column, Document, Sheet, table_rows
 
 #: The head of the columns of human labels, beside those of metrics.
@@ -153,9 +153,8 @@ _INTERVAL_SCOPE = {
 
 def _agreement_text(name: str, row: tuple[str, MetricStudy]) -> str:
     """Return a number of the agreement of a metric with its interval if it has one; a dash without agreement."""
-    agreement = row[1].agreement
-    value, low, high = (getattr(agreement, key, None) for key in (name, f"{name}_low", f"{name}_high"))
-    return Number(value, low, high).text
+    value = getattr(row[1].agreement, name, None)
+    return value.text if isinstance(value, Number) else short(value, 3)
 
 
 _AGREEMENT_COLUMNS = (

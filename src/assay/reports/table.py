@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from assay.analysis.data import ALL
@@ -13,7 +14,7 @@ from assay.common.numbers import percent, short
 from assay.common.visible import visible_text
 from assay.reports.formats import escape_latex, latex_name_comments
 from assay.reports.layout import intervals_in_words
-from assay.reports.sheets import Column, Document, Sheet, ShortNames, number_columns
+from assay.reports.sheets import Column, Document, Sheet, ShortNames, table_rows
 from assay.statistics.coefficients import interval_method, title_of
 
 #: The marks after values: the tests cannot tell it from the best; it was not tested.
@@ -107,19 +108,21 @@ def _entry_of(column: PaperColumn, metric: str) -> Entry:
 
 def _paper_sheet(table: PaperTable, settings: TableSettings, tests: PairedTests) -> Sheet:
     """Return a table as a sheet with marks after values; the positions of its best values are in ``best``."""
-    rows = []
-    best = set()
-    for row_index, (metric, displayed_name) in enumerate(table.metrics.items()):
-        row = [displayed_name]
-        for column_index, column in enumerate(table.columns, start=1):
-            entry = _entry_of(column, metric)
-            row.append(entry.text + MARKS.get(entry.standing, ""))
-            if entry.standing == "best":
-                best.add((row_index, column_index))
-        rows.append(row)
+
+    def entry_text(metric: str, column: PaperColumn) -> str:
+        entry = _entry_of(column, metric)
+        return entry.text + MARKS.get(entry.standing, "")
+
+    columns = [
+        Column("metric", cell=lambda metric: table.metrics[metric]),
+        *(Column(column.head, number=True, cell=partial(entry_text, column=column)) for column in table.columns),
+    ]
+    best = []
+    for number, column in enumerate(table.columns, start=1):
+        standings = [_entry_of(column, metric).standing for metric in table.metrics]
+        best += [(row, number) for row, standing in enumerate(standings) if standing == "best"]
     title, *notes = caption_sentences(table, settings, tests)
-    columns = [Column("metric"), *number_columns(column.head for column in table.columns)]
-    return Sheet(title, columns, rows, notes=notes, best=frozenset(best))
+    return Sheet(title, columns, table_rows(columns, table.metrics), notes=notes, best=frozenset(best))
 
 
 def _table_records(table: PaperTable, by: str) -> Iterator[dict[str, Any]]:

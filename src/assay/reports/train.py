@@ -7,7 +7,7 @@ from typing import Any
 
 from assay.common.numbers import p_value
 from assay.common.tables import NOT_BY_PEOPLE
-from assay.reports.sheets import Column, Document, Sheet, number_columns
+from assay.reports.sheets import Column, Document, Sheet, table_rows
 
 # Agreement with labels before and after a training.
 
@@ -38,10 +38,20 @@ def agreement_sheet(results: Mapping[str, Any]) -> Sheet:
     has_several_seeds = len(results["seeds"]) > 1
     label_source = "labels" if machine_labelled_datasets else "people"
     title = f"Agreement with {label_source} on the test pairs"
-    heads = ["n", "before", "after", "gain", "95 %", "p"]
+    columns = [
+        Column("dataset", cell=lambda record: record["dataset"]),
+        Column("statistic", cell=lambda record: record["statistic"]),
+        Column("n", number=True, cell=lambda record: f"{record['n']:,}"),
+        Column("before", number=True, cell=lambda record: _rounded_text(record["before"])),
+        Column("after", number=True, cell=lambda record: _rounded_text(record["after"])),
+        Column("gain", number=True, cell=lambda record: _rounded_text(record["gain"], sign="+")),
+        Column("95 %", number=True, cell=_bounds_text),
+        Column("p", number=True, cell=lambda record: p_value(record["p"])),
+    ]
     if has_several_seeds:
         title += f", {len(results['seeds'])} seeds"
-        heads = ["n", "before", "after", "sd", "gain", "95 %", "p", "p seeds"]
+        columns.insert(5, Column("sd", number=True, cell=lambda record: _rounded_text(record["sd"])))
+        columns.append(Column("p seeds", number=True, cell=lambda record: p_value(record["p_seeds"])))
     notes = []
     if any(record["gain"] is not None for record in records):
         notes.append(_GAIN_NOTE)
@@ -51,27 +61,15 @@ def agreement_sheet(results: Mapping[str, Any]) -> Sheet:
         notes.append(_SEEDS_NOTE)
     if machine_labelled_datasets:
         notes.append(f"{', '.join(machine_labelled_datasets)}: {NOT_BY_PEOPLE['machine']}.")
-    columns = [Column("dataset"), Column("statistic"), *number_columns(heads)]
-    rows = [_agreement_row(record, has_several_seeds=has_several_seeds) for record in records]
-    return Sheet(title, columns, rows, notes=notes)
+    return Sheet(title, columns, table_rows(columns, records), notes=notes)
 
 
-def _agreement_row(record: Mapping[str, Any], *, has_several_seeds: bool) -> list[str]:
-    """Return the cells of one row of :func:`agreement_sheet`, in the order of its columns."""
-    cells = [record["dataset"], record["statistic"], f"{record['n']:,}"]
-    cells += [_rounded_text(record["before"]), _rounded_text(record["after"])]
-    if has_several_seeds:
-        cells.append(_rounded_text(record["sd"]))
-    gain = "–" if record["gain"] is None else f"{record['gain']:+.4f}"
-    bounds = "–" if record["low"] is None else f"[{record['low']:+.4f}, {record['high']:+.4f}]"
-    cells += [gain, bounds, p_value(record["p"])]
-    if has_several_seeds:
-        cells.append(p_value(record["p_seeds"]))
-    return cells
+def _bounds_text(record: Mapping[str, Any]) -> str:
+    return "–" if record["low"] is None else f"[{record['low']:+.4f}, {record['high']:+.4f}]"
 
 
-def _rounded_text(value: float | None) -> str:
-    return "–" if value is None else f"{value:.4f}"
+def _rounded_text(value: float | None, sign: str = "") -> str:
+    return "–" if value is None else f"{value:{sign}.4f}"
 
 
 # A mid-tuning: the alignment of sentences with their forms, and nearest neighbours.
@@ -99,20 +97,27 @@ def _alignment_sheet(alignment: Mapping[str, Any]) -> Sheet:
     """
     # None, or without a number, for what was not measured
     before, after = alignment["before"] or {}, alignment["after"] or {}
-    rows = [[name, _rounded_text(before.get(name)), _rounded_text(after.get(name))] for name in ("loss", "accuracy")]
+    columns = [
+        Column("development set", cell=str),
+        Column("before", number=True, cell=lambda name: _rounded_text(before.get(name))),
+        Column("after", number=True, cell=lambda name: _rounded_text(after.get(name))),
+    ]
     note = "Accuracy: how often the right form is told from the wrong one; a classifier has none before it is trained."
-    columns = [Column("development set"), Column("before", number=True), Column("after", number=True)]
-    return Sheet("Sentences and their forms", columns, rows, notes=[note])
+    return Sheet("Sentences and their forms", columns, table_rows(columns, ("loss", "accuracy")), notes=[note])
 
 
 def _neighbour_sheets(records: Sequence[Mapping[str, Any]]) -> list[Sheet]:
     """Return one table per query: the nearest sentences by the base model beside those by the trained model."""
-    columns = [Column("base"), Column("cosine", number=True), Column("trained"), Column("cosine", number=True)]
+    # a row is a neighbour by the base model, and one by the trained model
+    columns = [
+        Column("base", cell=lambda row: row[0]["text"]),
+        Column("cosine", number=True, cell=lambda row: f"{row[0]['cosine']:.4f}"),
+        Column("trained", cell=lambda row: row[1]["text"]),
+        Column("cosine", number=True, cell=lambda row: f"{row[1]['cosine']:.4f}"),
+    ]
     sheets = []
     for record in records:
-        rows = []
-        for base, trained in zip(record["base"], record["trained"], strict=True):
-            rows.append([base["text"], f"{base['cosine']:.4f}", trained["text"], f"{trained['cosine']:.4f}"])
+        rows = table_rows(columns, zip(record["base"], record["trained"], strict=True))
         sheets.append(Sheet(f"Nearest to: {record['query']}", columns, rows))
     return sheets
 
@@ -145,13 +150,15 @@ def aspects_document(results: Mapping[str, Any]) -> Document:
     seed_count = len(results["seeds"])
     seed_notes = _SEVERAL_SEEDS_NOTES if seed_count > 1 else _ONE_SEED_NOTES
     test_notes = [*seed_notes, "Each p is two-sided and not corrected for the number of lines."]
-    rivals = ("full", "ilp")
-    heads = [*_RECORD_KEY_BY_SYSTEM, *_comparison_heads(seed_count, rivals)]
-    value_keys = list(_RECORD_KEY_BY_SYSTEM.values())
+    columns = [
+        Column("aspect", cell=lambda record: str(record["aspect"])),
+        *(_aspect_column(system, key) for system, key in _RECORD_KEY_BY_SYSTEM.items()),
+        *_comparison_columns(seed_count, ("full", "ilp")),
+    ]
     aspects = Sheet(
         "Aspects: Spearman's rho x 100 with the AMR metrics, test pairs and their negatives",
-        [Column("aspect"), *number_columns(heads)],
-        [_aspect_row(record, "aspect", value_keys, rivals, seed_count) for record in results["aspects"]],
+        columns,
+        table_rows(columns, results["aspects"]),
         notes=[
             "full: cosine of the base's whole embedding. random, ILP: dimensions of the base given to each aspect.",
             *test_notes,
@@ -160,61 +167,52 @@ def aspects_document(results: Mapping[str, Any]) -> Document:
     )
     sheets = [aspects]
     if results["people"]:
-        # the base is compared as a whole, under the key "full"
-        heads = ["n", "base", "trained", *_comparison_heads(seed_count, ("full",))]
-        value_keys = ["n", "full", "trained"]
+        columns = [
+            Column("dataset", cell=lambda record: str(record["dataset"])),
+            Column("n", number=True, cell=lambda record: f"{record['n']:,}"),
+            # the base is compared as a whole, under the key "full"
+            _aspect_column("base", "full"),
+            _aspect_column("trained", "trained"),
+            *_comparison_columns(seed_count, ("full",)),
+        ]
         whole_embedding = Sheet(
             "Whole embedding: Spearman's rho x 100 with human labels, test pairs",
-            [Column("dataset"), *number_columns(heads)],
-            [_aspect_row(record, "dataset", value_keys, ("full",), seed_count) for record in results["people"]],
+            columns,
+            table_rows(columns, results["people"]),
             notes=[*test_notes, "Whole groups are drawn where the data has them."],
         )
         sheets.append(whole_embedding)
     return Document(sheets, [*results["aspects"], *results["people"]], value=dict(results))
 
 
-def _comparison_heads(seed_count: int, rivals: Sequence[str]) -> list[str]:
-    """Return the heads of the columns after the values: the deviation over several seeds, then those of each rival.
+def _aspect_column(head: str, *keys: str, form: str = ".1f") -> Column:
+    """Return a column with a number of a record, or a dash.
+
+    Args:
+        head: the head of the column.
+        keys: the key of the number, and those that it had in earlier versions.
+        form: the format of the number.
+    """
+
+    def number_text(record: Mapping[str, Any]) -> str:
+        value = next((record[key] for key in keys if key in record), None)
+        return "–" if value is None else f"{value:{form}}"
+
+    return Column(head, number=True, cell=number_text)
+
+
+def _comparison_columns(seed_count: int, rivals: Sequence[str]) -> list[Column]:
+    """Return the columns after the values: the deviation over several seeds, then those of each rival.
 
     Args:
         seed_count: the number of seeds.
         rivals: the keys of the systems that the trained one is compared with, ``full`` or ``ilp``.
     """
-    p_heads = ["p seeds", "p pairs"] if seed_count > 1 else ["p"]
-    heads = ["sd"] if seed_count > 1 else []
+    columns = [_aspect_column("sd", "sd_trained")] if seed_count > 1 else []
     for rival in rivals:
-        rival_title = "ILP" if rival == "ilp" else rival
-        heads += [f"over {rival_title}", *p_heads]
-    return heads
-
-
-def _aspect_row(
-    record: Mapping[str, Any], name_key: str, value_keys: Sequence[str], rivals: Sequence[str], seed_count: int
-) -> list[str]:
-    """Return the cells of the row of an aspect or dataset.
-
-    Args:
-        record: the plain values of the aspect or dataset.
-        name_key: the key of its name.
-        value_keys: the keys of the columns of values.
-        rivals: the keys of the systems that the trained one is compared with.
-        seed_count: the number of seeds.
-    """
-    cells = [str(record[name_key])]
-    cells += [f"{record[key]:,}" if key == "n" else _aspect_number(record[key]) for key in value_keys]
-    if seed_count > 1:
-        cells.append(_aspect_number(record["sd_trained"]))
-    for rival in rivals:
-        cells.append(_aspect_number(record[f"over_{rival}"], has_sign=True))
-        p_values = [record[f"p_{rival}"]]
+        columns.append(_aspect_column(f"over {'ILP' if rival == 'ilp' else rival}", f"over_{rival}", form="+.1f"))
+        columns.append(_aspect_column("p seeds" if seed_count > 1 else "p", f"p_{rival}", form=".3f"))
         if seed_count > 1:
             # version 0.1 used the bootstrap, under the key p_bootstrap
-            p_values.append(record.get(f"p_pairs_{rival}", record.get(f"p_bootstrap_{rival}")))
-        cells += ["–" if p is None else f"{p:.3f}" for p in p_values]
-    return cells
-
-
-def _aspect_number(value: float | None, *, has_sign: bool = False) -> str:
-    if value is None:
-        return "–"
-    return f"{value:+.1f}" if has_sign else f"{value:.1f}"
+            columns.append(_aspect_column("p pairs", f"p_pairs_{rival}", f"p_bootstrap_{rival}", form=".3f"))
+    return columns

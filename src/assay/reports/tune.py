@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
@@ -20,7 +21,7 @@ from assay.reports.plots import (
     log_ticks,
     text,
 )
-from assay.reports.sheets import Column, Document, Sheet
+from assay.reports.sheets import Column, Document, Sheet, table_rows
 
 _OPTIMISM_NOTE = (
     "The winner was chosen by these values of the development set, so the best of them is optimistic. What the model "
@@ -45,26 +46,21 @@ def trial_sheet(study: Study) -> Sheet:
 
     A setting that a trial lacks, and a value or duration that it does not have, is a dash.
     """
-    names = list(study.space)
-    columns = [
-        Column("trial", number=True),
-        *(
-            Column(
-                _setting_title(name),
-                number=not any(isinstance(value, str) for value in study.space[name].get("choices", ())),
-            )
-            for name in names
-        ),
-        Column("state"),
-        Column("epochs done", number=True),
-        Column(f"dev {study.title}", number=True),
-        Column("seconds", number=True),
-        Column("note"),
+    columns = [Column("trial", number=True, cell="number")]
+    for name, dimension in study.space.items():
+        is_number = not any(isinstance(value, str) for value in dimension.get("choices", ()))
+        columns.append(Column(_setting_title(name), number=is_number, cell=partial(_trial_setting, name=name)))
+    columns += [
+        Column("state", cell="state"),
+        Column("epochs done", number=True, cell=lambda trial: str(max(trial.epochs, default=0))),
+        Column(f"dev {study.title}", number=True, cell=lambda trial: short(trial.final_value, 4)),
+        Column("seconds", number=True, cell=lambda trial: "–" if trial.seconds is None else f"{trial.seconds:,.0f}"),
+        Column("note", cell="note"),
     ]
     return Sheet(
         f"Study {study.name}: {_evaluated_count(study)} trials of a {study.recipe}",
         columns,
-        [_trial_row(trial, names) for trial in study.trials],
+        table_rows(columns, study.trials),
         notes=[_OPTIMISM_NOTE],
         marked=frozenset(row for row, trial in enumerate(study.trials) if trial is study.winner),
     )
@@ -80,17 +76,9 @@ def _setting_title(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _trial_row(trial: Trial, names: list[str]) -> list[str]:
-    """Return the cells of a trial, in the order of the columns of :func:`trial_sheet`."""
-    return [
-        str(trial.number),
-        *(setting_text(trial.settings[name]) if name in trial.settings else "–" for name in names),
-        trial.state,
-        str(max(trial.epochs, default=0)),
-        "–" if trial.final_value is None else short(trial.final_value, 4),
-        "–" if trial.seconds is None else f"{trial.seconds:,.0f}",
-        trial.note,
-    ]
+def _trial_setting(trial: Trial, name: str) -> str:
+    """Return the value of a setting in a trial as text; a dash if the trial lacks it."""
+    return setting_text(trial.settings[name]) if name in trial.settings else "–"
 
 
 def _settings_line(trial: Trial) -> str:
@@ -167,14 +155,17 @@ def _step_points(records: Sequence[tuple[int, float]], x_scale: Scale, y_scale: 
 def _history_sheet(study: Study, trials: Sequence[Trial]) -> Sheet:
     """Return the table behind :func:`draw_history`, with one row per drawn trial."""
     records = dict(_best_so_far(trials))
+    best_so_far: dict[int, float | None] = {}
     best: float | None = None
-    rows = []
     for trial in trials:
-        best = records.get(trial.number, best)
-        best_text = "–" if best is None else short(best, 4)
-        rows.append([str(trial.number), trial.state, short(trial.final_value or 0.0, 4), best_text])
-    columns = [Column("trial", number=True), Column("state"), Column(study.title, number=True)]
-    return Sheet(f"{study.title} by trial", [*columns, Column("best so far", number=True)], rows)
+        best = best_so_far[trial.number] = records.get(trial.number, best)
+    columns = [
+        Column("trial", number=True, cell="number"),
+        Column("state", cell="state"),
+        Column(study.title, number=True, cell=lambda trial: short(trial.final_value or 0.0, 4)),
+        Column("best so far", number=True, cell=lambda trial: short(best_so_far[trial.number], 4)),
+    ]
+    return Sheet(f"{study.title} by trial", columns, table_rows(columns, trials))
 
 
 def draw_epoch_curves(study: Study) -> Figure:
@@ -203,12 +194,15 @@ def draw_epoch_curves(study: Study) -> Figure:
         f"One line per trial, the winner's filled. Lines of {len(trials)} trials.",
         *elements,
     )
-    rows = []
-    for trial in trials:
-        for epoch, value in sorted(trial.epochs.items()):
-            rows.append([str(trial.number), trial.state, str(epoch), short(value, 4)])
-    columns = [Column("trial", number=True), Column("state"), Column("epoch", number=True)]
-    return Figure(svg, Sheet(f"{study.title} by epoch", [*columns, Column(study.title, number=True)], rows))
+    # a row is a trial and one of its epochs
+    columns = [
+        Column("trial", number=True, cell=lambda row: str(row[0].number)),
+        Column("state", cell=lambda row: row[0].state),
+        Column("epoch", number=True, cell=lambda row: str(row[1])),
+        Column(study.title, number=True, cell=lambda row: short(row[0].epochs[row[1]], 4)),
+    ]
+    rows = table_rows(columns, [(trial, epoch) for trial in trials for epoch in sorted(trial.epochs)])
+    return Figure(svg, Sheet(f"{study.title} by epoch", columns, rows))
 
 
 def _draw_epoch_curve(trial: Trial, x_scale: Scale, y_scale: Scale, *, is_winner: bool) -> list[Markup]:
@@ -245,12 +239,12 @@ def draw_settings(study: Study) -> Figure:
         f"One panel per setting, one point per trial, hollow if it was pruned: {', '.join(names)}.",
         *panels,
     )
-    columns = [Column("trial", number=True), *(Column(name) for name in names), Column(study.title, number=True)]
-    rows = []
-    for trial in trials:
-        texts = [setting_text(trial.settings[name]) for name in study.space]
-        rows.append([str(trial.number), *texts, short(trial.final_value or 0.0, 4)])
-    return Figure(svg, Sheet(f"{study.title} by setting", columns, rows))
+    columns = [
+        Column("trial", number=True, cell="number"),
+        *(Column(_setting_title(name), cell=partial(_trial_setting, name=name)) for name in study.space),
+        Column(study.title, number=True, cell=lambda trial: short(trial.final_value or 0.0, 4)),
+    ]
+    return Figure(svg, Sheet(f"{study.title} by setting", columns, table_rows(columns, trials)))
 
 
 def _draw_panel(study: Study, trials: Sequence[Trial], name: str, left: float, top: float) -> Markup:

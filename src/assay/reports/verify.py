@@ -9,7 +9,7 @@ from typing import Any
 
 from assay.analysis.verify import ReloadedData, Verification, VerifiedMetric, changes_text
 from assay.common.messages import Message
-from assay.reports.sheets import Column, Document, Sheet
+from assay.reports.sheets import Column, Document, Sheet, table_rows
 
 
 def headline(verification: Verification) -> str:
@@ -41,8 +41,7 @@ def to_document(verification: Verification) -> Document:
         metrics_on_data = [metric for metric in verification.metrics if metric.dataset == data.dataset]
         sheets.append(_verify_sheet(data, metrics_on_data))
     if verification.environment:
-        cells = [(change.what, change.then, change.now) for change in verification.environment]
-        sheets.append(Sheet("Other software", [Column("what"), Column("then"), Column("now")], cells))
+        sheets.append(Sheet("Other software", _SOFTWARE, table_rows(_SOFTWARE, verification.environment)))
     metrics = [asdict(metric) | {"outcome": metric.outcome} for metric in verification.metrics]
     value = asdict(verification) | {"same": verification.same, "metrics": metrics}
     scored_pairs = "all pairs"
@@ -58,25 +57,36 @@ def to_document(verification: Verification) -> Document:
     return Document(sheets, records, value=value, warnings=notes, metrics=names)
 
 
+def _cause_text(metric: VerifiedMetric) -> str:
+    """Return why a metric differs, as far as known: the cause, or what changed in its signature; it may be empty."""
+    if metric.cause or not metric.changed:
+        return metric.cause
+    return f"the signature changed: {changes_text(metric.changed)}"
+
+
+_METRICS = (
+    Column("metric", cell="metric"),
+    Column("outcome", cell="outcome"),
+    Column("coefficients", cell=lambda metric: metric.agreement.text),
+    Column("scores", cell=lambda metric: metric.scores.text),
+    Column("what changed", cell=_cause_text),
+)
+_SOFTWARE = (Column("what", cell="what"), Column("then", cell="then"), Column("now", cell="now"))
+
+
 def _verify_sheet(data: ReloadedData, metrics: Sequence[VerifiedMetric]) -> Sheet:
     """Return the table of the metrics on one dataset, with the state of its data above.
 
     Metrics with an outcome other than ``same`` are marked.
     """
-    rows = []
-    for metric in metrics:
-        cause = metric.cause
-        if not cause and metric.changed:
-            cause = f"the signature changed: {changes_text(metric.changed)}"
-        rows.append((metric.metric, metric.outcome, metric.agreement.text, metric.scores.text, cause))
     data_state: str = data.outcome
     difference = "; ".join(filter(None, (data.difference, data.says)))
     if difference:
         data_state += f", {difference}"
     return Sheet(
         data.dataset,
-        [Column(head) for head in ("metric", "outcome", "coefficients", "scores", "what changed")],
-        rows,
+        _METRICS,
+        table_rows(_METRICS, metrics),
         facts=[f"the data now: {data_state} ({data.source})"],
         marked=frozenset(row for row, metric in enumerate(metrics) if metric.outcome != "same"),
     )

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
+from assay.common.numbers import Number
 from assay.statistics.agreement import Coefficients
 from assay.statistics.coefficients import MIN_UNITS, STATISTICS
 from assay.statistics.concordance import Floats
@@ -28,18 +30,14 @@ class RandomEffects:
     """A random-effects mean over datasets.
 
     Attributes:
-        mean: the mean over the population of datasets.
-        low, high: the bounds of its interval.
-        new_low, new_high: the bounds of the prediction interval of the coefficient on a new dataset.
+        mean: the mean over the population of datasets, with its interval.
+        new: the same mean, with the prediction interval of the coefficient on a new dataset.
         deviation: the standard deviation between datasets, on the scale on which they were combined.
         datasets: the number of datasets.
     """
 
-    mean: float
-    low: float
-    high: float
-    new_low: float
-    new_high: float
+    mean: Number
+    new: Number
     deviation: float
     datasets: int
 
@@ -67,7 +65,8 @@ def combine_estimates(values: Floats, variances: Floats, confidence: float) -> R
     margin = float(stdtrit(k - 1, (1 + confidence) / 2)) * error
     low, high = mean - margin, mean + margin
     new_low, new_high = _new_dataset(values, variances, confidence)
-    return RandomEffects(mean, low, high, min(new_low, low), max(new_high, high), between**0.5, k)
+    new = Number(mean, min(new_low, low), max(new_high, high))
+    return RandomEffects(Number(mean, low, high), new, between**0.5, k)
 
 
 def _new_dataset(values: Floats, variances: Floats, confidence: float) -> tuple[float, float]:
@@ -175,14 +174,8 @@ def random_effects_mean(
     if not all(variance >= LEAST_VARIANCE for variance in variances):
         return None
     on_z = combine_estimates(np.array(values), np.array(variances), confidence)
-    return replace(
-        on_z,
-        mean=_value_of_z(on_z.mean, lowest),
-        low=_value_of_z(on_z.low, lowest),
-        high=_value_of_z(on_z.high, lowest),
-        new_low=_value_of_z(on_z.new_low, lowest),
-        new_high=_value_of_z(on_z.new_high, lowest),
-    )
+    value_of_z = partial(_value_of_z, lowest=lowest)
+    return replace(on_z, mean=on_z.mean.on_scale(value_of_z), new=on_z.new.on_scale(value_of_z))
 
 
 def _stretch_to_correlation(values: Floats, lowest: float) -> Floats:

@@ -20,6 +20,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.common.numbers import Number
 from assay.statistics.agreement import percentile_interval
 from assay.statistics.coefficients import MIN_UNITS
 from assay.statistics.concordance import Floats
@@ -106,29 +107,23 @@ class SystemAgreement:
     Attributes:
         accuracy: the pairwise accuracy over systems.
         soft_accuracy: the soft pairwise accuracy.
-        kendall: Kendall's tau-b of the systems' means; None if undefined.
-        pearson: Pearson's r of the systems' means; None if undefined or below three systems.
+        kendall: Kendall's tau-b of the systems' means, which may be undefined.
+        pearson: Pearson's r of the systems' means; undefined below three systems, where it may yet have an interval.
         within_items: acc-eq over the systems of each item, averaged over items, with thresholds chosen on other items.
         within_items_in_sample: the same with the best threshold over all items, as in published values.
         threshold: the best threshold over all items; score differences up to it are ties.
-        accuracy_low, accuracy_high, kendall_low, kendall_high, pearson_low, pearson_high: the bounds of the percentile
-            intervals over resamples in which the value is defined, with the least width of :func:`_with_width`; None
-            without an interval.
+
+    Those of :data:`MEASURES` have the percentile interval over resamples in which the value is defined, with the least
+    width of :func:`_with_width`, or none.
     """
 
-    accuracy: float
+    accuracy: Number
     soft_accuracy: float
-    kendall: float | None
-    pearson: float | None
+    kendall: Number
+    pearson: Number
     within_items: float
     within_items_in_sample: float
     threshold: float
-    accuracy_low: float | None = None
-    accuracy_high: float | None = None
-    kendall_low: float | None = None
-    kendall_high: float | None = None
-    pearson_low: float | None = None
-    pearson_high: float | None = None
 
 
 def system_agreement(
@@ -155,7 +150,7 @@ def system_agreement(
     means = SystemMeans(labels.mean(axis=1)[:, None], scores.mean(axis=1)[:, None], np.ones((len(labels), 1)))
     observed = {name: float(values[0]) for name, values in measure_systems(means).items()}
     within = accuracy_within_items(labels, scores, seed, resampler.groups)
-    bounds: dict[str, float | None] = {}
+    intervals: dict[str, tuple[float, float] | None] = dict.fromkeys(MEASURES)
     if resampler.resamples:
         k = len(labels)
         resampled = resampled or default_resampled_units(k)
@@ -164,17 +159,18 @@ def system_agreement(
             interval = percentile_interval(values, units, confidence)
             if interval is not None and not np.isnan(observed[name]):
                 interval = _with_width(name, observed[name], interval, k, confidence)
-            bounds[f"{name}_low"], bounds[f"{name}_high"] = interval or (None, None)
+            intervals[name] = interval
+    # the means of two systems correlate perfectly, one way or the other
+    values_by_name = {name: None if np.isnan(value) else value for name, value in observed.items()}
+    if len(labels) < 3:
+        values_by_name["pearson"] = None
+    measures = {name: Number(values_by_name[name], *(intervals[name] or (None, None))) for name in MEASURES}
     return SystemAgreement(
-        accuracy=observed["accuracy"],
         soft_accuracy=soft_pairwise_accuracy(labels, scores, permutations, seed, resampler.groups),
-        kendall=None if np.isnan(observed["kendall"]) else observed["kendall"],
-        # the means of two systems correlate perfectly, one way or the other
-        pearson=None if np.isnan(observed["pearson"]) or len(labels) < 3 else observed["pearson"],
         within_items=within.out_of_fold,
         within_items_in_sample=within.in_sample,
         threshold=within.threshold,
-        **bounds,
+        **measures,
     )
 
 
