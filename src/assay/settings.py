@@ -348,7 +348,13 @@ def takes_settings(kind: Callable[P, S]) -> _SettingsDecorator[P, S]:
 
 
 def verb(
-    settings: Callable[P, S], help: str, *examples: str, output: str = "table", next: str = "", **subjects: str
+    settings: Callable[P, S],
+    help: str,
+    *examples: str,
+    output: str = "table",
+    next: str = "",
+    estimate: str = "",
+    **subjects: str,
 ) -> _SettingsDecorator[P, S]:
     """Return the decorator of :func:`takes_settings` for a function that is a verb of the command line, too.
 
@@ -364,6 +370,7 @@ def verb(
         examples: commands, such as ``assay compare runs/answers``.
         output: the format that the verb prints unless another is asked for.
         next: the words of a command to suggest afterwards, in which ``{out}`` stands for what was written.
+        estimate: the name of the function that ``--dry-run`` calls instead; empty if the verb has no such option.
         subjects: the help of each parameter that is not a setting; all are passed by position, except ``out``.
     """
     return takes_settings(settings)

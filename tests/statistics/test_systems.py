@@ -187,7 +187,9 @@ def test_a_metric_that_orders_the_systems_the_other_way_round():
     assert found.accuracy.value == 0 and found.soft_accuracy < 0.1
     assert (found.kendall.value, found.pearson.value) == pytest.approx((-1, -1))
     same = system_agreement(labels, labels, Resampler(100, 200, (0,)), confidence=0.95, permutations=200, seed=0)
-    assert (same.accuracy.value, same.accuracy.high, same.kendall.value, same.kendall.high) == pytest.approx((1, 1, 1, 1))
+    assert (same.accuracy.value, same.accuracy.high, same.kendall.value, same.kendall.high) == pytest.approx(
+        (1, 1, 1, 1)
+    )
 
 
 @pytest.mark.parametrize("draw", ["items", "systems", "both"])

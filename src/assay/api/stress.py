@@ -1,7 +1,8 @@
-"""Stress tests: which changes of an answer fool a metric."""
+"""``assay stress``: which changes of an answer fool a metric."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
@@ -23,6 +24,7 @@ from assay.benchmark.recompute import stored_pairs
 from assay.benchmark.request import Request
 from assay.benchmark.runner import score_pairs
 from assay.benchmark.stress import Source, stress_subject
+from assay.common.addresses import command_line
 from assay.common.messages import Message, Setting, join_messages
 from assay.common.numbers import percent
 from assay.common.output import exclusive_lock
@@ -31,14 +33,14 @@ from assay.datasets import Pairs, load_dataset
 from assay.datasets.grouping import suggest_groups
 from assay.datasets.load import is_own_file
 from assay.exceptions import AssayError, InputError, UnavailableError
-from assay.metrics import ColumnMetric, Metric
+from assay.metrics import ColumnMetric, Metric, list_metrics
 from assay.metrics.load import UntrustedMetricError, load_untrusted_metric
 from assay.metrics.neural.runtime import Runtime, use_runtime
 from assay.paths import user_path
 from assay.perturbations import list_perturbations, load_perturbation
 from assay.reports.estimate import document as estimate_document
 from assay.reports.stress import to_document
-from assay.settings import ChosenRows, GoldAnswers, Limited, Offline, OwnData, takes_settings
+from assay.settings import ChosenRows, GoldAnswers, Limited, Offline, OwnData, takes_settings, verb
 from assay.statistics.crossvalidation import Rows, codes_of_groups
 
 
@@ -56,7 +58,12 @@ class Stress(Report):
         self.study, self.failures, self.written = study, list(failures), list(written)
 
 
-@takes_settings(StressSettings)
+@verb(
+    StressSettings,
+    "Change pairs in ways that must, or must not, matter, and say which changes fool a metric.",
+    "assay stress answers.csv --metric contains --metric f1",
+    estimate="estimate_stress",
+)
 def stress(settings: StressSettings) -> Stress:
     """Change pairs in ways that must, or must not, matter, and report which changes fool a metric.
 
@@ -145,6 +152,7 @@ def _plan_test(settings: StressSettings) -> tuple[PerturbedPlan, list[Source], R
         InputError: a setting cannot be used.
         UnavailableError: the dataset, or every metric, is unavailable.
     """
+    _check_former_form(settings)
     if settings.perturbations:
         perturbations = [load_perturbation(name) for name in dict.fromkeys(settings.perturbations)]
         failures: list[str] = []
@@ -165,6 +173,16 @@ def _plan_test(settings: StressSettings) -> tuple[PerturbedPlan, list[Source], R
     plan = plan_perturbed(request, perturbations, is_right_by_dataset, settings.seed)
     plan.failures.extend(failures)
     return plan, sources, run, notes
+
+
+def _check_former_form(settings: StressSettings) -> None:
+    """Raise InputError with the command to write where the names by position are metrics, as they once were."""
+    names = [name for name in dataset_list(settings.datasets) if isinstance(name, str)]
+    metrics = {entry.name for entry in list_metrics()}
+    if not settings.metrics and names and all(re.split("[:,]", name)[0] in metrics for name in names):
+        data = ["FILE"] if settings.run is None else ["--run", settings.run]
+        command = command_line("stress", *data, *(word for name in names for word in ("--metric", name)))
+        raise InputError(f"{', '.join(names)}: metrics are given by ", Setting("metrics"), f": {command}")
 
 
 def _load_test_metrics(

@@ -16,7 +16,7 @@ import typer
 
 from assay.cli.command import command
 from assay.cli.guard import print_report, print_to_stderr, progress_on_stderr, report_failures
-from assay.cli.options import ExplainOption, QuietOption, ReportFormat, ReportFormatOption
+from assay.cli.options import DryRunOption, ExplainOption, QuietOption, ReportFormat, ReportFormatOption
 from assay.common.addresses import command_line
 from assay.settings import Settings, declarations_of
 
@@ -34,6 +34,7 @@ class DeclaredVerb:
         help: the text and the examples of ``--help``.
         output: the format that it prints by default.
         next: the words of the command to suggest afterwards; empty for none.
+        estimate: the name of the function that ``--dry-run`` calls; empty for no such option.
         subjects: the help of each parameter that is not a setting, by name.
         takes_several: the names of those that accept several values.
         prints_tables: whether it prints tables, and not only the path of what it wrote.
@@ -44,6 +45,7 @@ class DeclaredVerb:
     help: str
     output: str
     next: str
+    estimate: str
     subjects: Mapping[str, str]
     takes_several: frozenset[str]
     prints_tables: bool
@@ -80,6 +82,7 @@ def read_verb(module: ast.Module, function: ast.FunctionDef) -> DeclaredVerb:
         "\n\n".join([help_text, *examples]),
         words.pop("output", "table"),
         words.pop("next", ""),
+        words.pop("estimate", ""),
         words,
         frozenset(subject for subject in words if "Sequence" in annotations[subject]),
         ast.unparse(function.returns or function) not in ("Path", "list[str]"),
@@ -101,10 +104,13 @@ def command_of(verb: DeclaredVerb) -> Callable[..., None]:
     """
     has_progress = "progress" in declarations_of(verb.settings)
 
-    def call(output: ReportFormat, explain: bool, quiet: bool, **arguments: Any) -> None:
+    def call(output: ReportFormat, explain: bool, quiet: bool, *, dry_run: bool = False, **arguments: Any) -> None:
         import assay
 
         subjects = [arguments.pop(name) for name in verb.subjects]
+        if dry_run:
+            print_report(getattr(assay, verb.estimate)(*subjects, **arguments), output, explain=explain)
+            return
         # a picture that cannot be written must not cost the tables, so that it comes after them
         picture = arguments.pop("svg", None)
         written = subjects[-1] if "out" in verb.subjects else arguments.get("out") or picture
@@ -118,6 +124,8 @@ def command_of(verb: DeclaredVerb) -> Callable[..., None]:
             result.write_svg(picture)
         failures = result if isinstance(result, list) else getattr(result, "failures", ())
         lines = [*getattr(result, "remarks", ())]
+        if not quiet:
+            lines += [f"wrote {path}" for path in getattr(result, "written", ())]
         if written is not None and not quiet:
             lines.append(_written_line(result, written))
             if verb.next:
@@ -135,6 +143,8 @@ def command_of(verb: DeclaredVerb) -> Callable[..., None]:
     if verb.prints_tables:
         shown = {"output": (ReportFormatOption, ReportFormat(verb.output)), "explain": (ExplainOption, False)}
         terminal = shown | terminal
+    if verb.estimate:
+        terminal = {"dry_run": (DryRunOption, False)} | terminal
     for name, (annotation, default) in terminal.items():
         keyword = inspect.Parameter.KEYWORD_ONLY
         parameters.append(inspect.Parameter(name, keyword, default=default, annotation=annotation))

@@ -52,6 +52,9 @@ def check_scale_text(text: str | None) -> str | None:
     return text
 
 
+DryRunOption = Annotated[
+    bool, typer.Option("--dry-run", help="Say what there is to score, and how many calls, tokens and what price.")
+]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no hints.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 ListFormatOption = Annotated[ListFormat, typer.Option("--format", "-f", help="How the list is printed.")]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from assay.benchmark.settings import RunSettings
 from assay.cli.command import command
 from assay.cli.guard import print_report, progress_on_stderr, report_failures
-from assay.cli.options import ExplainOption, Format, FormatOption, QuietOption
+from assay.cli.options import DryRunOption, ExplainOption, Format, FormatOption, QuietOption
 from assay.common.addresses import command_line
 from assay.common.tables import NOT_BY_PEOPLE
 from assay.exceptions import InputError
@@ -42,9 +42,7 @@ def _drop_configured_datasets(context: typer.Context, name: str | None) -> str |
 
 @command(RunSettings, position_callback=_drop_configured_datasets)
 def run(
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what there is to score, and how many calls, tokens and what price.")
-    ] = False,
+    dry_run: DryRunOption = False,
     output: FormatOption = Format.table,
     explain: ExplainOption = False,
     quiet: QuietOption = False,
