@@ -308,8 +308,8 @@ def other_speed_every_time(monkeypatch):
     """Give each baseline other speeds, as if the store had had the scores of the first only."""
     speeds = iter(range(10, 90, 10))
 
-    def take_with_other_speeds(run):
-        baseline = take_baseline(run)
+    def take_with_other_speeds(run, *systems):
+        baseline = take_baseline(run, *systems)
         datasets = {}
         for name, dataset in baseline.datasets.items():
             metrics = {

@@ -86,6 +86,10 @@ def assert_agreement(
     against: str | Path | ScoreFunction | Metric | MetricName | None = None,
     margin: float = 0.01,
     max_shift: float | None = None,
+    system: str | None = None,
+    item: str | None = None,
+    system_by: Sequence[str] = (),
+    system_margin: float | None = None,
     strict: bool = False,
     statistic: str = "spearman",
     bucket: str = "all",
@@ -115,6 +119,11 @@ def assert_agreement(
         margin: the loss that is tolerated, 0 or more, in units of the statistic.
         max_shift: the largest mean change of a score against a baseline, in standard deviations of the baseline's
             scores; None for any.
+        system: the column that names the system of each answer, or ``-`` if all are one system's. Each system may not
+            fall behind its answers to the same items in a baseline either, which may have been other answers.
+        item: the column of these items; by default item, question, group or reference.
+        system_by: what measures a system: ``labels`` (the default), or metrics whose mean score is compared.
+        system_margin: the loss of a system that is tolerated; by default *margin*.
         strict: whether to fail instead of warn if there is too little data to tell.
         statistic: the name of a coefficient, such as ``"pearson"``, ``"kendall"``, ``"auc"``; ``assay run --help``
             lists them.
@@ -154,8 +163,9 @@ def assert_agreement(
     baseline = Path(against) if isinstance(against, str | Path) and str(against).endswith(".json") else None
     if isinstance(against, Path) and baseline is None:
         raise InputError(f"against={str(against)!r}: a baseline is a file that ends in .json")
-    if baseline is None and max_shift is not None:
-        raise InputError("needs a baseline to compare scores with: against=FILE.json", setting="max_shift")
+    for name, value in (("max_shift", max_shift), ("system", system)):
+        if baseline is None and value is not None:
+            raise InputError("needs a baseline to compare with: against=FILE.json", setting=name)
     if baseline is not None and update:
         check_replaceable(baseline, replace(BASELINE, setting="against"))
     pairs, runnable_metric = _prepare_metric(pairs, metric)
@@ -169,6 +179,10 @@ def assert_agreement(
     settings = CheckSettings(
         margin=margin,
         max_shift=max_shift,
+        system=system,
+        item=item,
+        system_by=system_by,
+        system_margin=system_margin,
         strict=strict,
         metrics=(metric_name,),
         datasets=(pairs.name,),
@@ -203,7 +217,7 @@ def assert_agreement(
             _check_bar(run, metric_name, settings, at_least)
         if baseline is not None and update:
             write = write_file if update is True else update
-            write(baseline, to_text(_follow_chain(take_baseline(run), baseline)))
+            write(baseline, to_text(_follow_chain(take_baseline(run, system, item), baseline)))
         elif baseline is not None:
             _check_baseline(run, baseline, settings)
         elif against is not None:

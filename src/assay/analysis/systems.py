@@ -161,7 +161,7 @@ def study_systems(runs: Sequence[RunFolder], settings: SystemSettings) -> list[S
     parts = []
     for run, title in zip(runs, run_titles(runs), strict=True):
         for data in read_datasets(run):
-            items = _cells_of_column(data, settings.item, ITEM_COLUMNS, "item")
+            items = cells_of_column(data, settings.item, ITEM_COLUMNS, "item")
             parts.append(_SystemAnswers(data, [title] * len(data), items))
     return [_study_answers(parts, f"{len(runs)} runs", settings)]
 
@@ -176,12 +176,12 @@ class _SystemAnswers:
 
 
 def _system_answers(data: ScoredDataset, settings: SystemSettings) -> _SystemAnswers:
-    systems = _cells_of_column(data, settings.system, SYSTEM_COLUMNS, "system")
-    items = _cells_of_column(data, settings.item, ITEM_COLUMNS, "item")
+    systems = cells_of_column(data, settings.system, SYSTEM_COLUMNS, "system")
+    items = cells_of_column(data, settings.item, ITEM_COLUMNS, "item")
     return _SystemAnswers(data, systems, items)
 
 
-def _cells_of_column(data: ScoredDataset, wanted: str | None, defaults: Sequence[str], setting_name: str) -> list[Any]:
+def cells_of_column(data: ScoredDataset, wanted: str | None, defaults: Sequence[str], setting_name: str) -> list[Any]:
     """Return the cells of the column that names the system or the item; lists become tuples, which can be hashed.
 
     Args:

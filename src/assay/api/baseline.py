@@ -19,6 +19,7 @@ from assay.settings import verb
     "Write the agreement and the scores of a run to one small file, for assay check.",
     "assay baseline runs/main --out baseline.json",
     "assay baseline runs/next --out baseline.json --baseline-of baseline.json",
+    "assay baseline runs/main --out baseline.json --system model",
     next="check RUN --against {out}",
     run="A run folder.",
     out="The file to write, such as baseline.json; an earlier baseline is replaced.",
@@ -34,6 +35,9 @@ def baseline(run: Run, out: str | Path, settings: BaselineSettings) -> Path:
         baseline_of: the baseline that the new one succeeds, which may be the file that is replaced. The new one also
             contains the first baseline of the chain, and :func:`assay.check` compares with that one, too. This way
             small losses, each within the margin, cannot add up unnoticed.
+        system: the column that names the system of each answer, for checks of other answers to the same items; ``-``
+            if all answers are those of one system. None to keep no answers of systems.
+        item: the column of the items that systems answer; by default item, question, group or reference.
 
     Raises:
         InputError: the run or the earlier baseline cannot be read, the pairs of a dataset differ between them, or the
@@ -41,7 +45,7 @@ def baseline(run: Run, out: str | Path, settings: BaselineSettings) -> Path:
     """
     check_replaceable(user_path(out), BASELINE)
     with open_runs(run) as (opened,):
-        new_baseline = take_baseline(opened)
+        new_baseline = take_baseline(opened, settings.system, settings.item)
     if settings.baseline_of is not None:
         earlier_baseline = read_baseline(user_path(settings.baseline_of))
         for name, dataset in new_baseline.datasets.items():

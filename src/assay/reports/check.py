@@ -15,6 +15,7 @@ from xml.etree import ElementTree as ET
 
 from assay.analysis.check.cells import Cell, Verdict, pairs_needed
 from assay.analysis.check.checking import CheckFinding, GateReport
+from assay.analysis.check.settings import CheckSettings
 from assay.analysis.check.shifts import MOST_SHOWN, MovedPair, ScoreShift
 from assay.common.numbers import percent, short, signed
 from assay.common.output import FileKind, atomic_write
@@ -24,6 +25,17 @@ from assay.reports.layout import cut
 from assay.reports.sheets import Column, Document, Sheet, table_rows
 from assay.statistics.coefficients import MIN_INFLUENCE_PAIRS, OF_TWO_LABELS, POWER, is_by_influence, title_of
 
+_SYSTEM_COLUMNS = (
+    Column("system", key=True, cell="system"),
+    Column("by", key=True, cell=lambda cell: cell.metric or "labels"),
+    Column("mean", cell="statistic"),
+    Column("before", number=True, cell=lambda cell: _mean_text(cell.before, cell)),
+    Column("now", number=True, cell=lambda cell: _mean_text(cell.now, cell)),
+    Column("difference", number=True, cell=lambda cell: difference_text(cell)),
+    Column("detectable loss", number=True, spare=2, cell=lambda cell: short(cell.detectable, 3)),
+    Column("items", number=True, cell=lambda cell: f"{cell.n:,}"),
+    Column("verdict", cell="verdict"),
+)
 _COLUMNS = (
     Column("bucket", key=True, cell="bucket"),
     Column("metric", key=True, cell="metric"),
@@ -61,8 +73,12 @@ def to_document(report: GateReport) -> Document:
         title = report.titles.get(dataset, dataset)
         for first, head in ((False, title), (True, f"{title}: against the first baseline of the chain")):
             cells = [cell for cell in report.judged if (cell.dataset, cell.first) == (dataset, first)]
-            if cells:
-                sheets.append(_sheet_of_cells(head, cells, _interval_note(report, dataset, cells)))
+            systems = [cell for cell in cells if cell.system]
+            coefficients = [cell for cell in cells if not cell.system]
+            if systems:
+                sheets.append(_sheet_of_systems(title, systems, report))
+            if coefficients:
+                sheets.append(_sheet_of_cells(head, coefficients, _interval_note(report, dataset, coefficients)))
     sheets += _sheets_of_shifts(report)
     if report.findings:
         sheets.append(_sheet_of_findings(report.findings))
@@ -72,8 +88,8 @@ def to_document(report: GateReport) -> Document:
         cells = [cell for cell in moved if cell.dataset == dataset]
         note = f"{percent(settings.confidence)} intervals, not corrected: some of many numbers move by chance"
         sheets.append(_sheet_of_cells(f"{report.titles.get(dataset, dataset)}: not judged, but moved", cells, note))
-    records = [_record_of_cell(cell, settings.margin) for cell in report.cells]
-    metrics = list(dict.fromkeys(cell.metric for cell in report.cells))
+    records = [_record_of_cell(cell, _margin_of(cell, settings)) for cell in report.cells]
+    metrics = list(dict.fromkeys(cell.metric for cell in report.cells if cell.metric))
     return Document(sheets, records, value=_json_object(report), warnings=_unmoved_notes(others), metrics=metrics)
 
 
@@ -147,6 +163,28 @@ def _record_of_shift(shift: ScoreShift) -> dict[str, Any]:
     }
 
 
+def _mean_text(value: float | None, cell: Cell) -> str:
+    """Return a share as a percentage, another mean with four digits; a dash for None."""
+    if value is None:
+        return "–"
+    return f"{value:.1%}" if cell.statistic == "share right" else f"{value:.4g}"
+
+
+def _sheet_of_systems(title: str, cells: Sequence[Cell], report: GateReport) -> Sheet:
+    """Return the table of the systems of a dataset, with the failing ones marked."""
+    notes = dict.fromkeys(f"{cell.subject}: {note}" for cell in cells for note in cell.difference.notes)
+    level = percent(report.settings.confidence)
+    correction = f", corrected for the {report.family} numbers that changed (Bonferroni)" if report.family >= 2 else ""
+    margin = signed(-report.settings.margin_of_systems)
+    facts = (
+        f"each system's answers to the items that it answered before, too; worse: the interval is below {margin}",
+        f"{level} score intervals of the paired difference (Tango){correction}",
+    )
+    marked = frozenset(row for row, cell in enumerate(cells) if cell.fails)
+    rows = table_rows(_SYSTEM_COLUMNS, cells)
+    return Sheet(f"{title}: systems", _SYSTEM_COLUMNS, rows, facts=facts, notes=list(notes), marked=marked)
+
+
 def _sheet_of_findings(findings: Sequence[CheckFinding]) -> Sheet:
     """Return the table of what differs apart from coefficients, with the failing rows marked."""
     return Sheet(
@@ -155,6 +193,11 @@ def _sheet_of_findings(findings: Sequence[CheckFinding]) -> Sheet:
         [(finding.dataset or "–", finding.metric or "–", finding.kind, finding.text) for finding in findings],
         marked=frozenset(row for row, finding in enumerate(findings) if finding.fails),
     )
+
+
+def _margin_of(cell: Cell, settings: CheckSettings) -> float:
+    """Return the loss of a cell that is tolerated."""
+    return settings.margin_of_systems if cell.system else settings.margin
 
 
 def _unmoved_notes(cells: Sequence[Cell]) -> list[str]:
@@ -171,7 +214,7 @@ def _unmoved_notes(cells: Sequence[Cell]) -> list[str]:
 def _facts_of_check(report: GateReport) -> list[str]:
     """Return lines on what is judged, when it is worse, and which loss could be missed; empty if nothing is judged."""
     settings = report.settings
-    names = dict.fromkeys(cell.statistic for cell in report.judged)
+    names = dict.fromkeys(cell.statistic for cell in report.judged if not cell.system)
     if not names:
         return []
     statistics = ", ".join(title_of(name) for name in names)
@@ -195,9 +238,9 @@ def missed_loss_line(report: GateReport) -> str:
     """
     cell = max(report.judged, key=lambda cell: cell.detectable or 0.0)
     loss = short(cell.detectable or 0.0, 3)
-    where = f"{cell.metric} on {cell.dataset}, {cell.bucket} (n = {cell.n:,})"
+    where = f"{cell.subject} on {cell.dataset}, {cell.bucket} (n = {cell.n:,})"
     if report.settings.strict:
-        needed = pairs_needed(cell.n, cell.detectable, report.settings.margin)
+        needed = pairs_needed(cell.n, cell.detectable, _margin_of(cell, report.settings))
         line = f"strict: what is not shown to be no worse fails; a loss of {loss} is detectable, {where}"
         if not needed:
             return line
@@ -299,7 +342,8 @@ def _record_of_cell(cell: Cell, margin: float) -> dict[str, Any]:
     return {
         "dataset": cell.dataset,
         "bucket": cell.bucket,
-        "metric": cell.metric,
+        "system": cell.system or None,
+        "metric": cell.metric or None,
         "statistic": cell.statistic,
         "judged": cell.judged,
         "verdict": str(cell.verdict),
@@ -325,10 +369,11 @@ def _json_object(report: GateReport) -> dict[str, Any]:
         "passed": report.passed,
         "summary": headline(report),
         "margin": settings.margin,
+        "system_margin": settings.margin_of_systems if settings.system else None,
         "strict": settings.strict,
         "confidence": settings.confidence,
         "family": report.family,
-        "cells": [_record_of_cell(cell, settings.margin) for cell in report.cells],
+        "cells": [_record_of_cell(cell, _margin_of(cell, settings)) for cell in report.cells],
         "findings": [vars(finding) for finding in report.findings],
         "max_shift": settings.max_shift,
         "shifts": [_record_of_shift(shift) for shift in report.shifts],
@@ -358,7 +403,7 @@ def to_junit(report: GateReport) -> str:
     root = ET.Element("testsuites", counts)
     suite = ET.SubElement(root, "testsuite", {**counts, "skipped": str(skipped)})
     for cell in report.judged:
-        _add_test_case(suite, cell, report.settings.margin)
+        _add_test_case(suite, cell, _margin_of(cell, report.settings))
     for shift in shifts:
         _add_shift_case(suite, shift, report.settings.max_shift)
     for finding in failing:
@@ -381,7 +426,7 @@ def _add_test_case(suite: ET.Element, cell: Cell, margin: float) -> None:
         cell: the judged cell.
         margin: the loss that is tolerated, for the message.
     """
-    name = f"{cell.metric}: {cell.statistic} in {cell.bucket}"
+    name = f"{cell.subject}: {cell.statistic} in {cell.bucket}"
     if cell.first:
         name += ", against the first baseline"
     case = ET.SubElement(suite, "testcase", {"classname": _xml_text(cell.dataset), "name": _xml_text(name)})

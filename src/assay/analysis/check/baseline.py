@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import bz2
 import hashlib
 import json
 import sys
@@ -13,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from assay.analysis.check.answers import Answers, answers_from, take_answers
+from assay.analysis.check.packing import pack, unpack
 from assay.analysis.data import ScoredDataset, read_datasets
 from assay.analysis.folder import RunFolder
 from assay.exceptions import InputError
@@ -26,11 +26,8 @@ def round_to_single(scores: Floats) -> Floats:
 
 
 def pack_scores(scores: Floats) -> str:
-    """Return scores of shape (n,) in single precision, compressed by bzip2 and encoded as base64.
-
-    bzip2 has one implementation, so that equal scores yield the same text on every machine; zlib has several.
-    """
-    return base64.b64encode(bz2.compress(_score_bytes(scores))).decode("ascii")
+    """Return scores of shape (n,) in single precision as text."""
+    return pack(_score_bytes(scores))
 
 
 def unpack_scores(text: str, n: int) -> Floats:
@@ -39,14 +36,7 @@ def unpack_scores(text: str, n: int) -> Floats:
     Raises:
         ValueError: the text does not encode n scores.
     """
-    try:
-        # at most one byte too many is unpacked: a manipulated text could expand to any size
-        raw = bz2.BZ2Decompressor().decompress(base64.b64decode(text, validate=True), max_length=4 * n + 1)
-    except (OSError, EOFError) as error:
-        raise ValueError(str(error)) from error
-    if len(raw) != 4 * n:
-        raise ValueError(f"they are not {n}")
-    return np.frombuffer(raw, dtype="<f4").astype(np.float64)
+    return np.frombuffer(unpack(text, n, 4), dtype="<f4").astype(np.float64)
 
 
 def metric_digest(facts: dict[str, Any], scores: Floats) -> str:
@@ -71,7 +61,8 @@ def _score_bytes(scores: Floats) -> bytes:
 #               from those in this file; absent if no scores differ, and in the first baseline of a chain
 #   datasets    by name: version, split, n, digest of pairs and labels, and metrics by name; for each metric:
 #               signature, pairs_per_second (one digit), agreement (by bucket and statistic: value, low, high), scores
-#               (single precision), and the digest of all of these
+#               (single precision), and the digest of all of these. If the baseline was told the column of systems,
+#               also answers: the system, the item (a digest) and the label of each pair, packed
 
 #: Version of the layout; increased when a reader of the old layout would misread the new one.
 BASELINE_SCHEMA = 1
@@ -107,13 +98,14 @@ class BaselineMetric:
 
 @dataclass(frozen=True)
 class BaselineDataset:
-    """One dataset: version, split and digest of its n pairs, and its metrics by name."""
+    """One dataset: version, split and digest of its n pairs, metrics by name, and the answers of systems if kept."""
 
     version: str
     split: str
     n: int
     digest: str
     metrics: dict[str, BaselineMetric]
+    answers: Answers | None = None
 
 
 @dataclass(frozen=True)
@@ -135,17 +127,22 @@ class Baseline:
     origin: Baseline | None = None
 
 
-def take_baseline(run: RunFolder) -> Baseline:
+def take_baseline(run: RunFolder, system: str | None = None, item: str | None = None) -> Baseline:
     """Return the baseline of a run.
 
+    Args:
+        run: the run.
+        system: the column that names the system of each answer; None to keep no answers of systems.
+        item: the column of the items that systems answered; None for the first of the usual ones.
+
     Raises:
-        InputError: a file of the run is missing or broken.
+        InputError: a file of the run is missing or broken, there is no such column, or a system answered twice.
     """
     return Baseline(
         assay=run.manifest.environment.packages.get("assay", ""),
         run=run.manifest.signature,
         confidence=run.manifest.request.confidence,
-        datasets={data.name: _baseline_dataset(data) for data in read_datasets(run)},
+        datasets={data.name: _baseline_dataset(data, system, item) for data in read_datasets(run)},
     )
 
 
@@ -173,7 +170,7 @@ def continue_chain(baseline: Baseline, old: Baseline) -> Baseline:
             if new_metric is not None and not np.array_equal(new_metric.scores, first.scores, equal_nan=True):
                 changed[metric] = first
         if changed:
-            origins[name] = replace(before, metrics=changed)
+            origins[name] = replace(before, metrics=changed, answers=None)
     if not origins:
         return replace(baseline, origin=None)
     source = old if old.origin is None else old.origin
@@ -185,8 +182,11 @@ def has_other_pairs(dataset: BaselineDataset, before: BaselineDataset) -> bool:
     return (dataset.n, dataset.digest) != (before.n, before.digest)
 
 
-def _baseline_dataset(data: ScoredDataset) -> BaselineDataset:
-    """Return the entry of one dataset of a run in its baseline, with all metrics that have scores."""
+def _baseline_dataset(data: ScoredDataset, system: str | None, item: str | None) -> BaselineDataset:
+    """Return the entry of one dataset of a run in its baseline, with all metrics that have scores.
+
+    The arguments are those of :func:`take_baseline`.
+    """
     metrics = {}
     for name, record in data.metrics.items():
         speed = record.cost.pairs_per_second
@@ -198,7 +198,14 @@ def _baseline_dataset(data: ScoredDataset) -> BaselineDataset:
             scores=round_to_single(data.oriented_scores(name)),
         )
     facts = data.facts
-    return BaselineDataset(version=facts.version, split=facts.split, n=len(data), digest=facts.digest, metrics=metrics)
+    return BaselineDataset(
+        version=facts.version,
+        split=facts.split,
+        n=len(data),
+        digest=facts.digest,
+        metrics=metrics,
+        answers=None if system is None else take_answers(data, system, item),
+    )
 
 
 def _estimates_by_bucket(data: ScoredDataset, metric: str) -> dict[str, dict[str, list[float]]]:
@@ -239,6 +246,7 @@ def _plain_values(baseline: Baseline) -> dict[str, Any]:
             "split": dataset.split,
             "n": dataset.n,
             "digest": dataset.digest,
+            **({} if dataset.answers is None else {"answers": dataset.answers.plain_values()}),
             "metrics": metrics,
         }
     return {
@@ -367,6 +375,12 @@ class _BaselineReader:
         # an arbitrary limit, so that the size of the unpacked scores stays a number that the decompressor accepts
         if not 0 <= n < 1 << 40:
             raise self.failure(location, f"has {n} pairs")
+        answers = None
+        if "answers" in record:
+            try:
+                answers = answers_from(self.required_value(record, "answers", dict, location), n)
+            except ValueError as error:
+                raise self.failure(location, f"has answers of systems that cannot be read ({error})") from error
         return BaselineDataset(
             version=self.required_value(record, "version", str, location),
             split=self.required_value(record, "split", str, location),
@@ -376,6 +390,7 @@ class _BaselineReader:
                 name: self.parse_metric(self.required_value(metrics, name, dict, location), n, f"{name} on {location}")
                 for name in metrics
             },
+            answers=answers,
         )
 
     def parse_metric(self, record: dict[str, Any], n: int, location: str) -> BaselineMetric:

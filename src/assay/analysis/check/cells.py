@@ -54,7 +54,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Cell:
-    """One coefficient of one metric in one bucket of one dataset.
+    """One coefficient of one metric in one bucket of one dataset, or the mean of one system.
 
     Attributes:
         dataset, bucket, metric, statistic: the names that identify the coefficient.
@@ -70,6 +70,8 @@ class Cell:
             if no score changed.
         strict: whether the cell also fails if it is not shown to be no worse.
         first: whether the cell is compared with the first baseline of a chain, and not with the baseline itself.
+        system: the system whose mean it is; empty for a coefficient. *metric* is then the metric whose scores measure
+            it, empty for labels, and *n* the number of items.
     """
 
     dataset: str
@@ -86,6 +88,12 @@ class Cell:
     detectable: float | None = None
     strict: bool = False
     first: bool = False
+    system: str = ""
+
+    @property
+    def subject(self) -> str:
+        """What is judged: a metric, or a system with what measures it."""
+        return f"{self.system} by {self.metric or 'labels'}" if self.system else self.metric
 
     @property
     def fails(self) -> bool:

@@ -12,6 +12,7 @@ from assay.analysis.check.baseline import Baseline, BaselineDataset, BaselineMet
 from assay.analysis.check.cells import Cell, Pairing, Verdict, judge_pairing
 from assay.analysis.check.settings import CheckSettings
 from assay.analysis.check.shifts import ScoreShift, shift_of
+from assay.analysis.check.systems import SystemPairing, judge_system, pair_systems
 from assay.analysis.data import ScoredDataset, read_datasets
 from assay.analysis.folder import RunFolder
 from assay.common.messages import Setting
@@ -41,6 +42,7 @@ class CheckFinding:
         "changed data",
         "changed signature",
         "missing",
+        "missing answers",
         "missing scores",
         "new",
         "other name",
@@ -228,7 +230,10 @@ def check_run(
         if not pairing.has_same_scores:
             judged = [bucket for bucket in settings.buckets if bucket in pairing.data.buckets]
             family += len(judged) * len(pairing.statistics)
-    cells: list[Cell] = []
+    systems, answer_findings = _pair_systems(datasets, baseline, settings)
+    findings += answer_findings
+    family += sum(not pairing.has_same_values for pairing in systems)
+    cells = [judge_system(pairing, settings, family) for pairing in systems]
     shifts = []
     for pairing in pairings:
         if not pairing.changed and not pairing.first:
@@ -289,6 +294,27 @@ def _pair_datasets(
     return pairings, findings
 
 
+def _pair_systems(
+    datasets: Mapping[str, ScoredDataset], baseline: Baseline, settings: CheckSettings
+) -> tuple[list[SystemPairing], list[CheckFinding]]:
+    """Return the systems that run and baseline share, and the findings on answers, both dataset by dataset.
+
+    Raises:
+        InputError: systems cannot be compared, see :func:`~assay.analysis.check.systems.pair_systems`.
+    """
+    pairings, findings = [], []
+    for name in settings.datasets or datasets:
+        if name not in datasets or name not in baseline.datasets:
+            continue
+        paired, missing, new = pair_systems(datasets[name], baseline.datasets[name], settings)
+        pairings += paired
+        for lack in missing:
+            text = f"{lack.items:,} of the {lack.answered:,} items that {lack.system} answered have no answer now"
+            findings.append(CheckFinding("missing answers", name, lack.system, text, fails=True))
+        findings += [CheckFinding("new", name, system, "not in the baseline") for system in new]
+    return pairings, findings
+
+
 def _hint_to_rename(name: str, datasets: Mapping[str, ScoredDataset], baseline: Baseline) -> str:
     """Return in words why a dataset of the baseline is not in the run, with the option that gives it the expected name.
 
@@ -327,7 +353,8 @@ def _pair_dataset(
     """
     old = baseline.datasets[data.name]
     changed, names = _describe_changed_pairs(data, old), _describe_changed_names(data, old)
-    if changed and not settings.allow_changed_data:
+    # other answers of the systems are other pairs
+    if changed and not settings.allow_changed_data and settings.system is None:
         differences = "; ".join(filter(None, (names, changed)))
         raise InputError(
             f"{data.run.title}: {data.name} has other pairs than the baseline ({differences}), so that no paired test "

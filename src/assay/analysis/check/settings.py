@@ -12,10 +12,36 @@ from assay.exceptions import InputError
 from assay.settings import Settings, WithProgress, setting
 from assay.statistics.coefficients import check_statistics
 
+#: What measures a system by default: the mean of the labels of its answers.
+LABELS = "labels"
+
 
 @dataclass(frozen=True, kw_only=True)
-class BaselineSettings(Settings):
-    """What a baseline follows."""
+class SystemsOfBaseline(Settings):
+    """Whose answers are compared, and what they answer."""
+
+    system: str | None = setting(
+        "The column that names the system of each answer (- if all are one system's), to compare systems on the same "
+        "items.",
+        None,
+        metavar="COLUMN",
+    )
+    item: str | None = setting(
+        "The column of the items that systems answer [default: item, question, group or reference].",
+        None,
+        metavar="COLUMN",
+    )
+
+    def check(self) -> None:
+        """Raise InputError for a column of items without one of systems."""
+        if self.item is not None and self.system is None:
+            raise InputError("goes with the column of systems", setting="item", value=self.item)
+        super().check()
+
+
+@dataclass(frozen=True, kw_only=True)
+class BaselineSettings(SystemsOfBaseline):
+    """What a baseline follows, and whether it keeps the answers of systems."""
 
     baseline_of: str | Path | None = setting(
         "The baseline that this one replaces; assay check then compares with the first of the chain, too.",
@@ -25,7 +51,7 @@ class BaselineSettings(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckSettings(MetricsOfRun, DatasetsOfRun, NeededResampling, WithProgress):
+class CheckSettings(SystemsOfBaseline, MetricsOfRun, DatasetsOfRun, NeededResampling, WithProgress):
     """Which numbers of a run the gate judges, and how strictly.
 
     The level of confidence is that of all judged intervals together, which Bonferroni's correction keeps; it draws
@@ -56,11 +82,21 @@ class CheckSettings(MetricsOfRun, DatasetsOfRun, NeededResampling, WithProgress)
         metavar="NAME",
     )
     allow_changed_data: bool = setting("Also compare datasets whose pairs differ, by independent intervals.", False)
+    system_by: Sequence[str] = setting(
+        "What measures a system: labels, or a metric whose mean score is compared; repeatable [default: labels].",
+        (),
+        metavar="MEASURE",
+    )
+    system_margin: float | None = setting(
+        "The loss of a system's share right, mean label or mean score that is tolerated [default: that of --margin].",
+        None,
+    )
 
     def __post_init__(self) -> None:
         """Set the bucket to judge by default. The default coefficient depends on the labels and is chosen later."""
         super().__post_init__()
         object.__setattr__(self, "buckets", tuple(dict.fromkeys(self.buckets)) or ("all",))
+        object.__setattr__(self, "system_by", tuple(dict.fromkeys(self.system_by)) or (LABELS,))
         if self.statistics:
             object.__setattr__(self, "statistics", check_statistics(self.statistics))
 
@@ -70,4 +106,14 @@ class CheckSettings(MetricsOfRun, DatasetsOfRun, NeededResampling, WithProgress)
             raise InputError("what may be lost is 0 or more", setting="margin", value=self.margin)
         if self.max_shift is not None and not 0 <= self.max_shift < math.inf:
             raise InputError("what scores may move by is 0 or more", setting="max_shift", value=self.max_shift)
+        if self.system_margin is not None and not 0 <= self.system_margin < math.inf:
+            raise InputError("what may be lost is 0 or more", setting="system_margin", value=self.system_margin)
+        for name in ("system_by", "system_margin"):
+            if getattr(self, name) not in (None, ()) and self.system is None:
+                raise InputError("goes with the column of systems", setting=name, value=getattr(self, name))
         super().check()
+
+    @property
+    def margin_of_systems(self) -> float:
+        """The loss of a system that is tolerated."""
+        return self.margin if self.system_margin is None else self.system_margin

@@ -1,0 +1,154 @@
+"""Which system answered which item: what a baseline keeps to compare systems on other answers to the same questions."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.analysis.check.packing import pack, unpack
+from assay.analysis.data import ScoredDataset
+from assay.analysis.systems import ITEM_COLUMNS, SYSTEM_COLUMNS, cells_of_column
+from assay.common.batches import digest_of_texts
+from assay.common.messages import Setting
+from assay.exceptions import InputError
+from assay.statistics.concordance import Floats
+
+#: In place of a column: all answers are those of one system.
+ONE_SYSTEM = "-"
+#: The name of that system.
+ONLY_NAME = "all answers"
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """The answers of systems, one for each of the n pairs of a dataset.
+
+    Attributes:
+        item: the column that identifies the items.
+        names: the names of the systems.
+        codes: the index in *names* of each pair's system, shape (n,); -1 for a pair without a system or an item.
+        items: a digest of each pair's item, shape (n,).
+        labels: the labels, shape (n,), rounded to single precision.
+        votes: the labels that mean no and yes; None for grades, and for labels that are all the same.
+    """
+
+    item: str
+    names: tuple[str, ...]
+    codes: NDArray[np.int32]
+    items: NDArray[np.uint64]
+    labels: Floats
+    votes: tuple[float, float] | None
+
+    def rows_by_item(self, system: str) -> dict[int, int]:
+        """Return the row of a system's answer to each item, by the digest of the item; empty for another system."""
+        if system not in self.names:
+            return {}
+        rows = np.flatnonzero(self.codes == self.names.index(system))
+        return dict(zip(self.items[rows].tolist(), rows.tolist(), strict=True))
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What a baseline file has besides the packed arrays."""
+        return {"item": self.item, "names": list(self.names), "votes": list(self.votes) if self.votes else None}
+
+    def plain_values(self) -> dict[str, Any]:
+        """Return the answers as a baseline file has them."""
+        packed = {name: pack(content) for name, content in self._contents().items()}
+        return {**self.facts, **packed, "digest": self.digest}
+
+    @property
+    def digest(self) -> str:
+        """16 hexadecimal digits of a SHA-256 of everything."""
+        text = json.dumps(self.facts, sort_keys=True, ensure_ascii=False, allow_nan=False)
+        contents = b"".join(self._contents().values())
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass") + b"\0" + contents).hexdigest()[:16]
+
+    def _contents(self) -> dict[str, bytes]:
+        return {
+            "codes": self.codes.astype("<i4").tobytes(),
+            "items": self.items.astype("<u8").tobytes(),
+            "labels": (self.labels + 0.0).astype("<f4").tobytes(),
+        }
+
+
+def answers_from(values: dict[str, Any], n: int) -> Answers:
+    """Return the answers that a baseline file has of n pairs.
+
+    Raises:
+        ValueError: the values are damaged or were changed.
+    """
+    item, names, votes = values.get("item"), values.get("names"), values.get("votes")
+    if not isinstance(item, str) or not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError("they name no item or no systems")
+    if votes is not None and not (
+        isinstance(votes, list) and len(votes) == 2 and all(type(vote) in (int, float) for vote in votes)
+    ):
+        raise ValueError("the labels that mean no and yes are not two numbers")
+    contents = {}
+    for name, width in (("codes", 4), ("items", 8), ("labels", 4)):
+        if not isinstance(values.get(name), str):
+            raise ValueError(f"they have no {name}")
+        contents[name] = unpack(values[name], n, width)
+    answers = Answers(
+        item=item,
+        names=tuple(names),
+        codes=np.frombuffer(contents["codes"], dtype="<i4").astype(np.int32),
+        items=np.frombuffer(contents["items"], dtype="<u8").astype(np.uint64),
+        labels=np.frombuffer(contents["labels"], dtype="<f4").astype(np.float64),
+        votes=None if votes is None else (float(votes[0]), float(votes[1])),
+    )
+    if answers.digest != values.get("digest"):
+        raise ValueError("they do not fit their digest")
+    return answers
+
+
+def take_answers(data: ScoredDataset, system: str, item: str | None) -> Answers:
+    """Return the answers of the systems in a dataset.
+
+    Args:
+        data: the dataset.
+        system: the column of systems; :data:`ONE_SYSTEM` if all answers are those of one.
+        item: the column of items; None for the first of the usual ones.
+
+    Raises:
+        InputError: there is no such column, or a system answered an item twice.
+    """
+    items = cells_of_column(data, item, ITEM_COLUMNS, "item")
+    if system == ONE_SYSTEM:
+        systems: list[Any] = [ONLY_NAME] * len(data)
+    else:
+        systems = cells_of_column(data, system, SYSTEM_COLUMNS, "system")
+    code_of: dict[str, int] = {}
+    codes, digests = [], []
+    row_of: dict[tuple[str, bytes], int] = {}
+    for row, (name, cell) in enumerate(zip(systems, items, strict=True)):
+        digest = digest_of_texts([str(part) for part in (cell if isinstance(cell, tuple) else (cell,))])[:8]
+        digests.append(int.from_bytes(digest, "little"))
+        if name in (None, "") or cell in (None, ""):
+            codes.append(-1)
+            continue
+        codes.append(code_of.setdefault(str(name), len(code_of)))
+        earlier = row_of.setdefault((str(name), digest), row)
+        if earlier != row:
+            raise InputError(
+                f"{data.run.title}: {data.name}: the system {str(name)!r} answered the item {str(cell)[:60]!r} twice; ",
+                Setting("system", "COLUMN"),
+                " names a column that tells systems apart, ",
+                Setting("item", "COLUMN"),
+                " one that tells items apart",
+            )
+    votes = data.votes
+    column = item or next(name for name in ITEM_COLUMNS if name in data.table.column_names)
+    return Answers(
+        item=column,
+        names=tuple(code_of),
+        codes=np.array(codes, dtype=np.int32),
+        items=np.array(digests, dtype=np.uint64),
+        labels=data.labels.astype(np.float32).astype(np.float64),
+        votes=None if votes is None else (votes.no, votes.yes),
+    )
