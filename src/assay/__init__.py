@@ -11,6 +11,7 @@ from assay.common.lazy import lazy_attributes
 
 if TYPE_CHECKING:
     from assay.api.agree import agree
+    from assay.api.annotate import annotate
     from assay.api.baseline import baseline
     from assay.api.bws import bws
     from assay.api.cache import list_cache, prune_cache
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from assay.api.leaderboard import leaderboard
     from assay.api.power import power
     from assay.api.profile import profile
+    from assay.api.rate import Rated, rate
     from assay.api.recommend import recommend
     from assay.api.relatedness import relatedness
     from assay.api.report import report
@@ -65,11 +67,13 @@ __all__ = [
     "Metric",
     "MetricName",
     "Pairs",
+    "Rated",
     "Report",
     "Result",
     "UnavailableError",
     "__version__",
     "agree",
+    "annotate",
     "as_evaluate",
     "baseline",
     "bws",
@@ -94,6 +98,7 @@ __all__ = [
     "power",
     "profile",
     "prune_cache",
+    "rate",
     "recommend",
     "relatedness",
     "report",

@@ -114,8 +114,8 @@ def test_signatures_list_every_setting():
 def test_an_unknown_or_missing_argument_is_told_of_the_function():
     with pytest.raises(TypeError, match=r"^run\(\) got an unexpected keyword argument 'metric'$"):
         assay.run(ROWS, metric="f1")
-    with pytest.raises(TypeError, match=r"^score\(\) missing a required argument: 'metrics'$"):
-        assay.score("pairs.csv")
+    with pytest.raises(TypeError, match=r"^sweep\(\) missing a required argument: 'metric'$"):
+        assay.sweep("pairs.csv")
 
 
 @pytest.mark.parametrize(

@@ -167,12 +167,17 @@ class Evidence:
         return None
 
 
-def gather_evidence(run: RunFolder, settings: PageSettings) -> Evidence:
+def gather_evidence(run: RunFolder, settings: PageSettings, metric: str | None = None) -> Evidence:
     """Return the evidence for a decision on one dataset of a run.
 
+    Args:
+        run: the run.
+        settings: the dataset, the limits, the labels that mean yes, and the criterion of the threshold.
+        metric: the metric to decide by; None for the recommended one.
+
     Raises:
-        InputError: the run has no scores, or has several datasets and none is chosen; or a rule or criterion does not
-            fit the labels.
+        InputError: the run has no scores, or has several datasets and none is chosen; a rule or criterion does not fit
+            the labels; or the run has no scores of the metric.
     """
     data = _only_dataset(run, settings)
     kept = evidence_of(data, [ALL, NO_COMMON_WORD], positive=settings.positive)
@@ -181,6 +186,9 @@ def gather_evidence(run: RunFolder, settings: PageSettings) -> Evidence:
         settings = replace(settings, positive=kept.positive)
     advice = kept.advice(_limits_of_page(settings, kept.limits))
     recommended = advice[ALL].recommended
+    if metric is not None:
+        (name,) = data.find_metrics([metric])
+        recommended = next(line for line in advice[ALL].board.lines if line.metric == name)
     return Evidence(
         run=run,
         data=data,

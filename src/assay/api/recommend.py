@@ -12,9 +12,12 @@ from assay.analysis.folder import read_run
 from assay.analysis.leaderboard.board import Line
 from assay.analysis.leaderboard.join import Filters, JoinedDataset, join_runs, missing_metrics
 from assay.analysis.leaderboard.measurements import boards, resample_count
+from assay.analysis.recommend.decision import keep_decision, make_decision
 from assay.analysis.recommend.evidence import RunEvidence, keep_evidence, with_decision
 from assay.analysis.recommend.settings import Limits, RecommendSettings
+from assay.analysis.report import PageSettings
 from assay.analysis.settings import PairedTests
+from assay.analysis.thresholds.settings import Criterion
 from assay.api.run import run
 from assay.api.values import Report
 from assay.benchmark.suite import load_suite
@@ -116,6 +119,19 @@ def recommend(settings: RecommendSettings) -> Report:
         advice = evidence.advice()
         if settings.out is not None:
             keep_evidence(evidence)
+            decision = make_decision(
+                opened,
+                PageSettings(
+                    audience="decision",
+                    categories=False,
+                    **settings.values_of(Criterion),
+                    budget=settings.budget,
+                    max_price=settings.max_price,
+                    max_loss=settings.max_loss,
+                ),
+            )
+            if decision is not None:
+                keep_decision(opened, decision)
             # only now, since the page names the metric that the evidence names
             result.write_page()
         combined = small_combination(joined[0].data, by, settings.seed)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from assay.api.decided import score_by_decision
 from assay.api.run import executor_for, load_metrics
 from assay.api.writing import check_existing_output, check_output_path, write_scored_lines, write_table
 from assay.benchmark.request import Request
 from assay.benchmark.runner import score_pairs
 from assay.benchmark.settings import ScoreSettings
-from assay.common.messages import Message, join_messages
+from assay.common.messages import Message, Setting, join_messages
 from assay.common.progress import Silent
 from assay.common.transfer import sha256_of
-from assay.datasets import join_graphs, load_dataset, read_table_file
+from assay.datasets import Pairs, join_graphs, load_dataset, read_table_file
 from assay.datasets.files import SUFFIXES, local_path_of
 from assay.datasets.reading import Reading
 from assay.exceptions import AssayError, InputError
@@ -28,6 +32,9 @@ from assay.settings import (
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+#: The columns that a decision adds beside the score.
+PROBABILITY, EXPECTED_LABEL, DECISION = "probability", "expected_label", "decision"
 
 
 @verb(
@@ -62,27 +69,19 @@ def score(settings: ScoreSettings) -> list[str]:
             file already has a column of its name.
         AssayError: no metric returned scores; nothing is written.
     """
-    file, out = local_path_of(settings.file), user_path(settings.out)
-    check_output_path(file, out)
+    if settings.decision is not None:
+        return _score_by_decision(settings)
+    file, out = _checked_paths(settings)
     progress = settings.progress or Silent()
     metrics, absent = load_metrics(settings.metrics, offline=settings.offline)
     table = read_table_file(file, encoding=settings.encoding, member=settings.member, columns=settings.columns).table
-    reading_settings = settings.values_of(OwnData)
-    if reading_settings.pop("drop_unlabelled"):
-        raise InputError("every row of the file gets its scores, with a label or without", setting="drop_unlabelled")
-    if reading_settings["annotator"] is not None:
-        raise InputError("every row of the file gets its scores", setting="annotator", value=settings.annotator)
-    pairs = load_dataset(file, **reading_settings, allow_unlabelled=True)
+    pairs = load_dataset(file, **_reading_of(settings), allow_unlabelled=True)
     for hint in pairs.hints:
         progress.say(f"{file}: {hint}")
-    reading = Reading(settings.columns, settings.separator, settings.labels, missing=settings.missing)
-    check_existing_output(out, pairs, table.column_names, reading, spreadsheet=settings.spreadsheet)
+    _check_columns(settings, pairs, table, [str(metric) for metric in metrics])
     file_digest = pairs.sha256
     if settings.graphs is not None:
         pairs = join_graphs(pairs, settings.graphs)
-    for metric in metrics:
-        if str(metric) in table.column_names:
-            raise InputError(f"{file}: has a column {str(metric)!r} already; rename it there, or leave that metric out")
     if settings.limit is not None:
         pairs, table = pairs.limit(settings.limit), table.slice(0, settings.limit)
     request_settings = settings.values_of(GoldAnswers, Offline)
@@ -105,20 +104,117 @@ def score(settings: ScoreSettings) -> list[str]:
                 progress.say(f"{record.metric}: {count:,} of {len(pairs):,} pairs: {phrase}")
     if not scores:
         raise AssayError(f"{out}: not written, since no metric gave scores: ", join_messages("; ", failures))
-    if all(SUFFIXES.get(path.suffix.lower()) == "jsonl" for path in (file, out)):
-        # the lines are copied from the file, so they must still be those that were scored
-        if sha256_of(file) != file_digest:
-            raise InputError(f"{file}: was changed while it was scored; run it again")
-        write_scored_lines(file, scores, len(pairs), out)
-    else:
-        for name, metric_scores in scores.items():
-            table = table.append_column(name, _arrow_column(metric_scores))
-        write_table(table, out, spreadsheet=settings.spreadsheet)
+    _write(settings, table, scores, file_digest)
     return failures
 
 
-def _arrow_column(scores: np.ndarray[Any, np.dtype[np.float64]]) -> pa.Array:
-    """Return scores as an Arrow array, with null for NaN."""
+def _score_by_decision(settings: ScoreSettings) -> list[str]:
+    """Write the scores of the metric of a decision, what they say of each answer, and whether that is yes or no.
+
+    Raises:
+        InputError: as for :func:`score`; the metric has changed since, or a cost of asking is given without the costs
+            of errors.
+    """
+    file, out = _checked_paths(settings)
+    progress = settings.progress or Silent()
+    metric_name = str(settings.metrics[0]) if settings.metrics else None
+    scored = score_by_decision(settings, metric_name, limit=settings.limit)
+    decision, pairs = scored.decision, scored.pairs
+    if settings.ask_cost is not None and (decision.costs is None or decision.kind == "mean"):
+        raise InputError(
+            "compares with the costs of a false yes and a false no, which the decision lacks: run recommend with ",
+            Setting("cost", "fp=5,fn=1"),
+            setting="ask_cost",
+            value=settings.ask_cost,
+        )
+    for hint in scored.hints:
+        progress.say(f"{out}: {hint}")
+    table = read_table_file(file, encoding=settings.encoding, member=settings.member, columns=settings.columns).table
+    if settings.limit is not None:
+        table = table.slice(0, settings.limit)
+    expected = decision.expectation.of(scored.scores)
+    columns: dict[str, NDArray[np.float64] | list[str]] = {decision.metric: scored.unoriented_scores}
+    if decision.kind == "share":
+        columns[PROBABILITY] = expected
+    else:
+        columns[EXPECTED_LABEL] = decision.low + (decision.high - decision.low) * expected
+    if decision.threshold is not None:
+        words = np.where(decision.decide(scored.scores), "yes", "no")
+        if settings.ask_cost is not None:
+            asked = decision.should_ask(scored.scores, settings.ask_cost)
+            words = np.where(asked, "ask", words)
+            progress.say(f"ask a person about {int(asked.sum()):,} of {len(pairs):,} answers")
+        columns[DECISION] = [
+            "" if np.isnan(score) else str(word) for score, word in zip(scored.scores, words, strict=True)
+        ]
+    else:
+        progress.say(f"{out}: no yes or no, since the decision has no threshold (recommend, --positive)")
+    _check_columns(settings, pairs, table, list(columns))
+    _write(settings, table, columns, scored.pairs.sha256)
+    return []
+
+
+def _checked_paths(settings: ScoreSettings) -> tuple[Path, Path]:
+    """Return the paths of the file and of the output, which may be written."""
+    file, out = local_path_of(settings.file), user_path(str(settings.out))
+    check_output_path(file, out)
+    return file, out
+
+
+def _reading_of(settings: ScoreSettings) -> dict[str, Any]:
+    """Return the settings with which the file is read.
+
+    Raises:
+        InputError: a setting would leave out rows.
+    """
+    reading = settings.values_of(OwnData)
+    if reading.pop("drop_unlabelled"):
+        raise InputError("every row of the file gets its scores, with a label or without", setting="drop_unlabelled")
+    if reading["annotator"] is not None:
+        raise InputError("every row of the file gets its scores", setting="annotator", value=settings.annotator)
+    return reading
+
+
+def _check_columns(settings: ScoreSettings, pairs: Pairs, table: pa.Table, added: list[str]) -> None:
+    """Raise InputError if the output holds something else, or the file has a column that is to be added."""
+    reading = Reading(settings.columns, settings.separator, settings.labels, missing=settings.missing)
+    own_columns = [*table.column_names, PROBABILITY, EXPECTED_LABEL, DECISION]
+    check_existing_output(user_path(str(settings.out)), pairs, own_columns, reading, spreadsheet=settings.spreadsheet)
+    for name in added:
+        if name in table.column_names:
+            raise InputError(
+                f"{settings.file}: has a column {name!r} already; rename it there, or leave that metric out"
+            )
+
+
+def _write(
+    settings: ScoreSettings, table: pa.Table, columns: Mapping[str, NDArray[np.float64] | list[str]], digest: str
+) -> None:
+    """Write the rows of the file with further columns.
+
+    Args:
+        settings: the settings of the verb.
+        table: the rows to write.
+        columns: the columns to add, by name.
+        digest: the SHA-256 of the file when it was scored.
+
+    Raises:
+        InputError: the file has changed since, or the output cannot be written.
+    """
+    file, out = local_path_of(settings.file), user_path(str(settings.out))
+    if all(SUFFIXES.get(path.suffix.lower()) == "jsonl" for path in (file, out)):
+        # the lines are copied from the file, so they must still be those that were scored
+        if sha256_of(file) != digest:
+            raise InputError(f"{file}: was changed while it was scored; run it again")
+        write_scored_lines(file, columns, table.num_rows, out)
+        return
+    for name, values in columns.items():
+        table = table.append_column(name, _arrow_column(values))
+    write_table(table, out, spreadsheet=settings.spreadsheet)
+
+
+def _arrow_column(values: NDArray[np.float64] | list[str]) -> pa.Array:
+    """Return scores or texts as an Arrow array, with null for NaN."""
     import pyarrow as pa
 
-    return pa.array(scores, from_pandas=True)
+    return pa.array(values, from_pandas=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,14 +50,14 @@ def check_output_path(source_file: Path, out: Path) -> None:
 
 
 def check_existing_output(
-    out: Path, pairs: Pairs, columns: list[str], reading: Reading, *, spreadsheet: bool = False
+    out: Path, pairs: Pairs, columns: Sequence[str], reading: Reading, *, spreadsheet: bool = False
 ) -> None:
     """Raise InputError if *out* exists and is anything but scores of the same pairs, since it would be replaced.
 
     Args:
         out: the path of the scores; it need not exist.
         pairs: the pairs to score; the file may hold fewer or more rows.
-        columns: the names of all columns in the file of the pairs.
+        columns: the names of all columns in the file of the pairs, and of those that are added besides scores.
         reading: how that file is read (columns, separator, labels).
         spreadsheet: whether texts in *out* that look like a formula begin with ``'``.
     """
@@ -69,7 +69,7 @@ def check_existing_output(
         )
 
 
-def _has_scores_of_pairs(out: Path, pairs: Pairs, columns: list[str], reading: Reading, spreadsheet: bool) -> bool:
+def _has_scores_of_pairs(out: Path, pairs: Pairs, columns: Sequence[str], reading: Reading, spreadsheet: bool) -> bool:
     """Tell whether *out* has the texts and labels of these pairs, and scores of known metrics as its other columns.
 
     If *out* has fewer or more rows than there are pairs, only the rows that both have are compared.
@@ -126,13 +126,15 @@ def write_table(table: pa.Table, out: Path, *, spreadsheet: bool = False) -> Non
         _write_atomically(out, lambda temporary: _write_delimited(table, temporary, delimiter, format_cell))
 
 
-def write_scored_lines(file: Path, scores: Mapping[str, NDArray[np.float64]], row_count: int, out: Path) -> None:
+def write_scored_lines(
+    file: Path, scores: Mapping[str, NDArray[np.float64] | list[str]], row_count: int, out: Path
+) -> None:
     """Copy the first objects of a JSONL file unchanged, each with its scores as further keys.
 
     Args:
         file: a file with one JSON object per line; blank lines are left out.
-        scores: the scores by the key to write, each of shape (row_count,); NaN is written as null. None of these keys
-            occurs in the objects, which the caller has checked.
+        scores: the scores or texts by the key to write, each of shape (row_count,); NaN is written as null. None of
+            these keys occurs in the objects, which the caller has checked.
         row_count: the number of objects to copy.
         out: the path of the output.
 
@@ -143,10 +145,7 @@ def write_scored_lines(file: Path, scores: Mapping[str, NDArray[np.float64]], ro
     def scored_lines() -> Iterator[str]:
         # not strict, since only the first objects of the file may have been scored
         for row, (_, line) in zip(range(row_count), json_lines(file), strict=False):
-            row_scores = {
-                name: None if np.isnan(metric_scores[row]) else float(metric_scores[row])
-                for name, metric_scores in scores.items()
-            }
+            row_scores = {name: _json_value(values[row]) for name, values in scores.items()}
             if not row_scores:
                 yield line
                 continue
@@ -156,6 +155,12 @@ def write_scored_lines(file: Path, scores: Mapping[str, NDArray[np.float64]], ro
             yield f"{line[:-1].rstrip()}, {scores_text[1:]}"
 
     _write_atomically(out, lambda temporary: _write_lines(temporary, scored_lines()))
+
+
+def _json_value(value: str | np.float64) -> str | float | None:
+    if isinstance(value, str):
+        return value
+    return None if np.isnan(value) else float(value)
 
 
 def _write_atomically(out: Path, write: Callable[[Path], None]) -> None:

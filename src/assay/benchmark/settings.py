@@ -56,16 +56,38 @@ class ScoreSettings(OwnData, Graphs, Limited, PaidScoring):
     """Settings of ``assay score``."""
 
     file: str | Path = setting("CSV, TSV, JSONL or Parquet with pairs, labelled or not.", argument=True)
-    metrics: Sequence[Any] = setting(METRICS, flags=("--metric", "-m"), metavar="METRIC")
-    out: str | Path = setting("The output file; its suffix decides the format.", flags=("--out", "-o"), metavar="FILE")
+    metrics: Sequence[Any] = setting(METRICS, (), flags=("--metric", "-m"), metavar="METRIC")
+    out: str | Path | None = setting(
+        "The output file; its suffix decides the format.", None, flags=("--out", "-o"), metavar="FILE"
+    )
+    _: KW_ONLY
+    decision: str | Path | None = setting(
+        "A folder that assay recommend wrote: add its metric, the probability of yes (or the expected label), and yes "
+        "or no.",
+        None,
+        metavar="FOLDER",
+    )
+    ask_cost: float | None = setting(
+        "With `decision` and its costs: say ask where an error is expected to cost more than asking a person.",
+        None,
+        above=0,
+        metavar="COST",
+    )
     spreadsheet: bool = setting(
         "In CSV and TSV, put ' before a text that a spreadsheet would run as a formula (= + - @).", False
     )
 
     def check(self) -> None:
-        """Raise InputError if no metric is given."""
-        if not self.metrics:
+        """Raise InputError if no output is given, no metric and no decision, or what goes only with a decision."""
+        super().check()
+        if self.out is None:
+            raise InputError("no output: give ", Setting("out", "FILE"))
+        if not self.metrics and self.decision is None:
             raise InputError("no metric: give ", Setting("metrics", "NAME"), " (assay metrics list shows them)")
+        if len(self.metrics) > 1 and self.decision is not None:
+            raise InputError("a decision has one metric", setting="metrics", value=self.metrics[1])
+        if self.ask_cost is not None and self.decision is None:
+            raise InputError("goes with ", Setting("decision"), setting="ask_cost", value=self.ask_cost)
 
 
 @dataclass(frozen=True)

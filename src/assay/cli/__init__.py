@@ -19,8 +19,11 @@ __all__ = ["app", "main", "verbs"]
 #: Order of the verbs in the help: runs, scores, comparisons, decisions, output, checks, models, lists. Verbs that are
 #: missing here come last.
 VERB_ORDER = (
-    *("run", "score", "agree", "compare", "power", "leaderboard", "systems", "significance", "recommend", "errors"),
+    *("run", "score", "agree", "compare", "power", "leaderboard", "systems", "significance", "recommend"),
     *(
+        "rate",
+        "annotate",
+        "errors",
         "explain",
         "combine",
         "crossval",

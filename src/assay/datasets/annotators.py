@@ -20,6 +20,8 @@ from assay.exceptions import InputError, unknown_name
 
 #: Names of a column that names the annotator, in lower case and without signs and a final "id".
 USUAL_NAMES = ("annotator", "worker", "rater", "judge", "coder", "assessor", "evaluator", "participant", "turker")
+#: The name with which a column needs no repeated texts in most rows: that of the sheets of ``assay annotate``.
+SHEET_COLUMN = "annotator"
 #: The columns that tell pairs apart, besides an identifier that several rows share.
 _KEY_COLUMNS = ("reference", "candidate", "question", "context", "subset", "split", "language", "group")
 #: In place of a column: nobody knows who gave which of the labels of a pair.
@@ -52,8 +54,9 @@ def pool_annotations(
     """Return a table with one row per pair, if its rows are annotations of pairs; else the table as it is.
 
     Labels that are lists become a column for each annotator. Rows are annotations if the user names the column of
-    annotators. Without that, they are if most rows repeat the texts of another one, and a column with a usual name
-    tells them apart; if there is no such column and labels differ, the result has a hint.
+    annotators. Without that, they are if most rows repeat the texts of another one (or some, where the column is called
+    ``annotator``), and a column with a usual name tells them apart; if there is no such column and labels differ, the
+    result has a hint.
 
     Args:
         source: the table as it was read.
@@ -87,7 +90,8 @@ def pool_annotations(
         return unpooled
     if column is None:
         repeated = np.bincount(pair_codes)[pair_codes] > 1
-        if repeated.sum() <= len(pair_codes) / 2:
+        # a sheet of which a second person labelled a part says so by the name of its column
+        if repeated.sum() <= len(pair_codes) / 2 and SHEET_COLUMN not in source.table.column_names:
             return unpooled
         found = [name for name in source.table.column_names if _tells_apart(source, name, mapping, pair_codes)]
         column = next((name for name in found if _plain_name(name) in USUAL_NAMES), None)

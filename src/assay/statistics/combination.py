@@ -230,7 +230,9 @@ class _Search:
         if self._targets.are_classes:
             # the expected label up to a constant: the sum over steps of the gap times the probability to exceed it
             gaps = np.diff(self._targets.levels)
-            scores = sum(gap / (1 + np.exp(-np.clip(step, -500, 500))) for gap, step in zip(gaps, margins, strict=True))
+            steps = (gap / (1 + np.exp(-np.clip(step, -500, 500))) for gap, step in zip(gaps, margins, strict=True))
+            # without a step, since all labels to learn from are equal, every score is the same
+            scores = sum(steps, np.zeros(len(self._inputs.labels)))
         else:
             (scores,) = margins
         return self._mean_over_folds(np.asarray(scores))

@@ -178,7 +178,7 @@ def keep_evidence(evidence: RunEvidence) -> None:
         return
     kept = _read_file(folder)
     kept[evidence.joined.data.name] = _to_plain(evidence)
-    text = json.dumps({"version": VERSION, "digest": _digest(folder), "datasets": kept}, allow_nan=False)
+    text = json.dumps({"version": VERSION, "digest": folder_digest(folder), "datasets": kept}, allow_nan=False)
     try:
         with atomic_write(folder / FILE_NAME) as file:
             file.write_text(text, encoding="utf-8")
@@ -187,7 +187,7 @@ def keep_evidence(evidence: RunEvidence) -> None:
         return
 
 
-def _digest(folder: Path) -> str:
+def folder_digest(folder: Path) -> str:
     """Return the SHA-256 of the scores, pairs and manifest of a run, which the evidence was computed from."""
     digest = hashlib.sha256()
     for name in ("run.json", "scores.parquet", "pairs.parquet"):
@@ -204,7 +204,7 @@ def _read_file(folder: Path) -> dict[str, Any]:
     if (
         not isinstance(contents, dict)
         or contents.get("version") != VERSION
-        or contents.get("digest") != _digest(folder)
+        or contents.get("digest") != folder_digest(folder)
     ):
         return {}
     kept = contents.get("datasets")

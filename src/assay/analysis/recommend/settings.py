@@ -12,6 +12,7 @@ from typing import Any
 
 from assay.analysis.leaderboard.board import Line
 from assay.analysis.settings import PairedTests
+from assay.analysis.thresholds.settings import Criterion
 from assay.common.messages import Setting
 from assay.common.numbers import money
 from assay.exceptions import InputError
@@ -115,7 +116,9 @@ NO_LIMITS = Limits()
 
 
 @dataclass(frozen=True)
-class RecommendSettings(RunFolderOutput, OwnData, Graphs, PairedTests, AgreementSettings, Limited, Scoring, Prices):
+class RecommendSettings(
+    RunFolderOutput, OwnData, Graphs, PairedTests, AgreementSettings, Limited, Scoring, Prices, Criterion
+):
     """Settings of ``assay recommend``."""
 
     dataset: Any = setting(

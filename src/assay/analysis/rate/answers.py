@@ -1,0 +1,220 @@
+"""Labelled and new answers side by side: their predictions, groups, systems and strata, as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from assay.analysis.data import ScoredDataset
+from assay.analysis.recommend.decision import MetricDecision
+from assay.analysis.recommend.evidence import with_decision
+from assay.common.messages import Setting
+from assay.common.tables import finite_number
+from assay.exceptions import InputError, unknown_name
+from assay.statistics.concordance import Floats
+from assay.statistics.prediction_powered import LabelledSample, NewSample
+
+#: The columns that name the system of an answer, in any case, the most certain first.
+SYSTEM_COLUMNS = ("system", "model", "subset")
+#: The columns of a sheet of ``assay annotate``: the stratum an answer was drawn from, how many answers the stratum has,
+#: and for other programs how many answers each one stands for.
+STRATUM, STRATUM_SIZE, WEIGHT = "stratum", "stratum_size", "weight"
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """Labelled and new answers, apart from those without a score.
+
+    Attributes:
+        decision: what is decided by the scores.
+        labelled: the n labelled answers: labels and predictions are shares of the way from the lowest to the highest
+            label.
+        new: the N new answers.
+        labelled_scores, new_scores: the oriented scores, shape (n,) and (N,).
+        labelled_table, new_table: the tables of these answers, with n and N rows.
+        group_count: the number of codes of groups.
+        group: the column whose equal values make answers dependent; empty if each is taken to be independent.
+        without_score: the numbers of labelled and of new answers that have no score and were left out.
+    """
+
+    decision: MetricDecision
+    labelled: LabelledSample
+    new: NewSample
+    labelled_scores: Floats
+    new_scores: Floats
+    labelled_table: pa.Table
+    new_table: pa.Table
+    group_count: int
+    group: str
+    without_score: tuple[int, int]
+
+    @property
+    def is_drawn_by_strata(self) -> bool:
+        """Whether the labelled answers were drawn with unequal probabilities, from the strata of a sheet."""
+        return bool(np.ptp(self.labelled.weights) > 0)
+
+    def cells(self, column: str) -> tuple[list[str | None], list[str | None]]:
+        """Return the cells of a column of the labelled and of the new answers as texts; None for a blank cell.
+
+        The labelled answers may lack the column: their cells are then None.
+        """
+        return texts_of(self.labelled_table, column), texts_of(self.new_table, column)
+
+
+def find_system_column(table: pa.Table, wanted: str | None) -> str | None:
+    """Return the column of new answers that names their system; None if there is none.
+
+    Args:
+        table: the new answers.
+        wanted: the name of the column, or ``-`` for none; None to look for a usual name.
+
+    Raises:
+        InputError: there is no such column.
+    """
+    names = table.column_names
+    if wanted is None:
+        lower = {name.lower(): name for name in reversed(names)}
+        return next((lower[name] for name in SYSTEM_COLUMNS if name in lower), None)
+    if wanted != "-" and wanted not in names:
+        raise InputError(unknown_name("the new answers have no column", wanted, names), setting="system")
+    return None if wanted == "-" else wanted
+
+
+def texts_of(table: pa.Table, column: str) -> list[str | None]:
+    """Return the cells of a column as texts without surrounding space; None for blank cells, and without the column."""
+    if column not in table.column_names:
+        return [None] * table.num_rows
+    return [None if cell is None or not str(cell).strip() else str(cell).strip() for cell in table[column].to_pylist()]
+
+
+def join_answers(decision: MetricDecision, data: ScoredDataset, new_table: pa.Table, new_scores: Floats) -> Answers:
+    """Return labelled and new answers with their predictions.
+
+    Args:
+        decision: what is decided by the scores.
+        data: the labelled dataset of its run.
+        new_table: the N new pairs.
+        new_scores: their oriented scores, shape (N,); NaN for a missing one.
+
+    Raises:
+        InputError: no new answer has a score; or weights or strata of the labelled answers are no numbers, or do not
+            add up.
+    """
+    _check_sheet_is_of_new_answers(data, new_table)
+    decided, _ = with_decision(data, decision.positive)
+    old_scores = data.oriented_scores(decision.metric)
+    known, new_known = np.isfinite(old_scores), np.isfinite(new_scores)
+    if not new_known.any():
+        raise InputError(f"none of the {len(new_scores):,} new answers has a score of {decision.metric}")
+    old_table, table = data.table.filter(pa.array(known)), new_table.filter(pa.array(new_known))
+    group, codes = _group_codes(data, old_table, table)
+    weights, strata = _weights_and_strata(data, old_table)
+    labelled = LabelledSample(
+        decision.shares_of(decided.labels[known]),
+        decision.expectation.of(old_scores[known]),
+        weights,
+        codes[: len(weights)],
+        strata,
+    )
+    new = NewSample(decision.expectation.of(new_scores[new_known]), codes[len(weights) :])
+    return Answers(
+        decision,
+        labelled,
+        new,
+        old_scores[known],
+        new_scores[new_known],
+        old_table,
+        table,
+        int(codes.max()) + 1,
+        group,
+        (int((~known).sum()), int((~new_known).sum())),
+    )
+
+
+def _check_sheet_is_of_new_answers(data: ScoredDataset, new_table: pa.Table) -> None:
+    """Raise InputError if labelled answers that were drawn from strata are not among the new ones.
+
+    Such a sheet was drawn from the new answers; with other texts, its strata stand for nothing.
+    """
+    if STRATUM_SIZE not in data.table.column_names:
+        return
+    known = set(_texts_of_pairs(new_table))
+    absent = [row for row, texts in enumerate(_texts_of_pairs(data.table)) if texts not in known]
+    if absent:
+        pair = data.table["pair_id"][absent[0]].as_py()
+        raise InputError(
+            f"{len(absent):,} of the {len(data):,} answers of the sheet, the first of them {pair}, are not among the "
+            "new answers: texts were edited, or gold answers are read otherwise (",
+            Setting("separator"),
+            ", ",
+            Setting("columns"),
+            ")",
+        )
+
+
+def _texts_of_pairs(table: pa.Table) -> list[tuple[tuple[str, ...], str]]:
+    """Return the gold answers and the candidate of each row."""
+    texts = []
+    for reference, candidate in zip(table["reference"].to_pylist(), table["candidate"].to_pylist(), strict=True):
+        texts.append((tuple(reference) if isinstance(reference, list) else (reference,), candidate))
+    return texts
+
+
+def _group_codes(data: ScoredDataset, old: pa.Table, new: pa.Table) -> tuple[str, NDArray[np.intp]]:
+    """Return the column of groups and the group code of each labelled and then of each new answer, from 0 on.
+
+    Answers with one name are dependent, whichever sample they are in. A blank name is a group of its own.
+    """
+    column = data.group_column
+    names: list[str | None] = [None] * (old.num_rows + new.num_rows)
+    if column is not None:
+        source = next((name for name in (column, data.facts.group or "") if name in new.column_names), None)
+        names = texts_of(old, column) + (texts_of(new, source) if source else [None] * new.num_rows)
+    keys: list[object] = [("answer", row) if name is None else name for row, name in enumerate(names)]
+    code_of_key = {key: code for code, key in enumerate(dict.fromkeys(keys))}
+    return data.facts.group or "", np.array([code_of_key[key] for key in keys], dtype=np.intp)
+
+
+def _weights_and_strata(data: ScoredDataset, table: pa.Table) -> tuple[Floats, NDArray[np.intp]]:
+    """Return what each labelled answer stands for and the code of its stratum, shape (n,) each.
+
+    Raises:
+        InputError: a weight or the size of a stratum is no number above 0, or one stratum has two sizes.
+    """
+    count = table.num_rows
+    if STRATUM in table.column_names and STRATUM_SIZE in table.column_names:
+        names = texts_of(table, STRATUM)
+        sizes = _positive_numbers(data, table, STRATUM_SIZE)
+        known = list(dict.fromkeys(names))
+        strata = np.array([known.index(name) for name in names], dtype=np.intp)
+        weights = np.empty(count)
+        for code, name in enumerate(known):
+            rows = strata == code
+            if np.ptp(sizes[rows]) > 0:
+                raise InputError(f"{data.run.title}: the stratum {name!r} has two sizes in the column {STRATUM_SIZE}")
+            # of those that were labelled: a sheet may be filled in by half
+            weights[rows] = sizes[rows] / rows.sum()
+        return weights, strata
+    if WEIGHT in table.column_names:
+        return _positive_numbers(data, table, WEIGHT), np.zeros(count, dtype=np.intp)
+    return np.ones(count), np.zeros(count, dtype=np.intp)
+
+
+def _positive_numbers(data: ScoredDataset, table: pa.Table, column: str) -> Floats:
+    numbers = []
+    for row, cell in enumerate(table[column].to_pylist()):
+        number = finite_number(str(cell))
+        if number is None or number <= 0:
+            pair = table["pair_id"][row].as_py()
+            raise InputError(f"{data.run.title}: {column} of the pair {pair} is {cell!r}; expected a number above 0")
+        numbers.append(number)
+    return np.array(numbers)
+
+
+def masks_of(cells: Sequence[str | None], value: str) -> NDArray[np.bool_]:
+    """Return which cells have a value."""
+    return np.array([cell == value for cell in cells], dtype=bool)

@@ -1,0 +1,324 @@
+"""What ``assay rate`` concludes: the share right, or the mean label, of answers that nobody labelled.
+
+A part, such as a system, that has labels of its own is estimated from these and its scores
+(:mod:`assay.statistics.prediction_powered`). A part that has too few borrows the labels of all: its share of yes is
+then that of the decisions by the threshold, corrected by how often these find yes and no elsewhere (Rogan & Gladen),
+since a new system differs first of all in how often it is right. This holds if the metric errs on it as on the others,
+which is said of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from assay.analysis.rate.answers import Answers, masks_of
+from assay.analysis.recommend.decision import MetricDecision
+from assay.common.numbers import Number, p_value, short
+from assay.common.tables import exact_number
+from assay.exceptions import InputError
+from assay.statistics.concordance import Floats
+from assay.statistics.prediction_powered import (
+    LabelledSample,
+    PoweredMean,
+    ShareOfDecisions,
+    labels_alone,
+    normal_quantile,
+    powered_mean,
+    rogan_gladen,
+)
+
+#: The fewest labelled answers, or groups of them, that an estimate rests on.
+LEAST_UNITS = 20
+#: The fewest labelled answers of each kind, yes and no, that an estimate of a share rests on.
+LEAST_OF_KIND = 3
+#: The level of the tests whether the new answers differ from the labelled ones.
+SHIFT_LEVEL = 0.01
+
+
+@dataclass(frozen=True)
+class RatedPart:
+    """The estimate for all new answers, or for a part of them.
+
+    Attributes:
+        column: the column whose value the part has; empty for all answers.
+        name: the value, or ``all``.
+        answers: the number of new answers.
+        labelled: the number of labelled answers that the estimate rests on.
+        borrowed: whether these are answers of other parts, since the part has too few labels.
+        estimate: the share right, in [0, 1], or the mean label on the scale of the labels, with its interval.
+        from_labels: the same from the labels of the part alone; undefined if it has too few.
+        metric_alone: what the metric says of the new answers without correction: the share that it decides as yes, or
+            the mean expected label.
+        worth: the number of labels that would be as good without the metric; None if the labels are borrowed.
+        by_decisions: the share from decisions between yes and no, whatever share the labelled answers have; None for
+            grades, and if the decisions do not tell yes from no.
+        mean: the estimate with its influences, as a share of the scale.
+    """
+
+    column: str
+    name: str
+    answers: int
+    labelled: int
+    borrowed: bool
+    estimate: Number
+    from_labels: Number
+    metric_alone: float
+    worth: float | None
+    by_decisions: ShareOfDecisions | None
+    mean: PoweredMean
+
+
+@dataclass(frozen=True)
+class RatedDifference:
+    """The difference of two systems in share right or mean label.
+
+    Attributes:
+        first, second: the names of the systems, the one with the higher estimate first.
+        difference: the difference with its interval, corrected for the number of differences.
+        borrowed: whether a label of another system was needed.
+    """
+
+    first: str
+    second: str
+    difference: Number
+    borrowed: bool
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the interval excludes no difference."""
+        return self.difference.low is not None and self.difference.low > 0
+
+
+@dataclass(frozen=True)
+class Rating:
+    """The estimates for new answers.
+
+    Attributes:
+        decision: the decision of the labelled answers.
+        title: the name of the new answers.
+        parts: the estimates, that of all answers first.
+        differences: those of every two systems.
+        warnings: one sentence for each reason why the estimates may not hold.
+        confidence: the level of the intervals.
+    """
+
+    decision: MetricDecision
+    title: str
+    parts: Sequence[RatedPart]
+    differences: Sequence[RatedDifference]
+    warnings: Sequence[str]
+    confidence: float
+
+
+def rate_answers(answers: Answers, title: str, system: str | None, by: Sequence[str], confidence: float) -> Rating:
+    """Return the estimates for new answers, their parts and the differences of systems.
+
+    Args:
+        answers: labelled and new answers.
+        title: the name of the new answers.
+        system: the column that names systems; None for none.
+        by: further columns whose values are parts.
+        confidence: the level of the intervals, in (0, 1).
+
+    Raises:
+        InputError: there are too few labelled answers, or too few of one kind; or no answer has a column of *by*.
+    """
+    decision = answers.decision
+    reason = _too_few(answers.labelled, decision)
+    if reason:
+        raise InputError(f"{decision.dataset}: {reason}; label more answers (assay annotate draws them)")
+    everything = np.ones(len(answers.new.predictions), dtype=bool)
+    all_labelled = np.ones(len(answers.labelled.labels), dtype=bool)
+    parts = [_rate_part(answers, "", "all", all_labelled, everything, confidence)]
+    for column in dict.fromkeys([*([] if system is None else [system]), *by]):
+        old_cells, new_cells = answers.cells(column)
+        values = [value for value in dict.fromkeys(new_cells) if value is not None]
+        if not values:
+            raise InputError(f"{title}: no answer has a value in the column {column!r}", setting="by", value=column)
+        for value in values:
+            masks = masks_of(old_cells, value), masks_of(new_cells, value)
+            parts.append(_rate_part(answers, column, value, *masks, confidence))
+    systems = [part for part in parts if system is not None and part.column == system]
+    return Rating(
+        decision,
+        title,
+        parts,
+        _differences(systems, decision, confidence),
+        [*_shifts(answers), *_missing_scores(answers), *_strata_without_labels(answers)],
+        confidence,
+    )
+
+
+def _too_few(labelled: LabelledSample, decision: MetricDecision) -> str:
+    """Return why labelled answers do not suffice for an estimate; empty if they do."""
+    if labelled.units < LEAST_UNITS:
+        return (
+            f"{labelled.units} labelled answers or groups of them are too few for an estimate (at least {LEAST_UNITS})"
+        )
+    if decision.kind == "mean":
+        return "" if np.ptp(labelled.labels) > 0 else "all labelled answers have the same label"
+    yes, no = int((labelled.labels > 0.5).sum()), int((labelled.labels < 0.5).sum())
+    if min(yes, no) < LEAST_OF_KIND:
+        kind, count = ("yes", yes) if yes < no else ("no", no)
+        return f"of {len(labelled.labels):,} labelled answers {count} are {kind} (at least {LEAST_OF_KIND})"
+    return ""
+
+
+def _rate_part(
+    answers: Answers,
+    column: str,
+    name: str,
+    of_labelled: NDArray[np.bool_],
+    of_new: NDArray[np.bool_],
+    confidence: float,
+) -> RatedPart:
+    """Return the estimate for a part of the new answers, from its own labels if they suffice."""
+    decision, groups = answers.decision, answers.group_count
+    borrowed = bool(_too_few(answers.labelled.of(of_labelled), decision))
+    used = np.ones_like(of_labelled) if borrowed else of_labelled
+    labelled, new = answers.labelled.of(used), answers.new.of(of_new)
+    scores = answers.new_scores[of_new]
+    metric_share = float(new.predictions.mean())
+    if decision.kind == "share":
+        metric_share = float(_decided(decision, scores).mean())
+    by_decisions = _share_by_decisions(answers, used, of_new, confidence)
+    mean = powered_mean(labelled, new, group_count=groups, power=1.0 if borrowed else None)
+    estimate = _number(mean, decision, confidence)
+    if borrowed and decision.kind == "share":
+        estimate = Number(notes=("the decisions by the threshold do not tell yes from no",))
+        if by_decisions is not None:
+            estimate = Number(by_decisions.value, by_decisions.low, by_decisions.high)
+            error = (by_decisions.high - by_decisions.low) / 2 / normal_quantile(confidence)
+            mean = PoweredMean(by_decisions.value, np.zeros(groups), labelled.units, 1.0, error)
+    alone = None if borrowed else labels_alone(labelled, group_count=groups)
+    variance = mean.plain_variance
+    return RatedPart(
+        column,
+        name,
+        len(scores),
+        len(labelled.labels),
+        borrowed,
+        estimate,
+        Number() if alone is None else _number(alone, decision, confidence),
+        decision.low + metric_share * (decision.high - decision.low) if decision.kind == "mean" else metric_share,
+        None if alone is None or not variance else labelled.units * alone.plain_variance / variance,
+        by_decisions,
+        mean,
+    )
+
+
+def _decided(decision: MetricDecision, scores: Floats) -> NDArray[np.bool_]:
+    """Return which scores count as yes: by the threshold, or without one where yes is likelier than no."""
+    if decision.threshold is None:
+        return np.asarray(decision.expectation.of(scores) >= 0.5)
+    return decision.decide(scores)
+
+
+def _number(mean: PoweredMean, decision: MetricDecision, confidence: float) -> Number:
+    """Return an estimate with its interval on the scale of the labels; a share is between 0 and 1."""
+    if decision.kind == "share":
+        return Number(min(1.0, max(0.0, mean.value)), *mean.share_interval(confidence))
+    width = decision.high - decision.low
+    value, low, high = (decision.low + width * share for share in (mean.value, *mean.t_interval(confidence)))
+    return Number(value, low, high)
+
+
+def _share_by_decisions(
+    answers: Answers, used: NDArray[np.bool_], of_new: NDArray[np.bool_], confidence: float
+) -> ShareOfDecisions | None:
+    """Return the share of yes by Rogan & Gladen's correction; None for grades, and if decisions are as by chance."""
+    decision = answers.decision
+    if decision.kind == "mean":
+        return None
+    labels = answers.labelled.labels
+    # where annotators are divided, nobody knows what the decision should have been
+    known: NDArray[np.bool_] = used & ((labels == 0) | (labels == 1))
+    return rogan_gladen(
+        labels[known] == 1,
+        _decided(decision, answers.labelled_scores[known]),
+        float(_decided(decision, answers.new_scores[of_new]).mean()),
+        len(np.unique(answers.new.groups[of_new])),
+        confidence,
+        answers.labelled.weights[known],
+    )
+
+
+def _differences(systems: Sequence[RatedPart], decision: MetricDecision, confidence: float) -> list[RatedDifference]:
+    """Return the differences of every two systems, with intervals that all hold together (Bonferroni)."""
+    known = [part for part in systems if part.estimate.value is not None]
+    ranked = sorted(known, key=lambda part: -part.mean.value)
+    pairs = list(combinations(ranked, 2))
+    if not pairs:
+        return []
+    level = 1 - (1 - confidence) / len(pairs)
+    width = 1.0 if decision.kind == "share" else decision.high - decision.low
+    differences = []
+    for first, second in pairs:
+        difference = first.mean.minus(second.mean)
+        value, low, high = (width * number for number in (difference.value, *difference.t_interval(level)))
+        borrowed = first.borrowed or second.borrowed
+        differences.append(RatedDifference(first.name, second.name, Number(value, low, high), borrowed))
+    return differences
+
+
+def _shifts(answers: Answers) -> list[str]:
+    """Return a sentence if the new answers differ from the labelled ones in their scores or lengths."""
+    if answers.is_drawn_by_strata:
+        # such a sample differs by design, and its weights undo that
+        return []
+    from scipy.stats import ks_2samp
+
+    compared: dict[str, tuple[Floats, Floats]] = {
+        f"scores of {answers.decision.metric}": (answers.labelled_scores, answers.new_scores),
+        "lengths": (_lengths(answers.labelled_table), _lengths(answers.new_table)),
+    }
+    differing = []
+    for name, (old, new) in compared.items():
+        result = ks_2samp(old, new)
+        if result.pvalue < SHIFT_LEVEL / len(compared):
+            differing.append(
+                f"{name} (largest distance {short(float(result.statistic), 2)}, p {p_value(result.pvalue)})"
+            )
+    if not differing:
+        return []
+    line = (
+        f"the new answers differ from the labelled ones in their {' and '.join(differing)}: the estimate holds if both "
+        "were drawn in the same way, which this makes doubtful; label some of the new ones (assay annotate)"
+    )
+    return [line]
+
+
+def _lengths(table: pa.Table) -> Floats:
+    import pyarrow.compute as pc
+
+    lengths: Floats = np.asarray(pc.fill_null(pc.utf8_length(table["candidate"]), 0).to_numpy(), dtype=np.float64)
+    return lengths
+
+
+def _missing_scores(answers: Answers) -> list[str]:
+    """Return a sentence if answers have no score and were left out."""
+    labelled, new = answers.without_score
+    if not labelled and not new:
+        return []
+    counts = [f"{count:,} {kind}" for count, kind in ((labelled, "labelled"), (new, "new")) if count]
+    return [f"{' and '.join(counts)} answers have no score of {answers.decision.metric} and are left out"]
+
+
+def _strata_without_labels(answers: Answers) -> list[str]:
+    """Return a sentence if the strata of the labelled answers do not add up to the new answers."""
+    if not answers.is_drawn_by_strata:
+        return []
+    total, count = float(answers.labelled.weights.sum()), len(answers.new.predictions)
+    if abs(total - count) <= max(1.0, 0.01 * count):
+        return []
+    line = (
+        f"the labelled answers stand for {exact_number(round(total))} answers and there are {count:,} new ones: a "
+        "stratum of the sheet has no label, or these are other answers than the sheet was drawn from"
+    )
+    return [line]

@@ -1,0 +1,184 @@
+"""The decision that a run folder holds: a metric, its threshold, and what its scores say of the labels.
+
+``assay recommend --out`` writes it to ``decision.json``; ``assay rate``, ``assay score`` and ``assay annotate`` apply
+it to new answers. For the folder of another verb, or one whose scores have changed, it is made anew.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import TypeAdapter, ValidationError
+
+from assay.analysis.data import ScoredDataset
+from assay.analysis.decision import gather_evidence
+from assay.analysis.folder import RunFolder
+from assay.analysis.recommend.evidence import folder_digest, with_decision
+from assay.analysis.report import PageSettings
+from assay.analysis.thresholds.settings import parse_costs
+from assay.common.output import atomic_write
+from assay.exceptions import InputError
+from assay.statistics.concordance import Floats
+from assay.statistics.expectation import Expectation, expected_labels
+
+#: The file in a run folder.
+FILE_NAME = "decision.json"
+#: The version of the file; a file of another version is not read.
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class MetricDecision:
+    """What is decided by the scores of a metric.
+
+    Scores are oriented: higher means more similar.
+
+    Attributes:
+        dataset: the name of the labelled dataset.
+        metric: the name of the metric in the run.
+        signature: everything that affects its scores, by part.
+        positive: the rule for the labels that mean yes; None if the labels are votes or grades.
+        recommended: whether the metric is known to agree with people; else it is the highest, or was asked for.
+        kind: ``share`` if labels say yes or no, ``mean`` if they are grades.
+        low, high: the labels of no and of yes, or the lowest and the highest grade.
+        threshold: the oriented score from which on an answer counts as yes; None without one.
+        costs: what a false yes and a false no cost; None if nobody has said.
+        expectation: the expected label of each score, as a share between *low* and *high*.
+    """
+
+    dataset: str
+    metric: str
+    signature: dict[str, str]
+    positive: str | None
+    recommended: bool
+    kind: Literal["share", "mean"]
+    low: float
+    high: float
+    threshold: float | None
+    costs: tuple[float, float] | None
+    expectation: Expectation
+
+    def shares_of(self, labels: Floats) -> Floats:
+        """Return labels as shares of the way from *low* to *high*, shape (n,): 1 for yes, 0 for no."""
+        shares: Floats = (labels - self.low) / (self.high - self.low)
+        return shares
+
+    def decide(self, scores: Floats) -> NDArray[np.bool_]:
+        """Return which oriented scores mean yes, shape (n,); all are False without a threshold."""
+        return np.zeros(len(scores), dtype=bool) if self.threshold is None else scores >= self.threshold
+
+    def should_ask(self, scores: Floats, cost_of_asking: float) -> NDArray[np.bool_]:
+        """Return where asking a person costs less than the error to expect of deciding by the score, shape (n,).
+
+        Chow's rule: the expected cost of the cheaper decision is compared with the cost of asking.
+        """
+        if self.costs is None:
+            return np.zeros(len(scores), dtype=bool)
+        yes = self.expectation.of(scores)
+        expected = np.minimum(self.costs[0] * (1 - yes), self.costs[1] * yes)
+        return np.asarray(expected > cost_of_asking)
+
+
+_ADAPTER = TypeAdapter(MetricDecision)
+
+
+def make_decision(run: RunFolder, settings: PageSettings, metric: str | None = None) -> MetricDecision | None:
+    """Return the decision by a metric of a run: the recommended one, or else the one with the highest agreement.
+
+    It is None if no metric can be compared.
+
+    Args:
+        run: the run.
+        settings: the dataset, the labels that mean yes, and the criterion of the threshold.
+        metric: the metric; None to choose one.
+
+    Raises:
+        InputError: the run has several datasets and none is chosen, a rule does not fit the labels, or the run has no
+            scores of the metric.
+    """
+    evidence = gather_evidence(run, settings, metric)
+    recommended = evidence.advice.recommended
+    if evidence.choice is None and evidence.advice.highest is not None:
+        evidence = gather_evidence(run, settings, evidence.advice.highest.metric)
+    if evidence.choice is None:
+        return None
+    data, yes_no = evidence.data, evidence.choice.yes_no
+    name = evidence.choice.line.metric
+    decided, positive = with_decision(data, evidence.positive)
+    votes = decided.votes
+    low, high = (votes.no, votes.yes) if votes is not None else data.facts.scale or _range(decided)
+    shares = (decided.labels - low) / (high - low)
+    scores = data.oriented_scores(name)
+    known = np.isfinite(scores)
+    kind: Literal["share", "mean"] = "mean" if votes is None else "share"
+    return MetricDecision(
+        dataset=data.name,
+        metric=name,
+        signature=data.metrics[name].signature,
+        positive=positive,
+        recommended=recommended is not None and recommended.metric == name,
+        kind=kind,
+        low=float(low),
+        high=float(high),
+        threshold=None if yes_no is None else yes_no.decision.deployed,
+        costs=None if settings.cost is None else parse_costs(settings.cost),
+        expectation=expected_labels(scores[known], shares[known], bounded=kind == "share"),
+    )
+
+
+def _range(data: ScoredDataset) -> tuple[float, float]:
+    return float(data.labels.min()), float(data.labels.max())
+
+
+def keep_decision(run: RunFolder, decision: MetricDecision) -> None:
+    """Write a decision into the folder of its run."""
+    if run.path is None:
+        return
+    contents = {"version": VERSION, "digest": folder_digest(run.path), "decision": _ADAPTER.dump_python(decision)}
+    with atomic_write(run.path / FILE_NAME) as file:
+        file.write_text(json.dumps(contents, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def read_decision(run: RunFolder, metric: str | None = None) -> MetricDecision:
+    """Return the decision that a run folder holds, or make one by the same rule if it holds none.
+
+    Args:
+        run: the run.
+        metric: the metric to decide by; None for the one of the folder.
+
+    Raises:
+        InputError: no metric can be recommended, or the folder has several datasets.
+    """
+    kept = _kept_decision(run)
+    if kept is not None and metric in (None, kept.metric):
+        return kept
+    decision = make_decision(run, PageSettings(audience="decision", categories=False), metric)
+    if decision is None:
+        raise InputError(
+            f"{run.title}: no metric can be recommended on these labels; name one yourself", setting="metric"
+        )
+    return decision
+
+
+def _kept_decision(run: RunFolder) -> MetricDecision | None:
+    """Return the decision in the file; None if there is none, or one of other scores or of another version."""
+    if run.path is None:
+        return None
+    try:
+        contents = json.loads((run.path / FILE_NAME).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    if (
+        not isinstance(contents, dict)
+        or contents.get("version") != VERSION
+        or contents.get("digest") != folder_digest(run.path)
+    ):
+        return None
+    try:
+        return _ADAPTER.validate_python(contents.get("decision"))
+    except ValidationError as error:
+        raise InputError(f"{run.path / FILE_NAME}: was changed by hand; run recommend again") from error

@@ -1,0 +1,172 @@
+"""New answers scored by the metric that a run folder decides by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from assay.analysis.data import ScoredDataset, choose_datasets
+from assay.analysis.folder import read_run
+from assay.analysis.recommend.decision import MetricDecision, read_decision
+from assay.api.run import executor_for
+from assay.benchmark.recompute import rebuild_metric
+from assay.benchmark.request import Request
+from assay.benchmark.runner import score_pairs
+from assay.common.messages import Setting
+from assay.common.progress import Silent
+from assay.datasets import Pairs, join_graphs, load_dataset, read_table_file
+from assay.datasets.columns import parse_columns
+from assay.datasets.files import local_path_of
+from assay.exceptions import AssayError, InputError, UnavailableError
+from assay.manifest import DatasetRecord, identity_of
+from assay.metrics import Metric
+from assay.paths import user_path
+from assay.settings import OwnData
+from assay.statistics.concordance import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredAnswers:
+    """N new answers with their scores.
+
+    Attributes:
+        decision: the decision by which they were scored.
+        data: the labelled dataset of the decision.
+        pairs: the new answers.
+        scores: their oriented scores, shape (N,); NaN for a missing one.
+        unoriented_scores: their scores as the metric gives them.
+        hints: one line for each way in which they were read or scored otherwise than the labelled ones.
+    """
+
+    decision: MetricDecision
+    data: ScoredDataset
+    pairs: Pairs
+    scores: Floats
+    unoriented_scores: Floats
+    hints: tuple[str, ...]
+
+
+def score_by_decision(settings: Any, metric_name: str | None, *, limit: int | None = None) -> ScoredAnswers:
+    """Return the new answers of a file with the scores of the metric that a run folder decides by.
+
+    They are read as the labelled answers were, unless the settings say otherwise.
+
+    Args:
+        settings: the settings ``file`` and ``decision``, and those of own data, graphs and scoring.
+        metric_name: the metric of the folder that the user has named, and thereby trusts; None for that of the folder.
+        limit: the number of answers to score, the first of the file; None for all.
+
+    Raises:
+        InputError: the folder names no metric, the file cannot be read, or the metric is another one now, such as a
+            model with other weights.
+        AssayError: the metric gave no scores.
+    """
+    progress = settings.progress or Silent()
+    run = read_run(user_path(settings.decision))
+    decision = read_decision(run, metric_name)
+    (data,) = choose_datasets(run, (decision.dataset,))
+    metric = _trusted_metric(decision, data, metric_name)
+    pairs = load_new_answers(settings, data.facts)
+    if limit is not None:
+        pairs = pairs.limit(limit)
+    request = Request(
+        (pairs,),
+        (metric,),
+        buckets=("none",),
+        resamples=0,
+        references=run.manifest.request.references,
+        offline=settings.offline,
+    )
+    with executor_for(settings) as executor:
+        outcome = score_pairs(
+            request,
+            store=None if settings.store is None else user_path(settings.store),
+            executor=executor,
+            fresh=settings.fresh,
+            progress=progress,
+        )
+    (record,) = outcome.metrics
+    if not record.is_done:
+        raise AssayError(f"{record.metric}: {record.reason}", *([record.remedy] if record.remedy else []))
+    if not decision.recommended and metric_name is None:
+        progress.say(
+            f"{decision.metric}: is not known to agree with people on these labels; no metric agrees better with them"
+        )
+    hints = [*pairs.hints, *_changes(decision, record.signature)]
+    hints += [f"{count:,} of {len(pairs):,} new answers: {flag}" for flag, count in record.flags.items() if count]
+    (scores,) = outcome.datasets[0].scores.values()
+    oriented = scores if record.declared.higher_is_better else -scores
+    return ScoredAnswers(decision, data, pairs, np.asarray(oriented, dtype=np.float64), scores, tuple(hints))
+
+
+def _trusted_metric(decision: MetricDecision, data: ScoredDataset, metric_name: str | None) -> Metric:
+    """Return the metric of a decision, which is trusted if the user has named it.
+
+    Raises:
+        InputError: it would run code or call a server, and the user has not named it.
+        AssayError: it cannot be built.
+    """
+    metric = rebuild_metric(decision.metric, data, trusted=metric_name is not None)
+    if isinstance(metric, UnavailableError) and metric_name is None and "trust" in metric.message:
+        raise InputError(
+            f"{data.run.title}: decides by {decision.metric}, which runs code or calls a server; if you trust it, add ",
+            Setting("metric", decision.metric),
+        )
+    if isinstance(metric, AssayError):
+        raise metric
+    return metric
+
+
+def _changes(decision: MetricDecision, signature: Mapping[str, str]) -> list[str]:
+    """Return a line on versions of packages that differ from those of the labelled answers.
+
+    Raises:
+        InputError: something else differs, so that the scores do not mean what they meant.
+    """
+    if identity_of(signature, versions=True) == identity_of(decision.signature, versions=True):
+        return []
+    keys = sorted({*signature, *decision.signature})
+    changed = [
+        f"{key} {decision.signature.get(key, 'none')[:16]} then, {signature.get(key, 'none')[:16]} now"
+        for key in keys
+        if signature.get(key) != decision.signature.get(key)
+    ]
+    if identity_of(signature) != identity_of(decision.signature):
+        raise InputError(
+            f"{decision.metric}: is another metric than the labelled answers were scored by ({'; '.join(changed)}); "
+            "run assay recommend again"
+        )
+    return [f"{decision.metric}: {'; '.join(changed)}"]
+
+
+def load_new_answers(settings: Any, facts: DatasetRecord) -> Pairs:
+    """Return the answers of a file, read as the labelled answers were unless the settings say otherwise.
+
+    Columns of labels are left out if the file lacks them.
+
+    Raises:
+        InputError: the file cannot be read, or lacks a column of texts.
+    """
+    file = local_path_of(settings.file)
+    reading = settings.values_of(OwnData)
+    reading.pop("drop_unlabelled")
+    for name in ("separator", "labels", "missing", "annotator", "member"):
+        reading[name] = reading[name] if reading[name] is not None else getattr(facts, name)
+    if reading["language"] is None:
+        reading["language"] = facts.language
+    columns = reading["columns"] or facts.columns or None
+    names = read_table_file(
+        file, encoding=reading["encoding"], member=reading["member"], columns=columns
+    ).table.column_names
+    if reading["annotator"] not in (None, *names):
+        reading["annotator"] = None
+    if reading["columns"] is None and facts.columns:
+        known = parse_columns(facts.columns)
+        texts = {"reference", "candidate"}
+        kept = {name: sources for name, sources in known.items() if name in texts or set(sources) <= set(names)}
+        reading["columns"] = {name: sources[0] if len(sources) == 1 else sources for name, sources in kept.items()}
+    pairs = load_dataset(file, **reading, allow_unlabelled=True)
+    return join_graphs(pairs, settings.graphs) if settings.graphs is not None else pairs

@@ -1,0 +1,52 @@
+"""``assay rate``: the share right of answers that nobody labelled."""
+
+from __future__ import annotations
+
+from assay.analysis.rate.answers import find_system_column, join_answers
+from assay.analysis.rate.rating import Rating, rate_answers
+from assay.analysis.rate.settings import RateSettings
+from assay.api.decided import score_by_decision
+from assay.api.values import Report
+from assay.reports.rate import to_document
+from assay.settings import verb
+
+
+class Rated(Report):
+    """The estimates for new answers, as values and as tables.
+
+    Attributes:
+        found: the estimates as values.
+    """
+
+    def __init__(self, found: Rating, hints: tuple[str, ...]) -> None:
+        super().__init__(to_document(found, hints))
+        self.found = found
+
+
+@verb(
+    RateSettings,
+    (
+        "Estimate the share right, or the mean label, of new answers that nobody labelled, by system.\n\nThe scores of "
+        "the metric are corrected by its errors on the labelled answers of the folder (prediction-powered inference), "
+        "so that the interval holds whatever the metric is worth."
+    ),
+    "assay rate new.csv --decision decision/",
+    "assay rate new.csv --decision decision/ --by topic",
+)
+def rate(settings: RateSettings) -> Rated:
+    """Estimate the share right, or the mean label, of answers that nobody labelled.
+
+    Labelled and new answers must come from the same kind of answers: a part without labels of its own, and new answers
+    that look different, are pointed out. Labels in the new file are not read.
+
+    Returns:
+        The estimates of all answers, of each system and of further parts, and the differences of systems.
+
+    Raises:
+        InputError: a file or folder cannot be read, there are too few labels, or the metric has changed since.
+        AssayError: the metric gave no scores.
+    """
+    scored = score_by_decision(settings, settings.metric)
+    answers = join_answers(scored.decision, scored.data, scored.pairs.table, scored.scores)
+    system = find_system_column(answers.new_table, settings.system)
+    return Rated(rate_answers(answers, scored.pairs.name, system, settings.by, settings.confidence), scored.hints)

@@ -1,0 +1,145 @@
+"""The estimates of ``assay rate`` as tables and records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from assay.analysis.rate.rating import RatedDifference, RatedPart, Rating
+from assay.common.numbers import Number, percent, short
+from assay.common.tables import exact_number
+from assay.reports.sheets import Column, Document, Sheet, table_rows
+
+
+def to_document(rating: Rating, hints: Sequence[str]) -> Document:
+    """Return a table of the estimates, and one of the differences of systems; one record per estimate."""
+    decision = rating.decision
+    word = measure_word(rating)
+    columns = [
+        Column("", key=True, cell=lambda part: part.name),
+        Column("answers", number=True, cell=lambda part: f"{part.answers:,}"),
+        Column(word, number=True, cell=lambda part: _text(part.estimate, rating) + ("*" if part.borrowed else "")),
+        Column("labelled", number=True, spare=2, cell=lambda part: f"{part.labelled:,}"),
+        Column("by labels alone", number=True, spare=1, cell=lambda part: _text(part.from_labels, rating)),
+        Column("worth labels", number=True, spare=3, cell=_worth),
+        Column("the metric alone", number=True, spare=4, cell=lambda part: _value(part.metric_alone, rating)),
+    ]
+    if any(part.by_decisions for part in rating.parts):
+        columns.append(Column("Rogan–Gladen", number=True, spare=5, cell=_by_decisions))
+    sheet = Sheet(
+        f"{rating.title}: {word}",
+        columns,
+        table_rows(columns, rating.parts),
+        facts=[headline(rating)],
+        notes=[
+            "* no labels of its own: holds only if the metric errs here as on the labelled answers",
+        ]
+        if any(part.borrowed for part in rating.parts)
+        else [],
+    )
+    sheets = [sheet]
+    if rating.differences:
+        sheets.append(_difference_sheet(rating))
+    notes = [
+        f"{decision.metric} on {decision.dataset}; PPI++ with power tuning, intervals at {percent(rating.confidence)}",
+        "worth labels: how many labels without the metric would be as good",
+        "the metric alone: its scores as they are, which is no share right",
+    ]
+    records = [_record(part, rating) for part in rating.parts]
+    value = {"estimates": records, "differences": [_difference_record(item) for item in rating.differences]}
+    return Document(sheets, records, notes, value=value, hints=list(hints), warnings=list(rating.warnings))
+
+
+def measure_word(rating: Rating) -> str:
+    """Return what is estimated: the share right, the share of a rule, or the mean label."""
+    if rating.decision.kind == "mean":
+        return "mean label"
+    return "share right" if rating.decision.positive is None else f"share of {rating.decision.positive}"
+
+
+def headline(rating: Rating) -> str:
+    """Return the estimate of all answers in one line, with what the metric adds to the labels."""
+    part = rating.parts[0]
+    text = f"{measure_word(rating)} of {part.answers:,} answers: {_text(part.estimate, rating)}"
+    if part.worth is None:
+        return text
+    return f"{text}; your {part.labelled:,} labels with {rating.decision.metric} are worth {_worth(part)} without"
+
+
+def _difference_sheet(rating: Rating) -> Sheet:
+    columns = [
+        Column("higher", key=True, cell=lambda item: item.first),
+        Column("lower", key=True, cell=lambda item: item.second),
+        Column("difference", number=True, cell=lambda item: _text(item.difference, rating)),
+        Column("", cell=_verdict),
+    ]
+    count = len(rating.differences)
+    facts = [f"intervals hold for all {count} differences together"] if count > 1 else []
+    return Sheet(f"{rating.title}: systems", columns, table_rows(columns, rating.differences), facts=facts)
+
+
+def _verdict(item: RatedDifference) -> str:
+    if not item.is_shown:
+        return "open: label more answers"
+    return "shown, if the metric errs alike on both" if item.borrowed else "shown"
+
+
+def _text(number: Number, rating: Rating) -> str:
+    if rating.decision.kind == "share":
+        return number.text_with(3)
+    if number.value is None or number.low is None or number.high is None:
+        return "–"
+    return f"{_value(number.value, rating)} [{_value(number.low, rating)}, {_value(number.high, rating)}]"
+
+
+def _value(value: float, rating: Rating) -> str:
+    return short(value, 3) if rating.decision.kind == "share" else exact_number(round(value, 3))
+
+
+def _worth(part: RatedPart) -> str:
+    return "–" if part.worth is None else f"{part.worth:,.0f}"
+
+
+def _by_decisions(part: RatedPart) -> str:
+    share = part.by_decisions
+    return "–" if share is None else Number(share.value, share.low, share.high).text_with(3)
+
+
+def _record(part: RatedPart, rating: Rating) -> dict[str, Any]:
+    share = part.by_decisions
+    return {
+        "answers_of": rating.title,
+        "column": part.column,
+        "part": part.name,
+        "measure": rating.decision.kind,
+        "positive": rating.decision.positive,
+        "metric": rating.decision.metric,
+        "answers": part.answers,
+        "labelled": part.labelled,
+        "borrowed": part.borrowed,
+        "value": part.estimate.value,
+        "low": part.estimate.low,
+        "high": part.estimate.high,
+        "labels_value": part.from_labels.value,
+        "labels_low": part.from_labels.low,
+        "labels_high": part.from_labels.high,
+        "metric_alone": part.metric_alone,
+        "worth_labels": part.worth,
+        "power": part.mean.power,
+        "rogan_gladen": None if share is None else share.value,
+        "rogan_gladen_low": None if share is None else share.low,
+        "rogan_gladen_high": None if share is None else share.high,
+        "confidence": rating.confidence,
+    }
+
+
+def _difference_record(item: RatedDifference) -> dict[str, Any]:
+    value, low, high = item.difference.value_and_bounds
+    return {
+        "first": item.first,
+        "second": item.second,
+        "difference": value,
+        "low": low,
+        "high": high,
+        "borrowed": item.borrowed,
+    }

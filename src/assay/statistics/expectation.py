@@ -1,0 +1,73 @@
+"""The label to expect of a score, learned from labelled pairs: a logistic curve for shares, a line for grades.
+
+Two parameters are learned, so that fifty labels suffice. The curve is a prediction for
+:mod:`assay.statistics.prediction_powered`, which corrects what it gets wrong. Source: Platt, Probabilistic Outputs for
+Support Vector Machines (1999).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.statistics.concordance import Floats
+
+#: The weight of a slope of 0 among the labelled pairs: without it, scores that part the labels have no finite slope.
+PRIOR = 1.0
+_MOST_STEPS = 50
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """The expected label of a score, as a share of the way from the lowest to the highest label.
+
+    Attributes:
+        centre, spread: mean and standard deviation of the scores that it was learned from; scores are standardised.
+        intercept, slope: the parameters for standardised scores.
+        bounded: whether the curve is logistic, for shares of yes; else it is a line.
+    """
+
+    centre: float
+    spread: float
+    intercept: float
+    slope: float
+    bounded: bool
+
+    def of(self, scores: Floats) -> Floats:
+        """Return the expected label of each oriented score, in their shape; NaN for NaN."""
+        line: Floats = self.intercept + self.slope * (scores - self.centre) / self.spread
+        return _logistic(line) if self.bounded else line
+
+
+def expected_labels(scores: Floats, shares: Floats, *, bounded: bool) -> Expectation:
+    """Return the expectation learned from labelled pairs.
+
+    Args:
+        scores: finite oriented scores, shape (n,), at least one.
+        shares: the labels as shares, shape (n,), in [0, 1] if *bounded*.
+        bounded: whether the labels say yes or no, or are means of such votes.
+    """
+    centre, spread = float(scores.mean()), float(scores.std()) or 1.0
+    standardised = (scores - centre) / spread
+    if not bounded:
+        slope = float(np.mean(standardised * (shares - shares.mean())))
+        return Expectation(centre, spread, float(shares.mean()), slope, bounded)
+    design = np.column_stack([np.ones(len(scores)), standardised])
+    parameters = np.zeros(2)
+    penalty = np.array([0.0, PRIOR])
+    for _ in range(_MOST_STEPS):
+        expected = _logistic(design @ parameters)
+        gradient = design.T @ (shares - expected) - penalty * parameters
+        curvature = (design * (expected * (1 - expected))[:, None]).T @ design + np.diag(penalty + 1e-9)
+        # Newton's method, with bounded steps so that a first step cannot leave for where the curve is flat
+        step = np.clip(np.linalg.solve(curvature, gradient), -4.0, 4.0)
+        parameters = parameters + step
+        if np.abs(step).max() < 1e-10:
+            break
+    return Expectation(centre, spread, float(parameters[0]), float(parameters[1]), bounded)
+
+
+def _logistic(values: Floats) -> Floats:
+    logistic: Floats = 1 / (1 + np.exp(-np.clip(values, -500, 500)))
+    return logistic

@@ -1,0 +1,224 @@
+"""``assay rate``, ``assay annotate`` and ``assay score --decision``: from labelled answers to those nobody labelled."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+import assay as package
+from assay.analysis.rate.sampling import draw_answers
+from assay.exceptions import InputError
+
+WORDS = [f"word{number}" for number in range(30)]
+#: The share of right answers of each system, and how often f1 misjudges an answer.
+SHARES = {"alpha": 0.6, "beta": 0.8}
+NOISE = 0.1
+
+
+def made_rows(seed, n, *, shares=SHARES):
+    """Answers of two systems to n questions each: right ones repeat the gold answer, but for some of either kind."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for item in range(n):
+        gold = " ".join(rng.choice(WORDS, 3, replace=False))
+        for system, share in shares.items():
+            right = rng.random() < share
+            looks_right = right != (rng.random() < NOISE)
+            words = gold.split()
+            answer = gold if looks_right else " ".join([words[0], *rng.choice(["sun", "moon", "star", "sky"], 2)])
+            rows.append((f"q{seed}-{item}", gold, answer, system, "right" if right else "wrong"))
+    return rows
+
+
+def write(path, rows, *, labels=True):
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["question", "reference", "candidate", "system", *(["label"] if labels else [])])
+        writer.writerows(row if labels else row[:-1] for row in rows)
+
+
+def true_shares(rows):
+    return {
+        system: np.mean([row[-1] == "right" for row in rows if row[3] == system]) for system in {row[3] for row in rows}
+    }
+
+
+@pytest.fixture
+def decided(assay, workplace, monkeypatch):
+    """A folder with a decision, and a file of new answers."""
+    monkeypatch.setenv("ASSAY_CACHE", str(workplace / "cache"))
+    write(workplace / "labelled.csv", made_rows(1, 100))
+    write(workplace / "new.csv", made_rows(2, 600), labels=False)
+    call = ("recommend", "labelled.csv", "--labels", "right=1,wrong=0", "-m", "f1")
+    done = assay(*call, "-o", "decision", "--resamples", 100, "-q", "--cost", "fp=2,fn=1")
+    assert done.code == 0, done.err
+    return assay
+
+
+def test_each_share_is_in_its_interval_and_better_known_than_by_labels_alone(decided):
+    done = decided("rate", "new.csv", "--decision", "decision", "-f", "json", "-q")
+    assert done.code == 0, done.err
+    truth = true_shares(made_rows(2, 600))
+    found = {row["part"]: row for row in json.loads(done.out)["estimates"]}
+    assert found.keys() == {"all", "alpha", "beta"}
+    for system, share in truth.items():
+        row = found[system]
+        assert row["low"] < share < row["high"]
+        assert (row["answers"], row["labelled"], row["borrowed"]) == (600, 100, False)
+        # a metric that is right on nine of ten answers more than doubles what labels are worth
+        assert row["worth_labels"] > 150
+        assert row["high"] - row["low"] < row["labels_high"] - row["labels_low"]
+        assert row["rogan_gladen_low"] < share < row["rogan_gladen_high"]
+    (difference,) = json.loads(done.out)["differences"]
+    assert (difference["first"], difference["second"]) == ("beta", "alpha")
+    assert difference["low"] < truth["beta"] - truth["alpha"] < difference["high"]
+    text = decided("rate", "new.csv", "--decision", "decision").out
+    assert "your 200 labels with f1 are worth" in text.replace("\n", " ")
+
+
+def test_a_system_without_labels_borrows_the_errors_of_the_others(decided, workplace):
+    write(workplace / "other.csv", made_rows(3, 200, shares={"gamma": 0.3, "beta": 0.8}), labels=False)
+    done = decided("rate", "other.csv", "--decision", "decision", "-f", "json", "-q")
+    found = {row["part"]: row for row in json.loads(done.out)["estimates"]}
+    assert found["gamma"]["borrowed"] and not found["beta"]["borrowed"]
+    # the labelled answers are right far more often; that must not draw the estimate up
+    truth = true_shares(made_rows(3, 200, shares={"gamma": 0.3, "beta": 0.8}))
+    assert found["gamma"]["low"] < truth["gamma"] < found["gamma"]["high"] < 0.55
+    text = decided("rate", "other.csv", "--decision", "decision").out
+    assert "* no labels of its own" in text
+    # the share of gamma makes the new answers look different, too
+    assert "the new answers differ from the labelled ones in their scores" in text.replace("\n", " ")
+
+
+def test_a_sheet_goes_from_annotate_to_rate(decided, workplace):
+    done = decided("annotate", "new.csv", "--decision", "decision", "-n", 120, "--doubles", 30, "--out", "sheet.csv")
+    assert done.code == 0, done.err
+    rows = list(csv.DictReader((workplace / "sheet.csv").open()))
+    assert len(rows) == 150
+    assert [row["annotator"] for row in rows] == ["first"] * 120 + ["second"] * 30
+    assert not any("f1" in name for name in rows[0]), "a score would sway people"
+    assert sum(float(row["weight"]) for row in rows[:120]) == pytest.approx(1200)
+    truth = {(row[0], row[3]): row[4] for row in made_rows(2, 600)}
+    for row in rows:
+        row["label"] = truth[row["question"], row["system"]]
+
+    def label_by(chosen, name):
+        with (workplace / f"{name}.csv").open("w", newline="") as file:
+            writer = csv.DictWriter(file, rows[0])
+            writer.writeheader()
+            writer.writerows(
+                row | {"label": row["label"] if keep else ""} for row, keep in zip(rows, chosen, strict=True)
+            )
+        options = ("--labels", "right=1,wrong=0", "--drop-unlabelled", "-m", "f1", "--resamples", 100, "-q")
+        made = decided("recommend", f"{name}.csv", *options, "-o", name)
+        assert made.code == 0, made.err
+        return decided("rate", "new.csv", "--decision", name, "--confidence", 0.99, "-f", "json", "-q")
+
+    shares = true_shares(made_rows(2, 600))
+    whole = label_by([True] * 150, "whole")
+    assert whole.code == 0, whole.err
+    found = {row["part"]: row for row in json.loads(whole.out)["estimates"]}
+    assert found["all"]["labelled"] == 120, "two labels of one answer are one pair"
+    for system, share in shares.items():
+        assert found[system]["low"] < share < found[system]["high"]
+    # filled in by half: what was labelled stands for its whole stratum
+    half = json.loads(label_by([place % 2 == 0 for place in range(150)], "half").out)["estimates"][0]
+    assert half["low"] < np.mean(list(shares.values())) < half["high"]
+    # edited texts are no longer answers of the file
+    rows[0]["candidate"] += " edited"
+    edited = label_by([True] * 150, "edited")
+    assert edited.code == 2
+    assert "1 of the 120 answers of the sheet, the first of them 2, are not among the new answers" in edited.err
+
+
+def test_a_sheet_with_labels_is_not_overwritten(decided):
+    call = ("annotate", "new.csv", "--decision", "decision", "--out", "sheet.csv", "-q")
+    assert decided(*call).code == 0
+    again = decided(*call)
+    assert again.code == 2
+    assert "sheet.csv: exists, and may hold labels; give --out another name" in again.err
+
+
+def test_score_adds_probability_and_decision(decided, workplace):
+    done = decided("score", "new.csv", "--decision", "decision", "--ask-cost", 0.2, "--out", "scored.csv")
+    assert done.code == 0, done.err
+    rows = list(csv.DictReader((workplace / "scored.csv").open()))
+    assert len(rows) == 1200
+    for row in rows:
+        probability = float(row["probability"])
+        # the cheaper error to expect: a false yes costs 2, a false no 1
+        expected = min(2 * (1 - probability), probability)
+        assert (row["decision"] == "ask") == (expected > 0.2)
+        assert 0 <= probability <= 1
+    assert {row["decision"] for row in rows} <= {"yes", "no", "ask"}
+    # the same output again is replaced, and JSON lines hold the same
+    assert decided("score", "new.csv", "--decision", "decision", "--ask-cost", 0.2, "--out", "scored.csv").code == 0
+    lines = "\n".join(json.dumps({key: row[key] for key in ("reference", "candidate")}) for row in rows)
+    (workplace / "new.jsonl").write_text(lines + "\n")
+    assert decided("score", "new.jsonl", "--decision", "decision", "--ask-cost", 0.2, "--out", "scored.jsonl").code == 0
+    read = [json.loads(line) for line in (workplace / "scored.jsonl").read_text().splitlines()]
+    assert [row["decision"] for row in read] == [row["decision"] for row in rows]
+
+
+def test_what_cannot_be_rated_is_said_in_one_line(decided, workplace, monkeypatch):
+    few = ("recommend", "few.csv", "--labels", "right=1,wrong=0", "-m", "f1", "-m", "em", "--resamples", 100, "-q")
+    write(workplace / "few.csv", made_rows(5, 8))
+    assert decided(*few, "-o", "few").code == 0
+    done = decided("rate", "new.csv", "--decision", "few")
+    assert done.code == 2
+    assert "16 labelled answers or groups of them are too few for an estimate (at least 20)" in done.err
+    rows = made_rows(6, 40)
+    write(workplace / "few.csv", [(*row[:4], "wrong" if place < 2 else "right") for place, row in enumerate(rows)])
+    assert decided(*few, "-o", "one-sided").code == 0
+    done = decided("rate", "new.csv", "--decision", "one-sided")
+    assert done.code == 2
+    assert "of 80 labelled answers 2 are no (at least 3)" in done.err
+    assert "no column" in decided("rate", "new.csv", "--decision", "decision", "--system", "who").err
+    done = decided("score", "new.csv", "--decision", "few", "--ask-cost", 1, "--out", "x.csv")
+    assert done.code == 2
+    assert "--ask-cost 1.0: compares with the costs of a false yes and a false no" in done.err
+    file = workplace / "decision" / "decision.json"
+    kept = json.loads(file.read_text())
+    kept["decision"]["signature"]["stemmer"] = "porter"
+    file.write_text(json.dumps(kept))
+    done = decided("rate", "new.csv", "--decision", "decision")
+    assert done.code == 2
+    assert "f1: is another metric than the labelled answers were scored by (stemmer porter then, none now)" in done.err
+    file.write_text(json.dumps(kept | {"decision": {"metric": "f1"}}))
+    assert "decision.json: was changed by hand; run recommend again" in decided(
+        "rate", "new.csv", "--decision", "decision"
+    ).err.replace("\n", " ")
+
+
+def test_grades_have_a_mean_label(assay, workplace, monkeypatch):
+    monkeypatch.setenv("ASSAY_CACHE", str(workplace / "cache"))
+    grades = {"right": 5, "wrong": 1}
+    rng = np.random.default_rng(8)
+    rows = [(*row[:4], int(np.clip(grades[row[4]] + rng.integers(-1, 2), 1, 5))) for row in made_rows(1, 100)]
+    write(workplace / "graded.csv", rows)
+    write(workplace / "new.csv", made_rows(2, 600), labels=False)
+    assert assay("recommend", "graded.csv", "-m", "f1", "--resamples", 100, "-q", "-o", "graded").code == 0
+    rated = package.rate("new.csv", decision="graded")
+    for part in rated.found.parts[1:]:
+        share = true_shares(made_rows(2, 600))[part.name]
+        mean = share * (4 + 2 / 3) + (1 - share) * (1 + 1 / 3)
+        assert part.estimate.low < mean < part.estimate.high
+    assert "mean label of 1,200 answers: 3." in rated.to_text("md").replace("*", "")
+
+
+def test_strata_hold_equal_scores_together_and_every_answer():
+    expected = np.concatenate([np.full(800, 0.98), np.linspace(0.1, 0.9, 200)])
+    drawn = draw_answers(expected, None, 100, kind="share", doubles=0, seed=1)
+    of_sure = [stratum for row, stratum in zip(drawn.rows, drawn.strata, strict=True) if row < 800]
+    assert len(set(of_sure)) == 1
+    # a fifth of the answers vary most, and are most of those drawn
+    assert 2 <= len(of_sure) < 60
+    assert drawn.weights.sum() == pytest.approx(1000)
+    with pytest.raises(InputError, match="there are only 1,000 answers"):
+        draw_answers(expected, None, 1001, kind="share", doubles=0, seed=1)
+    without = draw_answers(np.full(50, np.nan), ["a", "b"] * 25, 20, kind="mean", doubles=5, seed=2)
+    assert set(without.strata) == {"a without score", "b without score"}
+    assert len(set(without.second)) == 5
