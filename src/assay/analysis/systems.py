@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.analysis.data import ScoredDataset, read_datasets
+from assay.analysis.duels import DuelStudy, has_duels, study_duels
 from assay.analysis.folder import RunFolder, run_titles
 from assay.analysis.settings import DatasetsOfRun, MetricsOfRun
 from assay.common.messages import Message, Setting
@@ -143,8 +144,10 @@ class SystemStudy:
         return settings.draw or default_resampled_units(len(self.systems))
 
 
-def study_systems(runs: Sequence[RunFolder], settings: SystemSettings) -> list[SystemStudy]:
+def study_systems(runs: Sequence[RunFolder], settings: SystemSettings) -> list[SystemStudy | DuelStudy]:
     """Return one study per dataset of a single run, or one study of several runs, each of which is a system.
+
+    A dataset of preferences between answers has a study of these.
 
     Raises:
         InputError: a column, dataset or system is missing; there are fewer than two systems; a system answered an item
@@ -157,7 +160,12 @@ def study_systems(runs: Sequence[RunFolder], settings: SystemSettings) -> list[S
             if name not in known_names:
                 raise InputError(unknown_name(f"{runs[0].title}: has no dataset", name, known_names))
         chosen = [data for data in datasets if not settings.datasets or data.name in settings.datasets]
-        return [_study_answers([_system_answers(data, settings)], data.title, settings) for data in chosen]
+        return [
+            study_duels(data, settings)
+            if has_duels(data)
+            else _study_answers([_system_answers(data, settings)], data.title, settings)
+            for data in chosen
+        ]
     parts = []
     for run, title in zip(runs, run_titles(runs), strict=True):
         for data in read_datasets(run):

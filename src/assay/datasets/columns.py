@@ -119,10 +119,10 @@ class SourceTable:
 FIELDS = tuple(name for name in (*PAIR_COLUMNS, *OPTIONAL_PAIR_COLUMNS, CONTEXT) if name != "annotations")
 #: In place of the column of references: the data has none.
 NO_COLUMN = "-"
-#: Pair columns of which a mapping may name several source columns: annotators, and gold answers.
-SEVERAL = ("label", "reference")
+#: Pair columns of which a mapping may name several source columns: annotators, gold answers, the two systems.
+SEVERAL = ("label", "reference", "system")
 #: Fields of a mapping that make two pairs of a row, see :mod:`assay.datasets.shapes`.
-PREFERENCE_FIELDS = ("other", "preference")
+PREFERENCE_FIELDS = ("other", "preference", "system")
 
 #: Names that people give the columns of a pair, in lower case with ``_`` between words; the likeliest first.
 USUAL_NAMES = {
@@ -216,7 +216,7 @@ def _add_source_columns(mapping: dict[str, list[str]], name: str, sources: list[
     """Add the source columns of one pair column to *mapping*.
 
     Raises:
-        InputError: the pair column is unknown or given twice, has no source, or has several and is not the label.
+        InputError: the pair column is unknown or given twice, has no source, or has several and may not.
     """
     if name not in (*FIELDS, *PREFERENCE_FIELDS):
         problem = "a pairs table has no column"
@@ -225,7 +225,7 @@ def _add_source_columns(mapping: dict[str, list[str]], name: str, sources: list[
         several = "; one label at a time here, run and agree take several" if name == "label" else ""
         raise InputError(f"{name} is given twice{several}", setting="columns")
     if not sources or (len(sources) > 1 and name not in SEVERAL):
-        raise InputError(f"{name} takes one column; only label and reference may be several", setting="columns")
+        raise InputError(f"{name} takes one column; only label, reference and system may be several", setting="columns")
     mapping[name] = sources
 
 

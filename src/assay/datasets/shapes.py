@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from assay.common.messages import Setting
-from assay.datasets.columns import SourceTable
+from assay.datasets.columns import PREFERENCE_FIELDS, SourceTable
 from assay.datasets.readers.jsonl import column_of
 from assay.datasets.reading import Reading, normalised_word
 from assay.exceptions import InputError, unknown_name
@@ -22,6 +22,16 @@ SYSTEM = "{system}"
 FIRST_WORDS = ("a", "1", "first", "left", "model_a", "answer_a", "response_a", "candidate", "a>b", "win")
 SECOND_WORDS = ("b", "2", "second", "right", "model_b", "answer_b", "response_b", "other", "b>a", "loss", "lose")
 TIE_WORDS = ("tie", "equal", "both", "draw", "neither", "same", "a=b", "=", "tie (bothbad)", "both_bad", "bothbad")
+
+#: Names that people give the columns of the two systems whose answers are compared.
+SYSTEM_PAIRS = (
+    ("model_a", "model_b"),
+    ("system_a", "system_b"),
+    ("model_1", "model_2"),
+    ("system_1", "system_2"),
+    ("model1", "model2"),
+    ("system1", "system2"),
+)
 
 Columns = Mapping[str, Sequence[str]]
 
@@ -44,7 +54,8 @@ def pairs_as_rows(source: SourceTable, columns: Columns, reading: Reading) -> Re
     """Return a table with one row per pair, as the mapping of columns says; most tables stay as they are.
 
     With ``{system}`` in names of columns each row becomes one row per system, and the column ``system`` has its name.
-    With ``other`` and ``preference`` each row becomes two of one group, with the labels 1 and 0, or .5 for a tie.
+    With ``other`` and ``preference`` each row becomes two of one group, with the labels 1 and 0, or .5 for a tie, and
+    the column ``system`` if the columns of both systems are named (``system=model_a+model_b``) or have usual names.
 
     Args:
         source: the table as it was read.
@@ -57,7 +68,7 @@ def pairs_as_rows(source: SourceTable, columns: Columns, reading: Reading) -> Re
     plain = {name: list(sources) for name, sources in columns.items()}
     if any(SYSTEM in name for names in plain.values() for name in names):
         return _rows_per_system(source, plain)
-    if "preference" in plain or "other" in plain:
+    if any(name in plain for name in PREFERENCE_FIELDS):
         return _rows_per_answer(source, plain, reading)
     return Reshaped(source, plain)
 
@@ -132,48 +143,93 @@ def _rows_per_answer(source: SourceTable, columns: dict[str, list[str]], reading
     if "label" in columns:
         raise InputError(f"{source.name}: preferences have no label of their own; leave it out", setting="columns")
     first, second, winner = (columns[field][0] for field in ("candidate", "other", "preference"))
-    labels = _labels_of_first(source, winner, first, second, reading)
+    systems = _system_columns(source, columns.get("system"))
+    labels, by_name = _labels_of_first(source, winner, (first, second), systems, reading)
     rows = source.table.num_rows
     table = source.table.drop_columns([second]).take(pa.array(np.repeat(np.arange(rows), 2)))
     both = zip(source.table.column(first).to_pylist(), source.table.column(second).to_pylist(), strict=True)
     answers = [answer for pair in both for answer in pair]
     table = table.set_column(table.column_names.index(first), first, column_of(answers))
     values = np.stack([labels, 1 - labels], axis=1).reshape(-1)
-    columns = {name: sources for name, sources in columns.items() if name not in ("other", "preference")}
+    columns = {name: sources for name, sources in columns.items() if name not in PREFERENCE_FIELDS}
     added = {"label": pa.array(values, mask=np.isnan(values)), "position": pa.array(["first", "second"] * rows)}
     if "group" not in columns and "group" not in names:
         added["group"] = pa.array(np.repeat(source.numbers(), 2)).cast(pa.string())
+    if systems:
+        cells_of_systems = [source.table.column(name).cast(pa.string()).to_pylist() for name in systems]
+        added["system"] = pa.array([name for pair in zip(*cells_of_systems, strict=True) for name in pair], pa.string())
     for name, cells in added.items():
         if name in table.column_names:
             raise InputError(f"{source.name}: has a column {name!r} beside preferences; rename it")
         table = table.append_column(name, cells)
     ties = int((labels == 0.5).sum())
     note = f"{rows:,} preferences, {ties:,} of them ties, read as {2 * rows:,} answers with the labels 1, 0 and .5"
+    if systems:
+        note += f", of the systems in {' and '.join(systems)}" + (f", which {winner} names" if by_name else "")
     return _with_identifiers(source, table, columns, ["first", "second"], note)
 
 
+def _system_columns(source: SourceTable, given: Sequence[str] | None) -> tuple[str, str] | None:
+    """Return the columns that name the systems of both answers: those given, or with usual names; None without any.
+
+    Raises:
+        InputError: not two columns are given, or one is missing.
+    """
+    names = source.table.column_names
+    if given is None:
+        return next((pair for pair in SYSTEM_PAIRS if set(pair) <= set(names)), None)
+    wanted = given[0].split("+") if len(given) == 1 else given
+    if len(wanted) != 2:
+        raise InputError(
+            f"{source.name}: the two answers of a preference are of two systems: ",
+            Setting("columns", "system=SYSTEM_A+SYSTEM_B"),
+        )
+    for name in wanted:
+        if name not in names:
+            raise InputError(unknown_name(f"{source.name}, for system: has no column", name, names), setting="columns")
+    return wanted[0], wanted[1]
+
+
 def _labels_of_first(
-    source: SourceTable, winner: str, first: str, second: str, reading: Reading
-) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return the label of the first answer of each row: 1 if it is preferred, .5 for a tie, NaN if nothing is said.
+    source: SourceTable,
+    winner: str,
+    answers: tuple[str, str],
+    systems: tuple[str, str] | None,
+    reading: Reading,
+) -> tuple[np.ndarray[Any, np.dtype[np.float64]], bool]:
+    """Return the label of the first answer of each row, and whether preferences are the names of systems.
+
+    The label is 1 if the answer is preferred, .5 for a tie, NaN if nothing is said. A preference names an answer, or,
+    if all of a column do, the system that gave it.
 
     Raises:
         InputError: a word is unknown, at its row.
     """
-    numbers = reading.configured_numbers() or {
+    first, second = answers
+    configured = reading.configured_numbers()
+    ties = {} if configured else dict.fromkeys(TIE_WORDS, 0.5)
+    numbers = configured or {
         **dict.fromkeys((*FIRST_WORDS, normalised_word(first)), 1.0),
         **dict.fromkeys((*SECOND_WORDS, normalised_word(second)), 0.0),
-        **dict.fromkeys(TIE_WORDS, 0.5),
+        **ties,
     }
+    words = [normalised_word("" if cell is None else str(cell)) for cell in source.table.column(winner).to_pylist()]
+    numbers_of_rows = [numbers] * len(words)
+    by_name = False
+    if systems and not configured:
+        names = zip(*(source.table.column(name).cast(pa.string()).to_pylist() for name in systems), strict=True)
+        of_systems = [{normalised_word(a or ""): 1.0, normalised_word(b or ""): 0.0} | ties for a, b in names]
+        by_name = all(word in known or reading.is_missing(word) for word, known in zip(words, of_systems, strict=True))
+        numbers_of_rows = of_systems if by_name else numbers_of_rows
     labels = []
-    for row, cell in enumerate(source.table.column(winner).to_pylist()):
-        word = normalised_word("" if cell is None else str(cell))
-        if word not in numbers and not reading.is_missing(word):
+    for row, (word, known) in enumerate(zip(words, numbers_of_rows, strict=True)):
+        if word not in known and not reading.is_missing(word):
+            cell = source.table.column(winner)[row].as_py()
             raise InputError(
                 f"{source.location(row)}, column {winner}: the preference {str(cell)!r} is unknown; say which label the"
                 " first answer gets: ",
                 Setting("labels", f"{cell}=NUMBER"),
                 " (1 preferred, 0.5 tie, 0 not)",
             )
-        labels.append(numbers.get(word, np.nan))
-    return np.array(labels, dtype=np.float64)
+        labels.append(known.get(word, np.nan))
+    return np.array(labels, dtype=np.float64), by_name

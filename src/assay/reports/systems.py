@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
+from assay.analysis.duels import DuelStudy
 from assay.analysis.systems import MeasuredMeans, MetricStudy, SystemSettings, SystemStudy
 from assay.common.numbers import Number, p_value, percent, short
+from assay.reports.duels import DUELS_NOTE, duel_records, duel_sheets
 from assay.reports.sheets import Column, Document, Sheet, table_rows
 
 #: The head of the columns of human labels, beside those of metrics.
@@ -16,18 +18,27 @@ LABELS = "people"
 MIN_SYSTEMS_FOR_ORDER = 10
 
 
-def document(studies: Sequence[SystemStudy], settings: SystemSettings) -> Document:
+def document(studies: Sequence[SystemStudy | DuelStudy], settings: SystemSettings) -> Document:
     """Return three tables per study: means of systems, their differences, and agreement of metrics with people.
 
-    There is one record per mean, per difference, and per metric.
+    There is one record per mean, per difference, and per metric. A study of preferences has two tables, see
+    :mod:`assay.reports.duels`.
     """
     sheets: list[Sheet] = []
     records: list[dict[str, Any]] = []
     for study in studies:
+        if isinstance(study, DuelStudy):
+            sheets += duel_sheets(study)
+            records += duel_records(study)
+            continue
         sheets += [_means_sheet(study), _differences_sheet(study, settings), _agreement_sheet(study, settings)]
         records += _system_records(study)
     level = percent(settings.confidence)
     notes = []
+    if any(isinstance(study, DuelStudy) for study in studies):
+        notes.append(f"{level} bootstrap intervals with {settings.resamples:,} resamples; {DUELS_NOTE}")
+    if all(isinstance(study, DuelStudy) for study in studies):
+        return Document(sheets, records, notes)
     if settings.resamples:
         notes.append(
             f"{level} intervals of means over items: Wilson's for shares, Newcombe's for differences of shares, else "

@@ -1,0 +1,267 @@
+"""Preferences between the answers of two systems at a time: how strong each system is, by people and by each metric."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.analysis.data import ScoredDataset
+from assay.common.messages import Setting
+from assay.common.numbers import Number
+from assay.exceptions import InputError, unknown_name
+from assay.statistics.agreement import percentile_interval
+from assay.statistics.bradley_terry import resampled_strengths, strengths, win_matrix
+from assay.statistics.concordance import Floats
+from assay.statistics.resampling import Resampler, seed_of
+
+if TYPE_CHECKING:
+    from assay.analysis.systems import SystemSettings
+
+#: The column that tells the two answers of a preference apart, and its cells.
+POSITION, POSITIONS = "position", ("first", "second")
+#: The columns by which preferences are resampled together, if the user names none.
+_ITEM_COLUMNS = ("item", "question")
+
+
+@dataclass(frozen=True)
+class Strengths:
+    """The strengths of k systems by the model of Bradley and Terry, from people or from a metric.
+
+    Attributes:
+        duels: the number of comparisons of two systems.
+        ties: those of them that are ties, half a win for each system.
+        values: the strength of each system with its interval, in the order of the study; undefined without a maximum.
+        shares: the share of its comparisons that each system won.
+        undefined: the number of resamples in which the strengths have no maximum.
+    """
+
+    duels: int
+    ties: int
+    values: list[Number]
+    shares: list[float]
+    undefined: int
+
+
+@dataclass(frozen=True)
+class MetricDuels:
+    """A metric on preferences of which it has a score of both answers.
+
+    Attributes:
+        strengths: the strengths by its scores; the higher score is preferred.
+        accuracy: the share of preferences without a tie in which it prefers the same answer; equal scores count half.
+        kendall: Kendall's τ-b of its strengths and people's on these preferences; None if either is undefined.
+    """
+
+    strengths: Strengths
+    accuracy: float | None
+    kendall: float | None
+
+
+@dataclass(frozen=True)
+class DuelStudy:
+    """The systems of one dataset of preferences.
+
+    Attributes:
+        title: the title of the dataset.
+        systems: the names of the k systems, the strongest by people first.
+        left_out: the number of preferences without two different systems.
+        groups: the number of groups in which preferences are resampled; None if each is by itself.
+        resampled_by: the column of these groups; None if each preference is by itself.
+        people: the strengths by people's preferences.
+        metrics: the study of each metric, by name.
+    """
+
+    title: str
+    systems: tuple[str, ...]
+    left_out: int
+    groups: int | None
+    resampled_by: str | None
+    people: Strengths
+    metrics: dict[str, MetricDuels]
+
+
+@dataclass(frozen=True)
+class _Duels:
+    """The n preferences between k systems: rows of both answers, and indices of their systems, shape (n,) each."""
+
+    first_rows: NDArray[np.intp]
+    second_rows: NDArray[np.intp]
+    first: NDArray[np.intp]
+    second: NDArray[np.intp]
+    names: list[str]
+    left_out: int
+
+    def take(self, kept: NDArray[np.bool_]) -> _Duels:
+        """Return some of the preferences."""
+        rows = (self.first_rows[kept], self.second_rows[kept], self.first[kept], self.second[kept])
+        return _Duels(*rows, self.names, self.left_out)
+
+
+def has_duels(data: ScoredDataset) -> bool:
+    """Tell whether the pairs of a dataset are the two answers of preferences, see :mod:`assay.datasets.shapes`."""
+    if POSITION not in data.table.column_names:
+        return False
+    positions = data.table.column(POSITION).to_pylist()
+    ids = data.table.column("pair_id").to_pylist()
+    return all(
+        position in POSITIONS and pair_id.endswith(f"-{position}")
+        for position, pair_id in zip(positions, ids, strict=True)
+    )
+
+
+def study_duels(data: ScoredDataset, settings: SystemSettings) -> DuelStudy:
+    """Return the study of the systems in a dataset of preferences.
+
+    Raises:
+        InputError: the systems are unknown, or fewer than two of them were compared.
+    """
+    duels = _find_duels(data, settings)
+    groups, resampled_by = _groups(data, duels, settings)
+    seed = seed_of(settings.seed, data.facts.name, data.facts.split, "systems")
+
+    def strengths_by(values: Floats) -> tuple[Strengths, Floats, _Duels]:
+        # of the preferences with both values
+        margins = values[duels.first_rows] - values[duels.second_rows]
+        known = ~np.isnan(margins)
+        kept, outcomes = duels.take(known), (np.sign(margins[known]) + 1) / 2
+        kept_groups = None if groups is None else np.unique(groups[known], return_inverse=True)[1]
+        resampler = Resampler(len(outcomes), settings.resamples, seed, kept_groups)
+        return _strengths(kept, outcomes, resampler, settings.confidence), outcomes, kept
+
+    people, _, _ = strengths_by(data.labels)
+    order = sorted(range(len(duels.names)), key=lambda system: _rank_key(people, duels.names, system))
+    metrics = {}
+    for name in data.find_metrics(list(settings.metrics)):
+        scores = np.where(np.isnan(data.labels), np.nan, data.oriented_scores(name))
+        found, outcomes, kept = strengths_by(scores)
+        preferred = (np.sign(data.labels[kept.first_rows] - data.labels[kept.second_rows]) + 1) / 2
+        decided = preferred != 0.5
+        accuracy = float(1 - np.abs(outcomes - preferred)[decided].mean()) if decided.any() else None
+        by_people = _values(kept, preferred, len(duels.names))
+        metrics[name] = MetricDuels(
+            _in_order(found, order), accuracy, _kendall(by_people, _values(kept, outcomes, len(duels.names)))
+        )
+    return DuelStudy(
+        title=data.title,
+        systems=tuple(duels.names[system] for system in order),
+        left_out=duels.left_out,
+        groups=None if groups is None else int(groups.max()) + 1,
+        resampled_by=resampled_by,
+        people=_in_order(people, order),
+        metrics=metrics,
+    )
+
+
+def _find_duels(data: ScoredDataset, settings: SystemSettings) -> _Duels:
+    """Return the preferences of a dataset between different systems that are wanted.
+
+    Raises:
+        InputError: there is no column of systems, or a wanted system is missing, or fewer than two were compared.
+    """
+    if settings.system is None and "system" not in data.table.column_names:
+        raise InputError(
+            f"{data.run.title}: {data.name} has preferences and not the systems that gave the answers; name their two "
+            "columns when the data is read: ",
+            Setting("columns", "candidate=A,other=B,preference=WINNER,system=SYSTEM_A+SYSTEM_B"),
+        )
+    column = "system" if settings.system is None else data.find_column(settings.system, "system")
+    systems = data.table.column(column).to_pylist()
+    rows_of: dict[str, dict[str, int]] = {}
+    ids = data.table.column("pair_id").to_pylist()
+    for row, (pair_id, position) in enumerate(zip(ids, data.table.column(POSITION).to_pylist(), strict=True)):
+        rows_of.setdefault(pair_id.removesuffix(f"-{position}"), {})[position] = row
+    known = {str(system) for system in systems if system not in (None, "")}
+    for name in settings.only:
+        if name not in known:
+            raise InputError(unknown_name(f"{data.title} has no system", name, sorted(known)), setting="only")
+    wanted = set(settings.only) or known
+    names: dict[str, int] = {}
+    found: list[tuple[int, int, int, int]] = []
+    left_out = 0
+    for rows in rows_of.values():
+        pair = [str(systems[rows[position]]) for position in POSITIONS if position in rows]
+        if len(pair) < 2 or len(set(pair)) < 2 or not known.issuperset(pair):
+            left_out += 1
+        elif wanted.issuperset(pair):
+            first, second = (names.setdefault(name, len(names)) for name in pair)
+            found.append((rows["first"], rows["second"], first, second))
+    if len(names) < 2:
+        raise InputError(f"{data.title}: no two systems were compared")
+    first_rows, second_rows, first_systems, second_systems = np.array(found, dtype=np.intp).T
+    return _Duels(first_rows, second_rows, first_systems, second_systems, list(names), left_out)
+
+
+def _groups(data: ScoredDataset, duels: _Duels, settings: SystemSettings) -> tuple[NDArray[np.intp] | None, str | None]:
+    """Return the code of the group of each preference, and the column of the groups; None if each is by itself."""
+    columns = data.table.column_names
+    if settings.item is not None:
+        column: str | None = data.find_column(settings.item, "item")
+    else:
+        column = next((name for name in _ITEM_COLUMNS if name in columns), None)
+    if column is None:
+        return None, None
+    cells = data.table.column(column).to_pylist()
+    codes: dict[Any, int] = {}
+    groups = []
+    for row in duels.first_rows.tolist():
+        cell = cells[row]
+        # a preference without an item is a group of its own
+        groups.append(codes.setdefault(("row", row) if cell in (None, "") else ("item", repr(cell)), len(codes)))
+    return (np.array(groups, dtype=np.intp), column) if len(codes) < len(groups) else (None, None)
+
+
+def _values(duels: _Duels, outcomes: Floats, k: int) -> Floats:
+    """Return the strengths by outcomes of preferences, shape (k,), NaN without a maximum."""
+    once = np.ones((len(outcomes), 1))
+    values: Floats = strengths(win_matrix(duels.first, duels.second, outcomes, once, k))[0]
+    return values
+
+
+def _strengths(duels: _Duels, outcomes: Floats, resampler: Resampler, confidence: float) -> Strengths:
+    """Return the strengths of all systems by outcomes of preferences, with intervals if there are resamples."""
+    k = len(duels.names)
+    values = _values(duels, outcomes, k)
+    wins = win_matrix(duels.first, duels.second, outcomes, np.ones((len(outcomes), 1)), k)[0]
+    # each comparison counts for both systems
+    played = (wins + wins.T).sum(axis=1)
+    drawn = resampled_strengths(duels.first, duels.second, outcomes, k, resampler)
+    undefined = int(np.isnan(drawn).any(axis=1).sum())
+    numbers = []
+    for system in range(k):
+        # without the resamples that have no maximum, an interval would be too short
+        is_bounded = 2 * undefined <= (1 - confidence) * len(drawn) and not np.isnan(values[system])
+        bounds = (
+            percentile_interval(drawn[:, system], resampler.units, confidence) if len(drawn) and is_bounded else None
+        )
+        value = None if np.isnan(values[system]) else float(values[system])
+        numbers.append(Number(value, *(bounds or ())))
+    shares = [
+        float(won / count) if count else float("nan") for won, count in zip(wins.sum(axis=1), played, strict=True)
+    ]
+    return Strengths(len(outcomes), int((outcomes == 0.5).sum()), numbers, shares, undefined)
+
+
+def _rank_key(people: Strengths, names: list[str], system: int) -> tuple[float, float, str]:
+    """Return what systems are sorted by: the highest strength first, else the highest share of wins."""
+    value = people.values[system].value
+    return (0.0 if value is None else -value, -people.shares[system], names[system])
+
+
+def _in_order(found: Strengths, order: list[int]) -> Strengths:
+    """Return strengths with the systems in another order."""
+    values, shares = [found.values[system] for system in order], [found.shares[system] for system in order]
+    return Strengths(found.duels, found.ties, values, shares, found.undefined)
+
+
+def _kendall(first: Floats, second: Floats) -> float | None:
+    """Return Kendall's τ-b of two rankings of the systems; None if it is undefined."""
+    from scipy.stats import kendalltau
+
+    if np.isnan(first).any() or np.isnan(second).any():
+        return None
+    # rounded, so that systems of equal records are ties
+    value = kendalltau(np.round(first, 9), np.round(second, 9)).statistic
+    return None if np.isnan(value) else float(value)
