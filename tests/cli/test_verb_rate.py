@@ -87,10 +87,13 @@ def test_a_system_without_labels_borrows_the_errors_of_the_others(decided, workp
     # the labelled answers are right far more often; that must not draw the estimate up
     truth = true_shares(made_rows(3, 200, shares={"gamma": 0.3, "beta": 0.8}))
     assert found["gamma"]["low"] < truth["gamma"] < found["gamma"]["high"] < 0.55
-    text = decided("rate", "other.csv", "--decision", "decision").out
-    assert "* no labels of its own" in text
-    # the share of gamma makes the new answers look different, too
-    assert "the new answers differ from the labelled ones in their scores" in text.replace("\n", " ")
+    # nor that of all answers, which is the sum over systems
+    assert found["all"]["borrowed"]
+    assert found["all"]["low"] < np.mean(list(truth.values())) < found["all"]["high"]
+    assert "* no labels of its own" in decided("rate", "other.csv", "--decision", "decision").out
+    write(workplace / "wrong.csv", made_rows(4, 200, shares={"gamma": 0.05}), labels=False)
+    text = decided("rate", "wrong.csv", "--decision", "decision").out
+    assert "the new answers differ from the labelled ones in their scores of f1" in text.replace("\n", " ")
 
 
 def test_a_sheet_goes_from_annotate_to_rate(decided, workplace):

@@ -182,6 +182,22 @@ def powered_mean(
     return PoweredMean(predicted + error, by_group, units, weight, 1 / max(units - _LEARNED / 2, 1.0))
 
 
+def weighted_sum(means: Sequence[PoweredMean], weights: Sequence[float]) -> PoweredMean:
+    """Return the estimate for answers of several parts, such as systems, from those of the parts.
+
+    Args:
+        means: the estimates of the parts, at least one, on the same codes of groups.
+        weights: the share of each part among the answers, which add up to 1.
+    """
+    return PoweredMean(
+        float(np.dot(weights, [mean.value for mean in means])),
+        np.sum([weight * mean.by_group for weight, mean in zip(weights, means, strict=True)], axis=0),
+        sum(mean.units for mean in means),
+        float(np.dot(weights, [mean.power for mean in means])),
+        math.hypot(*(weight * mean.step for weight, mean in zip(weights, means, strict=True))),
+    )
+
+
 def best_power(labelled: LabelledSample, new: NewSample) -> float:
     """Return the weight of the predictions, in [0, 1], that makes the variance smallest (PPI++, equation 8).
 

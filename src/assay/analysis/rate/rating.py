@@ -10,7 +10,7 @@ which is said of each.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -31,6 +31,7 @@ from assay.statistics.prediction_powered import (
     normal_quantile,
     powered_mean,
     rogan_gladen,
+    weighted_sum,
 )
 
 #: The fewest labelled answers, or groups of them, that an estimate rests on.
@@ -145,6 +146,8 @@ def rate_answers(answers: Answers, title: str, system: str | None, by: Sequence[
             masks = masks_of(old_cells, value), masks_of(new_cells, value)
             parts.append(_rate_part(answers, column, value, *masks, confidence))
     systems = [part for part in parts if system is not None and part.column == system]
+    if sum(part.answers for part in systems) == parts[0].answers and len(systems) > 1:
+        parts[0] = _from_systems(parts[0], systems, decision, confidence)
     return Rating(
         decision,
         title,
@@ -211,6 +214,21 @@ def _rate_part(
         by_decisions,
         mean,
     )
+
+
+def _from_systems(
+    whole: RatedPart, systems: Sequence[RatedPart], decision: MetricDecision, confidence: float
+) -> RatedPart:
+    """Return the estimate for all answers as the sum of those of their systems.
+
+    The labelled answers may have the systems in other shares, or lack one that is right far less often.
+    """
+    if any(part.estimate.value is None for part in systems):
+        return replace(whole, estimate=Number(notes=("a system has no estimate",)), worth=None)
+    mean = weighted_sum([part.mean for part in systems], [part.answers / whole.answers for part in systems])
+    borrowed = any(part.borrowed for part in systems)
+    worth = None if borrowed or whole.worth is None else whole.worth * whole.mean.plain_variance / mean.plain_variance
+    return replace(whole, mean=mean, estimate=_number(mean, decision, confidence), borrowed=borrowed, worth=worth)
 
 
 def _decided(decision: MetricDecision, scores: Floats) -> NDArray[np.bool_]:
