@@ -15,8 +15,7 @@ from assay.datasets import check_dataset, describe_card, list_datasets, load_car
 from assay.datasets.card import parse_spec
 from assay.datasets.readers.evouna import gold_answers, read_evouna
 from assay.datasets.readers.nq301 import read_nq301
-from assay.datasets.readers.semeval import read_sts
-from assay.datasets.readers.str2022 import read_str
+from assay.datasets.readers.table import read_table
 from assay.datasets.sources import is_here
 from assay.exceptions import InputError
 from assay.metrics import load_metric
@@ -120,7 +119,7 @@ def test_answer_pairs(with_shared: Path) -> None:
     squad = load_dataset("squad-sas")
     assert squad.drop_duplicates()[1] == 3
     german = load_dataset("germanquad-sas")
-    assert german.notes == ("3 rows without a label left out: rows 120, 225, 226",)
+    assert german.notes == ("3 of 425 rows without a label left out",)
     first = load_dataset("nq-open-sas@1")
     splits = {"test": first}
     assert counts(splits, "test", "conflicting-labels") == 14
@@ -195,29 +194,32 @@ def test_the_manifest_is_that_of_the_files(with_shared: Path) -> None:
 def test_semeval_lines_stay_aligned(tmp_path: Path) -> None:
     (tmp_path / "i").write_text('a "quoted\tb\nc\td\tsource\tsource\ne\tf \n')
     (tmp_path / "g").write_text("1.5\n\n3\n")
-    files = {"2016/S.input.x.txt": tmp_path / "i", "2016/S.gs.x.txt": tmp_path / "g"}
-    result = read_sts(files, {})
+    files = {"2016/STS2016.input.x.txt": tmp_path / "i", "2016/STS2016.gs.x.txt": tmp_path / "g"}
+    options = load_card("sts16").options_of("test")
+    result = read_table(files, options)
     assert result.table.to_pylist() == [
         {"pair_id": "x-1", "reference": 'a "quoted', "candidate": "b", "label": 1.5, "subset": "x"},
         {"pair_id": "x-3", "reference": "e", "candidate": "f", "label": 3.0, "subset": "x"},
     ]
-    assert result.notes == ("x: 1 of 3 pairs that nobody scored left out",)
+    assert result.notes == ("1 of 3 rows without a label left out",)
     (tmp_path / "g").write_text("1.5\n3\n")
-    with pytest.raises(InputError, match="has 2 lines"):
-        read_sts(files, {})
+    with pytest.raises(InputError, match=r"g: has 2 rows; expected 3, as .*i has"):
+        read_table(files, options)
 
 
 def test_str_rows(tmp_path: Path) -> None:
     path = tmp_path / "sem_text_rel_ranked.csv"
+    options = load_card("str-2022").options_of("all")
     path.write_text('Index,SourceID,SubsetID,PairID,Text,Score\n0,s,1,p-1,"One dog, here.\nA dog.",0.75\n')
-    (row,) = read_str({"f": path}, {}).table.to_pylist()
+    (row,) = read_table({"f": path}, options).table.to_pylist()
     assert row == {
         "pair_id": "p-1", "reference": "One dog, here.", "candidate": "A dog.", "label": 0.75,
         "subset": "s", "Index": "0", "SubsetID": "1",
     }  # fmt: skip
-    path.write_text("Index,SourceID,SubsetID,PairID,Text,Score\n0,s,1,p-1,one sentence,0.75\n")
-    with pytest.raises(InputError, match="row 2, column Text: holds 1 sentences"):
-        read_str({"f": path}, {})
+    for text in ("one sentence", '"one\ntwo\nthree"'):
+        path.write_text(f"Index,SourceID,SubsetID,PairID,Text,Score\n0,s,1,p-1,{text},0.75\n")
+        with pytest.raises(InputError, match=r"row 2, column Text: 'one.* has not the form"):
+            read_table({"f": path}, options)
 
 
 def test_gold_answers_are_divided_with_care() -> None:

@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.datasets import check_dataset, join_graphs, load_dataset
+from assay.datasets import check_dataset, join_graphs, load_card, load_dataset
+from assay.datasets.readers.table import read_table
 from assay.exceptions import InputError
 
 ROWS = [
@@ -181,21 +182,17 @@ def test_arguments_have_the_graphs_of_their_sentences(with_shared: Path) -> None
     )
 
 
-def test_a_graph_of_another_sentence_is_refused(
-    shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from assay.datasets.readers.bamboo import read_bamboo
-
+def test_a_graph_of_another_sentence_is_refused(shared_data: Path, tmp_path: Path) -> None:
     folder = shared_data / "bamboo" / "sts"
     plain = tmp_path / "src.amr"
     graphs = gzip.decompress((folder / "main" / "src.dev.amr.gz").read_bytes()).decode()
     plain.write_text(graphs.replace("A young child is riding a horse.", "A child is riding a horse."))
     files = {
-        "src": plain,
-        "tgt": folder / "main" / "tgt.dev.amr.gz",
-        "y": folder / "dev.y",
-        "texts": folder / "orig.dev.txt",
+        "sts/main/src.dev.amr": plain,
+        "sts/main/tgt.dev.amr": folder / "main" / "tgt.dev.amr.gz",
+        "sts/dev.y": folder / "dev.y",
+        "sts/orig.dev.txt": folder / "orig.dev.txt",
     }
-    options = {"corpus": "sts", "reference": "src", "candidate": "tgt", "label": "y", "texts": "texts"}
-    with pytest.raises(InputError, match=r"src\.amr, line 11: is the graph of 'A child is riding a horse\.'"):
-        read_bamboo(files, options)
+    problem = r"src\.amr, graph 2: belongs to 'A child is riding a horse\.'; expected 'A young child is riding"
+    with pytest.raises(InputError, match=problem):
+        read_table(files, load_card("bamboo-sts").options_of("dev"))

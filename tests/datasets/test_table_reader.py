@@ -267,3 +267,40 @@ def test_row_numbers_of_parts_with_systems_side_by_side(tmp_path: Path) -> None:
         pq.write_table(pa.table(columns), tmp_path / "parts" / f"{number}.parquet")
     with pytest.raises(InputError, match=r"parts/1.parquet, row 2, column \{system\}_label: the label 'bad'"):
         load_dataset(f"{tmp_path}/parts/", columns="candidate={system}_answer,label={system}_label")
+
+
+def test_rows_left_out_at_both_ends_and_words_replaced(tmp_path: Path) -> None:
+    texts = {
+        "a.txt": "x\tdummy\td\nold\ta b\ta c\nnew\td\te\nx\tdummy\td\n",
+        "b.txt": "9\n1\n0\n9\n",
+        "c.txt": "a b\nd\n",
+    }
+    files = write(tmp_path, texts)
+    options = {
+        "file": "a.txt",
+        "header": ["subset", "reference", "candidate"],
+        "skip": [1, 1],
+        "replace": {"subset": {"old": "new"}},
+        "add": {"pair_id": "{index} of {row}"},
+        "beside": {
+            "label": {"file": "b.txt", "format": "lines", "skip": [1, 1]},
+            "copy": {"file": "c.txt", "format": "lines", "same": {"line": "reference"}},
+        },
+    }
+    read = read_table(files, options).table
+    assert rows(read, "pair_id", "subset", "reference", "label") == [
+        ("1 of 2", "new", "a b", 1),
+        ("2 of 3", "new", "d", 0),
+    ]
+    assert read.column("copy").to_pylist() == ["a b", "d"]
+    (tmp_path / "c.txt").write_text("a b\nf\n")
+    with pytest.raises(InputError, match=r"c.txt, line 2: belongs to 'f'; expected 'd'"):
+        read_table(files, options)
+
+
+def test_a_list_in_a_json_file_of_an_archive(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "d.zip", "w") as archive:
+        archive.writestr("d.json", json.dumps([{"reference": "a", "candidate": "b", "label": [1, 0]}]))
+        archive.writestr("other.json", "[]")
+    read = read_table({"d.zip": tmp_path / "d.zip"}, {"member": "d.json"}).table
+    assert read.column("annotations").to_pylist() == [[1, 0]] and read.column("label").to_pylist() == [0.5]

@@ -36,7 +36,6 @@ Reader = Callable[[Mapping[str, Path], Mapping[str, Any]], ReaderResult]
 
 #: The kinds of values of a split's options, in the words of messages.
 FILE = "the name of one of its files"
-OPTIONAL_FILE = "the name of a file"
 FILES = "the name of one of its files, or a template such as 'scores/{item}/me' that fits some"
 TEXT = "a text"
 CHARACTER = "one character"
@@ -48,6 +47,8 @@ CELLS = "a table of columns with the cell that each has, as text, or a list of s
 COLUMNS = "a table of columns, or a text such as 'reference=answer1'"
 BY = "a list of columns, or a table of columns with the column of the other file"
 RANGE = "two numbers, the lower one first"
+COUNTS = "two whole numbers, of rows at the start and at the end"
+CELL_PAIRS = "a table of columns, each a table of cells with what replaces them"
 
 
 class Tables(NamedTuple):
@@ -147,6 +148,10 @@ def _is_range(value: Any, files: Mapping[str, Path]) -> bool:
     return is_pair and value[0] < value[1]
 
 
+def _are_counts(value: Any, files: Mapping[str, Path]) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(type(count) is int and count >= 0 for count in value)
+
+
 def _are_cells(value: Any, files: Mapping[str, Path]) -> bool:
     return isinstance(value, dict) and all(isinstance(cell, str) or _are_texts(cell, files) for cell in value.values())
 
@@ -168,6 +173,10 @@ _TESTS: dict[str, Callable[[Any, Mapping[str, Path]], bool]] = {
     COLUMNS: lambda value, files: isinstance(value, str | dict),
     BY: lambda value, files: bool(value) and (_are_texts(value, files) or _is_table_of_texts(value, files)),
     RANGE: _is_range,
+    COUNTS: _are_counts,
+    CELL_PAIRS: lambda value, files: (
+        isinstance(value, dict) and all(_is_table_of_texts(cells, files) for cells in value.values())
+    ),
 }
 
 
@@ -184,7 +193,7 @@ _READER = re.compile(r"^def (?P<attribute>read_(?P<name>\w+))\(files: ", re.MULT
 
 @functools.cache
 def built_in_readers() -> dict[str, str]:
-    """Return the built-in readers, "module:function" by name; the reader ``stsb-de`` is the function ``read_stsb_de``.
+    """Return the built-in readers, "module:function" by name; the reader ``bamboo-role`` is ``read_bamboo_role``.
 
     Cached, since the modules do not change while assay runs.
     """

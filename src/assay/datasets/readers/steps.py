@@ -15,8 +15,8 @@ from assay.datasets.readers.jsonl import concatenated_tables
 from assay.datasets.templates import Template
 from assay.exceptions import InputError, unknown_name
 
-#: The name of a gap that stands for the number of the row in its file.
-ROW = "row"
+#: The names of gaps that stand for the number of a row in its file, and for its place among the rows, from 1.
+ROW, INDEX = "row", "index"
 
 Cells = Mapping[str, str | Sequence[str]]
 
@@ -55,6 +55,8 @@ def combine(sources: Sequence[SourceTable]) -> SourceTable:
 def parse_cells(source: SourceTable, templates: Mapping[str, str]) -> SourceTable:
     """Return the table with a column for each gap of a template that the cells of a column have the form of.
 
+    What stands in a gap is one line.
+
     Args:
         source: the table.
         templates: the template of each column.
@@ -67,7 +69,7 @@ def parse_cells(source: SourceTable, templates: Mapping[str, str]) -> SourceTabl
         found = []
         for row, cell in enumerate(required_column(source, column, "parse").to_pylist()):
             gaps = template.match(str(cell))
-            if gaps is None:
+            if gaps is None or any("\n" in text.strip() for text in gaps.values()):
                 location = f"{source.location(row)}, column {column}"
                 raise InputError(f"{location}: {str(cell)[:40]!r} has not the form {text!r}")
             found.append(gaps)
@@ -79,7 +81,7 @@ def parse_cells(source: SourceTable, templates: Mapping[str, str]) -> SourceTabl
 def add_columns(source: SourceTable, templates: Mapping[str, str]) -> SourceTable:
     """Return the table with a column for each template, filled with the cells of the row; null if one of them is.
 
-    The gap ``{row}`` is the number of the row in its file.
+    The gap ``{row}`` is the number of the row in its file, and ``{index}`` its place among the rows of the table.
 
     Raises:
         InputError: a gap is no column.
@@ -89,15 +91,40 @@ def add_columns(source: SourceTable, templates: Mapping[str, str]) -> SourceTabl
         cells = {
             gap: required_column(source, gap, "add").to_pylist()
             for gap in template.names
-            if gap != ROW or ROW in source.table.column_names
+            if gap not in (ROW, INDEX) or gap in source.table.column_names
         }
         values = []
         for row in range(source.table.num_rows):
             gaps = {gap: column[row] for gap, column in cells.items()}
             is_complete = None not in gaps.values()
-            texts = {ROW: str(source.place(row)[1])} | {gap: str(cell) for gap, cell in gaps.items()}
+            texts = {ROW: str(source.place(row)[1]), INDEX: str(row + 1)}
+            texts |= {gap: str(cell) for gap, cell in gaps.items()}
             values.append(template.fill(texts) if is_complete else None)
         source = source.with_column(name, pa.array(values, pa.string()))
+    return source
+
+
+def skip_rows(source: SourceTable, counts: Sequence[int]) -> SourceTable:
+    """Return the table without some rows at its start and at its end.
+
+    Raises:
+        InputError: no row is left.
+    """
+    first, last = counts
+    if first + last >= source.table.num_rows:
+        raise InputError(f"{source.name}: has {source.table.num_rows} rows, and skip = {[*counts]} leaves none")
+    return source.take(np.arange(first, source.table.num_rows - last))
+
+
+def replace_cells(source: SourceTable, replacements: Mapping[str, Mapping[str, str]]) -> SourceTable:
+    """Return the table with some cells of columns replaced, given by column and cell.
+
+    Raises:
+        InputError: a column is missing.
+    """
+    for column, new_cells in replacements.items():
+        cells = required_column(source, column, "replace").to_pylist()
+        source = source.with_column(column, pa.array([new_cells.get(cell, cell) for cell in cells]))
     return source
 
 

@@ -1,4 +1,4 @@
-"""Answer pairs with human similarity (semantic answer similarity): SQuAD, GermanQuAD, NQ-open."""
+"""The answer pairs of NQ-open with corrected labels (semantic answer similarity)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from assay.datasets.readers.base import FILE, OPTIONAL_FILE, ReaderResult, number, pairs_of, takes
+from assay.datasets.readers.base import FILE, ReaderResult, number, pairs_of, takes
 from assay.datasets.readers.delimited import read_delimited
 from assay.exceptions import InputError, unknown_name
 
@@ -18,36 +18,6 @@ def _read_columns(path: Path, names: tuple[str, ...]) -> dict[str, list[str]]:
         if name not in table.column_names:
             raise InputError(unknown_name(f"{path}: has no column", name, table.column_names))
     return {name: table.column(name).to_pylist() for name in names}
-
-
-@takes(questions=OPTIONAL_FILE)
-def read_sas(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
-    """Return the pairs of a CSV file: answer1, the gold answer, is the reference, and answer2 is the candidate.
-
-    Rows without a label are left out, and a note lists them. The option ``questions`` names a file with the questions
-    of the pairs; if it is there, the question of a pair is also its group, and a pair without one is its own group.
-
-    Raises:
-        InputError: a column is missing, or a label is not a number.
-    """
-    questions_file = str(options.get("questions", ""))
-    path = next(path for name, path in files.items() if name != questions_file)
-    cells = _read_columns(path, ("answer1", "answer2", "label"))
-    row_numbers = range(2, len(cells["label"]) + 2)  # row 1 is the header
-    labelled = [index for index, label in enumerate(cells["label"]) if label.strip()]
-    columns: dict[str, Any] = {
-        "pair_id": [str(row_numbers[index]) for index in labelled],
-        "reference": [cells["answer1"][index] for index in labelled],
-        "candidate": [cells["answer2"][index] for index in labelled],
-        "label": [number(path, row_numbers[index], "label", cells["label"][index]) for index in labelled],
-    }
-    unlabelled_rows = [str(row) for row, label in zip(row_numbers, cells["label"], strict=True) if not label.strip()]
-    notes = []
-    if unlabelled_rows:
-        notes.append(f"{len(unlabelled_rows)} rows without a label left out: rows {', '.join(unlabelled_rows)}")
-    if questions_file in files:
-        notes += _add_questions(columns, files[questions_file])
-    return ReaderResult(pairs_of(columns), tuple(notes))
 
 
 @takes(texts=FILE, labels=FILE, questions=FILE)
