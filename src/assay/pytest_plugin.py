@@ -153,13 +153,13 @@ def assert_agreement(
     from assay.analysis.data import read_datasets
     from assay.analysis.folder import read_run
     from assay.common.output import check_replaceable
-    from assay.datasets import load_dataset
+    from assay.datasets import Pairs, load_dataset
     from assay.exceptions import InputError
     from assay.reports.check import BASELINE, write_file
 
     if at_least is None and against is None:
         raise TypeError("assert_agreement needs at_least=, against=, or both")
-    pairs = load_dataset(dataset, columns=columns, language=language)
+    pairs = dataset if isinstance(dataset, Pairs) else load_dataset(dataset, columns=columns, language=language)
     baseline = Path(against) if isinstance(against, str | Path) and str(against).endswith(".json") else None
     if isinstance(against, Path) and baseline is None:
         raise InputError(f"against={str(against)!r}: a baseline is a file that ends in .json")

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from assay.analysis.check.baseline import continue_chain, has_other_pairs, read_baseline, take_baseline, to_text
+from assay.analysis.check.baseline import (
+    Baseline,
+    continue_chain,
+    has_other_pairs,
+    read_baseline,
+    take_baseline,
+    to_text,
+)
 from assay.analysis.check.settings import BaselineSettings
 from assay.api.files import Run, open_runs
 from assay.common.output import check_replaceable
 from assay.exceptions import InputError
 from assay.paths import user_path
 from assay.reports.check import BASELINE, write_file
-from assay.settings import verb
+from assay.reports.ci import CiFiles, ci_files
+from assay.settings import takes_settings
 
 
-@verb(
-    BaselineSettings,
-    "Write the agreement and the scores of a run to one small file, for assay check.",
-    "assay baseline runs/main --out baseline.json",
-    "assay baseline runs/next --out baseline.json --baseline-of baseline.json",
-    "assay baseline runs/main --out baseline.json --system model",
-    next="check RUN --against {out}",
-    run="A run folder.",
-    out="The file to write, such as baseline.json; an earlier baseline is replaced.",
-)
+@takes_settings(BaselineSettings)
 def baseline(run: Run, out: str | Path, settings: BaselineSettings) -> Path:
     """Write the agreement and the scores of a run to one small file, and return the path of that file.
 
@@ -38,24 +37,46 @@ def baseline(run: Run, out: str | Path, settings: BaselineSettings) -> Path:
         system: the column that names the system of each answer, for checks of other answers to the same items; ``-``
             if all answers are those of one system. None to keep no answers of systems.
         item: the column of the items that systems answer; by default item, question, group or reference.
+        ci: ``"github"`` to also write ``.github/workflows/assay.yml``, ``.pre-commit-config.yaml`` and
+            ``tests/test_assay.py`` in the current folder, those that do not exist.
 
     Raises:
-        InputError: the run or the earlier baseline cannot be read, the pairs of a dataset differ between them, or the
-            file cannot be written or holds something else.
+        InputError: the run or the earlier baseline cannot be read, the pairs of a dataset differ between them, the run
+            cannot be repeated by a command, or the file cannot be written or holds something else.
     """
-    check_replaceable(user_path(out), BASELINE)
+    path = user_path(out)
+    check_replaceable(path, BASELINE)
     with open_runs(run) as (opened,):
         new_baseline = take_baseline(opened, settings.system, settings.item)
+        planned = None if settings.ci is None else ci_files(opened, path, settings)
     if settings.baseline_of is not None:
-        earlier_baseline = read_baseline(user_path(settings.baseline_of))
-        for name, dataset in new_baseline.datasets.items():
-            if name in earlier_baseline.datasets and has_other_pairs(dataset, earlier_baseline.datasets[name]):
-                raise InputError(
-                    f"{name} has other pairs there, so that nothing can be compared with "
-                    "the first baseline any more; leave it out to begin a new chain",
-                    setting="baseline_of",
-                    value=settings.baseline_of,
-                )
-        new_baseline = continue_chain(new_baseline, earlier_baseline)
-    write_file(user_path(out), to_text(new_baseline))
-    return user_path(out)
+        new_baseline = _succeeding(new_baseline, settings.baseline_of)
+    write_file(path, to_text(new_baseline))
+    if planned is not None:
+        for file in planned.files:
+            if not file.path.exists():
+                write_file(file.path, file.text)
+    return path
+
+
+def planned_ci_files(run: Run, out: str | Path, settings: BaselineSettings) -> CiFiles:
+    """Return the files that :func:`baseline` would write for continuous integration, without writing any.
+
+    The arguments and errors are those of :func:`baseline`.
+    """
+    with open_runs(run) as (opened,):
+        return ci_files(opened, user_path(out), settings)
+
+
+def _succeeding(new_baseline: Baseline, baseline_of: str | Path) -> Baseline:
+    """Return a baseline that succeeds the one in a file; raise InputError if the pairs of a dataset differ."""
+    earlier_baseline = read_baseline(user_path(baseline_of))
+    for name, dataset in new_baseline.datasets.items():
+        if name in earlier_baseline.datasets and has_other_pairs(dataset, earlier_baseline.datasets[name]):
+            raise InputError(
+                f"{name} has other pairs there, so that nothing can be compared with "
+                "the first baseline any more; leave it out to begin a new chain",
+                setting="baseline_of",
+                value=baseline_of,
+            )
+    return continue_chain(new_baseline, earlier_baseline)

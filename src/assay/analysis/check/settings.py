@@ -48,6 +48,12 @@ class BaselineSettings(SystemsOfBaseline):
         None,
         metavar="FILE",
     )
+    ci: str | None = setting(
+        "Also write what runs the gate in continuous integration, a workflow, an entry for pre-commit and a file of "
+        "tests; files that exist are left as they are.",
+        None,
+        choices=("github",),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
