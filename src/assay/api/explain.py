@@ -148,12 +148,12 @@ def _cost_lines(judge: ServerJudge, explanations: Sequence[Mapping[str, Any]], t
     tokens_in = sum(reply["tokens_in"] for reply in replies)
     tokens_out = sum(reply["tokens_out"] for reply in replies)
     lines: list[str | Message] = []
-    for heading, share in ((f"these {len(explanations):,}", 1.0), (f"all {total:,}", total / len(explanations))):
+    shown = f"these {len(explanations):,} pairs" if len(explanations) > 1 else "this pair"
+    for heading, share in ((shown, 1.0), (f"all {total:,} pairs", total / len(explanations))):
         counted_in, counted_out = tokens_in * share, tokens_out * share
         rate = "" if share == 1 else " at that rate"
         cost = "" if price is None else f", price {money(price.of_tokens(counted_in, counted_out))}"
-        pairs = "pair" if heading.endswith(" 1") else "pairs"
-        lines.append(f"{heading} {pairs}{rate}: {counted_in:,.0f} tokens in and {counted_out:,.0f} out{cost}")
+        lines.append(f"{heading}{rate}: {counted_in:,.0f} tokens in and {counted_out:,.0f} out{cost}")
         if total == len(explanations):
             break
     if price is None:

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from assay.metrics.judge.client import PARTS, RefusedRequestError
-from assay.metrics.judge.completion import FailedCallError, error_within, read_completion
+from assay.metrics.judge.completion import FailedCallError, read_completion
 from assay.metrics.judge.parser import Rule
 from assay.metrics.judge.replies import Reply
+from assay.metrics.judge.stated_error import error_within
 from assay.metrics.judge.verdicts import scale_of
 
 CASES = Path(__file__).parents[4] / "shared/cases/judges/replies.jsonl"
@@ -43,6 +44,9 @@ def reply_of(completion: dict[str, Any]) -> Reply:
         body([{"type": "thinking", "thinking": "Verdict: no"}, {"type": "text", "text": "Yes"}]),
         body([{"type": "reasoning", "text": "Verdict: no"}, {"type": "output_text", "text": "Yes"}]),
         body([{"type": "redacted_thinking", "data": "no"}, {"text": "Yes"}]),
+        # the probabilities are those of the reasoning
+        body("Yes", reasoning_content="No …", logprobs=probable(("No", -0.1), ("Okay", -2.3))),
+        body("Yes", reasoning="…", logprobs=probable(("<think>", -0.01), ("No", -4.6))),
         # probabilities of another form than OpenAI's: old completions, llama.cpp, token numbers, no logarithms
         body("Yes", logprobs={"tokens": ["Yes"], "token_logprobs": [-0.1], "top_logprobs": [{"No": -0.1}]}),
         body("Yes", logprobs={"content": [{"token": "Yes", "logprob": -0.1, "top_logprobs": {"No": -0.1}}]}),
@@ -114,6 +118,12 @@ def test_reasoning_is_known_by_any_sign():
     for completion in signs:
         assert read_completion(json.dumps(completion).encode(), "").has_reasoning
     assert not read_completion(json.dumps(body("Yes", reasoning=None)).encode(), "").has_reasoning
+
+
+@pytest.mark.parametrize("nothing", [None, -math.inf, "-inf"])
+def test_an_alternative_without_a_probability_has_none(nothing):
+    reply = reply_of(body("Yes", logprobs=probable(("Yes", math.log(0.9)), ("No", nothing), ("x", nothing))))
+    assert YES_NO.read(reply) == (1, Rule.PROBABILITIES, None)
 
 
 def test_the_mass_of_equal_tokens_adds_up():

@@ -94,6 +94,16 @@ def test_what_cannot_be_used_counts_too(pairs):
         assert server.outcomes["garbage"] > 3
 
 
+@pytest.mark.slow
+def test_what_a_call_that_timed_out_may_have_cost_counts(pairs):
+    with serve(Behaviour(faults={"slow": 0.1}, failures=1, slow=600)) as server:
+        result = run(pairs, judge_at(server.url, concurrency=16, timeout=5, **PRICES), 1.0)
+        gone = server.outcomes["gone"]
+    cost = result.outcome.metrics[0].cost.details
+    assert not result.failures and cost["unknown"] >= gone > 0
+    assert cost["price"] > spent(server) and cost["price_unknown"] > 0
+
+
 def test_a_server_that_counts_no_tokens_is_paid_at_most(pairs):
     with serve(Behaviour(sparse=True)) as server:
         result = run(pairs, judge_at(server.url, concurrency=4, **PRICES), 0.02)

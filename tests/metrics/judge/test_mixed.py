@@ -45,6 +45,8 @@ def test_five_hundred_pairs_of_all_kinds_have_no_wrong_score(tmp_path):
     assert cost["contradictory"] == counts["changed"]
     assert cost["unreadable"] == number(SILENT) - number(CUT) - number(REFUSED)
     assert outcome.flags["reply cut off before a verdict, no score"] == number(CUT)
+    table = " ".join(format_document(document(read_run(tmp_path / "run")), "md").split())
+    assert f"{number(CUT)} replies cut off after 5 tokens; raise reply" in table
     # a reply that is an error counts as the most that it can have cost
     assert tokens_spent(server) < cost["price"] <= 1
     assert cost["unknown"] == number(FAILING)

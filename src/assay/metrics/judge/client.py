@@ -12,10 +12,11 @@ from urllib.parse import urlsplit
 
 from assay.common.visible import brief_text
 from assay.exceptions import AssayError, MissingExtraError, UnavailableError
-from assay.metrics.judge.completion import LONGEST_REASON, FailedCallError, error_within, stated_error
+from assay.metrics.judge.completion import FailedCallError
 from assay.metrics.judge.exchange import cause_text, http_client, may_have_cost
 from assay.metrics.judge.replies import Reply
 from assay.metrics.judge.secret import HiddenKey
+from assay.metrics.judge.stated_error import LONGEST_REASON, error_within, stated_error
 from assay.metrics.scores import Flag
 
 #: Longest time in seconds that a server may ask to wait before a retry; one that asks for more is not called again.

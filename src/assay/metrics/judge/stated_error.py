@@ -1,0 +1,48 @@
+"""The error that a server states in the body of an answer, in its own words."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+from assay.common.visible import brief_text
+
+
+class StatedError(NamedTuple):
+    """An error that a server states in the body of an answer: its status, 0 if it names none, and its reason."""
+
+    status: int
+    reason: str
+
+
+#: Most characters of a server's reason that a message shows.
+LONGEST_REASON = 300
+
+
+def stated_error(body: Any) -> StatedError | None:
+    """Return the error that the JSON of an answer states, in the server's own words; None if it states none.
+
+    Servers have many forms: ``{"error": {"message": …, "code": …}}``, ``{"error": "…"}``, ``{"errors": […]}``,
+    ``{"object": "error", "message": …}``, ``{"detail": …}``, ``{"message": …}``.
+    """
+    if not isinstance(body, dict) or body.get("choices"):
+        return None
+    found = body.get("error") or body.get("errors") or body.get("detail") or body.get("message")
+    while isinstance(found, list) and found:
+        found = found[0]
+    if not found:
+        return None
+    part = found if isinstance(found, dict) else body | {"message": found}
+    code = next((str(part[key]) for key in ("code", "status", "status_code", "error_code") if part.get(key)), "")
+    message = part.get("message") or part.get("msg") or part.get("detail") or found
+    reason = f"{message} ({code})" if code else str(message)
+    status = int(code) if code.isdecimal() and 400 <= int(code) < 600 else 0
+    return StatedError(status, brief_text(" ".join(reason[:LONGEST_REASON].split())))
+
+
+def error_within(content: bytes) -> StatedError | None:
+    """Return the error that an answer with a status of success states in place of a completion; None if it has none."""
+    try:
+        return stated_error(json.loads(content))
+    except (ValueError, RecursionError):
+        return None
