@@ -179,6 +179,15 @@ def test_the_words_of_a_refusal_tell_what_to_leave_out(reason, changed):
     assert not RefusedRequestError(reason).flag
 
 
+def test_each_fallback_has_a_note_and_is_in_the_signature():
+    plain = Server("m", "", "probability")
+    assert plain.fallbacks() == {"gives": "probability"} and plain.fallback_notes() == []
+    changes = ({"gives": "json"}, {"gives": "text"}, {"without": ("system",)}, {"without": ("seed",)}, {"room": 1000})
+    for change in changes:
+        simpler = replace(plain, **change)
+        assert len(simpler.fallback_notes()) == 1 and simpler.fallbacks() != plain.fallbacks()
+
+
 def test_nothing_is_left_to_leave_out():
     server = Server("m", "", "text", without=("system", "temperature", "seed"))
     assert simpler_server(server, request(), "bad request") is None

@@ -299,10 +299,15 @@ def test_the_end_of_a_reply_that_was_cut_is_no_conclusion(reply, verdict):
     assert read_verdict(reply, YES_NO, is_cut=True).verdict == verdict
 
 
-@pytest.mark.parametrize("piece", ["*", "\n", " ", "verdict:", "verdict**", "{", "<think>", "yes or ", "("])
+@pytest.mark.parametrize("piece", ["*", "_", "\n", " ", "verdict:", "verdict**", "{", "<think>", "yes or ", "("])
 def test_a_long_reply_is_read_in_linear_time(piece):
     # a pattern that takes quadratic time would take minutes
-    assert read_verdict(piece * (100_000 // len(piece)) + "x", YES_NO).verdict is None
+    assert read_verdict(piece * (50_000 // len(piece)) + "x", YES_NO).verdict is None
+    assert read_verdict("1" + piece * (50_000 // len(piece)) + "?", GRADES).verdict in (None, "1")
+
+
+def test_many_grades_are_read_in_linear_time():
+    assert read_verdict("style score: 4, " * 3_000 + "tone score: 5", GRADES).verdict is None
 
 
 def test_the_opening_of_a_reply():

@@ -51,8 +51,10 @@ _LIMIT = re.compile(r"\b(?:but|however|although|though|yet|except)\b", re.IGNORE
 _SUPPOSED = re.compile(r"\b(?:if|unless|were|otherwise|else|had)\b", re.IGNORECASE)
 #: What gives a grade: in "a score of 5, the best, needs the year" nothing does.
 _GIVES = re.compile(r"\b(?:giv|gave|assign|award|deserv|earn|get|receiv|merit|warrant|rate|is|be)\w*\b", re.IGNORECASE)
+#: Most characters of a line after a verdict in which words that take it back are looked for.
+LONGEST_REST = 400
 #: Marks that open or close a quotation, emphasis, a bracket, a formula or a tag.
-_OPEN = r"(?:[^\w.,;?!…\\]|_|\\(?:text|math)\w{0,8}\{|\\boxed\{|\\\()*"
+_OPEN = r"(?:[^\w.,;?!…\\]|_|\\(?:text|math)\w{0,8}\{|\\boxed\{|\\\(){0,20}"
 _CLOSE = re.compile(r"(?:[*_\"'`”’»›)\]}$|]|\\\)|</?\w+>)+")
 _SOFT = re.compile(r"\s*[,:(–—]|\s+-\s|\s+(?:because|since|as|given|due)\b", re.IGNORECASE)
 _LIST = re.compile(r"\n[^\w\n]{0,10}\d{1,2}[*_]{0,3}\s*[.):=–-]")
@@ -107,10 +109,10 @@ class Grammar:
                 rf"(?<![\w.,/+$€£−-])(?<!\d[–—~])(?P<verdict>{words})(?:[.,]0+)?{of_high}{after}", re.IGNORECASE
             )
             note, dash = r"(?:\s*\([^()\n]{0,60}\))?", r"\s*(?:-|–|—|−|~|to|through|\.\.+|…)\s*"
-            listed = r"(?:\s*[,/|]\s*|\s*,?\s+(?:or|and)\s+)".join(map(re.escape, verdicts))
+            listed = r"(?:\s*[,/|]\s*(?:(?:or|and)\s+)?|\s+(?:or|and)\s+)".join(map(re.escape, verdicts))
             scale = rf"\b(?:{low}{note}{dash}{high}{note}|{listed}|between\s+{low}\s+and\s+{high})(?![\w]|[.,/]\d)"
             scale += rf"|\bout\s+of\s+{high}\b(?<!\d\sout\sof\s{high})|\bscale\s+of\s+{high}\b"
-            span = rf"\d{{1,3}}\s*(?:{dash}|\s(?:and|or|bis|oder|à|ou|y|o)\s)\s*\d{{1,3}}\b"
+            span = rf"\d{{1,3}}(?:{dash}|\s+(?:and|or|bis|oder|à|ou|y|o)\s+)\d{{1,3}}\b"
             named = rf"\b(?:scale|range|{_NOUNS})\b(?:[^\w\n]|\b(?:of|from|between|scale|range)\b){{0,8}}\b{span}"
             self._other_scale = re.compile(
                 rf"{named}|\bscale\s+of\s+\d|[(\[,]\s*out\s+of\s+\d|\bout\s+of\s+\d{{1,3}}\s*[)\]]?\s*[:=]"
@@ -135,7 +137,7 @@ class Grammar:
             rf"\s{{0,5}}{sign}"
             rf"|\b(?P<is>{_NOUNS}|(?:final|my)\s+answer){end}\s+(?:is|(?P<of>of)|would\s+be|should\s+be)\b:?"
             rf"|(?:^|\n)[^\w\n]{{0,10}}(?:(?:final|my|overall)\s+)?(?:{_NOUNS}|answer)[^\w\n]{{0,10}}\n"
-            r"|(?P<bold>\*\*|__)(?=\w)|\\f?boxe?d?\{|\[\[|(?:^|\n)####"
+            r"|(?P<bold>\*\*|(?<!_)__)(?=\w)|\\f?boxe?d?\{|\[\[|(?:^|\n)####"
             rf"|<(?:(?:final|overall)_?)?(?:{_NOUNS}|answer|result)>){_OPEN}(?:(?:a|an|clearly|therefore)\s+)?{_OPEN}",
             re.IGNORECASE,
         )
@@ -244,6 +246,9 @@ class Grammar:
             return True
         if is_cut or _SOFT.match(rest) is None:
             return False
+        if len(rest) > LONGEST_REST:
+            # so that many verdicts in a long line take no quadratic time
+            rest = rest[: LONGEST_REST // 2] + rest[-LONGEST_REST // 2 :]
         is_taken_back = any(pattern.search(rest) for pattern in taking_back)
         return not is_taken_back and self.ending(rest) in (None, match["verdict"].lower())
 
@@ -287,7 +292,7 @@ def _name_of(label: re.Match[str], before: str) -> tuple[str, bool]:
         # the answer to one of several questions
         question = re.search(r"([^\n.!;:?]{1,60}\?)\W*$", before)
         return (question[1].strip().lower() if question else "", False)
-    named = re.search(r"(?:^|[\n|,;.])[^\w\n]{0,10}((?:[\w&/-]+[ _*]+){1,3})$", before)
+    named = re.search(r"(?:^|[\n|,;.])[^\w\n]{0,10}((?:[\w&/-]+[ *]+){1,3})$", before)
     words = re.findall(r"\w+", named[1].lower()) if named and (label["noun"] or label["answer"]) else []
     whose = re.match(r"\s+(?:for|of|in)\b(.*)", label["aside"] or "", re.DOTALL)
     name = " ".join([word for word in words if word not in _PLAIN] + ([whose[1].strip().lower()] if whose else []))

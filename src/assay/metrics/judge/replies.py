@@ -92,6 +92,8 @@ class Server:
             parts["without"] = ", ".join(self.without)
         if self.reasons:
             parts["reasons"] = "yes"
+        if self.room:
+            parts["room"] = str(self.room)
         return parts
 
     def fallback_notes(self) -> list[str]:
