@@ -12,9 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from assay.datasets import sources
+from assay.datasets import archives, sources
+from assay.datasets.archives import archive_members, unpacked_members
 from assay.datasets.card import FileEntry
 from assay.datasets.sources import MismatchMiss, SourceMiss, read_member
+from assay.exceptions import InputError
 
 CONTENT = b"reference,candidate,label\na,b,1\n" * 50
 ANY = FileEntry(name="d.csv")
@@ -111,3 +113,41 @@ class _Cache:
 
     def cache_path(self, name: str) -> Path:
         return self.folder / name
+
+
+def test_the_files_of_a_table_are_unpacked_within_limits(tmp_path: Path, monkeypatch) -> None:
+    """No links and no other special files of a tar archive, no bytes and no headers beyond the limits."""
+    path = tmp_path / "a.tar.gz"
+    with tarfile.open(path, "w:gz") as tape:
+        for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.DIRTYPE):
+            info = tarfile.TarInfo(f"special-{kind.decode()}")
+            info.type, info.linkname = kind, "/etc/passwd"
+            tape.addfile(info)
+        for name in ("one/../../d.csv", "two/d.csv"):
+            info = tarfile.TarInfo(name)
+            info.size = len(CONTENT)
+            tape.addfile(info, io.BytesIO(CONTENT))
+    names = archive_members(path)
+    assert names == ["one/../../d.csv", "two/d.csv"]
+    unpacked = unpacked_members(path, names)
+    assert {file.read_bytes() for file in unpacked.values()} == {CONTENT}
+    assert len({file.parent for file in unpacked.values()}) == 2
+    assert all(".." not in file.parts and file.name == "d.csv" for file in unpacked.values())
+    monkeypatch.setattr(archives, "MAX_UNPACKED_BYTES", len(CONTENT) + 1)
+    monkeypatch.setattr(archives, "MAX_UNPACKED_RATIO", 1)
+    path.touch()
+    archives._unpack.cache_clear()
+    with pytest.raises(InputError, match=r"a.tar.gz: (unpacks to|holds) more than"):
+        unpacked_members(path, names)
+
+
+def test_headers_that_hold_for_all_members_are_counted(tmp_path: Path, monkeypatch) -> None:
+    path = tmp_path / "a.tar"
+    with tarfile.open(path, "w", format=tarfile.PAX_FORMAT, pax_headers={f"x{n}": "y" for n in range(50)}) as tape:
+        for number in range(10):
+            tape.addfile(tarfile.TarInfo(f"{number}.csv"))
+    assert len(archive_members(path)) == 10
+    monkeypatch.setattr(archives, "MAX_TAR_HEADERS", 100)
+    archives._members.cache_clear()
+    with pytest.raises(InputError, match=r"a.tar: holds more than .* 100 headers"):
+        archive_members(path)

@@ -14,7 +14,7 @@ from typing import IO
 
 from assay.common.transfer import ARCHIVE_ERRORS
 from assay.datasets.sources import MAX_TAR_HEADERS
-from assay.exceptions import InputError
+from assay.exceptions import InputError, summary_of
 
 #: The ends of the names of archives.
 ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz")
@@ -119,7 +119,7 @@ def _damage_as_error(path: Path) -> Iterator[None]:
     except InputError:
         raise
     except (*ARCHIVE_ERRORS, NotImplementedError) as error:
-        raise InputError(f"{path}: cannot be unpacked ({error or type(error).__name__})") from None
+        raise InputError(f"{path}: cannot be unpacked ({summary_of(error, 200)})") from None
 
 
 def copy_bounded(path: Path, stream: IO[bytes], target: Path, limit: int) -> int:

@@ -170,7 +170,7 @@ _TESTS: dict[str, Callable[[Any, Mapping[str, Path]], bool]] = {
     NAME_OR_NAMES: lambda value, files: isinstance(value, str) or _are_texts(value, files),
     TEXTS: _is_table_of_texts,
     CELLS: _are_cells,
-    COLUMNS: lambda value, files: isinstance(value, str | dict),
+    COLUMNS: lambda value, files: isinstance(value, str) or _are_cells(value, files),
     BY: lambda value, files: bool(value) and (_are_texts(value, files) or _is_table_of_texts(value, files)),
     RANGE: _is_range,
     COUNTS: _are_counts,

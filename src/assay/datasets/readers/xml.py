@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
-from assay.exceptions import InputError
+from assay.exceptions import InputError, summary_of
 
 #: The greatest depth of elements; their text is collected at every level.
 MAX_DEPTH = 100
@@ -63,5 +63,8 @@ def read_xml(path: Path) -> Element:
     except expat.ExpatError as error:
         reason = expat.ErrorString(error.code)
         raise InputError(f"{path}, line {error.lineno}: is not well-formed XML ({reason})") from None
+    except (LookupError, ValueError) as error:
+        # the encoding that the file names
+        raise InputError(f"{path}: cannot be decoded ({summary_of(error)})") from None
     (root,) = (part for part in open_elements[0].parts if isinstance(part, Element))
     return root
