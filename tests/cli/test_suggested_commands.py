@@ -25,7 +25,7 @@ WORDS = ["red", "green", "blue", "dog", "cat", "house", "tree", "car", "sky", "s
 METRIC = "static:my vec/v.txt"
 RUN, DATA = "my runs/one", "my data.csv"
 #: What stands for something of the user's own in a command, and what a user of this test puts there.
-OWN = {"RUN": RUN, "FILE": DATA, "FOLDER": "my model", "DATASET": DATA, "OUT.csv": "my out.csv"}
+OWN = {"RUN": RUN, "FILE": DATA, "FOLDER": "my model", "DATASET": DATA, "OUT.csv": "my out.csv", "NEW.csv": DATA}
 #: Verbs that would go to the network, or delete; their words are read and not run.
 NOT_RUN = {"cache", "datasets", "models"}
 

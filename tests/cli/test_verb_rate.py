@@ -225,3 +225,18 @@ def test_strata_hold_equal_scores_together_and_every_answer():
     without = draw_answers(np.full(50, np.nan), ["a", "b"] * 25, 20, kind="mean", doubles=5, seed=2)
     assert set(without.strata) == {"a without score", "b without score"}
     assert len(set(without.second)) == 5
+
+
+def test_recommend_ends_with_the_answer(decided):
+    """Metric and threshold, errors, cost, the better system by people and by metric, and the next command."""
+    options = ("--labels", "right=1,wrong=0", "-m", "f1", "--resamples", 100, "-q")
+    out = decided("recommend", "labelled.csv", *options, "-o", "again").out
+    closing = " ".join(out.split("--explain\n")[-1].split())
+    assert "Use f1: label>=1 if its score is >= 0." in closing
+    assert "of 100 decisions to differ from people's" in closing
+    assert "beta against alpha: beta is better by people (+" in closing
+    assert "; beta by f1 (+" in closing
+    assert closing.endswith("Next: assay rate NEW.csv --decision again for answers that nobody labelled.")
+    held = json.loads(decided("recommend", "labelled.csv", *options, "-f", "json").out)
+    assert held["closing"][0].startswith("Use f1")
+    assert held["closing"][-1].startswith("Next: the same command with --out FOLDER")

@@ -12,7 +12,8 @@ from assay.analysis.folder import read_run
 from assay.analysis.leaderboard.board import Line
 from assay.analysis.leaderboard.join import Filters, JoinedDataset, join_runs, missing_metrics
 from assay.analysis.leaderboard.measurements import boards, resample_count
-from assay.analysis.recommend.decision import keep_decision, make_decision
+from assay.analysis.recommend.closing import close
+from assay.analysis.recommend.decision import evidence_for_decision, keep_decision, make_decision
 from assay.analysis.recommend.evidence import RunEvidence, keep_evidence, with_decision
 from assay.analysis.recommend.settings import Limits, RecommendSettings
 from assay.analysis.report import PageSettings
@@ -28,7 +29,7 @@ from assay.exceptions import UnavailableError
 from assay.paths import user_path
 from assay.reports.layout import alternative_annotator_lines
 from assay.reports.leaderboard import to_document
-from assay.reports.recommend import with_advice
+from assay.reports.recommend import with_advice, with_closing
 from assay.reports.sheets import with_signatures
 from assay.settings import AgreementSettings, Graphs, Limited, OwnData, Prices, Scoring, verb
 from assay.statistics.coefficients import (
@@ -117,19 +118,19 @@ def recommend(settings: RecommendSettings) -> Report:
         of_bucket = {board.bucket: board for board in ranked_boards}
         evidence = RunEvidence(joined[0], by, tests, limits, of_bucket, positive)
         advice = evidence.advice()
+        keep_evidence(evidence)
+        deciding = PageSettings(
+            audience="decision",
+            categories=False,
+            **settings.values_of(Criterion),
+            budget=settings.budget,
+            max_price=settings.max_price,
+            max_loss=settings.max_loss,
+        )
+        for_decision = evidence_for_decision(opened, deciding)
+        closing = close(opened, for_decision)
         if settings.out is not None:
-            keep_evidence(evidence)
-            decision = make_decision(
-                opened,
-                PageSettings(
-                    audience="decision",
-                    categories=False,
-                    **settings.values_of(Criterion),
-                    budget=settings.budget,
-                    max_price=settings.max_price,
-                    max_loss=settings.max_loss,
-                ),
-            )
+            decision = make_decision(for_decision, deciding)
             if decision is not None:
                 keep_decision(opened, decision)
             # only now, since the page names the metric that the evidence names
@@ -146,7 +147,7 @@ def recommend(settings: RecommendSettings) -> Report:
     alternative = opened.manifest.buckets[0].alternative
     if alternative is not None:
         advised = replace(advised, warnings=[*advised.warnings, *alternative_annotator_lines(alternative)])
-    return Report(advised)
+    return Report(with_closing(advised, closing, settings.out))
 
 
 def _combination_note(

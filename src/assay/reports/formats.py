@@ -105,7 +105,7 @@ def _to_markdown(document: Document) -> str:
         lines.append("")
     for sheet in document.sheets:
         lines += _markdown_sheet_lines(sheet.with_note_column())
-    lines += [f"- {escape_markdown(note)}" for note in (*document.warnings, *document.notes)]
+    lines += [f"- {escape_markdown(note)}" for note in (*document.warnings, *document.notes, *document.closing)]
     provenance = document.provenance
     if provenance is not None:
         lines += [escape_markdown(f"{provenance.method}. {provenance.signature}"), ""]
@@ -254,7 +254,7 @@ def _to_html(document: Document) -> str:
         body = "".join(_html_row(sheet, number) for number in range(len(sheet.rows)))
         parts.append(f"<table><caption>{caption}</caption><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>")
         parts += [f"<p>{escape_html(note)}</p>" for note in (*sheet.facts_of_groups(), *sheet.notes, *sheet.warnings)]
-    parts += [f"<p>{escape_html(note)}</p>" for note in (*document.warnings, *document.notes)]
+    parts += [f"<p>{escape_html(note)}</p>" for note in (*document.warnings, *document.notes, *document.closing)]
     provenance = document.provenance
     if provenance is not None:
         parts.append(f"<p>{escape_html(f'{provenance.method}. {provenance.signature}')}</p>")

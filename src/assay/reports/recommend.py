@@ -5,17 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from assay.analysis.leaderboard.board import Line
 from assay.analysis.power import PlannedComparison
 from assay.analysis.recommend.advice import MUCH_FASTER, Advice, rare_words
-from assay.common.numbers import Number, money, rate, short
+from assay.analysis.recommend.closing import Closing
+from assay.common.addresses import command_line
+from assay.common.numbers import Number, money, rate, short, signed
 from assay.reports.sheets import Document, Sheet
 from assay.statistics.coefficients import title_of
 
 #: The number of labelled pairs above which the exact number that would settle the choice is not shown.
 MAX_REALISTIC_PAIRS = 100_000
+#: The bucket of all pairs.
+WHOLE = "all"
 
 
 def settling_size_text(settling_plan: PlannedComparison) -> str:
@@ -61,7 +66,91 @@ def with_advice(document: Document, advice: Sequence[Advice], by: str, positive:
         sheets.append(Sheet(_advice_headline(item), (), (), facts=tuple(lines)))
     records = [{**_advice_record(item, by), "positive": positive} for item in advice]
     value = {"advice": records, "evidence": list(document.records)}
-    return replace(document, sheets=[*sheets, *document.sheets], records=records, value=value)
+    parts = [f"{item.board.title}, {item.board.bucket}" for item in advice if item.board.bucket != WHOLE]
+    marked = [
+        replace(sheet, is_of_part=any(sheet.title.startswith((part, f"{part}:")) for part in parts))
+        for sheet in [*sheets, *document.sheets]
+    ]
+    return replace(document, sheets=marked, records=records, value=value)
+
+
+def with_closing(document: Document, closing: Closing, out: str | Path | None) -> Document:
+    """Return the document of a recommendation with its last sheet, what it comes down to in at most six lines.
+
+    Tables of evidence for parts of the pairs are left to ``--explain``.
+
+    Args:
+        document: the document with advice and evidence.
+        closing: what the recommendation for all pairs comes down to.
+        out: the folder that was written; None without one.
+    """
+    folder = "FOLDER" if out is None else str(out)
+    lines = [*_use_lines(closing), *_system_lines(closing)]
+    if closing.settling is not None:
+        lines.append(settling_size_text(closing.settling))
+    lines.append(_next_line(closing, folder, is_kept=out is not None))
+    return replace(document, closing=lines, value={**document.value, "closing": lines})
+
+
+def _use_lines(closing: Closing) -> list[str]:
+    """Return the lines on the metric with its threshold, the errors to expect, and the cost."""
+    if closing.line is None:
+        return ["Use no metric of these without people: none is known to agree with them."]
+    line, yes_no = closing.line, closing.yes_no
+    cost = f"It costs {_cost_text(line, has_prices=line.price_per_1000 is not None)}."
+    if yes_no is None:
+        return [f"Use {line.metric}.", cost, *([closing.why_no_threshold] if closing.why_no_threshold else [])]
+    deployed = yes_no.decision.deployed
+    threshold = f">= {deployed:.3g}" if yes_no.is_rising else f"<= {-deployed:.3g}"
+    wrong = yes_no.share_wrong
+    if wrong.value is None or wrong.low is None or wrong.high is None:
+        errors = "How often it errs is unknown."
+    else:
+        value, low, high = (f"{100 * share:.0f}" for share in (wrong.value, wrong.low, wrong.high))
+        errors = f"Expect {value} of 100 decisions to differ from people's ({low} to {high})."
+    return [f"Use {line.metric}: {closing.positive} if its score is {threshold}.", errors, cost]
+
+
+def _system_lines(closing: Closing) -> list[str]:
+    """Return the line on which of the two best systems is better, by people and by the metric."""
+    systems = closing.systems
+    if systems is None or closing.line is None:
+        return []
+    names = f"{systems.first} against {systems.second}"
+    rest = f", the two best of {systems.count}" if systems.count > 2 else ""
+    verdict = {True: f"{systems.first} is better", False: "not told apart"}
+    people = f"{verdict[systems.people_differ]} by people ({_difference_text(systems.people)})"
+    if systems.metric is None:
+        return [f"{names}{rest}: {people}."]
+    metric_value = systems.metric.value or 0.0
+    if not systems.metric_differs:
+        by_metric = f"{closing.line.metric} cannot tell ({_difference_text(systems.metric)})"
+    else:
+        better = systems.first if metric_value > 0 else systems.second
+        by_metric = f"{better} by {closing.line.metric} ({_difference_text(systems.metric)})"
+    return [f"{names}{rest}: {people}; {by_metric}; {systems.items:,} shared items."]
+
+
+def _difference_text(difference: Number) -> str:
+    if difference.value is None:
+        return "–"
+    interval = (
+        ""
+        if difference.low is None or difference.high is None
+        else (f" [{signed(difference.low, 2)}, {signed(difference.high, 2)}]")
+    )
+    return f"{signed(difference.value)}{interval}"
+
+
+def _next_line(closing: Closing, folder: str, *, is_kept: bool) -> str:
+    """Return the command that comes next."""
+    if not is_kept:
+        return "Next: the same command with --out FOLDER, which keeps the metric and its threshold for new answers."
+    if closing.line is None:
+        return (
+            f"Next: {command_line('annotate', 'NEW.csv', '--decision', folder, '--out', 'SHEET.csv')} for more labels."
+        )
+    return f"Next: {command_line('rate', 'NEW.csv', '--decision', folder)} for answers that nobody labelled."
 
 
 def _advice_record(advice: Advice, by: str) -> dict[str, Any]:

@@ -77,6 +77,8 @@ class Sheet:
         spare_words: a plural noun phrase for these rows, for the line that a terminal shows in their place.
         row_notes: the remarks on each row, if any row may have some. In a terminal they become footnotes; in print they
             are left out; elsewhere they are the last column.
+        is_of_part: whether it is about a part of the data only; a terminal leaves it to ``--explain`` if the document
+            has a closing.
     """
 
     title: str
@@ -93,6 +95,7 @@ class Sheet:
     spare_rows: int = 0
     spare_words: str = ""
     row_notes: Sequence[Sequence[str]] = ()
+    is_of_part: bool = False
 
     def is_emphasised(self, row: int, column: int) -> bool:
         """Return whether a cell is emphasised: its row is marked, or it is the best of its column."""
@@ -203,6 +206,7 @@ class Document:
         hints: the lines before the tables, on settings that the user may not have intended.
         warnings: the lines before the notes that limit the conclusions, such as on a metric without scores.
         metrics: the names of the metrics in the sheets; a terminal shortens those that hold a path.
+        closing: the last lines of all: the answer in short.
     """
 
     sheets: Sequence[Sheet]
@@ -215,6 +219,7 @@ class Document:
     hints: Sequence[str] = ()
     warnings: Sequence[str] = ()
     metrics: Sequence[str] = ()
+    closing: Sequence[str] = ()
 
 
 def change_lines(document: Document, change: Callable[[str], str]) -> Document:
@@ -234,8 +239,9 @@ def change_lines(document: Document, change: Callable[[str], str]) -> Document:
         )
         for sheet in document.sheets
     ]
-    notes, hints, warnings = map(changed, (document.notes, document.hints, document.warnings))
-    return replace(document, sheets=sheets, notes=notes, hints=hints, warnings=warnings)
+    lines = (document.notes, document.hints, document.warnings, document.closing)
+    notes, hints, warnings, closing = map(changed, lines)
+    return replace(document, sheets=sheets, notes=notes, hints=hints, warnings=warnings, closing=closing)
 
 
 def with_signatures(

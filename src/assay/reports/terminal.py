@@ -62,6 +62,8 @@ class TerminalReport:
         names = ShortNames(document.metrics)
         yield from _styled_lines(map(names.shorten_within, document.hints), "yellow")
         for full_sheet in document.sheets:
+            if full_sheet.is_of_part and document.closing and not explain:
+                continue
             sheet = _without_spare_rows(full_sheet) if full_sheet.spare_rows and not explain else full_sheet
             yield rich_text(names.shorten_within(sheet.title), "bold")
             yield from _styled_lines(map(names.shorten_within, sheet.facts), "dim")
@@ -75,12 +77,17 @@ class TerminalReport:
         if explain:
             yield from _styled_lines(document.notes, "dim")
         elif document.notes or provenance is not None:
-            yield rich_text(EXPLAIN_HINT, "dim")
+            part_count = sum(sheet.is_of_part for sheet in document.sheets) if document.closing else 0
+            hint = f"Method, signatures and {part_count} tables of parts: --explain" if part_count else EXPLAIN_HINT
+            yield rich_text(hint, "dim")
         if explain and provenance is not None:
             yield from _styled_lines([provenance.method, provenance.signature], "dim")
             yield from _styled_lines(
                 [f"{metric}: {signature}" for metric, signature in provenance.metrics.items()], "dim"
             )
+        if document.closing:
+            yield rich_text("")
+            yield from _styled_lines(map(names.shorten_within, document.closing), "bold")
 
 
 def _styled_lines(lines: Iterable[str], style: str) -> Iterator[Text]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pydantic import TypeAdapter, ValidationError
 
 from assay.analysis.data import ScoredDataset
-from assay.analysis.decision import gather_evidence
+from assay.analysis.decision import Evidence, gather_evidence
 from assay.analysis.folder import RunFolder
 from assay.analysis.recommend.evidence import folder_digest, with_decision
 from assay.analysis.report import PageSettings
@@ -86,10 +86,8 @@ class MetricDecision:
 _ADAPTER = TypeAdapter(MetricDecision)
 
 
-def make_decision(run: RunFolder, settings: PageSettings, metric: str | None = None) -> MetricDecision | None:
-    """Return the decision by a metric of a run: the recommended one, or else the one with the highest agreement.
-
-    It is None if no metric can be compared.
+def evidence_for_decision(run: RunFolder, settings: PageSettings, metric: str | None = None) -> Evidence:
+    """Return the evidence for deciding by a metric of a run: the recommended one, or else the highest.
 
     Args:
         run: the run.
@@ -101,9 +99,18 @@ def make_decision(run: RunFolder, settings: PageSettings, metric: str | None = N
             scores of the metric.
     """
     evidence = gather_evidence(run, settings, metric)
-    recommended = evidence.advice.recommended
     if evidence.choice is None and evidence.advice.highest is not None:
         evidence = gather_evidence(run, settings, evidence.advice.highest.metric)
+    return evidence
+
+
+def make_decision(evidence: Evidence, settings: PageSettings) -> MetricDecision | None:
+    """Return the decision that follows from evidence; None if no metric can be compared.
+
+    Args:
+        evidence: the evidence.
+        settings: the settings that it was gathered with.
+    """
     if evidence.choice is None:
         return None
     data, yes_no = evidence.data, evidence.choice.yes_no
@@ -115,6 +122,7 @@ def make_decision(run: RunFolder, settings: PageSettings, metric: str | None = N
     scores = data.oriented_scores(name)
     known = np.isfinite(scores)
     kind: Literal["share", "mean"] = "mean" if votes is None else "share"
+    recommended = evidence.advice.recommended
     return MetricDecision(
         dataset=data.name,
         metric=name,
@@ -156,7 +164,8 @@ def read_decision(run: RunFolder, metric: str | None = None) -> MetricDecision:
     kept = _kept_decision(run)
     if kept is not None and metric in (None, kept.metric):
         return kept
-    decision = make_decision(run, PageSettings(audience="decision", categories=False), metric)
+    settings = PageSettings(audience="decision", categories=False)
+    decision = make_decision(evidence_for_decision(run, settings, metric), settings)
     if decision is None:
         raise InputError(
             f"{run.title}: no metric can be recommended on these labels; name one yourself", setting="metric"
