@@ -68,6 +68,8 @@ def plan_run(settings: RunSettings) -> Request:
             suite, datasets if settings.datasets else []
         )
         request_settings["statistics"] = settings.statistics or suite.statistics
+        if settings.sample is None and settings.limit is None and not settings.datasets:
+            request_settings["sample"] = suite.sample
     return Request(
         _name_distinctly(datasets) if len(datasets) > 1 else tuple(datasets),
         metrics,

@@ -25,6 +25,7 @@ class Suite(BaseModel):
         buckets: bucket rules.
         statistics: names of coefficients; empty for the default ones.
         drop_duplicates: whether duplicate pairs are left out.
+        sample: the number of pairs that are drawn of each dataset, in whole groups; None for all.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -37,6 +38,7 @@ class Suite(BaseModel):
     buckets: tuple[str, ...] = ("f1",)
     statistics: tuple[str, ...] = ()
     drop_duplicates: bool = False
+    sample: int | None = Field(default=None, ge=1)
 
     @model_validator(mode="after")
     def _check_optional(self) -> Suite:
