@@ -13,6 +13,7 @@ import pytest
 from tests.cli.calling import call
 
 PAGE = Path(__file__).parents[2] / "docs/data.md"
+LOGS = Path(__file__).parents[1] / "datasets/logs"
 LINES = re.findall(r"^\| .* \| `assay (.*)` \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
 JUDGED = {
     "gold": ["a", "b"],
@@ -27,6 +28,15 @@ def table(header: str, *rows: str) -> bytes:
 def repeated(*rows: str, times: int = 4) -> list[str]:
     """Return rows again and again, with other texts each time."""
     return [row.replace("N", str(number)) for number in range(times) for row in rows]
+
+
+def rated_by_people() -> bytes:
+    """Return the log of promptfoo with the verdict of a person in two of three results."""
+    log = json.loads((LOGS / "promptfoo.json").read_text(encoding="utf-8"))
+    for score, row in enumerate(log["results"]["results"][:2]):
+        human = {"pass": bool(score), "score": score, "assertion": {"type": "human"}}
+        row["gradingResult"]["componentResults"].append(human)
+    return json.dumps(log).encode()
 
 
 HEADER = "reference,candidate,label"
@@ -75,6 +85,11 @@ FILES: dict[str, tuple[bytes, int]] = {
     "judged.json": (json.dumps({str(number): JUDGED for number in range(4)}).encode(), 12),
     "archive.zip": (b"", 3),
     "koi8.csv": (table(HEADER, "дом,дом,2", "мир,дом,0", "кот и пёс,кот,1").decode().encode("koi8-r"), 3),
+    "samples.jsonl": ((LOGS / "samples_capitals.jsonl").read_bytes(), 6),
+    "inspect.eval": ((LOGS / "inspect.eval").read_bytes(), 6),
+    "promptfoo.json": (rated_by_people(), 2),
+    "deepeval.json": ((LOGS / "deepeval.json").read_bytes(), 3),
+    "ragas.csv": ((LOGS / "ragas.csv").read_bytes(), 2),
     "scored.csv": (table("human,bleu,chrf", *repeated("1,.5,.4", "2,.75,.9", "0,.25,.1")), 12),
 }  # fmt: skip
 

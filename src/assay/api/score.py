@@ -74,7 +74,8 @@ def score(settings: ScoreSettings) -> list[str]:
     file, out = _checked_paths(settings)
     progress = settings.progress or Silent()
     metrics, absent = load_metrics(settings.metrics, offline=settings.offline)
-    table = read_table_file(file, encoding=settings.encoding, member=settings.member, columns=settings.columns).table
+    source = read_table_file(file, encoding=settings.encoding, member=settings.member, columns=settings.columns)
+    table = source.table
     pairs = load_dataset(file, **_reading_of(settings), allow_unlabelled=True)
     for hint in pairs.hints:
         progress.say(f"{file}: {hint}")
@@ -104,7 +105,7 @@ def score(settings: ScoreSettings) -> list[str]:
                 progress.say(f"{record.metric}: {count:,} of {len(pairs):,} pairs: {phrase}")
     if not scores:
         raise AssayError(f"{out}: not written, since no metric gave scores: ", join_messages("; ", failures))
-    _write(settings, table, scores, file_digest)
+    _write(settings, table, scores, file_digest, is_log=bool(source.log))
     return failures
 
 
@@ -129,7 +130,8 @@ def _score_by_decision(settings: ScoreSettings) -> list[str]:
         )
     for hint in scored.hints:
         progress.say(f"{out}: {hint}")
-    table = read_table_file(file, encoding=settings.encoding, member=settings.member, columns=settings.columns).table
+    source = read_table_file(file, encoding=settings.encoding, member=settings.member, columns=settings.columns)
+    table = source.table
     if settings.limit is not None:
         table = table.slice(0, settings.limit)
     expected = decision.expectation.of(scored.scores)
@@ -150,7 +152,7 @@ def _score_by_decision(settings: ScoreSettings) -> list[str]:
     else:
         progress.say(f"{out}: no yes or no, since the decision has no threshold (recommend, --positive)")
     _check_columns(settings, pairs, table, list(columns))
-    _write(settings, table, columns, scored.pairs.sha256)
+    _write(settings, table, columns, scored.pairs.sha256, is_log=bool(source.log))
     return []
 
 
@@ -188,7 +190,12 @@ def _check_columns(settings: ScoreSettings, pairs: Pairs, table: pa.Table, added
 
 
 def _write(
-    settings: ScoreSettings, table: pa.Table, columns: Mapping[str, NDArray[np.float64] | list[str]], digest: str
+    settings: ScoreSettings,
+    table: pa.Table,
+    columns: Mapping[str, NDArray[np.float64] | list[str]],
+    digest: str,
+    *,
+    is_log: bool,
 ) -> None:
     """Write the rows of the file with further columns.
 
@@ -197,12 +204,13 @@ def _write(
         table: the rows to write.
         columns: the columns to add, by name.
         digest: the SHA-256 of the file when it was scored.
+        is_log: whether the file is the log of a harness, whose lines are no rows.
 
     Raises:
         InputError: the file has changed since, or the output cannot be written.
     """
     file, out = local_path_of(settings.file), user_path(str(settings.out))
-    if all(SUFFIXES.get(path.suffix.lower()) == "jsonl" for path in (file, out)):
+    if not is_log and all(SUFFIXES.get(path.suffix.lower()) == "jsonl" for path in (file, out)):
         # the lines are copied from the file, so they must still be those that were scored
         if sha256_of(file) != digest:
             raise InputError(f"{file}: was changed while it was scored; run it again")

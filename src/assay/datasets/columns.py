@@ -43,6 +43,7 @@ class SourceTable:
         parts: for several files read as one table, the name of each file and what the numbers of its rows exceed those
             within the file by, in ascending order.
         notes: how the file was read where that was not as its name says, such as its encoding.
+        log: the harness whose log it is; empty if it is none.
         misfits: by column, for columns of mixed types that were converted to text, the first value that is not text.
     """
 
@@ -55,6 +56,7 @@ class SourceTable:
     parts: tuple[tuple[str, int], ...] = ()
     misfits: Mapping[str, Misfit] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    log: str = ""
 
     def number(self, index: int) -> int:
         """Return the number of the row at *index*, as a user counts it in the source."""
@@ -134,13 +136,13 @@ USUAL_NAMES = {
     "candidate": (
         *("candidates", "prediction", "predictions", "predicted", "predicted_answer", "hypothesis", "response"),
         *("responses", "model_answer", "model_output", "output", "generated", "answer"),
-        *("answer2", "sentence2", "sentence_b", "text2"),
+        *("actual_output", "answer2", "sentence2", "sentence_b", "text2"),
     ),
     "label": (
         *("labels", "human_score", "human_label", "human_rating", "human", "gold_label", "correct", "is_correct"),
         *("rating", "similarity", "relatedness_score", "score", "label_1"),
     ),
-    "question": ("questions", "query", "prompt"),
+    "question": ("questions", "query", "prompt", "user_input", "input"),
     "context": ("contexts", "retrieved_contexts", "retrieval_context"),
 }
 
@@ -287,6 +289,37 @@ def resolve_columns(
         raise _missing_columns_error(missing, source_columns, resolved, where)
     recognised = {name: columns for name, columns in found.items() if len(columns) == 1 and name not in resolved}
     return resolved | recognised
+
+
+#: The columns of the table of a harness whose results are a DataFrame.
+_COLUMNS_OF_LOGS = {"ragas": {"user_input", "response"}, "DeepEval": {"input", "actual_output"}}
+#: Names of labels that only people give.
+_HUMAN_LABELS = frozenset(
+    ("label", "labels", "human", "human_score", "human_label", "human_rating", "gold_label", "rating")
+)
+
+
+def check_human_label(source: SourceTable, mapping: Mapping[str, Sequence[str]]) -> None:
+    """Check that a log of another harness has labels of people: scores of the harness are none unless they are named.
+
+    Args:
+        source: the table, a log or not.
+        mapping: the user's mapping of columns.
+
+    Raises:
+        InputError: the mapping names no label, and the log has no column of labels.
+    """
+    names = source.table.column_names
+    log = source.log or next((log for log, columns in _COLUMNS_OF_LOGS.items() if columns <= set(names)), "")
+    if not log or "label" in mapping or not _HUMAN_LABELS.isdisjoint(map(str.lower, names)):
+        return
+    scores = [field.name for field in source.table.schema if pa.types.is_floating(field.type)]
+    own = f"; it has scores of its own ({', '.join(scores[:5])})" if scores else ""
+    raise InputError(
+        f"{source.name}: is a log of {log} without human labels{own}. Name a column with them: ",
+        Setting("columns", "label=COLUMN"),
+        ", or a score, with which metrics and judges are then compared; assay score needs no label",
+    )
 
 
 def _missing_columns_error(

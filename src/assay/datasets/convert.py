@@ -25,7 +25,7 @@ from assay.common.tables import (
     with_known_types,
 )
 from assay.datasets.annotators import pool_annotations
-from assay.datasets.columns import FIELDS, SourceTable, parse_columns, resolve_columns
+from assay.datasets.columns import FIELDS, SourceTable, check_human_label, parse_columns, resolve_columns
 from assay.datasets.gold_answers import answers_column, checked_answer_lists, separator_hint
 from assay.datasets.graphs import check_graph_cells
 from assay.datasets.labels import label_columns
@@ -83,6 +83,8 @@ def convert_table(
     for name in {source_name for sources in columns.values() for source_name in sources} | {*FIELDS} - {CONTEXT}:
         if name in omitted_columns:
             raise InputError(f"{source.name}, column {name}: holds {omitted_columns[name]}; expected text or numbers")
+    if not allow_unlabelled:
+        check_human_label(source, columns)
     mapping = resolve_columns(columns, source.table.column_names, where=source.name, need_label=not allow_unlabelled)
     if mapping.get("reference") == []:
         del mapping["reference"]
@@ -251,7 +253,11 @@ def _context_column(source: SourceTable, name: str) -> pa.ChunkedArray:
     """
     column = source.table.column(name)
     if name in source.misfits or not _is_list_of_texts(column.type):
-        return _text_column(source, name, refuse_null=False)
+        column = _text_column(source, name, refuse_null=False)
+        # lists in text, as pandas writes them
+        column = answers_column(source, name, column, None) if not column.null_count else column
+    if not is_list(column.type):
+        return column
     contexts = [None if texts is None else "\n\n".join(filter(None, texts)) for texts in column.to_pylist()]
     return pa.chunked_array([pa.array(contexts, pa.string())])
 

@@ -24,6 +24,7 @@ from assay.datasets.columns import Misfit, SourceTable
 from assay.datasets.readers.delimited import read_delimited
 from assay.datasets.readers.json import read_json
 from assay.datasets.readers.jsonl import column_of, misfit_of, read_jsonl, table_of_columns, table_of_records
+from assay.datasets.readers.logs import is_lm_eval, read_inspect_archive, read_lm_eval
 from assay.datasets.readers.parquet import is_folder, parts_of, read_parquet
 from assay.datasets.readers.workbook import read_workbook
 from assay.datasets.reading import Columns
@@ -45,6 +46,7 @@ SUFFIXES = {
     ".txt": "text",
     ".json": "json",
     ".xlsx": "workbook",
+    ".eval": "inspect",
 }
 #: The delimiter of the cells of each format of delimited text; that of .txt is found.
 _DELIMITERS = {"csv": ",", "tsv": "\t", "tab": "\t", "text": "\t"}
@@ -201,6 +203,8 @@ def read_format(
     """Return the rows of a file in a format of :data:`SUFFIXES`, whatever its name; raise what read_table_file does."""
     if file_format == "parquet":
         return read_parquet(path)
+    if file_format == "inspect":
+        return read_inspect_archive(path)
     if file_format == "workbook":
         return read_workbook(path, member, columns)
     content, note = recoded(path, encoding)
@@ -210,7 +214,7 @@ def read_format(
         )
         return replace(source, notes=(*filter(None, [note]), *source.notes))
     if file_format == "jsonl":
-        return read_jsonl(path)
+        return read_lm_eval(path) if is_lm_eval(path) else read_jsonl(path)
     if file_format == "json":
         return read_json(path, member)
     return read_delimited(

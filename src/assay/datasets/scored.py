@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from assay.common.transfer import sha256_of
-from assay.datasets.columns import parse_columns, resolve_columns
+from assay.datasets.columns import check_human_label, parse_columns, resolve_columns
 from assay.datasets.files import is_standard_input, local_path_of, read_table_file
 from assay.datasets.load import own_pairs
 from assay.datasets.nested import with_nested_columns
@@ -31,6 +31,7 @@ def load_scored_pairs(file: Path, reading: Reading) -> tuple[Pairs, list[str]]:
     table = with_nested_columns(source, mapping).table
     # checked before columns are added, so that a message lists only the columns of the file
     shaped = pairs_as_rows(replace(source, table=table), mapping, reading)
+    check_human_label(shaped.source, shaped.columns)
     names = shaped.source.table.column_names
     resolve_columns(shaped.columns, names, where=source.name, need_label=True, need_texts=False)
     absent = [name for name in ("reference", "candidate") if name not in table.column_names and name not in mapping]

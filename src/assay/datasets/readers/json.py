@@ -8,11 +8,14 @@ from typing import Any
 from assay.common.messages import Setting
 from assay.datasets.columns import SourceTable
 from assay.datasets.readers.jsonl import column_of, parse_json, read_jsonl, table_of_columns, table_of_records
+from assay.datasets.readers.logs import log_of_json
 from assay.exceptions import InputError
 
 
 def read_json(path: Path, member: str | None) -> SourceTable:
     """Read a JSON file: objects in a list or object, an object with such a list, or an object of columns; also lines.
+
+    The log of a harness is read by :mod:`assay.datasets.readers.logs`.
 
     Args:
         path: the path of a UTF-8 file.
@@ -26,6 +29,9 @@ def read_json(path: Path, member: str | None) -> SourceTable:
     if first_line.startswith("{") and first_line.rstrip().endswith("}") and further_lines.lstrip().startswith("{"):
         return read_jsonl(path)
     value = parse_json(text, str(path))
+    log = log_of_json(value, path)
+    if log is not None:
+        return log
     if isinstance(value, dict):
         lists = {key: content for key, content in value.items() if _is_rows(content)}
         if member is not None and member not in lists:
