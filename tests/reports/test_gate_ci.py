@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import json
 import shlex
 import shutil
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -189,3 +191,23 @@ def test_what_is_installed_follows_from_the_metrics(project, kind, install):
     inputs = yaml.safe_load(WORKFLOW.read_text(encoding="utf-8"))["jobs"]["similarity"]["steps"][-1]["with"]
     assert inputs["install"] == install
     assert ("the job needs the models" in done.err) is (kind != "lexical")
+
+
+def test_the_folder_of_a_recommendation_has_its_metric_judged(project):
+    assay.recommend("data/my answers.csv", metrics=["f1", "chrf"], out="decision", resamples=200, **READING)
+    metric = json.loads(Path("decision/decision.json").read_text(encoding="utf-8"))["decision"]["metric"]
+    done = call("baseline", "decision", "--ci", "github")
+    inputs = yaml.safe_load(WORKFLOW.read_text(encoding="utf-8"))["jobs"]["similarity"]["steps"][-1]["with"]
+    words = shlex.split(inputs["run"])
+    assert [value for flag, value in pairwise(words) if flag == "--metric"] == [metric]
+    assert inputs["check"] == f"--metric {metric}"
+    assert f'METRICS = ["{metric}"]' in TESTS.read_text(encoding="utf-8")
+    assert f"judged: {metric}; the metric of the decision" in done.err
+
+
+def test_a_metric_without_scores_is_left_out(project):
+    absent = {"status": "unavailable", "reason": "absent", "remedy": ""}
+    edit(Path("runs/main"), "run.json", lambda manifest: manifest["metrics"][1].update(absent))
+    call("baseline", "runs/main", "--ci", "github")
+    inputs = yaml.safe_load(WORKFLOW.read_text(encoding="utf-8"))["jobs"]["similarity"]["steps"][-1]["with"]
+    assert "chrf" not in inputs["run"] and inputs["check"] == "--metric f1"

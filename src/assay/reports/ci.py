@@ -10,6 +10,7 @@ from pathlib import Path
 from assay.analysis.check.settings import BaselineSettings, SystemsOfBaseline
 from assay.analysis.data import ScoredDataset, read_datasets
 from assay.analysis.folder import RunFolder
+from assay.analysis.recommend.decision import kept_decision
 from assay.common.addresses import command_line, is_address
 from assay.exceptions import InputError
 from assay.manifest import DatasetRecord, RequestRecord
@@ -64,11 +65,18 @@ def ci_files(run: RunFolder, baseline: Path, settings: BaselineSettings) -> CiFi
     """
     project = Path.cwd().resolve()
     datasets = read_datasets(run)
-    words = _run_words(run, datasets, project)
+    metrics = _metrics_to_judge(run)
+    words = _run_words(run, datasets, metrics, project)
     kept = _path_in_project(baseline, project, "the baseline")
-    system = SystemsOfBaseline(system=settings.system, item=settings.item).words()
     notes = []
-    kinds = {metric.declared.kind for metric in run.manifest.metrics if metric.is_done}
+    check = SystemsOfBaseline(system=settings.system, item=settings.item).words()
+    if len(metrics) < len(run.manifest.request.metrics):
+        # the baseline has the others, too
+        check += [word for metric in metrics for word in ("--metric", _name_of(metric))]
+        reason = "the others have no scores" if kept_decision(run) is None else "the metric of the decision"
+        notes.append(f"judged: {', '.join(metrics)}; {reason}")
+    judged = {_name_of(metric) for metric in metrics}
+    kinds = {metric.declared.kind for metric in run.manifest.metrics if metric.metric in judged}
     install = "assay"
     if kinds - _PLAIN_KINDS:
         extras = {"judge": "judge", "amr": "amr"}
@@ -76,10 +84,10 @@ def ci_files(run: RunFolder, baseline: Path, settings: BaselineSettings) -> CiFi
         notes.append("metrics with models: the job needs the models (or the keys of their servers) and their licences")
     command = command_line("baseline", run.title, "--out", kept, *settings.words())
     files = [
-        CiFile(WORKFLOW, _workflow(command, words, kept, system, install)),
-        CiFile(HOOKS, _hooks(run, kept, system, project)),
+        CiFile(WORKFLOW, _workflow(command, words, kept, check, install)),
+        CiFile(HOOKS, _hooks(run, kept, check, project)),
     ]
-    tests, reasons = _tests(command, run, datasets, kept, settings, project)
+    tests, reasons = _tests(command, run, datasets, metrics, kept, settings, project)
     if tests:
         files.append(CiFile(TESTS, tests))
     notes += reasons
@@ -133,8 +141,31 @@ def _reading_words(record: DatasetRecord) -> list[str]:
     return [*words, *(["--drop-unlabelled"] if record.drop_unlabelled else [])]
 
 
-def _run_words(run: RunFolder, datasets: Sequence[ScoredDataset], project: Path) -> list[str]:
-    """Return the words after ``assay run`` that repeat a run.
+def _name_of(metric: str) -> str:
+    """Return the name of a metric in a run, which an alias ``NAME=METRIC`` gives it."""
+    alias, is_alias, _ = metric.partition("=")
+    # an option has an equals sign as well
+    return alias if is_alias and not set(alias) & set(":,") else metric
+
+
+def _metrics_to_judge(run: RunFolder) -> list[str]:
+    """Return the metrics as they were typed: the one that the run decides by, else all that have scores.
+
+    Raises:
+        InputError: no metric has scores.
+    """
+    done = {metric.metric for metric in run.manifest.metrics if metric.is_done}
+    decision = kept_decision(run)
+    if decision is not None:
+        done &= {decision.metric}
+    metrics = [metric for metric in run.manifest.request.metrics if _name_of(metric) in done]
+    if not metrics:
+        raise InputError(f"{run.title}: no metric has scores that a command can repeat", setting="ci")
+    return metrics
+
+
+def _run_words(run: RunFolder, datasets: Sequence[ScoredDataset], metrics: Sequence[str], project: Path) -> list[str]:
+    """Return the words after ``assay run`` that repeat a run with some metrics.
 
     Raises:
         InputError: no such words do.
@@ -156,7 +187,7 @@ def _run_words(run: RunFolder, datasets: Sequence[ScoredDataset], project: Path)
             f"{run.title}: its files were read by different settings; make a baseline of each", setting="ci"
         )
     words += readings[0] if readings else []
-    for metric in request.metrics:
+    for metric in metrics:
         words += ["--metric", metric]
     settings = RequestSettings(**request.values_of(RequestSettings))
     # the manifest has what a run without the option comes to
@@ -220,6 +251,7 @@ def _tests(
     command: str,
     run: RunFolder,
     datasets: Sequence[ScoredDataset],
+    metrics: Sequence[str],
     baseline: str,
     settings: BaselineSettings,
     project: Path,
@@ -231,12 +263,12 @@ def _tests(
     unknown += ["references"] if other["references"] != RequestSettings().references else []
     if unknown:
         return "", [f"no file of tests: assert_agreement does not know {', '.join(unknown)}"]
-    metrics = [metric for metric in request.metrics if "=" not in metric.partition(":")[0].partition(",")[0]]
+    plain = [metric for metric in metrics if _name_of(metric) == metric]
     notes = []
-    if len(metrics) < len(request.metrics):
-        renamed = ", ".join(metric for metric in request.metrics if metric not in metrics)
+    if len(plain) < len(metrics):
+        renamed = ", ".join(metric for metric in metrics if metric not in plain)
         notes.append(f"not in the file of tests, since they have names of their own: {renamed}")
-    if not metrics:
+    if not plain:
         return "", notes
     tests = "\n\n\n".join(_test(data, number, request, settings, project) for number, data in enumerate(datasets, 1))
     return (
@@ -252,7 +284,7 @@ import pytest
 
 PROJECT = Path(__file__).resolve().parents[1]
 BASELINE = PROJECT / {json.dumps(baseline)}
-METRICS = {json.dumps(metrics, ensure_ascii=False)}
+METRICS = {json.dumps(plain, ensure_ascii=False)}
 
 
 {tests}

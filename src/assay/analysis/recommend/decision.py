@@ -161,7 +161,7 @@ def read_decision(run: RunFolder, metric: str | None = None) -> MetricDecision:
     Raises:
         InputError: no metric can be recommended, or the folder has several datasets.
     """
-    kept = _kept_decision(run)
+    kept = kept_decision(run)
     if kept is not None and metric in (None, kept.metric):
         return kept
     settings = PageSettings(audience="decision", categories=False)
@@ -173,7 +173,7 @@ def read_decision(run: RunFolder, metric: str | None = None) -> MetricDecision:
     return decision
 
 
-def _kept_decision(run: RunFolder) -> MetricDecision | None:
+def kept_decision(run: RunFolder) -> MetricDecision | None:
     """Return the decision in the file; None if there is none, or one of other scores or of another version."""
     if run.path is None:
         return None
