@@ -34,8 +34,9 @@ PASSING_RATE = 0.5
 #: The fewest annotators, and the fewest pairs of one, for which the authors advise the test.
 MIN_ANNOTATORS = 3
 MIN_PAIRS = 30
-#: The number of folds in which scores become labels.
-FOLDS = 10
+#: The number of folds in which scores become labels, and that above so many pairs, where half of them tell as much.
+FOLDS, FOLDS_OF_MANY = 10, 2
+MANY_PAIRS = 20_000
 #: Distances that differ by less than this share of the range of labels are equal.
 _TIE = 1e-9
 
@@ -229,7 +230,8 @@ def labels_of_scores(
     distinct = len(np.unique(codes))
     if distinct < 2:
         return predicted
-    for fold in make_folds(codes, min(FOLDS, distinct), np.random.default_rng(seed)):
+    folds = min(FOLDS if len(rows) <= MANY_PAIRS else FOLDS_OF_MANY, distinct)
+    for fold in make_folds(codes, folds, np.random.default_rng(seed)):
         train, test = rows[fold.train], rows[fold.test]
         if alignment == "accuracy":
             no, yes = float(np.nanmin(annotations)), float(np.nanmax(annotations))
