@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.analysis.data import ScoredDataset
-from assay.analysis.errors.divergence import Divergence, find_divergence
+from assay.analysis.errors.divergence import find_divergence
 from assay.analysis.errors.settings import Rule
 from assay.analysis.errors.tags import TagColumns
 
@@ -96,7 +96,8 @@ def profile_aspects(
         differences = means - means_of_all
         with np.errstate(invalid="ignore", divide="ignore"):
             deviations = np.where(spreads > 0, differences / spreads, np.nan)
-        return CategoryMeans(title, int(mask.sum()), _count_too_high(divergence, mask), means, differences, deviations)
+        too_high = int(mask[divergence.rows[~divergence.too_low]].sum())
+        return CategoryMeans(title, int(mask.sum()), too_high, means, differences, deviations)
 
     categories = [
         category_means(name, mask & divergence.mask) for name, mask in _category_masks(tagged, len(data)).items()
@@ -114,10 +115,6 @@ def _means(scores: NDArray[np.float64], mask: NDArray[np.bool_]) -> NDArray[np.f
     with np.errstate(invalid="ignore", divide="ignore"):
         means: NDArray[np.float64] = np.where(is_finite, chosen_scores, 0).sum(axis=1) / is_finite.sum(axis=1)
     return means
-
-
-def _count_too_high(divergence: Divergence, mask: NDArray[np.bool_]) -> int:
-    return int(mask[divergence.rows[~divergence.too_low]].sum())
 
 
 def _standard_deviations(scores: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -159,13 +159,17 @@ def study_systems(runs: Sequence[RunFolder], settings: SystemSettings) -> list[S
         for name in settings.datasets:
             if name not in known_names:
                 raise InputError(unknown_name(f"{runs[0].title}: has no dataset", name, known_names))
-        chosen = [data for data in datasets if not settings.datasets or data.name in settings.datasets]
-        return [
-            study_duels(data, settings)
-            if has_duels(data)
-            else _study_answers([_system_answers(data, settings)], data.title, settings)
-            for data in chosen
-        ]
+        studies: list[SystemStudy | DuelStudy] = []
+        for data in datasets:
+            if settings.datasets and data.name not in settings.datasets:
+                continue
+            if has_duels(data):
+                studies.append(study_duels(data, settings))
+                continue
+            systems = cells_of_column(data, settings.system, SYSTEM_COLUMNS, "system")
+            items = cells_of_column(data, settings.item, ITEM_COLUMNS, "item")
+            studies.append(_study_answers([_SystemAnswers(data, systems, items)], data.title, settings))
+        return studies
     parts = []
     for run, title in zip(runs, run_titles(runs), strict=True):
         for data in read_datasets(run):
@@ -181,12 +185,6 @@ class _SystemAnswers:
     data: ScoredDataset
     systems: list[Any]
     items: list[Any]
-
-
-def _system_answers(data: ScoredDataset, settings: SystemSettings) -> _SystemAnswers:
-    systems = cells_of_column(data, settings.system, SYSTEM_COLUMNS, "system")
-    items = cells_of_column(data, settings.item, ITEM_COLUMNS, "item")
-    return _SystemAnswers(data, systems, items)
 
 
 def cells_of_column(data: ScoredDataset, wanted: str | None, defaults: Sequence[str], setting_name: str) -> list[Any]:

@@ -90,7 +90,9 @@ def verify(run: str | Path, settings: VerifySettings) -> Verified:
     """
     progress = settings.progress or Silent()
     folder = read_run(user_path(run))
-    request = _rebuild_request(folder.manifest, settings.offline)
+    record = folder.manifest.request
+    # every setting that affects the numbers, but no data and no metrics yet
+    request = Request((), (), offline=settings.offline, graphs=record.graphs, **record.values_of(RequestSettings))
     datasets = read_datasets(folder)
     check_tables_match_manifest(folder, user_path(run))
     _check_trusted_names(folder, datasets, settings.trust)
@@ -148,12 +150,6 @@ def verify(run: str | Path, settings: VerifySettings) -> Verified:
         without=_describe_unscored_metrics(folder.manifest, [data.name for data, _ in datasets_to_verify]),
     )
     return Verified(verification)
-
-
-def _rebuild_request(manifest: Manifest, offline: bool) -> Request:
-    """Return the request of a run with every setting that affects its numbers, but without data and metrics."""
-    record = manifest.request
-    return Request((), (), offline=offline, graphs=record.graphs, **record.values_of(RequestSettings))
 
 
 def _datasets_to_verify(

@@ -372,7 +372,8 @@ def reload_dataset(
         if is_own_file:
             pairs = _load_from_file(data, path, manifest.environment.argv)
         else:
-            pairs = _load_from_card(data, request.offline)
+            card = load_card(_card_name(data), data.facts.version)
+            pairs = load_dataset(card, split=data.facts.split or None, offline=request.offline)
         if request.graphs:
             pairs = join_graphs(pairs, request.graphs)
         return _compare_with_stored(data, pairs, request, manifest, source), pairs
@@ -435,11 +436,6 @@ def _reason_not_to_open(file: str | Path, dataset: str, *, trusted: bool) -> str
 def _card_name(data: ScoredDataset) -> str:
     # if a run has several versions or splits of a card, its datasets are called NAME@VERSION or NAME:SPLIT
     return data.name.partition("@")[0].partition(":")[0]
-
-
-def _load_from_card(data: ScoredDataset, offline: bool) -> Pairs:
-    card = load_card(_card_name(data), data.facts.version)
-    return load_dataset(card, split=data.facts.split or None, offline=offline)
 
 
 def _load_from_file(data: ScoredDataset, path: Path, argv: list[str]) -> Pairs:

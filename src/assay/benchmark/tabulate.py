@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,30 +99,17 @@ def tabulate(
             rows += mean_rows
             summaries += mean_summaries
     blocks: list[AdjustedBlock] = []
+    drawing: dict[str, Any] = {
+        "statistics": request.statistics,
+        "resamples": request.resamples,
+        "confidence": request.confidence,
+        "seed": seed_of(request.seed, pairs.name, pairs.split, ALL),
+        "groups": groups,
+    }
     if dataset.controls or annotations is not None:
-        blocks = adjusted_blocks(
-            dataset.controls,
-            dict(scores),
-            labels,
-            annotations,
-            statistics=request.statistics,
-            resamples=request.resamples,
-            confidence=request.confidence,
-            seed=seed_of(request.seed, pairs.name, pairs.split, ALL),
-            groups=groups,
-        )
+        blocks = adjusted_blocks(dataset.controls, dict(scores), labels, annotations, **drawing)
     if OF_VOTES in request.statistics and annotations is not None and columns_are_annotators:
-        blocks += vote_blocks(
-            scores,
-            labels,
-            annotations,
-            statistics=request.statistics,
-            resamples=request.resamples,
-            confidence=request.confidence,
-            seed=seed_of(request.seed, pairs.name, pairs.split, ALL),
-            groups=groups,
-            interval=request.interval,
-        )
+        blocks += vote_blocks(scores, labels, annotations, interval=request.interval, **drawing)
     for block in blocks:
         adjusted = Bucket(block.name, np.ones(len(pairs), dtype=bool))
         for estimate in block.estimates:

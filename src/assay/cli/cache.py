@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from assay.cli.guard import guarded, print_data, print_grid, print_to_stderr
 from assay.cli.options import ListFormat, ListFormatOption
-
-if TYPE_CHECKING:
-    from assay.api.cache import CacheEntry
 
 app = typer.Typer(
     add_completion=False,
@@ -63,13 +60,9 @@ def prune(
     from assay.api.cache import prune_cache
 
     removed = prune_cache(kinds, older_than=older_than, dry_run=dry_run)
-    for entry in removed:
-        typer.echo(_removal_line(entry, dry_run=dry_run))
-
-
-def _removal_line(entry: CacheEntry, *, dry_run: bool) -> str:
     verb_phrase = "would remove" if dry_run else "removed"
-    return f"{entry.kind}: {verb_phrase} {entry.files:,} files, {size_text(entry.size)}"
+    for entry in removed:
+        typer.echo(f"{entry.kind}: {verb_phrase} {entry.files:,} files, {size_text(entry.size)}")
 
 
 def size_text(size: int) -> str:

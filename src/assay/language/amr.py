@@ -96,7 +96,7 @@ def parse_graph(text: str) -> Graph:
     try:
         penman_graph = penman.decode(text)
     except penman.PenmanError as error:
-        raise InputError(f"not a graph in Penman notation ({_one_line_message(error)})") from None
+        raise InputError(f"not a graph in Penman notation ({' '.join(str(error).split())})") from None
     _check_nothing_follows(text)
     if penman_graph.top is None:
         raise InputError("not a graph in Penman notation: it has no root")
@@ -195,10 +195,6 @@ def _parentheses_with_depth(text: str) -> Iterator[tuple[re.Match[str], int]]:
         if mark.group() in ("(", ")"):
             depth += 1 if mark.group() == "(" else -1
             yield mark, depth
-
-
-def _one_line_message(error: Exception) -> str:
-    return " ".join(str(error).split())
 
 
 def normalized(graph: Graph) -> Graph:

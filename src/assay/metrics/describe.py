@@ -63,19 +63,14 @@ def _option_lines(declaration: Declaration, options: dict[str, Option]) -> list[
     lines = []
     for key, declared in options.items():
         if key != SUBJECT:
-            lines.append(
-                f"option {declared.name}: {declared.help} ({declared.valid_values}; {_default_text(declared)})"
-            )
+            default = "needed"
+            if declared.default is not MISSING:
+                default = f"default {format_value(declared.default) or 'an empty one'}"
+            lines.append(f"option {declared.name}: {declared.help} ({declared.valid_values}; {default})")
     for title, option_set in declaration.option_sets.items():
         values = ", ".join(f"{key}={format_value(value)}" for key, value in option_set.items())
         lines.append(f"option set {declaration.name}:{title}: {values}")
     return lines
-
-
-def _default_text(declared: Option) -> str:
-    if declared.default is MISSING:
-        return "needed"
-    return f"default {format_value(declared.default) or 'an empty one'}"
 
 
 def _declaration_lines(declaration: Declaration, origin: str) -> list[str]:

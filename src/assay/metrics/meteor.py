@@ -95,16 +95,12 @@ def _word_rules() -> tuple[Rule, ...]:
         *closing,
         *contractions,
     ]
-    return tuple((_standard_pattern(pattern), replacement) for pattern, replacement in rules)
+    # compiled by the standard library, since newer NLTK uses another engine, with another \w
+    return tuple((re.compile(rule.pattern, rule.flags & re.IGNORECASE), replacement) for rule, replacement in rules)
 
 
 def _ascii_escaped(pattern: str) -> str:
     return pattern.encode("ascii", "backslashreplace").decode()
-
-
-def _standard_pattern(pattern: Any) -> re.Pattern[str]:
-    """Return the pattern compiled by the standard library; newer NLTK uses another engine, with another ``\\w``."""
-    return re.compile(pattern.pattern, pattern.flags & re.IGNORECASE)
 
 
 def treebank_tokens(text: str, sentences: Callable[[str], list[str]]) -> list[str]:

@@ -11,7 +11,7 @@ from assay.analysis.categories.vocabulary import LAST_RESORTS, label_of_rules
 from assay.analysis.data import ScoredDataset
 from assay.analysis.errors.categories import MIN_DIVERGING_PAIRS, Frequency, Share, long_answer_warning
 from assay.analysis.errors.divergence import Divergence
-from assay.analysis.errors.evaluation import Agreement, Evaluation
+from assay.analysis.errors.evaluation import Evaluation
 from assay.analysis.errors.report import Cleaning, ErrorReport, SubsetAgreement, records
 from assay.common.numbers import label_texts, short
 from assay.reports.layout import cut
@@ -273,10 +273,12 @@ def evaluation_document(evaluated: Sequence[tuple[ScoredDataset, Evaluation]], w
         evaluated: the datasets and the agreement of rules and people on their pairs; one table each.
         warnings: lines on packages that the rules lack.
     """
+    names = ("category", "people", "rules", "both", "precision", "recall", "f1", "kappa", "n")
     sheets, records = [], []
     for data, evaluation in evaluated:
         sheets.append(_evaluation_sheet(data, evaluation))
-        records += [_record_of_agreement(data, row) for row in (*evaluation.categories, *evaluation.groups)]
+        for row in (*evaluation.categories, *evaluation.groups):
+            records.append({"dataset": data.name} | {name: getattr(row, name) for name in names})
     return Document(sheets, records, warnings=list(dict.fromkeys(warnings)))
 
 
@@ -310,8 +312,3 @@ def _evaluation_sheet(data: ScoredDataset, evaluation: Evaluation) -> Sheet:
         ],
         marked=frozenset(range(len(evaluation.categories), len(rows))),
     )
-
-
-def _record_of_agreement(data: ScoredDataset, agreement: Agreement) -> dict[str, Any]:
-    names = ("category", "people", "rules", "both", "precision", "recall", "f1", "kappa", "n")
-    return {"dataset": data.name} | {name: getattr(agreement, name) for name in names}

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from assay.analysis.reproduce import CellVerdict, PublishedTable
-from assay.reports.sheets import Column, Document, Sheet, number_columns, table_rows
+from assay.reports.sheets import Column, Document, Sheet, table_rows
 
 
 def summarise(verdicts: Sequence[CellVerdict]) -> str:
@@ -25,16 +25,20 @@ def summarise(verdicts: Sequence[CellVerdict]) -> str:
 
 def document(table: PublishedTable, verdicts: Sequence[CellVerdict]) -> Document:
     """Return a table of the published and reproduced numbers, with one record per cell."""
-    numbers = number_columns(["printed", "here", "difference"])
-    columns = [Column("row"), Column("column"), *numbers, Column("verdict")]
-    rows = []
-    for cell in verdicts:
-        difference = "" if cell.difference is None else f"{cell.difference:+.4f}"
-        rows.append([cell.row, cell.column, cell.printed, _recomputed_text(cell), difference, cell.verdict])
+    columns = [
+        Column("row", cell="row"),
+        Column("column", cell="column"),
+        Column("printed", number=True, cell="printed"),
+        Column("here", number=True, cell=_recomputed_text),
+        Column(
+            "difference", number=True, cell=lambda cell: "" if cell.difference is None else f"{cell.difference:+.4f}"
+        ),
+        Column("verdict", cell="verdict"),
+    ]
     reasons = [f"{row.title}: {row.note}" for row in table.rows if row.note]
     table_notes = [table.note] if table.note else []
     notes = [summarise(verdicts), *table_notes, *reasons]
-    sheet = Sheet(table.title, columns, rows, facts=(table.source,), notes=notes)
+    sheet = Sheet(table.title, columns, table_rows(columns, verdicts), facts=(table.source,), notes=notes)
     return Document((sheet,), [vars(cell) for cell in verdicts])
 
 

@@ -12,7 +12,6 @@ from assay.metrics.aspects.layout import LAYOUT_FILE, OVERALL, Layout, read_layo
 from assay.metrics.aspects.reference import (
     MIN_PAIRS,
     REFERENCE_FILE,
-    Neighbours,
     Reference,
     UsualScores,
     find_neighbours,
@@ -96,7 +95,9 @@ def explain_aspects(parts: Sequence[Metric], folder: Path, layout: Layout, batch
     for row, (first, second) in enumerate(batch.pairs()):
         overall = float(scores.values[row, 0])
         neighbours = None if reference is None else find_neighbours(reference, overall)
-        compared = None if neighbours is None else _compared_pairs(neighbours)
+        compared = None
+        if neighbours is not None:
+            compared = ComparedPairs(len(neighbours.scores), neighbours.total, *neighbours.overall_range)
         aspects = []
         for name, value in zip(names[1:], scores.values[row, 1:], strict=True):
             score = float(value)
@@ -126,11 +127,6 @@ def _usable_reference(folder: Path, layout: Layout) -> tuple[Reference | None, t
         size = f"{len(reference.scores)} pairs, not {MIN_PAIRS}"
         return None, (f"what is usual is not known: the reference set has {size}",)
     return reference, ()
-
-
-def _compared_pairs(neighbours: Neighbours) -> ComparedPairs:
-    low, high = neighbours.overall_range
-    return ComparedPairs(len(neighbours.scores), neighbours.total, low, high)
 
 
 def _belongs_to_layout(reference: Reference, folder: Path, layout: Layout) -> bool:

@@ -68,8 +68,10 @@ def _comparison_sentences(evidence: Evidence, names: Mapping[str, str]) -> Itera
                 f"{_listed(advice.risky, names)}."
             )
         if recommended is highest and advice.lower:
-            is_all = len(advice.lower) == evidence.compared - 1
-            others_text = _other_metrics(len(advice.lower)) if is_all else _listed(advice.lower, names)
+            count = len(advice.lower)
+            others_text = _listed(advice.lower, names)
+            if count == evidence.compared - 1:
+                others_text = "the other metric" if count == 1 else f"each of the other {count} metrics"
             yield f"{name} agrees with people better than {others_text}, by more than chance would explain."
     if advice.untested:
         yield f"Not tested, since these pairs are too few or too much alike for it: {_listed(advice.untested, names)}."
@@ -134,10 +136,6 @@ def _advantage_over_highest(name: str, recommended: Line, highest_name: str, hig
     cost = f"costs {money(price)}" if price else "is free"
     highest_cost = f"1,000 pairs cost {money(highest_price)} with {highest_name}"
     return f"{name} {cost}, where {highest_cost}. If money does not matter"
-
-
-def _other_metrics(count: int) -> str:
-    return "the other metric" if count == 1 else f"each of the other {count} metrics"
 
 
 def labels_needed_sentence(planned: PlannedComparison, names: Mapping[str, str], n: int) -> str:

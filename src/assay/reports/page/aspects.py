@@ -196,10 +196,10 @@ def _draw_heat_map(unit: Unit, model: AspectModel, profile: AspectProfile) -> Fi
     head_height = max(map(len, aspects)) * CHARACTER_WIDTH * 0.75 + 24
     titles_width = max(len(_row_title(row)) for row in rows) * CHARACTER_WIDTH + 14
     width = titles_width + CELL_WIDTH * len(aspects) + head_height * 0.8
-    parts = [
-        _draw_aspect_head(aspect, titles_width + CELL_WIDTH * (number + 0.5), head_height)
-        for number, aspect in enumerate(aspects)
-    ]
+    parts = []
+    for number, aspect in enumerate(aspects):
+        x = titles_width + CELL_WIDTH * (number + 0.5)
+        parts.append(element("text", aspect, transform=f"translate({x:.1f} {head_height - 8:.1f}) rotate(-45)"))
     for number, row in enumerate(rows):
         top = head_height + PROFILE_ROW_HEIGHT * number
         if number:
@@ -238,10 +238,6 @@ def _profile_sheet(title: str, note: str, aspects: Sequence[str], rows: Sequence
 
 def _row_title(row: CategoryMeans) -> str:
     return f"{elide_middle(row.title, MAX_CATEGORY_CHARACTERS)} ({row.n:,})"
-
-
-def _draw_aspect_head(aspect: str, x: float, bottom: float) -> Markup:
-    return element("text", aspect, transform=f"translate({x:.1f} {bottom - 8:.1f}) rotate(-45)")
 
 
 def _draw_category_row(

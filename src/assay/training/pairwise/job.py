@@ -32,7 +32,7 @@ from assay.training.models import (
 )
 from assay.training.pairwise.losses import PairLoss, make_loss
 from assay.training.pairwise.settings import PairSettings
-from assay.training.pairwise.trainer import BatchPlan, plan_epochs, score_rows, train_pairs
+from assay.training.pairwise.trainer import plan_epochs, score_rows, train_pairs
 from assay.training.settings import TrainingSettings
 
 
@@ -206,7 +206,8 @@ def fit_model(
     Raises:
         DivergedError: a loss on the development pairs is no longer a finite number.
     """
-    plan = _plan_batches(job, loss.inputs, seed)
+    lengths = loss.inputs.lengths.numpy()[job.rows["train"]]
+    plan = plan_epochs(job.settings.batches, job.graph, lengths, job.settings.batch_size, seed)
     schedule = schedule_of(job.settings, len(plan), seed)
     return train_pairs(
         job.settings.recipe, loss, plan, job.rows["dev"], schedule, checkpoints, job.device, job.progress, callbacks
@@ -252,8 +253,3 @@ def _inputs_of_sets(job: PairwiseJob, model: Any) -> Inputs:
     labels = torch.from_numpy(job.labels if job.classes else job.labels.astype(np.float32))
     make_inputs = cross_inputs if job.is_cross else bi_inputs
     return make_inputs(model, firsts, seconds, labels)
-
-
-def _plan_batches(job: PairwiseJob, inputs: Inputs, seed: int) -> BatchPlan:
-    lengths = inputs.lengths.numpy()[job.rows["train"]]
-    return plan_epochs(job.settings.batches, job.graph, lengths, job.settings.batch_size, seed)
