@@ -240,3 +240,15 @@ def test_recommend_ends_with_the_answer(decided):
     held = json.loads(decided("recommend", "labelled.csv", *options, "-f", "json").out)
     assert held["closing"][0].startswith("Use f1")
     assert held["closing"][-1].startswith("Next: the same command with --out FOLDER")
+
+
+def test_the_page_for_a_decision_says_which_system_is_better(decided, workplace):
+    assert decided("report", "decision", "--for", "decision", "--out", "page.html").code == 0
+    page = (workplace / "page.html").read_text(encoding="utf-8")
+    assert "beta against alpha: beta is better by people (+" in page
+    # a column in capitals is found, too
+    text = (workplace / "labelled.csv").read_text().replace("system,label", "Model,label", 1)
+    (workplace / "capitals.csv").write_text(text)
+    call = ("recommend", "capitals.csv", "--labels", "right=1,wrong=0", "-m", "f1", "--resamples", 100, "-q")
+    assert "beta is better by people" in decided(*call, "-o", "capitals").out
+    assert decided("systems", "capitals").code == 0

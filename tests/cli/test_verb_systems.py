@@ -81,7 +81,6 @@ def test_runs_of_one_system_each(assay, main, tmp_path):
 @pytest.mark.parametrize(
     ("change", "settings", "problem"),
     [
-        (lambda made: made, {}, "has no column system or subset; say which one names the system: `system=COLUMN`"),
         (lambda made: made, {"system": "modell"}, "Did you mean 'model'"),
         (lambda made: made[:1] + made, {"system": "model"}, "the system 'good' answered the item 'q0' twice"),
         (lambda made: [row for row in made if row[4] == "bad"], {"system": "model"}, "there is one system"),
@@ -99,6 +98,14 @@ def test_what_cannot_be_compared(tmp_path, change, settings, problem):
     folder = run(write(tmp_path / "odd.csv", change(rows())), tmp_path / "ODD")
     with pytest.raises(InputError, match=problem):
         package.systems(folder, **settings)
+
+
+def test_without_a_column_of_systems_the_option_is_named(tmp_path):
+    path = write(tmp_path / "plain.csv", rows())
+    path.write_text(path.read_text(encoding="utf-8").replace("model", "who", 1), encoding="utf-8")
+    problem = "has no column system or model or subset; say which one names the system: `system=COLUMN`"
+    with pytest.raises(InputError, match=problem):
+        package.systems(run(path, tmp_path / "PLAIN"))
 
 
 # Scores that a metric lacks, and the order of the rows.

@@ -17,6 +17,7 @@ from assay.analysis.folder import RunFolder
 from assay.analysis.leaderboard.board import Line
 from assay.analysis.leaderboard.join import missing_metrics
 from assay.analysis.recommend.advice import Advice
+from assay.analysis.recommend.best_systems import BestSystems, best_systems
 from assay.analysis.recommend.evidence import NO_COMMON_WORD, evidence_of, with_decision
 from assay.analysis.recommend.settings import Limits
 from assay.analysis.report import PageSettings
@@ -145,6 +146,7 @@ class Evidence:
         compared: the number of metrics that have scores on the dataset.
         choice: the recommended metric; None if none can be recommended.
         missing: one line per metric without scores.
+        systems: the two best systems by people and by the chosen metric; None without systems or a choice.
     """
 
     run: RunFolder
@@ -157,6 +159,7 @@ class Evidence:
     compared: int
     choice: Choice | None
     missing: Sequence[str]
+    systems: BestSystems | None
 
     @property
     def all_pairs_bucket(self) -> BucketRecord | None:
@@ -200,6 +203,7 @@ def gather_evidence(run: RunFolder, settings: PageSettings, metric: str | None =
         compared=len(data.scores),
         choice=None if recommended is None else _choice_of_metric(run, data, recommended, settings, kept.tests),
         missing=missing_metrics([run]),
+        systems=None if recommended is None else best_systems(run, data, recommended.metric),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,9 @@ from assay.statistics.systems import (
     system_agreement,
 )
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 
 @dataclass(frozen=True)
 class SystemSettings(MetricsOfRun, DatasetsOfRun, Resampling):
@@ -37,7 +40,7 @@ class SystemSettings(MetricsOfRun, DatasetsOfRun, Resampling):
 
     _: KW_ONLY
     system: str | None = setting(
-        "The column that names the system [default: system, or subset].", None, metavar="COLUMN"
+        "The column that names the system [default: system, model or subset, in any case].", None, metavar="COLUMN"
     )
     item: str | None = setting(
         "The column that identifies the items that all systems answered [default: item, question, group or reference].",
@@ -56,11 +59,29 @@ class SystemSettings(MetricsOfRun, DatasetsOfRun, Resampling):
     permutations: int = setting("Draws of soft pairwise accuracy.", 1000, at_least=100)
 
 
-#: The columns tried by default for the system and for the item.
-SYSTEM_COLUMNS = ("system", "subset")
-
-
+#: The columns that name the system of an answer, in any case, the most certain first.
+SYSTEM_COLUMNS = ("system", "model", "subset")
+#: The columns tried by default for the item.
 ITEM_COLUMNS = ("item", "question", "group", "reference")
+
+
+def find_system_column(table: pa.Table, wanted: str | None) -> str | None:
+    """Return the column of new answers that names their system; None if there is none.
+
+    Args:
+        table: the new answers.
+        wanted: the name of the column, or ``-`` for none; None to look for a usual name.
+
+    Raises:
+        InputError: there is no such column.
+    """
+    names = table.column_names
+    if wanted is None:
+        lower = {name.lower(): name for name in reversed(names)}
+        return next((lower[name] for name in SYSTEM_COLUMNS if name in lower), None)
+    if wanted != "-" and wanted not in names:
+        raise InputError(unknown_name("the new answers have no column", wanted, names), setting="system")
+    return None if wanted == "-" else wanted
 
 
 @dataclass(frozen=True)
@@ -203,7 +224,8 @@ def cells_of_column(data: ScoredDataset, wanted: str | None, defaults: Sequence[
     if wanted is not None:
         column: str | None = data.find_column(wanted, setting_name)
     else:
-        column = next((name for name in defaults if name in names), None)
+        lower = {name.lower(): name for name in reversed(names)}
+        column = next((lower[name] for name in defaults if name in lower), None)
     if column is None:
         raise InputError(
             f"{data.run.title}: {data.name} has no column {' or '.join(defaults)}; say which one names the "

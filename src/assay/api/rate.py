@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from assay.analysis.rate.answers import find_system_column, join_answers
+from assay.analysis.rate.answers import join_answers
 from assay.analysis.rate.rating import Rating, rate_answers
 from assay.analysis.rate.settings import RateSettings
+from assay.analysis.systems import find_system_column
 from assay.api.decided import score_by_decision
 from assay.api.values import Report
 from assay.reports.rate import to_document

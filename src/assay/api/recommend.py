@@ -128,7 +128,7 @@ def recommend(settings: RecommendSettings) -> Report:
             max_loss=settings.max_loss,
         )
         for_decision = evidence_for_decision(opened, deciding)
-        closing = close(opened, for_decision)
+        closing = close(for_decision)
         if settings.out is not None:
             decision = make_decision(for_decision, deciding)
             if decision is not None:

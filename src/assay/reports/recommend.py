@@ -11,6 +11,7 @@ from typing import Any
 from assay.analysis.leaderboard.board import Line
 from assay.analysis.power import PlannedComparison
 from assay.analysis.recommend.advice import MUCH_FASTER, Advice, rare_words
+from assay.analysis.recommend.best_systems import BestSystems
 from assay.analysis.recommend.closing import Closing
 from assay.common.addresses import command_line
 from assay.common.numbers import Number, money, rate, short, signed
@@ -85,7 +86,9 @@ def with_closing(document: Document, closing: Closing, out: str | Path | None) -
         out: the folder that was written; None without one.
     """
     folder = "FOLDER" if out is None else str(out)
-    lines = [*_use_lines(closing), *_system_lines(closing)]
+    lines = _use_lines(closing)
+    if closing.systems is not None and closing.line is not None:
+        lines.append(best_system_text(closing.systems, closing.line.metric))
     if closing.settling is not None:
         lines.append(settling_size_text(closing.settling))
     lines.append(_next_line(closing, folder, is_kept=out is not None))
@@ -111,35 +114,24 @@ def _use_lines(closing: Closing) -> list[str]:
     return [f"Use {line.metric}: {closing.positive} if its score is {threshold}.", errors, cost]
 
 
-def _system_lines(closing: Closing) -> list[str]:
-    """Return the line on which of the two best systems is better, by people and by the metric."""
-    systems = closing.systems
-    if systems is None or closing.line is None:
-        return []
-    names = f"{systems.first} against {systems.second}"
+def best_system_text(systems: BestSystems, metric: str) -> str:
+    """Return the sentence on which of the two best systems is better, by people and by a metric of this short name."""
     rest = f", the two best of {systems.count}" if systems.count > 2 else ""
-    verdict = {True: f"{systems.first} is better", False: "not told apart"}
-    people = f"{verdict[systems.people_differ]} by people ({_difference_text(systems.people)})"
-    if systems.metric is None:
-        return [f"{names}{rest}: {people}."]
-    metric_value = systems.metric.value or 0.0
-    if not systems.metric_differs:
-        by_metric = f"{closing.line.metric} cannot tell ({_difference_text(systems.metric)})"
-    else:
-        better = systems.first if metric_value > 0 else systems.second
-        by_metric = f"{better} by {closing.line.metric} ({_difference_text(systems.metric)})"
-    return [f"{names}{rest}: {people}; {by_metric}; {systems.items:,} shared items."]
+    verdict = f"{systems.first} is better" if systems.people_differ else "not told apart"
+    text = f"{systems.first} against {systems.second}{rest}: {verdict} by people ({_difference_text(systems.people)})"
+    if systems.metric is not None:
+        better = systems.first if (systems.metric.value or 0.0) > 0 else systems.second
+        by_metric = f"{better} by {metric}" if systems.metric_differs else f"{metric} cannot tell"
+        text += f"; {by_metric} ({_difference_text(systems.metric)})"
+    return f"{text}; {systems.items:,} shared items."
 
 
 def _difference_text(difference: Number) -> str:
     if difference.value is None:
         return "–"
-    interval = (
-        ""
-        if difference.low is None or difference.high is None
-        else (f" [{signed(difference.low, 2)}, {signed(difference.high, 2)}]")
-    )
-    return f"{signed(difference.value)}{interval}"
+    if difference.low is None or difference.high is None:
+        return signed(difference.value)
+    return f"{signed(difference.value)} [{signed(difference.low, 2)}, {signed(difference.high, 2)}]"
 
 
 def _next_line(closing: Closing, folder: str, *, is_kept: bool) -> str:

@@ -14,12 +14,10 @@ from assay.analysis.recommend.decision import MetricDecision
 from assay.analysis.recommend.evidence import with_decision
 from assay.common.messages import Setting
 from assay.common.tables import finite_number
-from assay.exceptions import InputError, unknown_name
+from assay.exceptions import InputError
 from assay.statistics.concordance import Floats
 from assay.statistics.prediction_powered import LabelledSample, NewSample
 
-#: The columns that name the system of an answer, in any case, the most certain first.
-SYSTEM_COLUMNS = ("system", "model", "subset")
 #: The columns of a sheet of ``assay annotate``: the stratum an answer was drawn from, how many answers the stratum has,
 #: and for other programs how many answers each one stands for.
 STRATUM, STRATUM_SIZE, WEIGHT = "stratum", "stratum_size", "weight"
@@ -63,25 +61,6 @@ class Answers:
         The labelled answers may lack the column: their cells are then None.
         """
         return texts_of(self.labelled_table, column), texts_of(self.new_table, column)
-
-
-def find_system_column(table: pa.Table, wanted: str | None) -> str | None:
-    """Return the column of new answers that names their system; None if there is none.
-
-    Args:
-        table: the new answers.
-        wanted: the name of the column, or ``-`` for none; None to look for a usual name.
-
-    Raises:
-        InputError: there is no such column.
-    """
-    names = table.column_names
-    if wanted is None:
-        lower = {name.lower(): name for name in reversed(names)}
-        return next((lower[name] for name in SYSTEM_COLUMNS if name in lower), None)
-    if wanted != "-" and wanted not in names:
-        raise InputError(unknown_name("the new answers have no column", wanted, names), setting="system")
-    return None if wanted == "-" else wanted
 
 
 def texts_of(table: pa.Table, column: str) -> list[str | None]:

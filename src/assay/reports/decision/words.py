@@ -24,6 +24,7 @@ from assay.reports.decision.phrases import (
     shorten_metric_names,
     two_digit_text,
 )
+from assay.reports.recommend import best_system_text
 from assay.reports.thresholds import unreached_target_notes
 from assay.statistics.coefficients import OF_TWO_LABELS, title_of
 
@@ -136,7 +137,7 @@ def _verdict_sentence(choice: Choice | None, names: Mapping[str, str]) -> str:
 
 
 def _answers(evidence: Evidence, names: Mapping[str, str]) -> Iterator[Answer]:
-    """Yield the answers on metric, threshold, errors, cost and labels, as far as there is something to say on each."""
+    """Yield the answers on metric, threshold, errors, systems, cost and labels, as far as there are any."""
     choice = evidence.choice
     if choice is None:
         yield Answer("Metric", _reason_for_no_metric(evidence, names))
@@ -147,6 +148,8 @@ def _answers(evidence: Evidence, names: Mapping[str, str]) -> Iterator[Answer]:
         else:
             yield Answer("Threshold", _threshold_answer(choice.record, choice.yes_no))
             yield Answer("Errors", _error_answer(choice.yes_no))
+        if evidence.systems is not None:
+            yield Answer("Systems", best_system_text(evidence.systems, names[choice.line.metric]))
         yield Answer("Cost", " ".join([_cost_answer(choice, names), *_price_sentences(choice.line, evidence)]))
     yield Answer("Labels", _label_answer(evidence))
 
