@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -69,9 +70,8 @@ def test_datasets_are_found_by_task_language_and_people(assay):
 
 def test_what_cannot_be_found_is_one_line(assay):
     assert "Did you mean 'summaries'?" in assay("datasets", "list", "--task", "summary").complaint
-    assert (
-        "no dataset fits; there are the languages az, de, en" in assay("datasets", "list", "--language", "xx").complaint
-    )
+    complaint = assay("datasets", "list", "--language", "xx").complaint
+    assert re.search(r"no dataset fits; there are the languages ar, .*de, en, .*zh$", complaint.rstrip())
     assert assay("datasets", "list", "--annotators", "0").code == 2
 
 

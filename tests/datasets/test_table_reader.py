@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from assay.datasets import load_dataset
+from assay.datasets.readers.base import check_options
 from assay.datasets.readers.records import read_records
 from assay.datasets.readers.table import read_table
 from assay.datasets.templates import Template, matching_names
@@ -304,3 +306,18 @@ def test_a_list_in_a_json_file_of_an_archive(tmp_path: Path) -> None:
         archive.writestr("other.json", "[]")
     read = read_table({"d.zip": tmp_path / "d.zip"}, {"member": "d.json"}).table
     assert read.column("annotations").to_pylist() == [[1, 0]] and read.column("label").to_pylist() == [0.5]
+
+
+def test_the_example_of_the_documentation(shared_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "extending.md").read_text(encoding="utf-8")
+    example = page.partition("## The reader `table`")[2].partition("```toml\n")[2].partition("```")[0]
+    split = tomllib.loads(example)["splits"]["train"]
+    files = {name: shared_data / "atlas" / "sra-3way" / name for name in split["files"]}
+    if not all(path.exists() for path in files.values()):
+        pytest.skip("its file is not on this machine")
+    check_options(read_table, split["options"], files, "the example")
+    read = read_table(files, split["options"]).table
+    monkeypatch.setenv("ASSAY_DATA", str(shared_data))
+    card = load_dataset("beetle:train", offline=True).table
+    for name in ("reference", "candidate", "label", "question", "group"):
+        assert read.column(name).to_pylist() == card.column(name).to_pylist()
