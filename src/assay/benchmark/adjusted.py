@@ -131,6 +131,7 @@ def adjusted_blocks(
     scores: dict[str, NDArray[np.float64]],
     labels: NDArray[np.float64],
     annotations: NDArray[np.float64] | None,
+    label_reliability: Mapping[str, float | None] | None = None,
     **settings: Any,
 ) -> list[AdjustedBlock]:
     """Return the blocks of all controls in order, and then the block of disattenuated agreement if it is defined.
@@ -144,6 +145,7 @@ def adjusted_blocks(
         scores: the scores by metric, shape (n,).
         labels: the labels, shape (n,).
         annotations: the annotators' labels, shape (n, annotators), NaN for a missing label; None if there are none.
+        label_reliability: the reliability of the labels for each correlation, if it has been computed.
         **settings: the statistics, confidence, resamples, seed and groups of the agreement over all pairs.
     """
     blocks = []
@@ -153,7 +155,9 @@ def adjusted_blocks(
         if control.strata:
             blocks.append(_within_block(control, scores, labels, settings))
     if annotations is not None and are_means(labels, annotations):
-        estimates = disattenuated_agreement(scores, labels, annotations, **settings)
+        estimates = disattenuated_agreement(
+            scores, labels, annotations, label_reliability=label_reliability, **settings
+        )
         about = "corrected for the noise in the labels: over the root of their reliability, which may exceed 1"
         if estimates:
             blocks.append(AdjustedBlock(f"{ALL} disattenuated", about, estimates, len(labels)))

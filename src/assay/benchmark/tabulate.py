@@ -107,7 +107,10 @@ def tabulate(
         "groups": groups,
     }
     if dataset.controls or annotations is not None:
-        blocks = adjusted_blocks(dataset.controls, dict(scores), labels, annotations, **drawing)
+        # that of the first bucket, which has all pairs
+        reliability = summaries[0].reliability
+        known = None if reliability is None else vars(reliability)
+        blocks = adjusted_blocks(dataset.controls, dict(scores), labels, annotations, known, **drawing)
     if OF_VOTES in request.statistics and annotations is not None and columns_are_annotators:
         blocks += vote_blocks(scores, labels, annotations, interval=request.interval, **drawing)
     for block in blocks:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import rankdata
 
 from assay.statistics.agreement import Estimate, agreement, estimate, measure_all, undefined_estimate
 from assay.statistics.coefficients import STATISTICS, title_of
@@ -75,6 +76,8 @@ def tie_free_ceiling(
 SPLITS = 1000
 #: The largest product of pairs and splits: on large data a few splits are as accurate as many.
 BUDGET = 5_000_000
+#: The number of mean labels of halves that are correlated at a time.
+BLOCK = 100_000
 #: From this many pairs on, labels that are all ascending, or all descending, count as sorted on purpose.
 FEWEST_SORTED = 20
 #: The fewest annotators who can be in camps of equal size, and the folds in which the best halves are found.
@@ -149,16 +152,30 @@ def split_half_reliability(annotations: Floats, *, splits: int | None = None, se
     pearson: list[float] = []
     spearman: list[float] = []
     most = splits or max(50, min(SPLITS, BUDGET // n))
-    for first, second in halves.draw(most, np.random.default_rng(seed)):
-        coefficients = measure_all({"half": first}, second, statistics=("pearson", "spearman"), resamples=0, seed=(0,))
-        r, rho = coefficients["half"].values.tolist()
-        pearson.append(r)
-        spearman.append(rho)
+    drawn = halves.draw(most, np.random.default_rng(seed))
+    while block := list(itertools.islice(drawn, max(1, BLOCK // n))):
+        first, second = (np.column_stack(means) for means in zip(*block, strict=True))
+        pearson += _column_correlations(first, second).tolist()
+        spearman += _column_correlations(rankdata(first, axis=0), rankdata(second, axis=0)).tolist()
     shared, squares = halves.shared()
     by_covariance = halves.reliability(float(shared.mean()), float(squares.mean()))
     by_rank = halves.reliability_of_ranks(by_covariance, pearson, spearman)
     bounds = upper_bound(by_covariance), upper_bound(by_rank)
     return Reliability(by_covariance, by_rank, annotations.shape[1], n, len(pearson), halves.lengths, *bounds)
+
+
+def _column_correlations(first: Floats, second: Floats) -> Floats:
+    """Return Pearson's r of each column of one array with that of the other, shape (b,); NaN if one is constant.
+
+    Args:
+        first, second: arrays of shape (n, b).
+    """
+    constant = (np.ptp(first, axis=0) == 0) | (np.ptp(second, axis=0) == 0)
+    first, second = first - first.mean(axis=0), second - second.mean(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        correlations = (first * second).sum(axis=0) / np.sqrt((first**2).sum(axis=0) * (second**2).sum(axis=0))
+    result: Floats = np.where(constant, np.nan, np.clip(correlations, -1, 1))
+    return result
 
 
 def are_means(labels: Floats, annotations: Floats) -> bool:
@@ -447,6 +464,7 @@ def disattenuated_agreement(
     *,
     statistics: Sequence[str],
     confidence: float,
+    label_reliability: Mapping[str, float | None] | None = None,
     **draws: Any,
 ) -> list[Estimate]:
     """Return the correlation of every score with the true score behind the labels: r over the root of the reliability.
@@ -461,6 +479,7 @@ def disattenuated_agreement(
         annotations: the annotators' labels, shape (n, annotators), NaN for a missing label.
         statistics: the names of the statistics; those outside :data:`CORRECTED` are undefined.
         confidence: the level of the intervals, in (0, 1).
+        label_reliability: the reliability of the labels for each of :data:`CORRECTED`, if it has been computed.
         **draws: resamples, seed and groups, see :func:`~assay.statistics.agreement.measure_all`.
 
     Returns:
@@ -468,10 +487,11 @@ def disattenuated_agreement(
         have two labels, or if no statistic is in :data:`CORRECTED`.
     """
     computed = [name for name in statistics if name in CORRECTED]
-    reliability = split_half_reliability(annotations)
-    if reliability is None or not computed:
+    if label_reliability is None:
+        reliability = split_half_reliability(annotations)
+        label_reliability = {} if reliability is None else vars(reliability)
+    if not label_reliability or not computed:
         return []
-    label_reliability = {"pearson": reliability.pearson, "spearman": reliability.spearman}
     resampled_roots = _resampled_reliability_roots(annotations, computed, **draws)
     estimates = []
     for metric, coefficients in measure_all(scores, labels, statistics=computed, **draws).items():
