@@ -132,6 +132,14 @@ SETS: dict[str, tuple[str, dict[str, Any], Callable[[Path], Rows]]] = {
         {"columns": "reference=reference1,candidate=answer,label=reference2"},
         kpqa("reference2", "reference1"),
     ),
+    "dialsummeval": (
+        "dialsummeval/annotation_campus/human_judgment.jsonl",
+        {"columns": "reference=dialogue,candidate=summary,label=annotations.relevance"},
+        lambda path: [
+            (row["dialogue"], row["summary"], float(np.mean([each["relevance"] for each in row["annotations"]])))
+            for row in json_lines(path)
+        ],
+    ),
     # no header; the last ten lines have an empty cell too many
     "twitter-url": (
         "twitter-url/Twitter_URL_Corpus_testNew.larger.txt",

@@ -121,16 +121,40 @@ def workbook(rows: list[Item]) -> bytes:
     return content.getvalue()
 
 
+def without_header(text: str) -> str:
+    """Return delimited text without its first line, which has no line end in a cell."""
+    return text.partition("\n")[2]
+
+
+def inspect_log(items: list[Item]) -> Item:
+    """Return the log of a harness, with a sample per answer and the labels of people in its metadata."""
+    samples = []
+    for number, row in enumerate(pairs_of(items)):
+        output = {"choices": [{"message": {"content": row["candidate"]}}], "completion": row["candidate"]}
+        grades = [row[person] for person in PEOPLE]
+        samples.append(
+            {"id": number, "input": "q", "target": row["reference"], "output": output, "metadata": {"grades": grades}}
+        )
+    return {"eval": {"model": "m"}, "samples": samples}
+
+
 def shapes_of(items: list[Item]) -> dict[str, tuple[bytes, str]]:
     """Return the content of a file and the value of ``--columns``, by the file's name."""
     rows = pairs_of(items)
     systems = f"candidate=answer_{{system}},label={'+'.join(f'{person}_{{system}}' for person in PEOPLE)}"
+    numbers = "reference=1,candidate=2,label=3+4+5"
     paths = "reference=gold.all,candidate=out.0.text,label=out.0.grades"
     shapes = {
         "wide.csv": (delimited(rows).encode(), ANNOTATORS),
         "python.tsv": (delimited(rows, "\t", repr).encode(), ANNOTATORS),
         "latin.csv": (delimited(rows, ";").encode("latin-1"), ANNOTATORS),
         "utf16.txt": (delimited(rows, "|").encode("utf-16"), ANNOTATORS),
+        "numbers.csv": (without_header(delimited(rows)).encode(), numbers),
+        "numbers.txt": (
+            without_header(delimited(rows, "\t", repr)).encode(),
+            numbers.replace("=", "=column_").replace("+", "+column_"),
+        ),
+        "log.json": (json.dumps(inspect_log(items)).encode(), "label=metadata.grades"),
         "long.csv": (delimited(long_rows(items)).encode(), ""),
         "systems.csv": (delimited(wide_rows(items)).encode(), systems),
         "golds.csv": (delimited(columns_of_golds(items)).encode(), f"reference=r0+r1+r2,{ANNOTATORS}"),
@@ -154,7 +178,9 @@ def check_shapes(content: bytes, folder: Path) -> None:
         pairs = load_dataset(folder / name, columns=columns or None, encoding=encoding)
         annotations = pairs.table.column("annotations").to_pylist()
         references, candidates, _ = pairs.texts()
-        got = list(zip(references, candidates, annotations, strict=True))
+        # in a log a list of one gold answer is one text
+        golds = [[each] if name == "log.json" and isinstance(each, str) else each for each in references]
+        got = list(zip(golds, candidates, annotations, strict=True))
         if name == "long.csv":
             # annotators in the order of their first label, here that of PEOPLE, since each row has all of them
             assert pairs.notes[-1].startswith(f"{len(got) * 3} annotations"), pairs.notes
