@@ -107,6 +107,15 @@ def test_a_missing_header_is_announced(tmp_path: Path, rows: str) -> None:
         load_dataset(tmp_path / "d.csv")
 
 
+def test_columns_of_annotators_are_proposed() -> None:
+    rows = [{"reference": "a", "candidate": "b", "a1": 1, "a2": 2, "a10": 1}]
+    with pytest.raises(InputError, match=re.escape("`columns=label=a1+a2+a10`")):
+        load_dataset(rows)
+    assert load_dataset(rows, columns="label=a1+a2+a10").labels.tolist() == [pytest.approx(4 / 3)]
+    with pytest.raises(InputError, match="`columns=label=LABEL`"):
+        load_dataset([{**rows[0], "b1": 1, "b2": 1}])
+
+
 def test_a_header_is_no_pair(tmp_path: Path) -> None:
     (tmp_path / "d.csv").write_text("gold,answer,score\na,b,1\n")
     with pytest.raises(InputError, match="row 1, column 3: the label 'score' is not a number"):

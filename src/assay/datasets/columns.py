@@ -340,6 +340,9 @@ def _missing_columns_error(
         found = _columns_by_usual_names(name, source_columns, resolved) if name in USUAL_NAMES else []
         if found or name in missing:
             guessed_columns[name] = found[0] if found else name.upper()
+    annotators = _numbered_alike(source_columns, resolved)
+    if "label" in missing and guessed_columns["label"] == "LABEL" and annotators:
+        guessed_columns["label"] = "+".join(annotators)
     problem = f"{where}: has no column {' and no column '.join(missing)}; it has {', '.join(source_columns)}."
     numbers = columns_by_number(source_columns)
     if numbers and not resolved:
@@ -349,6 +352,18 @@ def _missing_columns_error(
         " ".join([problem, *filter(None, suggestions)]),
         ",".join(f"{name}={source}" for name, source in guessed_columns.items()),
     )
+
+
+def _numbered_alike(source_columns: Iterable[str], resolved: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the unused columns of one name with numbers behind it, such as a1, a2, a3; empty if it is not one name."""
+    used = {source_name for source_names in resolved.values() for source_name in source_names}
+    by_name: dict[str, list[str]] = {}
+    for column in source_columns:
+        match = re.fullmatch(r"(.*?\D)\d{1,2}", column)
+        if match and column not in used:
+            by_name.setdefault(match[1], []).append(column)
+    several = [columns for columns in by_name.values() if len(columns) > 1]
+    return several[0] if len(several) == 1 else []
 
 
 def columns_by_number(first_row: Sequence[str]) -> str:
