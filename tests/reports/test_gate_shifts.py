@@ -48,6 +48,7 @@ def test_scores_in_the_same_order_may_be_too_far_away(gate, change):
     assert told.passed and "moved too far" not in told.headline
     text = told.to_markdown()
     assert "Scores that moved" in text and "--max-shift fails them" in text
+    assert "e+0" not in text, "large changes are written out"
     failed = gate(before, now, max_shift=0.1)
     assert not failed.passed and failed.headline.endswith("1 moved too far")
     (shift,) = failed.found.shifts

@@ -100,9 +100,9 @@ _SHIFT_COLUMNS = (
     Column("dataset", key=True, cell="dataset"),
     Column("metric", key=True, cell="metric"),
     Column("pairs", number=True, cell=lambda shift: f"{shift.moved:,} of {shift.n:,}"),
-    Column("mean change", number=True, cell=lambda shift: f"{shift.mean:.3g}"),
-    Column("in SD", number=True, cell=lambda shift: "∞" if math.isinf(shift.relative) else f"{shift.relative:.2g}"),
-    Column("largest", number=True, cell=lambda shift: f"{shift.largest:.3g}"),
+    Column("mean change", number=True, cell=lambda shift: _size_text(shift.mean)),
+    Column("in SD", number=True, cell=lambda shift: _size_text(shift.relative)),
+    Column("largest", number=True, cell=lambda shift: _size_text(shift.largest)),
     Column("what changed", cell=lambda shift: shift.cause or "nothing in the signature"),
 )
 _PAIR_COLUMNS = (
@@ -113,6 +113,11 @@ _PAIR_COLUMNS = (
     Column("reference", spare=1, cell=lambda moved: cut(moved[1].reference)),
     Column("candidate", spare=1, cell=lambda moved: cut(moved[1].candidate)),
 )
+
+
+def _size_text(size: float) -> str:
+    """Return the size of a change with three digits, such as ``0.0123``, ``80.4`` or ``12,300``."""
+    return "∞" if math.isinf(size) else f"{float(f'{size:.3g}'):,g}"
 
 
 def _sheets_of_shifts(report: GateReport) -> list[Sheet]:
