@@ -247,6 +247,37 @@ def test_results_of_deepeval_in_python() -> None:
 
 
 @pytest.mark.parametrize(
+    "value",
+    [
+        {"eval": {}, "samples": [1]},
+        {"eval": {}, "samples": [{"input": [3]}]},
+        {"eval": {}, "samples": [{"output": [3]}]},
+        {"eval": {}, "samples": [{"scores": 3}]},
+        {"eval": {}, "samples": []},
+        {"results": {"results": [{"testCase": {}}, 3]}},
+        {"results": {"results": [{"testCase": 3}]}},
+        {"results": {"results": [{"testCase": {"assert": 3}}]}},
+        {"testCases": [{"metricsData": [3]}]},
+    ],
+)
+def test_a_sample_of_another_form_is_named(value: Any, tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text(json.dumps(value), encoding="utf-8")
+    with pytest.raises(InputError, match=r"x\.json(, sample \d: is no sample of \w+|: the log of \w+ has no samples)"):
+        load_dataset(tmp_path / "x.json", allow_unlabelled=True)
+
+
+@pytest.mark.parametrize("change", [{"arguments": 3}, {"filtered_resps": 3}, {"arguments": [[]]}, {"doc": None}])
+def test_a_line_of_another_form_is_named(change: dict[str, Any], tmp_path: Path) -> None:
+    samples = lm_eval_samples()
+    path = write_lines(tmp_path / "x.jsonl", [samples[0], samples[1] | change])
+    if change == {"doc": None}:
+        assert len(load_dataset(path, columns="label=exact_match")) == 2
+    else:
+        with pytest.raises(InputError, match=r"x\.jsonl, line 2: is no sample of lm-evaluation-harness"):
+            load_dataset(path, columns="label=exact_match")
+
+
+@pytest.mark.parametrize(
     "value", [[], {}, {"results": []}, {"results": {"results": [1]}}, {"eval": {}}, {"testCases": [{"name": "x"}]}, 3]
 )
 def test_what_is_no_log(value: Any) -> None:
