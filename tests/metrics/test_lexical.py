@@ -43,7 +43,8 @@ def test_libraries_called_directly(reference, candidate):
     chrf = sacrebleu.sentence_chrf(candidate, [reference]).score / 100
     assert one("chrf", reference, candidate) == pytest.approx(chrf, abs=1e-12)
     plus = sacrebleu.sentence_chrf(candidate, [reference], word_order=2).score / 100
-    assert one("chrf,word_order=2", reference, candidate) == pytest.approx(plus, abs=1e-12)
+    for name in ("chrf,word_order=2", "chrf:++"):
+        assert one(name, reference, candidate) == pytest.approx(plus, abs=1e-12)
     ter = sacrebleu.sentence_ter(candidate, [reference]).score / 100
     assert one("ter", reference, candidate) == pytest.approx(ter, abs=1e-12)
     distance = Levenshtein.distance(reference, candidate)
@@ -149,6 +150,11 @@ def test_contains_is_the_published_lexical_match_wherever_the_gold_answer_has_a_
         ("rouge-2", "Paris", "Paris in France", 0.0),
         ("rouge-2,tokenizer=rouge", "Paris", "Paris", 0.0),
         ("dice", "...", "!!!", 0.0),
+        # whatever the reference says
+        ("length", "Paris", "It isn't 3.5 km.", 4.0),
+        ("length", "", "東京タワー", 5.0),
+        ("length", "Paris", "", 0.0),
+        ("length,unit=characters", "Paris", " in Köln ", 7.0),
     ],
 )
 def test_known_values(metric, reference, candidate, expected):
@@ -195,6 +201,7 @@ def test_empty_texts_of_ter():
         ("chrf", False, 1.0),
         ("ter", False, 0.0),
         ("meteor", False, None),
+        ("length", False, None),
     ],
 )
 def test_what_is_promised(metric, symmetric, perfect):

@@ -14,7 +14,7 @@ from assay.metrics.text import empty_score
 class Chrf(PairMetric):
     """Character n-gram F-score of the candidate, from 0 to 1 (sacrebleu's score / 100).
 
-    ``word_order=2`` is chrF++. Two blank texts have 1, one blank text 0.
+    ``chrf:++`` is chrF++, with words and pairs of words. Two blank texts have 1, one blank text 0.
     """
 
     char_order: int = option(6, "longest character n-gram", minimum=1)
@@ -29,7 +29,8 @@ class Chrf(PairMetric):
         kind="lexical",
         summary="character n-gram F-score",
         perfect=1.0,
-        citation="Popović 2015, chrF: character n-gram F-score for automatic MT evaluation",
+        citation="Popović 2015, chrF: character n-gram F-score for automatic MT evaluation; 2017, chrF++",
+        option_sets={"++": {"word_order": 2}},
         provider=("sacrebleu",),
     )
 
