@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 import pandas as pd
@@ -21,7 +22,8 @@ import pytest
 from scipy import stats
 
 import assay
-from assay.datasets import load_card, load_dataset
+from assay.datasets import list_datasets, load_card, load_dataset
+from assay.datasets.card import fill_address
 from assay.datasets.sources import is_here
 from tests.datasets import atlas_archives
 
@@ -347,3 +349,30 @@ def test_a_plain_f1_agrees_as_measured_before(
             scores.append(max(plain_f1(gold, candidate, by_characters=by_characters) for gold in golds))
             labels.append(label)
     assert round(float(stats.spearmanr(scores, labels).statistic), 2) == MEASURED[names]
+
+
+def test_addresses_sizes_and_digests_are_those_of_the_list(shared_data: Path) -> None:
+    """Each address leads to the repository, commit and path that the list of files has for this content."""
+    with (shared_data / "atlas" / "files.tsv").open(encoding="utf-8", newline="") as stream:
+        listed = {row["file"]: row for row in csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)}
+    compared = 0
+    for entry in list_datasets():
+        card = entry.card
+        folders = [source for source in card.sources if source.kind == "data"] if card else []
+        if card is None or not any(source.folder.startswith(("atlas", "tasks")) for source in folders):
+            continue
+        for file in card.files:
+            names = [f"{source.folder}/{source.path_of(file.name)}" for source in folders]
+            row = next((listed[name] for name in names if name in listed), None)
+            if row is None:
+                # three files of KPQA are not on the list, as they are not in the copy
+                continue
+            assert (file.bytes, file.sha256) == (int(row["bytes"]), row["sha256"]), f"{card.name}: {file.name}"
+            for source in card.sources:
+                if source.kind == "https" and source.provides(file.name):
+                    address = fill_address(source.url, source.path_of(file.name))
+                    path = f"{row['repository']}/{row['commit']}/{row['path']}"
+                    assert unquote(address) == f"https://raw.githubusercontent.com/{path}", f"{card.name}: {file.name}"
+                    assert " " not in address
+                    compared += 1
+    assert compared > 400
