@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ def text_of(delimiter: str, rows: list[list[Any]] = ROWS) -> str:
     return text.getvalue()
 
 
-@pytest.mark.parametrize("name", ["d.csv", "d.tsv", "d.txt", "semicolons.csv", "d.tab", "d.zip", "d.xlsx"])
+@pytest.mark.parametrize("name", ["d.csv", "d.tsv", "d.txt", "semicolons.csv", "d.tab", "d.zip", "d.xlsx", "d.json"])
 def test_no_row_is_lost_without_a_header(tmp_path: Path, name: str) -> None:
     delimiter = {"d.csv": ",", "semicolons.csv": ";", "d.zip": ","}.get(name, "\t")
     content = text_of(delimiter).encode()
@@ -36,6 +37,8 @@ def test_no_row_is_lost_without_a_header(tmp_path: Path, name: str) -> None:
         content = "\n".join("\t".join(map(str, row)) for row in ROWS).encode()
     elif name == "d.zip":
         content = zipped(d_csv=content.decode())
+    elif name == "d.json":
+        content = json.dumps(ROWS).encode()
     elif name == "d.xlsx":
         content = workbook(ROWS)
     (tmp_path / name).write_bytes(content)
@@ -137,6 +140,22 @@ def test_rows_of_other_lengths_are_said(tmp_path: Path) -> None:
     (tmp_path / "d.csv").write_text("a,b,1\nc\n")
     with pytest.raises(InputError, match="row 2: has 1 cells; row 1 has 3"):
         load_dataset(tmp_path / "d.csv", columns=NUMBERS)
+
+
+def test_rows_that_are_lists(tmp_path: Path) -> None:
+    path = tmp_path / "d.json"
+    path.write_text(json.dumps([["gold", "answer", "score"], ["a", "b", 1], [["c", "d"], "d", 2]]))
+    pairs = load_dataset(path)
+    assert pairs.texts()[:2] == ([["a"], ["c", "d"]], ["b", "d"]) and pairs.labels.tolist() == [1, 2]
+    path.write_text(json.dumps([["a", "b", 1], ["c", "d", 2]]))
+    with pytest.raises(InputError, match=re.escape(f"`columns={NUMBERS}`")):
+        load_dataset(path)
+    path.write_text(json.dumps([["a", "b", 1], ["c", "d"]]))
+    with pytest.raises(InputError, match="entry 2: has 2 cells; entry 1 has 3"):
+        load_dataset(path, columns=NUMBERS)
+    path.write_text(json.dumps([["gold", "answer", "score"]]))
+    with pytest.raises(InputError, match="has a header and no rows"):
+        load_dataset(path)
 
 
 @pytest.mark.parametrize("options", [{}, {"delimiter": "\t", "quoted": True}])

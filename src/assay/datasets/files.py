@@ -216,7 +216,7 @@ def read_format(
     if file_format == "jsonl":
         return read_lm_eval(path) if is_lm_eval(path) else read_jsonl(path)
     if file_format == "json":
-        return read_json(path, member)
+        return read_json(path, member, columns)
     return read_delimited(
         path, delimiter=_DELIMITERS[file_format], quoted=file_format != "tab", may_differ=True, columns=columns
     )

@@ -7,12 +7,14 @@ from typing import Any
 
 from assay.common.messages import Setting
 from assay.datasets.columns import SourceTable
+from assay.datasets.readers.header import header_hint, header_names, numbered_columns
 from assay.datasets.readers.jsonl import column_of, parse_json, read_jsonl, table_of_columns, table_of_records
 from assay.datasets.readers.logs import log_of_json
+from assay.datasets.reading import Columns
 from assay.exceptions import InputError
 
 
-def read_json(path: Path, member: str | None) -> SourceTable:
+def read_json(path: Path, member: str | None, columns: Columns = None) -> SourceTable:
     """Read a JSON file: objects in a list or object, an object with such a list, or an object of columns; also lines.
 
     The log of a harness is read by :mod:`assay.datasets.readers.logs`.
@@ -20,6 +22,7 @@ def read_json(path: Path, member: str | None) -> SourceTable:
     Args:
         path: the path of a UTF-8 file.
         member: the key of the list in an object; None if the object has one.
+        columns: the mapping of the user, by which the first of rows that are lists is a header or not.
 
     Raises:
         InputError: the file is not JSON, has no rows, or has several lists and *member* is none.
@@ -56,12 +59,36 @@ def read_json(path: Path, member: str | None) -> SourceTable:
             raise InputError(f"{path}: its lists have unequal lengths ({lengths})")
         table, misfits = table_of_columns(value)
         return SourceTable(table, str(path), unit="entry", first=1, misfits=misfits)
+    if isinstance(value, list) and value and all(isinstance(row, list) for row in value):
+        return _table_of_lists(path, value, columns)
     if not _is_rows(value):
         raise InputError(
             f'{path}: expected a list of objects such as [{{"reference": …}}, …], or lists of equal length'
         )
     table, misfits = table_of_records(value, column_of)
     return SourceTable(table, str(path), unit="entry", first=1, misfits=misfits)
+
+
+def _table_of_lists(path: Path, rows: list[list[Any]], columns: Columns) -> SourceTable:
+    """Return rows that are lists as a table; the first is the header, unless the user names columns by number.
+
+    Raises:
+        InputError: there are no rows below the header, or a row has another length.
+    """
+    names, note = numbered_columns(path, columns, rows[0])
+    first = 1 if names else 2
+    header = names or header_names(path, ["" if name is None else str(name) for name in rows[0]], ",")
+    body = rows if names else rows[1:]
+    for number, row in enumerate(body, first):
+        if len(row) != len(header):
+            raise InputError(
+                f"{path}, entry {number}: has {len(row)} cells; entry 1 has {len(header)}", header_hint(header)
+            )
+    if not body:
+        raise InputError(f"{path}: has a header and no rows", header_hint(header))
+    table, misfits = table_of_columns(dict(zip(header, map(list, zip(*body, strict=True)), strict=True)))
+    notes = (note,) if note else ()
+    return SourceTable(table, str(path), unit="entry", first=first, misfits=misfits, notes=notes)
 
 
 def _is_rows(value: Any) -> bool:
