@@ -29,7 +29,7 @@ from tests.cli.test_settings import COMMANDS
 PLAIN_TEXT = {
     *("baseline", "bucket", "buckets", "budget", "by", "caption", "classes", "columns", "controls", "cost", "device"),
     *("forms", "group_by", "item", "kinds", "label", "labels", "language", "languages", "lengths", "loss", "numbers"),
-    *("annotator", "encoding", "learners", "member", "missing", "perturbations"),
+    *("annotator", "encoding", "learners", "system_by", "task", "member", "missing", "perturbations"),
     *("number_range", "objective", "pair_ids", "positive", "recipe", "scale", "scores", "separator", "space"),
     *("each", "note", "only", "title", "split_by", "statistic", "statistics", "study", "subset", "system", "tune"),
 }
