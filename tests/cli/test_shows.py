@@ -52,6 +52,17 @@ def test_table_2_comes_out_as_printed_but_for_two_cells_rounded_twice(published,
         assert f"{cells[row, f'{column}, τ']['value']:.2f}" == "0" + tau
 
 
+def test_the_baseline_of_sts_2017_comes_out_within_a_tenth(published, assay):
+    done = assay("reproduce", "sts17-baseline", "--format", "json")
+    assert done.code == 0, done.err
+    cells = {cell["column"]: (cell["verdict"], cell["value"]) for cell in json.loads(done.out)}
+    assert cells == {
+        "Arabic": ("within .1", pytest.approx(60.43, abs=0.005)),
+        "Spanish": ("equal", pytest.approx(71.17, abs=0.005)),
+        "English": ("within .1", pytest.approx(72.68, abs=0.005)),
+    }
+
+
 def test_table_2_is_summed_up_for_a_reader(published, assay):
     done = assay("reproduce", "sas-table-2")
     assert "78 of 80 cells equal as printed (8 of them undefined here and printed as zero); 2 rounded twice" in done.out

@@ -13,7 +13,18 @@ from tests.fuzz.target import Check, Target, text_for
 
 STRING_METRICS = (
     *("bleu", "bleu:paper", "chrf", "contains", "dice", "em", "f1", "jaccard", "jaro-winkler", "levenshtein", "meteor"),
-    *("rouge-1", "rouge-2", "rouge-l", "ter", "ter,normalized=true", "token-recall", "length", "chrf:++"),
+    *(
+        "rouge-1",
+        "rouge-2",
+        "rouge-l",
+        "ter",
+        "ter,normalized=true",
+        "token-recall",
+        "length",
+        "chrf:++",
+        "cosine",
+        "cosine:sts",
+    ),
 )
 LONG = (
     "a" * 100_000,

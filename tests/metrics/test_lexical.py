@@ -150,6 +150,14 @@ def test_contains_is_the_published_lexical_match_wherever_the_gold_answer_has_a_
         ("rouge-2", "Paris", "Paris in France", 0.0),
         ("rouge-2,tokenizer=rouge", "Paris", "Paris", 0.0),
         ("dice", "...", "!!!", 0.0),
+        # two words of three and of four; signs are words, and so are letters with their vowel signs
+        ("cosine", "a red car", "one red car here", 2 / 12**0.5),
+        ("cosine", "No!", "no?", 1.0),
+        ("cosine:sts", "No!", "no?", 0.5),
+        ("cosine:sts", "كِتاب", "كتاب", 0.0),
+        ("cosine:sts", "कि", "क", 0.0),
+        ("cosine", "...", "!!!", 0.0),
+        ("cosine", "a", "...", 0.0),
         # whatever the reference says
         ("length", "Paris", "It isn't 3.5 km.", 4.0),
         ("length", "", "東京タワー", 5.0),
@@ -202,6 +210,7 @@ def test_empty_texts_of_ter():
         ("ter", False, 0.0),
         ("meteor", False, None),
         ("length", False, None),
+        ("cosine", True, 1.0),
     ],
 )
 def test_what_is_promised(metric, symmetric, perfect):

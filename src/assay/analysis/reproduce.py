@@ -46,9 +46,11 @@ class PublishedColumn(_PublishedPart):
     def matches(self, row: AgreementRow) -> bool:
         """Return whether a row of an agreement table belongs to this column."""
         name, _, split = self.dataset.partition(":")
-        # the agreement table names datasets without their version, which follows the @
+        # the agreement table names datasets without their version, which follows the @, and with their split if a run
+        # has several
         wanted = name.partition("@")[0], self.bucket, self.statistic
-        return (row.dataset, row.bucket, row.statistic) == wanted and split in ("", row.split)
+        found = row.dataset.partition(":")[0], row.bucket, row.statistic
+        return found == wanted and split in ("", row.split)
 
 
 class PublishedRow(_PublishedPart):
