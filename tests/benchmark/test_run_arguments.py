@@ -68,7 +68,7 @@ def test_two_files_with_the_same_pairs_are_both_named(tmp_path: Path) -> None:
 
 
 def test_a_language_for_data_that_says_its_own() -> None:
-    with pytest.raises(InputError, match="`language` is for files of your own; the datasets named here have their own"):
+    with pytest.raises(InputError, match="language: dataset stsb@2017 has no texts in the language 'de'"):
         assay.run("stsb:test", "f1", language="de")
 
 

@@ -81,8 +81,9 @@ def test_a_language_chooses_its_splits(tmp_path: Path, card_of: Callable[..., di
     assert every.column("language").to_pylist() == [None, None, "es", "es", "ko", "ko", "ko", "ko"]
     with pytest.raises(InputError, match="has no texts in the language 'kk'"):
         load_dataset(card, language="kk")
-    # a split that is named is read, whatever the language
-    assert load_dataset(card, split="spanish", language="ko").split == "spanish"
+    assert load_dataset(card, split="spanish", language="es").split == "spanish"
+    with pytest.raises(InputError, match="has no texts in the language 'ko'"):
+        load_dataset(card, split="spanish", language="ko")
 
 
 def test_the_default_split_comes_before_others_in_the_language(

@@ -242,25 +242,33 @@ def _card_splits(card: Card, wanted: tuple[str, ...] | None, language: str | Non
         language: the language; None for any.
 
     Raises:
-        InputError: the card lacks a split or the language, or a split is a duplicate.
+        InputError: the card lacks a split or the language, a named split is in another one, or a split is a duplicate.
     """
     if wanted is None:
         if language is None or not card.languages:
             return (card.default_split,)
         found = [split for split in card.splits if language in card.languages_of(split)]
         if not found:
-            problem = f"dataset {card.name}@{card.version} has no texts in the language"
-            raise InputError(unknown_name(problem, language, card.languages))
+            raise _no_such_language(card, language)
         found = [split for split in found if card.languages_of(split) == (language,)] or found
         return (card.default_split,) if card.default_split in found else tuple(found)
     if wanted == (ALL_SPLITS,) and ALL_SPLITS not in card.splits:
-        return tuple(card.splits)
+        wanted = tuple(card.splits)
     for split in wanted:
         if split not in card.splits:
             raise InputError(unknown_name(f"dataset {card.name}@{card.version} has no split", split, card.splits))
     if len(set(wanted)) < len(wanted):
         raise InputError(f"dataset {card.name}: a split is named twice in {'+'.join(wanted)}")
+    languages = {code for split in wanted for code in card.languages_of(split)}
+    if language is not None and languages and language not in languages:
+        raise _no_such_language(card, language)
     return wanted
+
+
+def _no_such_language(card: Card, language: str) -> InputError:
+    """Return the error to raise if a card, or the splits that are named, have no texts in a language."""
+    problem = f"dataset {card.name}@{card.version} has no texts in the language"
+    return InputError(unknown_name(problem, language, card.languages), setting="language")
 
 
 def _check_pooling(card: Card, splits: tuple[str, ...]) -> None:
