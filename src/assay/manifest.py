@@ -559,7 +559,7 @@ class Manifest(_Record):
         created: the time of the run, in ISO 8601; empty if it was not recorded.
         request: the request of the run.
         request_digest: the digest of the request; runs with equal digests may be written to the same folder.
-        signature: one line that says how the numbers were resampled.
+        signature: one line with the settings that differ from the defaults, the resampling and assay's version.
         failures: one line for each requested task that failed.
         seconds: the wall time by phase.
     """

@@ -532,3 +532,12 @@ def test_constant_decisions_are_the_base_line(drawn):
     assert decision.always["cost"] == pytest.approx(2 * (1 - yes)) and decision.never["cost"] == pytest.approx(yes)
     cost = decision.tested["cost"]
     assert cost.low < cost.value < cost.high
+
+
+def test_a_resampled_threshold_between_neighbouring_floats_parts_them():
+    """Their middle rounds down to the lower score, which is no."""
+    scores = np.array([1.0, 1.0, np.nextafter(1.0, 2), np.nextafter(1.0, 2)])
+    positive = np.array([False, False, True, True])
+    (threshold,) = resampled_thresholds(scores, positive, np.ones((4, 1)), MeasureObjective("f1"))
+    assert (scores >= threshold).tolist() == positive.tolist()
+    assert threshold == best_threshold(scores, positive, MeasureObjective("f1"))[0]

@@ -76,3 +76,16 @@ def test_many_pairs_have_intervals_from_their_influence_and_no_permutations(scor
         "compare", scored, "-q", "--explain", "--interval", "bootstrap", "--permutations", 100, "--resamples", 100
     ).out
     assert "PERM-BOTH" in shown and "paired bootstrap" in shown and "influence" not in shown
+
+
+def test_scores_of_a_distance_are_shown_as_they_are(tmp_path):
+    lines = [f"the gold answer {i},{'the gold answer' if i % 2 else 'something else'} {i},{i % 3}" for i in range(40)]
+    (tmp_path / "own.csv").write_text("reference,candidate,label\n" + "\n".join(lines) + "\n")
+    run = tmp_path / "run"
+    call("run", tmp_path / "own.csv", "-m", "ter", "-m", "levenshtein", "--resamples", 100, "-o", run, "-q")
+    common = ("compare", run, "--permutations", 100, "--resamples", 100, "-q", "-f", "json")
+    pairs = json.loads(call(*common).out)["pairs"]
+    assert pairs, "the two differ somewhere"
+    for pair in pairs:
+        assert pair["first"] == "ter"
+        assert pair["first_score"] >= 0

@@ -45,3 +45,13 @@ def test_characters_beyond_a_limit_are_not_compared_and_the_run_says_so(name):
     rows = [{"reference": r, "candidate": c, "label": i} for i, (r, c) in enumerate(batch.pairs())]
     record = assay.run(rows, [name], resamples=0).outcome.metrics[0]
     assert "truncated" in record.model_dump_json()
+
+
+@pytest.mark.parametrize(("text", "is_cut"), [("A\u0308", False), ("\u0958", True), ("ab", False)])
+def test_a_text_is_cut_if_it_is_too_long_once_it_is_normalised(text, is_cut):
+    """A decomposed Ä is one character then, U+0958 two."""
+    long = text * ((MAX_CHARACTERS + 20) // 2)
+    if text == "ab":
+        long = long[:MAX_CHARACTERS]
+    flags = load_metric("levenshtein").flags(Batch([long], ["a"]))
+    assert flags.tolist() == [Flag.REFERENCE_CUT if is_cut else 0]

@@ -197,7 +197,7 @@ class Disagreement:
         row: the index of the pair in the dataset.
         label: the human label.
         label_rank: the rank of the label.
-        scores: the scores of the first and the second metric; higher means more similar.
+        scores: the scores of the first and the second metric, as they give them.
         ranks: the ranks of these scores.
         n: the number of pairs that have both scores.
     """
@@ -233,11 +233,21 @@ def disagreements(contest: Contest, names: MetricPair, limit: int, buckets: Sequ
     for position in np.argsort(-distances, kind="stable")[:limit]:
         if distances[position]:
             row = int(rows[position])
-            scores = float(first[row]), float(second[row])
+            as_given = [
+                float(score if _rises(contest, name) else 0 - score)
+                for name, score in zip(names, (first[row], second[row]), strict=True)
+            ]
+            scores = as_given[0], as_given[1]
             ranks = float(first_ranks[position]), float(second_ranks[position])
             label, label_rank = float(labels[position]), float(label_ranks[position])
             farthest.append(Disagreement(row, label, label_rank, scores, ranks, len(rows)))
     return farthest
+
+
+def _rises(contest: Contest, name: str) -> bool:
+    """Return whether higher scores of a metric mean more similar; of two runs, the name ends in the run's title."""
+    record = contest.data.metrics.get(name) or contest.data.metrics.get(name.rpartition(" [")[0])
+    return record is None or record.declared.higher_is_better
 
 
 def unit_count(contest: Contest, bucket: str) -> tuple[int, str]:

@@ -157,7 +157,8 @@ class Crew(Generic[T]):
 
         Items are read one by one, when a worker has room. An item that cannot be sent to a worker is yielded with a
         :class:`NotForWorkersError` before the next one is read. An item that killed :data:`DEATHS` workers is yielded
-        with a :class:`WorkerDiedError`. If the caller stops early, all processes are ended.
+        with a :class:`WorkerDiedError`. If the caller stops early while
+        items are at work or wait for it, all processes are ended.
         """
         source = iter(items)
         is_exhausted = False

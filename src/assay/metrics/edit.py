@@ -38,28 +38,32 @@ class _Edit(PairMetric):
 
         from assay.metrics.scores import Flag
 
+        def is_cut(text: str) -> bool:
+            # normalisation makes at most three characters of one, so that short texts need none
+            return 3 * len(text) > MAX_CHARACTERS and len(self._normalised(text)) > MAX_CHARACTERS
+
         flags = np.zeros(len(batch), dtype=np.uint8)
         for row, (reference, candidate) in enumerate(batch.pairs()):
-            if len(reference) > MAX_CHARACTERS:
+            if is_cut(reference):
                 flags[row] |= Flag.REFERENCE_CUT
-            if len(candidate) > MAX_CHARACTERS:
+            if is_cut(candidate):
                 flags[row] |= Flag.CANDIDATE_CUT
         return flags
 
     def scorer(self) -> Callable[[str, str], float]:
         """Return the function (reference, candidate) -> similarity of the characters, from 0 to 1."""
-        similarity, lowercase = self._similarity_function(), self.lowercase
-
-        def prepare(text: str) -> str:
-            return unicodedata.normalize("NFC", text.lower() if lowercase else text)[:MAX_CHARACTERS]
+        similarity = self._similarity_function()
 
         def score(reference: str, candidate: str) -> float:
-            left, right = prepare(reference), prepare(candidate)
+            left, right = (self._normalised(text)[:MAX_CHARACTERS] for text in (reference, candidate))
             if not left or not right:
                 return float(left == right)
             return similarity(left, right)
 
         return score
+
+    def _normalised(self, text: str) -> str:
+        return unicodedata.normalize("NFC", text.lower() if self.lowercase else text)
 
     def _similarity_function(self) -> Callable[[str, str], float]:
         """Return the function from two texts that are not empty to their similarity, from 0 to 1."""

@@ -118,8 +118,8 @@ def agreement_by_number(
 ) -> list[tuple[str, SubsetAgreement, SubsetAgreement, SubsetAgreement]]:
     """Return, for each bucket, its name and the agreement on all pairs, on pairs without and on pairs with a number.
 
-    A pair has a number if a gold answer has a digit. Source: tables 7 and 8 of Mustafazade & Ebbinghaus (2022), where
-    ``w_num`` are all pairs, and ``wo_num`` the pairs without a number.
+    A pair has a number if a gold answer has a digit or another sign for a number. Source: tables 7 and 8 of
+    Mustafazade & Ebbinghaus (2022), where ``w_num`` are all pairs, and ``wo_num`` the pairs without a number.
     """
     with_number = has_number(data.table.column("reference"))
     parts = []
@@ -132,8 +132,8 @@ def agreement_by_number(
         without = agreement_on(
             data, "without", mask & ~with_number, metrics, statistics, drawing, bucket=bucket_without
         )
-        rest = agreement_on(data, "with", mask & with_number, metrics, statistics, drawing, bucket=bucket_with)
-        parts.append((bucket, all_pairs, without, rest))
+        having = agreement_on(data, "with", mask & with_number, metrics, statistics, drawing, bucket=bucket_with)
+        parts.append((bucket, all_pairs, without, having))
     return parts
 
 

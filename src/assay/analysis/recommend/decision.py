@@ -1,7 +1,8 @@
 """The decision that a run folder holds: a metric, its threshold, and what its scores say of the labels.
 
 ``assay recommend --out`` writes it to ``decision.json``; ``assay rate``, ``assay score`` and ``assay annotate`` apply
-it to new answers. For the folder of another verb, or one whose scores have changed, it is made anew.
+it to new answers, and ``assay baseline --ci`` judges its metric. For the folder of another verb, or one whose scores
+have changed, it is made anew.
 """
 
 from __future__ import annotations
@@ -174,7 +175,11 @@ def read_decision(run: RunFolder, metric: str | None = None) -> MetricDecision:
 
 
 def kept_decision(run: RunFolder) -> MetricDecision | None:
-    """Return the decision in the file; None if there is none, or one of other scores or of another version."""
+    """Return the decision in the file; None if there is none, or one of other scores or of another version.
+
+    Raises:
+        InputError: the file was changed by hand.
+    """
     if run.path is None:
         return None
     try:

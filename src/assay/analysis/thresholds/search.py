@@ -121,7 +121,8 @@ def resampled_thresholds(scores: Floats, positive: NDArray[np.bool_], weights: F
     """Return the threshold with the highest value of an objective in each of b resamples, shape (b,).
 
     Each threshold is halfway between two neighbouring scores. Of tied thresholds the highest is returned. If it is best
-    to decide all pairs alike, the threshold is the lowest score (all positive) or infinite (all negative).
+    to decide all pairs alike, the threshold is the lowest score (all positive) or infinite (all negative); it is
+    infinite, too, in a resample where the objective is undefined for every threshold.
 
     Args:
         scores: finite scores, shape (n,), higher where the positive class is likelier.
@@ -146,9 +147,12 @@ def resampled_thresholds(scores: Floats, positive: NDArray[np.bool_], weights: F
         )
     )
     best = np.argmax(np.where(np.isnan(values), -np.inf, values), axis=0)
-    levels = descending[last_of_run]
+    upper, lower = descending[last_of_run][:-1], descending[last_of_run][1:]
+    middles = lower + (upper - lower) / 2
+    # between neighbouring floats the middle rounds down to the lower score, which must stay negative
+    between = np.where(middles > lower, middles, upper)
     # in the order of the rows above: from no pair decided positive to all of them
-    thresholds: Floats = np.concatenate([[np.inf], (levels[:-1] + levels[1:]) / 2, levels[-1:]])
+    thresholds: Floats = np.concatenate([[np.inf], between, descending[-1:]])
     chosen: Floats = thresholds[best]
     return chosen
 

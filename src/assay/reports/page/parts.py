@@ -259,7 +259,8 @@ class AspectPart:
 # The leaderboard of the page.
 
 
-#: The maximum number of buckets per dataset that are ranked: usually all pairs, F1 = 0 and F1 > 0.
+#: The number of buckets of each dataset that are ranked, on every dataset that has them: usually all pairs, F1 = 0
+#: and F1 > 0.
 MAX_RANKED_BUCKETS = 3
 #: The maximum product of metrics, pairs and resamples to rank; more would take longer than a minute.
 MAX_RANKING_WORK = 1_500_000_000
@@ -268,7 +269,8 @@ MAX_RANKING_WORK = 1_500_000_000
 def rank_metrics(runs: Sequence[RunFolder], statistic: str) -> Document | str:
     """Return the leaderboard of some runs under one statistic, or a sentence on why there is none.
 
-    Ranks are based on pairwise tests of all metrics in the first :data:`MAX_RANKED_BUCKETS` buckets of each dataset.
+    Ranks are based on pairwise tests of all metrics in the buckets that are among the first
+    :data:`MAX_RANKED_BUCKETS` of some dataset.
     The tables have the short names of the metrics.
     """
     # the page of one run has no leaderboard and does not need its tests
