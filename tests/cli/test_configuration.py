@@ -441,7 +441,7 @@ def test_paths_that_may_be_set_are_read_only():
             if {str, Path} <= option._types or option.value_type is Path:
                 paths.add(option.name)
     assert paths - REFUSED.keys() == {
-        *("against", "baseline_of", "corrected", "entities", "prices", "space", "threshold", "vectors")
+        *("against", "baseline_of", "corrected", "decision", "entities", "prices", "space", "threshold", "vectors")
     }
 
 
