@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from assay.statistics.agreement import Estimate, agreement, estimate, measure_all, undefined_estimate
 from assay.statistics.coefficients import STATISTICS, title_of
@@ -145,6 +144,9 @@ def split_half_reliability(annotations: Floats, *, splits: int | None = None, se
     Returns:
         The reliability; None if fewer than three pairs have two labels.
     """
+    # imported only here, since showing help imports this module
+    from scipy.stats import rankdata
+
     halves = Halves.of(annotations)
     if halves is None:
         return None

@@ -159,10 +159,10 @@ def test_a_reply_of_ten_megabytes(pairs):
 
 def test_a_prompt_without_a_field_that_it_needs(pairs, tmp_path):
     prompt = tmp_path / "mine.toml"
-    prompt.write_text('user = "Is {{ candidate }} right?"')
+    prompt.write_text('user = "Is {{ reference }} right?"')
     line = complaint(run(pairs, judge_at("http://127.0.0.1:1/v1", prompt=prompt)))
     assert "mine.toml" in line
-    assert "reference" in line
+    assert "candidate" in line
 
 
 def test_a_prompt_with_a_question_that_the_data_lack(tmp_path):
