@@ -50,7 +50,8 @@ def complaint(url: str, **options: object) -> str:
         assert tracemalloc.get_traced_memory()[1] < MEMORY
     finally:
         tracemalloc.stop()
-    assert time.monotonic() - started < 10
+    # a busy machine takes several times as long as an idle one, and a call without a bound never ends
+    assert time.monotonic() - started < 60
     message = str(raised.value)
     assert "\n" not in message and len(message) < 1000
     return message
