@@ -265,7 +265,7 @@ def test_a_mean_over_datasets_joins_both_ways():
         ways[names] = average(parts)
         for index, statistic in enumerate(THREE):
             random = random_effects_mean([*parts, parts[0]], index, statistic, 0.95)
-            assert random.low < random.mean < random.high
+            assert random.mean.low < random.mean.value < random.mean.high
     whole = ways["bootstrap", "bootstrap"]
     for names, mean in ways.items():
         for index in range(3):
