@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.analysis.data import ScoredDataset
+from assay.analysis.settings import SystemSettings
 from assay.common.messages import Setting
 from assay.common.numbers import Number
 from assay.exceptions import InputError, unknown_name
@@ -16,9 +17,6 @@ from assay.statistics.agreement import percentile_interval
 from assay.statistics.bradley_terry import resampled_strengths, strengths, win_matrix
 from assay.statistics.concordance import Floats
 from assay.statistics.resampling import Resampler, seed_of
-
-if TYPE_CHECKING:
-    from assay.analysis.systems import SystemSettings
 
 #: The column that tells the two answers of a preference apart, and its cells.
 POSITION, POSITIONS = "position", ("first", "second")

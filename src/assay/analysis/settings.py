@@ -1,17 +1,19 @@
 """Settings that several reports share: the parts of a run that they use, and the tests of differences.
 
-The settings of ``assay bws`` are here as well, since it has no package of its own.
+Those of ``assay bws`` are here as well, since it has no package of its own, and those of ``assay systems``, which two
+modules share.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, Literal
 
-from assay.settings import AgreementIntervals, Settings, check_resamples, setting
+from assay.settings import AgreementIntervals, Resampling, Settings, check_resamples, setting
 from assay.statistics.coefficients import MIN_INFLUENCE_PAIRS, has_permutation_tests, statistics_help
+from assay.statistics.systems import ResampledUnits
 
 #: Corrections for the number of tests, and their names in tables.
 CORRECTIONS = {
@@ -143,3 +145,28 @@ class PermutationTests(PairedTests):
         if self.correction == "none" or not self.permutations:
             return self.permutations
         return max(self.permutations, math.ceil(2 * metric_pairs / self.level))
+
+
+@dataclass(frozen=True)
+class SystemSettings(MetricsOfRun, DatasetsOfRun, Resampling):
+    """What is a system, what an item, and how differences are tested."""
+
+    _: KW_ONLY
+    system: str | None = setting(
+        "The column that names the system [default: system, model or subset, in any case].", None, metavar="COLUMN"
+    )
+    item: str | None = setting(
+        "The column that identifies the items that all systems answered [default: item, question, group or reference].",
+        None,
+        metavar="COLUMN",
+    )
+    only: Sequence[str] = setting(
+        "A system to compare [default: all]; only items that all of them answered count.", (), metavar="SYSTEM"
+    )
+    draw: ResampledUnits | None = setting(
+        "What is resampled for intervals of a metric's order: items, systems or both [default: both; items if "
+        "there are few systems].",
+        None,
+        choices=("items", "systems", "both"),
+    )
+    permutations: int = setting("Draws of soft pairwise accuracy.", 1000, at_least=100)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from assay.analysis.data import ScoredDataset, read_datasets
 from assay.analysis.duels import DuelStudy, has_duels, study_duels
 from assay.analysis.folder import RunFolder, run_titles
-from assay.analysis.settings import DatasetsOfRun, MetricsOfRun
+from assay.analysis.settings import SystemSettings
 from assay.common.messages import Message, Setting
 from assay.common.numbers import Number
 from assay.exceptions import InputError, unknown_name
-from assay.settings import Resampling, setting
 from assay.statistics.concordance import Floats
 from assay.statistics.resampling import Resampler, seed_of
 from assay.statistics.significance import adjust_p_values
@@ -24,7 +23,6 @@ from assay.statistics.system_gaps import ScoreGaps, gaps_of_scores
 from assay.statistics.system_means import MeanDifference, compare_means, mean_intervals, system_pairs
 from assay.statistics.systems import (
     MEASURES,
-    ResampledUnits,
     SystemAgreement,
     default_resampled_units,
     system_agreement,
@@ -32,31 +30,6 @@ from assay.statistics.systems import (
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-
-@dataclass(frozen=True)
-class SystemSettings(MetricsOfRun, DatasetsOfRun, Resampling):
-    """What is a system, what an item, and how differences are tested."""
-
-    _: KW_ONLY
-    system: str | None = setting(
-        "The column that names the system [default: system, model or subset, in any case].", None, metavar="COLUMN"
-    )
-    item: str | None = setting(
-        "The column that identifies the items that all systems answered [default: item, question, group or reference].",
-        None,
-        metavar="COLUMN",
-    )
-    only: Sequence[str] = setting(
-        "A system to compare [default: all]; only items that all of them answered count.", (), metavar="SYSTEM"
-    )
-    draw: ResampledUnits | None = setting(
-        "What is resampled for intervals of a metric's order: items, systems or both [default: both; items if "
-        "there are few systems].",
-        None,
-        choices=("items", "systems", "both"),
-    )
-    permutations: int = setting("Draws of soft pairwise accuracy.", 1000, at_least=100)
 
 
 #: The columns that name the system of an answer, in any case, the most certain first.

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay.analysis.data import draws_signature, read_datasets
-from assay.analysis.systems import SystemSettings, study_systems
+from assay.analysis.settings import SystemSettings
+from assay.analysis.systems import study_systems
 from assay.api.files import Run, open_runs
 from assay.api.values import Report
 from assay.reports.sheets import with_signatures

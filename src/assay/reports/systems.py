@@ -7,7 +7,8 @@ from functools import partial
 from typing import Any
 
 from assay.analysis.duels import DuelStudy
-from assay.analysis.systems import MeasuredMeans, MetricStudy, SystemSettings, SystemStudy
+from assay.analysis.settings import SystemSettings
+from assay.analysis.systems import MeasuredMeans, MetricStudy, SystemStudy
 from assay.common.numbers import Number, p_value, percent, short
 from assay.reports.duels import DUELS_NOTE, duel_records, duel_sheets
 from assay.reports.sheets import Column, Document, Sheet, table_rows

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 from assay.analysis.data import ScoredDataset
 from assay.analysis.folder import RunFolder
-from assay.analysis.systems import ITEM_COLUMNS, SystemSettings, SystemStudy, find_system_column, study_systems
+from assay.analysis.settings import SystemSettings
+from assay.analysis.systems import ITEM_COLUMNS, SystemStudy, find_system_column, study_systems
 from assay.common.numbers import Number
 from assay.exceptions import InputError
 from assay.statistics.system_means import MeanDifference
