@@ -15,7 +15,7 @@ from assay.api.run import executor_for
 from assay.benchmark.recompute import rebuild_metric
 from assay.benchmark.request import Request
 from assay.benchmark.runner import score_pairs
-from assay.common.messages import Setting
+from assay.common.messages import Message, Setting
 from assay.common.progress import Silent
 from assay.datasets import Pairs, join_graphs, load_dataset, read_table_file
 from assay.datasets.columns import parse_columns
@@ -90,7 +90,7 @@ def score_by_decision(settings: Any, metric_name: str | None, *, limit: int | No
         )
     (record,) = outcome.metrics
     if not record.is_done:
-        raise AssayError(f"{record.metric}: {record.reason}", *([record.remedy] if record.remedy else []))
+        raise UnavailableError(Message(f"{record.metric}: ", record.reason), record.remedy)
     if not decision.recommended and metric_name is None:
         progress.say(
             f"{decision.metric}: is not known to agree with people on these labels; no metric agrees better with them"
