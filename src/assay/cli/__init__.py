@@ -41,6 +41,8 @@ VERB_ORDER = (
 )
 
 
+#: The options that show the help.
+HELP_NAMES = ["-h", "--help"]
 #: Environment variable with the effect of ``assay --no-config``.
 NO_CONFIG = "ASSAY_NO_CONFIG"
 
@@ -135,6 +137,8 @@ def _load_command(verb: str) -> Any:
 
 def _add_switches(command: Any) -> None:
     """Add the switches of the root to a verb, or to each verb of a group, so that they may also follow the verb."""
+    # of each command, since it may be built alone, and keeps the options for help of its first context
+    command.context_settings = {**command.context_settings, "help_option_names": HELP_NAMES}
     # a group of verbs, such as assay train
     if hasattr(command, "commands"):
         for verb in command.commands.values():
@@ -169,7 +173,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     # plain help: drawing it with Rich would double the start-up time
     rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": HELP_NAMES},
     help="Which similarity metric agrees with people on your kind of text, how sure is that, and where does it fail?",
     epilog="First step: assay run quickstart",
 )
