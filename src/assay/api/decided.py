@@ -12,7 +12,7 @@ from assay.analysis.data import ScoredDataset, choose_datasets
 from assay.analysis.folder import read_run
 from assay.analysis.recommend.decision import MetricDecision, read_decision
 from assay.api.run import executor_for
-from assay.benchmark.recompute import rebuild_metric
+from assay.benchmark.recompute import rebuild_metric, trust_option
 from assay.benchmark.request import Request
 from assay.benchmark.runner import score_pairs
 from assay.common.messages import Message, Setting
@@ -110,7 +110,7 @@ def _trusted_metric(decision: MetricDecision, data: ScoredDataset, metric_name: 
         AssayError: it cannot be built.
     """
     metric = rebuild_metric(decision.metric, data, trusted=metric_name is not None)
-    if isinstance(metric, UnavailableError) and metric_name is None and "trust" in metric.message:
+    if isinstance(metric, UnavailableError) and trust_option(decision.metric) in metric.remedy:
         raise InputError(
             f"{data.run.title}: decides by {decision.metric}, which runs code or calls a server; if you trust it, add ",
             Setting("metric", decision.metric),

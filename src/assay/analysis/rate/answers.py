@@ -35,7 +35,6 @@ class Answers:
         labelled_scores, new_scores: the oriented scores, shape (n,) and (N,).
         labelled_table, new_table: the tables of these answers, with n and N rows.
         group_count: the number of codes of groups.
-        group: the column whose equal values make answers dependent; empty if each is taken to be independent.
         without_score: the numbers of labelled and of new answers that have no score and were left out.
     """
 
@@ -47,7 +46,6 @@ class Answers:
     labelled_table: pa.Table
     new_table: pa.Table
     group_count: int
-    group: str
     without_score: tuple[int, int]
 
     @property
@@ -90,7 +88,7 @@ def join_answers(decision: MetricDecision, data: ScoredDataset, new_table: pa.Ta
     if not new_known.any():
         raise InputError(f"none of the {len(new_scores):,} new answers has a score of {decision.metric}")
     old_table, table = data.table.filter(pa.array(known)), new_table.filter(pa.array(new_known))
-    group, codes = _group_codes(data, old_table, table)
+    codes = _group_codes(data, old_table, table)
     weights, strata = _weights_and_strata(data, old_table)
     labelled = LabelledSample(
         decision.shares_of(decided.labels[known]),
@@ -109,7 +107,6 @@ def join_answers(decision: MetricDecision, data: ScoredDataset, new_table: pa.Ta
         old_table,
         table,
         int(codes.max()) + 1,
-        group,
         (int((~known).sum()), int((~new_known).sum())),
     )
 
@@ -143,8 +140,8 @@ def _texts_of_pairs(table: pa.Table) -> list[tuple[tuple[str, ...], str]]:
     return texts
 
 
-def _group_codes(data: ScoredDataset, old: pa.Table, new: pa.Table) -> tuple[str, NDArray[np.intp]]:
-    """Return the column of groups and the group code of each labelled and then of each new answer, from 0 on.
+def _group_codes(data: ScoredDataset, old: pa.Table, new: pa.Table) -> NDArray[np.intp]:
+    """Return the group code of each labelled and then of each new answer, from 0 on, shape (n + N,).
 
     Answers with one name are dependent, whichever sample they are in. A blank name is a group of its own.
     """
@@ -155,7 +152,7 @@ def _group_codes(data: ScoredDataset, old: pa.Table, new: pa.Table) -> tuple[str
         names = texts_of(old, column) + (texts_of(new, source) if source else [None] * new.num_rows)
     keys: list[object] = [("answer", row) if name is None else name for row, name in enumerate(names)]
     code_of_key = {key: code for code, key in enumerate(dict.fromkeys(keys))}
-    return data.facts.group or "", np.array([code_of_key[key] for key in keys], dtype=np.intp)
+    return np.array([code_of_key[key] for key in keys], dtype=np.intp)
 
 
 def _weights_and_strata(data: ScoredDataset, table: pa.Table) -> tuple[Floats, NDArray[np.intp]]:
