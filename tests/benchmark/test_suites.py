@@ -21,6 +21,8 @@ LEFT_OUT = {
     "bamboo-role-para": "graphs alone",
     "bamboo-role-sick": "graphs alone",
     "bamboo-role-sts": "graphs alone",
+    "germanquad-sas-recorded": "the pairs of germanquad-sas",
+    "squad-sas-layers": "the pairs of squad-sas",
     "squad-sas-recorded": "the pairs of squad-sas",
     "nq-open-sas-recorded": "the pairs of nq-open-sas",
     "ukp-aspect-amr": "the pairs of ukp-aspect",

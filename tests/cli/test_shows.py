@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 
 import pytest
 
@@ -70,6 +71,38 @@ def test_table_2_is_summed_up_for_a_reader(published, assay):
     assert "0.74" in line and "0.7346" in line and "rounded twice in print" in line
 
 
+@pytest.mark.parametrize(
+    ("name", "sizes", "shares", "characters"),
+    [
+        ("squad-sas-recorded", (939, 565), (56.7, 30.7, 12.7), 23),
+        # the paper's 423 and 124 count two rows without a label, one of them without a common token; its shares do not
+        ("germanquad-sas-recorded", (421, 123), (27.3, 51.5, 21.1), 68),
+        ("nq-open-sas-recorded", (3559, 3030), (71.7, 16.6, 11.7), 13),
+    ],
+)
+def test_table_1_is_what_show_measures(published, assay, name, sizes, shares, characters):
+    distinct = json.loads(assay("datasets", "show", name, "--json").out)["measured"]["distinct"]
+    assert (distinct["pairs"], distinct["no_common_token"]) == sizes
+    assert tuple(round(100 * share, 1) for share in distinct["label_shares"].values()) == shares
+    assert round((distinct["reference_length"] + distinct["candidate_length"]) / 2) == characters
+    assert f"distinct pairs of test: {sizes[0]:,}, {sizes[1]:,} of them without" in assay("datasets", "show", name).out
+
+
+def test_table_3_and_the_points_of_figure_3_that_table_2_prints(published, assay, tmp_path):
+    assert "42 of 42 cells equal as printed (6 of them undefined" in assay("reproduce", "sas-table-3").out
+    done = assay("reproduce", "sas-figure-3", "--out", tmp_path / "run", "--format", "json")
+    assert done.code == 0, done.err
+    cells = json.loads(done.out)
+    assert Counter(cell["verdict"] for cell in cells) == {"equal": 8, "not printed": 226}
+    assert all(cell["value"] is not None for cell in cells)
+    pytest.importorskip("matplotlib", reason='figures need pip install "assay[plots]"')
+    drawn = assay("figure", tmp_path / "run", "--kind", "layers", "--out", tmp_path / "layers.svg")
+    assert drawn.code == 0, drawn.err
+    text = (tmp_path / "layers.svg").read_text(encoding="utf-8")
+    assert ">recorded:{layer}_bert_score<" in text
+    assert ">recorded:{layer}_bert_score_prime<" in text
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "verdict"), [("sas-table-2-lexical", "32 of 32 cells"), ("sas-table-3-lexical", "18 of 18 cells")]
@@ -91,8 +124,10 @@ def test_the_published_tables_are_listed_and_a_wrong_name_answered(assay):
     done = assay("reproduce")
     assert re.findall(r"^(?:bamboo|sas-[\w-]+)", done.out, re.MULTILINE) == [
         "bamboo",
+        "sas-figure-3",
         "sas-table-2",
         "sas-table-2-lexical",
+        "sas-table-3",
         "sas-table-3-lexical",
     ]
     assert "Did you mean 'sas-table-2'" in assay("reproduce", "sas-table2").complaint

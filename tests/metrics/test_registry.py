@@ -83,6 +83,9 @@ def test_listing_imports_nothing_heavy():
         ("recorded", "needs a subject: write recorded:COLUMN or FILE#COLUMN"),
         ("recorded,subject=a", "no option 'subject'"),
         ("recorded:s.csv#", "no column"),
+        ("recorded:{layer}_s", "write {layer} in the column's name and ,layer=NUMBER after it, or neither"),
+        ("recorded:s,layer=2", "or neither"),
+        ("recorded:{layer}.csv#s,layer=2", "or neither"),
         ("bleu,max-ngram-order=2,max_ngram_order=3", "given twice"),
     ],
 )
@@ -141,6 +144,7 @@ def test_recorded_takes_its_subject_apart(tmp_path):
     ]:
         metric = load_metric(f"recorded:{subject}")
         assert (metric.file, metric.column) == (file, column)
+    assert load_metric("recorded:a.csv#{layer}_s,layer=12").column == "12_s"
     assert not load_metric("recorded:ter,lower_is_better=true").declaration.higher_is_better
     assert load_metric("recorded:sas").declaration.higher_is_better
     with pytest.raises(InputError, match="read from the data"):

@@ -23,6 +23,8 @@ from assay.settings import Offline, WithProgress, setting
 
 #: The verdict on a cell of a row that needs word vectors if none were given.
 LEFT_OUT = "left out"
+#: The verdict on a cell of which the publication prints no number, such as a point of a figure.
+NOT_PRINTED = "not printed"
 
 
 _VECTORS_PLACEHOLDER = "{vectors}"
@@ -57,12 +59,13 @@ class PublishedRow(_PublishedPart):
     """One row: the metric and the numbers as printed, one per column.
 
     Attributes:
+        printed: the numbers; an empty text where none is printed, empty if the row has none.
         within: the tolerance, in the unit of the print, if equal numbers cannot be expected; *note* has the reason.
     """
 
     title: str
     metric: str
-    printed: tuple[str, ...]
+    printed: tuple[str, ...] = ()
     within: float | None = Field(default=None, gt=0)
     note: str = ""
 
@@ -100,7 +103,7 @@ class PublishedTable(_PublishedPart):
     @model_validator(mode="after")
     def _check_row_lengths(self) -> PublishedTable:
         for row in self.rows:
-            if len(row.printed) != len(self.columns):
+            if row.printed and len(row.printed) != len(self.columns):
                 raise ValueError(f"row {row.title}: {len(row.printed)} numbers for {len(self.columns)} columns")
         return self
 
@@ -138,6 +141,12 @@ class ReproduceSettings(Offline, WithProgress):
     vectors: str | Path | None = setting(
         "Word vectors (a GloVe file, say) for the rows that need them.", None, metavar="FILE"
     )
+    out: str | Path | None = setting(
+        "Also write the run that the table was computed from, for figures.",
+        None,
+        flags=("--out", "-o"),
+        metavar="FOLDER",
+    )
 
 
 @dataclass(frozen=True)
@@ -146,7 +155,7 @@ class CellVerdict:
 
     Attributes:
         row, column: the titles of row and column.
-        printed: the number as printed.
+        printed: the number as printed; empty if none is.
         value: the reproduced number, in the unit of the print; None if undefined or not computed.
         difference: the value minus the printed number; None without a value.
         verdict: ``equal``, ``within .5`` (or another tolerance of the row), ``differs`` and so on.
@@ -205,7 +214,7 @@ def compare_cells(
     verdicts = []
     for row in table.rows:
         metric = row.metric_name(vectors)
-        for column, printed in zip(table.columns, row.printed, strict=True):
+        for column, printed in zip(table.columns, row.printed or [""] * len(table.columns), strict=True):
             values = [
                 reproduced.value
                 for reproduced in agreement
@@ -228,6 +237,8 @@ def _judge_cell(row: PublishedRow, column: PublishedColumn, printed: str, value:
         printed: the number as printed.
         value: the reproduced number in the unit of the print; None if it is undefined.
     """
+    if not printed:
+        return CellVerdict(row.title, column.title, printed, value, None, NOT_PRINTED)
     difference = None if value is None else value - float(printed)
     verdict = str(judge(printed, value))
     is_tolerated = row.within is not None and difference is not None and abs(difference) <= row.within

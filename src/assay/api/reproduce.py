@@ -74,6 +74,7 @@ def reproduce(settings: ReproduceSettings) -> Reproduced:
     Args:
         name: the name of the table; without it the tables are listed.
         vectors: a file of word vectors for the rows that need it; without it these rows are left out.
+        out: the folder for the run that the table was computed from; None to write nothing.
 
     Raises:
         InputError: there is no such table, no row of it reads word vectors, or their path cannot be part of a name.
@@ -97,6 +98,7 @@ def reproduce(settings: ReproduceSettings) -> Reproduced:
         statistics=table.statistics,
         resamples=0,
         drop_duplicates=False,
+        out=settings.out,
         offline=settings.offline,
         progress=settings.progress,
     )

@@ -60,6 +60,14 @@ def _print_measures(measured: dict[str, Any]) -> None:
         return
     counts = ", ".join(f"{label}: {count:,}" for label, count in measured["labels"].items())
     print_line(f"labels of {measured['split']}: {counts}")
+    if "distinct" in measured:
+        distinct = measured["distinct"]
+        shares = ", ".join(f"{label}: {100 * share:.1f} %" for label, share in distinct["label_shares"].items())
+        print_line(
+            f"distinct pairs of {measured['split']}: {distinct['pairs']:,}, {distinct['no_common_token']:,} of them "
+            f"without a common token (F1 = 0); labels {shares}; mean length {distinct['reference_length']:.1f} "
+            f"characters (reference), {distinct['candidate_length']:.1f} (candidate)"
+        )
     if "ceiling" in measured:
         print_line(f"ceiling of a score without ties: {_values_text(measured['ceiling'])}")
     if "reliability" in measured:

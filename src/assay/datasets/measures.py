@@ -8,6 +8,7 @@ import numpy as np
 
 from assay.common.tables import annotations_of
 from assay.datasets.pairs import Pairs
+from assay.language.answer_tokens import answer_tokens
 from assay.statistics.annotators import krippendorff_alpha
 from assay.statistics.coefficients import default_statistics
 from assay.statistics.reliability import split_half_reliability, tie_free_ceiling
@@ -35,12 +36,15 @@ def label_counts(pairs: Pairs) -> dict[str, int]:
 def measure_labels(pairs: Pairs) -> dict[str, Any]:
     """Return measures of the labels as JSON values.
 
-    ``labels`` has the counts of :func:`label_counts`, ``ceiling`` the highest value of each coefficient for a score
-    without ties. With annotators, ``reliability`` has how many labels a pair has, what halves of them share, the
-    highest correlation of a metric that follows from it, and Krippendorff's alpha on the interval level.
+    ``labels`` has the counts of :func:`label_counts`, ``distinct`` what :func:`measure_distinct` returns, ``ceiling``
+    the highest value of each coefficient for a score without ties. With annotators, ``reliability`` has how many labels
+    a pair has, what halves of them share, the highest correlation of a metric that follows from it, and Krippendorff's
+    alpha on the interval level.
     """
     labels = pairs.labels[~np.isnan(pairs.labels)]
     measures: dict[str, Any] = {"split": pairs.split, "labels": label_counts(pairs)}
+    if pairs.has_references and len(labels):
+        measures["distinct"] = measure_distinct(pairs)
     if len(labels) > 1:
         measures["ceiling"] = tie_free_ceiling(labels, default_statistics([]))
     annotations = annotations_of(pairs.table)[0]
@@ -57,6 +61,32 @@ def measure_labels(pairs: Pairs) -> dict[str, Any]:
             "alpha_interval": krippendorff_alpha(annotations, "interval"),
         }
     return measures
+
+
+def measure_distinct(pairs: Pairs) -> dict[str, Any]:
+    """Return measures of the pairs without duplicates as JSON values, as papers on answers print them.
+
+    These are the number of pairs, that of pairs whose texts share no token (token F1 = 0 with every gold answer), the
+    shares of the labels, and the mean length of a reference and of a candidate in characters. Every gold answer counts
+    as a reference.
+    """
+    distinct = pairs.drop_duplicates()[0]
+    references, candidates = (distinct.table.column(name).to_pylist() for name in ("reference", "candidate"))
+    gold_answers = [[reference] if isinstance(reference, str) else reference for reference in references]
+    counts = label_counts(distinct)
+    return {
+        "pairs": len(distinct),
+        "no_common_token": sum(not _share_a_token(*texts) for texts in zip(gold_answers, candidates, strict=True)),
+        "label_shares": {label: count / sum(counts.values()) for label, count in counts.items()},
+        "reference_length": float(np.mean([len(gold) for golds in gold_answers for gold in golds])),
+        "candidate_length": float(np.mean([len(candidate) for candidate in candidates])),
+    }
+
+
+def _share_a_token(gold_answers: list[str], candidate: str) -> bool:
+    """Return whether token F1 is above 0 for one of the gold answers; two texts without a token share theirs."""
+    tokens = set(answer_tokens(candidate))
+    return any(tokens & gold if tokens else not gold for gold in (set(answer_tokens(gold)) for gold in gold_answers))
 
 
 def sample_pairs(pairs: Pairs) -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ from assay.metrics.base import ColumnMetric, Declaration, option
 _FILE_AND_COLUMN = re.compile(
     r"(?P<file>.+?\.(?:csv|tsv|txt|jsonl|json|parquet))#(?P<column>.*)", re.IGNORECASE | re.DOTALL
 )
+_LAYER = "{layer}"
 
 
 @dataclass(frozen=True)
@@ -20,14 +21,16 @@ class Recorded(ColumnMetric):
     """A column of the data (``recorded:sas``) or of another file (``recorded:scores.csv#sas``).
 
     A file is recognised by a suffix (.csv, .tsv, .txt, .jsonl, .json, .parquet) followed by ``#``; any other ``#``
-    belongs to the column's name. The score is used unchanged, so its range is unknown.
+    belongs to the column's name. The score is used unchanged, so its range is unknown. With *layer*, the column's name
+    contains ``{layer}``, which stands for the number: figures draw such columns as the layers of one model.
 
     Raises:
-        InputError: no column is named.
+        InputError: no column is named, or only one of *layer* and ``{layer}`` is given.
     """
 
     subject: str = option(help="COLUMN, or FILE#COLUMN")
     lower_is_better: bool = option(False, "a low score means similar")
+    layer: int | None = option(None, "the number that replaces {layer} in the column's name", minimum=0)
 
     declaration: ClassVar[Declaration] = Declaration(
         name="recorded",
@@ -42,12 +45,21 @@ class Recorded(ColumnMetric):
         super().__post_init__()
         if not self.column:
             raise InputError(f"metric {self}: no column is named after the '#'; write recorded:FILE#COLUMN")
+        if (self.layer is None) == (_LAYER in self._named_column):
+            raise InputError(
+                f"metric {self}: write {_LAYER} in the column's name and ,layer=NUMBER after it, or neither"
+            )
         if self.lower_is_better:
             self.redeclare(higher_is_better=False)
 
     @property
     def column(self) -> str:
         """The name of the column."""
+        return self._named_column.replace(_LAYER, str(self.layer))
+
+    @property
+    def _named_column(self) -> str:
+        """The name of the column as the user wrote it."""
         match = _FILE_AND_COLUMN.fullmatch(self.subject)
         return match["column"] if match else self.subject
 

@@ -2,30 +2,14 @@
 
 from __future__ import annotations
 
-import re
-import string
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
+from assay.language.answer_tokens import answer_tokens
 from assay.metrics.base import Declaration, PairMetric, option
 from assay.metrics.text import PreparedMetric
-
-_NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
-_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
-
-
-def answer_tokens(text: str) -> list[str]:
-    """Return the tokens of an answer in lower case, without ASCII punctuation and English articles.
-
-    Source: Rajpurkar, Jia and Liang 2018, evaluate-v2.0.py.
-
-    Example:
-        >>> answer_tokens("The U.S. army")
-        ['us', 'army']
-    """
-    return _ARTICLES.sub(" ", text.lower().translate(_NO_PUNCTUATION)).split()
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from assay.analysis.reproduce import CellVerdict, PublishedTable
+from assay.analysis.reproduce import NOT_PRINTED, CellVerdict, PublishedTable
 from assay.reports.sheets import Column, Document, Sheet, table_rows
 
 
@@ -17,7 +17,7 @@ def summarise(verdicts: Sequence[CellVerdict]) -> str:
     counts = Counter(cell.verdict for cell in verdicts)
     undefined_count = counts.pop("undefined, printed as zero", 0)
     equal_count = counts.pop("equal", 0) + undefined_count
-    line = f"{equal_count} of {len(verdicts)} cells equal as printed"
+    line = f"{equal_count} of {len(verdicts) - counts[NOT_PRINTED]} cells equal as printed"
     if undefined_count:
         line += f" ({undefined_count} of them undefined here and printed as zero)"
     return "; ".join([line, *(f"{count} {verdict}" for verdict, count in counts.items())])
