@@ -22,7 +22,16 @@ from assay.manifest import Cost, MetricRecord, RecordedDeclaration
 from assay.settings import WithProgress, setting
 from assay.statistics.agreement import Coefficients, RareValues, measure_all
 from assay.statistics.coefficients import check_statistics, deciding_statistic, default_statistics, have_two_values
-from assay.statistics.combination import MIN_PAIRS, MOST, Inputs, Options, Study, combination_count, learn_and_test
+from assay.statistics.combination import (
+    MIN_PAIRS,
+    MOST,
+    CurvePoint,
+    Inputs,
+    Options,
+    Study,
+    combination_count,
+    learn_and_test,
+)
 from assay.statistics.comparison import Difference, summarise
 from assay.statistics.concordance import Floats
 from assay.statistics.crossvalidation import join_codes
@@ -147,6 +156,16 @@ class CombinationResult:
     def is_better(self) -> bool:
         """Whether the combination is significantly better than the best metric on all pairs."""
         return self.buckets[0].is_better(self.best_metric)
+
+    @property
+    def learning_curve(self) -> Sequence[CurvePoint]:
+        """The learning curve of the study, with the combination itself as its last point; empty for few pairs."""
+        if not self.study.curve:
+            return ()
+        fold_count = len(self.study.folds)
+        # each fold is learned from the pairs of all others
+        pairs_per_fold = len(self.data) * (fold_count - 1) // fold_count
+        return [*self.study.curve, CurvePoint(pairs_per_fold, self.buckets[0].value(COMBINED))]
 
 
 @dataclass(frozen=True)

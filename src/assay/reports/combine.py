@@ -9,7 +9,7 @@ from assay.analysis.combine import COMBINED, BucketComparison, CombinationResult
 from assay.analysis.settings import CORRECTIONS
 from assay.common.numbers import money, p_value, rate, short
 from assay.reports.layout import intervals_in_words
-from assay.reports.sheets import Column, Document, Sheet, number_columns, table_rows
+from assay.reports.sheets import Column, Document, Sheet, table_rows
 from assay.statistics.coefficients import interval_method, title_of
 
 
@@ -21,7 +21,7 @@ def to_document(result: CombinationResult, settings: CombineSettings) -> Documen
     sheets = [_verdict_sheet(result, settings)]
     sheets += [_bucket_table(result, comparison) for comparison in result.buckets]
     sheets.append(_additions_table(result))
-    if result.study.curve:
+    if result.learning_curve:
         sheets.append(_learning_curve_table(result))
     folds, name = len(result.study.folds), title_of(result.by)
     correction = CORRECTIONS[settings.correction]
@@ -173,26 +173,26 @@ def _additions_table(result: CombinationResult) -> Sheet:
 
 def _learning_curve_table(result: CombinationResult) -> Sheet:
     """Return the learning curve as a table: the value by the number of pairs learned from, ascending."""
-    comparison = result.buckets[0]
-    rows = [[f"{point.pairs:,}", short(point.value, 3)] for point in result.study.curve]
-    # the last point: each fold is learned from the pairs of all others
-    pairs_per_fold = len(result.data) * (len(result.study.folds) - 1) // len(result.study.folds)
-    rows.append([f"{pairs_per_fold:,}", short(comparison.value(COMBINED), 3)])
+    best_value = result.buckets[0].value(result.best_metric)
+    columns = [
+        Column("pairs learned from", number=True, cell=lambda point: f"{point.pairs:,}"),
+        Column(title_of(result.by), number=True, cell=lambda point: short(point.value, 3)),
+    ]
     return Sheet(
         f"{result.data.title}: learning curve",
-        number_columns(["pairs learned from", title_of(result.by)]),
-        rows,
-        facts=[_advice_on_labels(result), f"best single metric: {short(comparison.value(result.best_metric), 3)}"],
+        columns,
+        table_rows(columns, result.learning_curve),
+        facts=[_advice_on_labels(result), f"best single metric: {short(best_value, 3)}"],
     )
 
 
 def _advice_on_labels(result: CombinationResult) -> str:
     """Return a sentence on whether more labels would help, judged by the last step of the learning curve."""
-    last_point, final_value = result.study.curve[-1], result.buckets[0].value(COMBINED)
-    gain = final_value - last_point.value
+    *_, point_before, last_point = result.learning_curve
+    gain = last_point.value - point_before.value
     if gain < 0.005:
         return "more labels would hardly help: the last doubling added less than .005"
-    return f"more labels may help: from {last_point.pairs:,} pairs on, {_signed_number(gain)}"
+    return f"more labels may help: from {point_before.pairs:,} pairs on, {_signed_number(gain)}"
 
 
 def _metric_records(result: CombinationResult) -> Iterator[dict[str, Any]]:

@@ -9,7 +9,7 @@ from assay.analysis.data import ScoredDataset
 from assay.analysis.relatedness import MAX_RARE_SHARE, Feature, RelatednessStudy
 from assay.common.numbers import Number
 from assay.reports.layout import intervals_in_words
-from assay.reports.sheets import Column, Document, Sheet, number_columns
+from assay.reports.sheets import Column, Document, Sheet, table_rows
 from assay.settings import AgreementIntervals
 
 
@@ -34,18 +34,27 @@ def to_document(study: RelatednessStudy, drawing: AgreementIntervals, notes: Seq
     if drawing.resamples:
         sizes = list(study.sizes.values())
         interval = intervals_in_words(drawing.confidence, drawing.resamples, drawing.interval, sizes)
-    columns = [Column("question"), Column("feature")]
-    rows = [[feature.question, feature.name] for feature in kept]
+
+    def range_columns(name: str, estimates: Sequence[Number]) -> list[Column]:
+        return [
+            Column(f"Spearman ρ, {name}", number=True, cell=lambda number: estimates[number].text),
+            Column("pairs", number=True, cell=lambda number: f"{estimates[number].n:,}"),
+        ]
+
+    # a row is the number of a feature
+    columns = [
+        Column("question", cell=lambda number: kept[number].question),
+        Column("feature", cell=lambda number: kept[number].name),
+    ]
     records = []
     for name, feature_estimates in study.correlations.items():
-        columns += number_columns([f"Spearman ρ, {name}", "pairs"])
-        for row, feature, estimate in zip(rows, kept, feature_estimates, strict=True):
-            row += [estimate.text, f"{estimate.n:,}"]
+        columns += range_columns(name, feature_estimates)
+        for feature, estimate in zip(kept, feature_estimates, strict=True):
             records.append(_correlation_record(data, name, feature, estimate, estimate.n))
     sheet = Sheet(
         f"{data.title}: features of related words",
         columns,
-        rows,
+        table_rows(columns, range(len(kept))),
         facts=[
             f"{len(data):,} pairs; {study.halves}; {interval}",
             "pairs: those in which both sentences have such words, with a vector",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from assay.common.messages import Message
 from assay.common.numbers import short, signed
-from assay.reports.sheets import Column, Document, Sheet, number_columns
+from assay.reports.sheets import Column, Document, Sheet, table_rows
 
 #: An explanation as plain values: the result of ``Explanation.as_dict``, with ``pair_id`` if the pairs have ids.
 ExplanationValues = Mapping[str, Any]
@@ -32,7 +32,7 @@ def to_document(explanations: Sequence[ExplanationValues], costs: Sequence[str |
 def _explanation_sheet(
     explanation: ExplanationValues,
     columns: Sequence[Column],
-    rows: Sequence[Sequence[str]],
+    items: Iterable[Mapping[str, Any]],
     notes: Sequence[str] = (),
     facts: Sequence[str] = (),
     marked: frozenset[int] = frozenset(),
@@ -41,7 +41,8 @@ def _explanation_sheet(
 
     Args:
         explanation: the explanation, whose notes follow *notes*.
-        columns, rows: the heads and cells of the table.
+        columns: the columns of the table.
+        items: what its rows are about.
         notes: the first lines below the table.
         facts: further lines above the table.
         marked: the indices of rows to emphasise.
@@ -49,6 +50,7 @@ def _explanation_sheet(
     id_prefix = f"{explanation['pair_id']}: " if explanation.get("pair_id") else ""
     title = f"{id_prefix}{explanation['reference']} | {explanation['candidate']}"
     score = f"{explanation['metric']}: {short(explanation['score'], 3)}"
+    rows = table_rows(columns, items)
     return Sheet(title, columns, rows, (score, *facts), (*notes, *explanation["notes"]), marked=marked)
 
 
@@ -61,18 +63,21 @@ def _aspects_sheet(explanation: ExplanationValues) -> Sheet:
     Without reference pairs to compare with, the table has only the aspects and their scores.
     """
     items = explanation["aspects"]
+    columns = [
+        Column("aspect", cell=lambda item: item["aspect"]),
+        Column("score", number=True, cell=lambda item: short(item["score"], 2)),
+    ]
     if explanation["compared"] is None:
-        rows = [[item["aspect"], short(item["score"], 2)] for item in items]
-        return _explanation_sheet(explanation, [Column("aspect"), Column("score", number=True)], rows)
-    rows = []
-    for item in items:
-        usual = item["usual"]
-        cells = [item["aspect"], short(item["score"], 2), short(usual["median"], 2), _range_text(usual)]
-        rows.append([*cells, f"{usual['lower']:.0%}", usual["unusual"]])
-    columns = [Column("aspect"), *number_columns(["score", "median", "usual", "lower"]), Column("")]
+        return _explanation_sheet(explanation, columns, items)
+    columns += [
+        Column("median", number=True, cell=lambda item: short(item["usual"]["median"], 2)),
+        Column("usual", number=True, cell=lambda item: _range_text(item["usual"])),
+        Column("lower", number=True, cell=lambda item: f"{item['usual']['lower']:.0%}"),
+        Column("", cell=lambda item: item["usual"]["unusual"]),
+    ]
     marked = frozenset(number for number, item in enumerate(items) if item["usual"]["unusual"])
     return _explanation_sheet(
-        explanation, columns, rows, [unusual_aspects_line(explanation), _usual_note(explanation)], marked=marked
+        explanation, columns, items, [unusual_aspects_line(explanation), _usual_note(explanation)], marked=marked
     )
 
 
@@ -122,14 +127,16 @@ def _usual_note(explanation: ExplanationValues) -> str:
 
 def _tokens_sheet(explanation: ExplanationValues) -> Sheet:
     """Return the table of the tokens of both texts, each with its partner in BERTScore, their cosine and its weight."""
-    rows = []
-    for item in explanation["tokens"]:
-        similarity, weight = short(item["similarity"], 2), f"{item['weight']:.2f}"
-        rows.append([item["side"], item["token"], item["partner"], similarity, weight])
-    columns = [Column("text"), Column("token"), Column("best partner"), *number_columns(["cosine", "weight"])]
+    columns = [
+        Column("text", cell=lambda item: item["side"]),
+        Column("token", cell=lambda item: item["token"]),
+        Column("best partner", cell=lambda item: item["partner"]),
+        Column("cosine", number=True, cell=lambda item: short(item["similarity"], 2)),
+        Column("weight", number=True, cell=lambda item: f"{item['weight']:.2f}"),
+    ]
     note = "recall is the weighted mean of the reference's cosines, precision of the candidate's"
     fact = f"precision {short(explanation['precision'], 3)}, recall {short(explanation['recall'], 3)}"
-    return _explanation_sheet(explanation, columns, rows, [note], [fact])
+    return _explanation_sheet(explanation, columns, explanation["tokens"], [note], [fact])
 
 
 def _words_sheet(explanation: ExplanationValues) -> Sheet:
@@ -137,31 +144,31 @@ def _words_sheet(explanation: ExplanationValues) -> Sheet:
 
     The last two cells of a word that goes with none are empty.
     """
-    rows = []
-    for item in explanation["words"]:
-        together = "" if item["together"] is None else signed(item["together"])
-        rows.append([item["side"], item["word"], signed(item["change"]), item["partner"] or "", together])
     columns = [
-        Column("text"),
-        Column("word"),
-        Column("change", number=True),
-        Column("goes with"),
-        Column("together", number=True),
+        Column("text", cell=lambda item: item["side"]),
+        Column("word", cell=lambda item: item["word"]),
+        Column("change", number=True, cell=lambda item: signed(item["change"])),
+        Column("goes with", cell=lambda item: item["partner"] or ""),
+        Column(
+            "together",
+            number=True,
+            cell=lambda item: "" if item["together"] is None else signed(item["together"]),
+        ),
     ]
     notes = [
         "change: the score with the word minus the score without it",
         "goes with: the word of the other text with which leaving out both costs least beyond leaving out each",
     ]
-    return _explanation_sheet(explanation, columns, rows, notes)
+    return _explanation_sheet(explanation, columns, explanation["words"], notes)
 
 
 def _graphs_sheet(explanation: ExplanationValues) -> Sheet:
     """Return the table of the triples of both graphs: matching triples share a row, any other has a row of its own."""
-    rows = []
-    for triple in explanation["triples"]:
-        reference, candidate = triple["reference"], triple["candidate"]
-        matches = reference is not None and candidate is not None
-        rows.append([reference or "", candidate or "", "yes" if matches else ""])
+    columns = [
+        Column("reference", cell=lambda triple: triple["reference"] or ""),
+        Column("candidate", cell=lambda triple: triple["candidate"] or ""),
+        Column("match", cell=lambda triple: "" if None in (triple["reference"], triple["candidate"]) else "yes"),
+    ]
     triple_counts = f"{explanation['reference_triples']} and {explanation['candidate_triples']}"
     aligned = [node for node in explanation["nodes"] if node["reference"] and node["candidate"]]
     facts = [
@@ -169,9 +176,7 @@ def _graphs_sheet(explanation: ExplanationValues) -> Sheet:
         f"the alignment is {'optimal' if explanation['optimal'] else 'not proven optimal'}",
         "aligned: " + ", ".join(f"{node['reference']} = {node['candidate']}" for node in aligned),
     ]
-    return _explanation_sheet(
-        explanation, [Column("reference"), Column("candidate"), Column("match")], rows, facts=facts
-    )
+    return _explanation_sheet(explanation, columns, explanation["triples"], facts=facts)
 
 
 def _verdicts_sheet(explanation: ExplanationValues) -> Sheet:
@@ -179,17 +184,21 @@ def _verdicts_sheet(explanation: ExplanationValues) -> Sheet:
 
     Unknown numbers are dashes; the notes are the prompt and what the model thought before it replied.
     """
-    verdicts = explanation["verdicts"]
-    rows = []
-    for item in explanation["replies"]:
-        probabilities = [short(item["probabilities"].get(verdict), 3) for verdict in verdicts]
-        cells = [str(item["order"]), str(item["sample"]), item["reply"], *probabilities, short(item["worth"], 3)]
-        rows.append([*cells, item["rule"]])
-    heads = [f"p({verdict})" for verdict in verdicts]
-    columns = [*number_columns(["order", "sample"]), Column("reply"), *number_columns([*heads, "worth"])]
+
+    def probability_column(verdict: str) -> Column:
+        return Column(f"p({verdict})", number=True, cell=lambda reply: short(reply["probabilities"].get(verdict), 3))
+
+    columns = [
+        Column("order", number=True, cell=lambda reply: str(reply["order"])),
+        Column("sample", number=True, cell=lambda reply: str(reply["sample"])),
+        Column("reply", cell=lambda reply: reply["reply"]),
+        *map(probability_column, explanation["verdicts"]),
+        Column("worth", number=True, cell=lambda reply: short(reply["worth"], 3)),
+        Column("read by", cell=lambda reply: reply["rule"]),
+    ]
     notes = [f"asked: {text}" for text in explanation["prompt"]]
     notes += [f"reasoning, not read: {item['reasoning']}" for item in explanation["replies"] if item["reasoning"]]
-    return _explanation_sheet(explanation, [*columns, Column("read by")], rows, notes)
+    return _explanation_sheet(explanation, columns, explanation["replies"], notes)
 
 
 def _members_sheet(explanation: ExplanationValues) -> Sheet:
@@ -197,13 +206,20 @@ def _members_sheet(explanation: ExplanationValues) -> Sheet:
 
     The first row has the score of mean inputs; the effects add up to the difference between it and the score.
     """
-    unit = explanation["unit"]
-    rows = [["mean inputs", "", "", short(explanation["base"], 2)]]
-    for item in explanation["members"]:
-        moved = "–" if item["moved"] is None else signed(item["moved"], 2)
-        rows.append([item["input"], short(item["value"], 3), short(item["mean"], 3), moved])
-    heads = number_columns(["score", "mean", f"moves it by ({unit})"])
-    return _explanation_sheet(explanation, [Column("input"), *heads], rows)
+    base = {"input": "mean inputs"}
+
+    def effect(item: Mapping[str, Any]) -> str:
+        if item is base:
+            return short(explanation["base"], 2)
+        return "–" if item["moved"] is None else signed(item["moved"], 2)
+
+    columns = [
+        Column("input", cell=lambda item: item["input"]),
+        Column("score", number=True, cell=lambda item: "" if item is base else short(item["value"], 3)),
+        Column("mean", number=True, cell=lambda item: "" if item is base else short(item["mean"], 3)),
+        Column(f"moves it by ({explanation['unit']})", number=True, cell=effect),
+    ]
+    return _explanation_sheet(explanation, columns, [base, *explanation["members"]])
 
 
 _SHEETS_BY_KIND: dict[str, Callable[[ExplanationValues], Sheet]] = {
