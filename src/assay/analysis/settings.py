@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from assay.settings import AgreementIntervals, Resampling, Settings, check_resamples, setting
 from assay.statistics.coefficients import MIN_INFLUENCE_PAIRS, has_permutation_tests, statistics_help
@@ -147,19 +147,32 @@ class PermutationTests(PairedTests):
         return max(self.permutations, math.ceil(2 * metric_pairs / self.level))
 
 
-@dataclass(frozen=True)
-class SystemSettings(MetricsOfRun, DatasetsOfRun, Resampling):
-    """What is a system, what an item, and how differences are tested."""
+def system_column(default: str) -> Any:
+    """Return the declaration of the setting ``system``.
 
-    _: KW_ONLY
-    system: str | None = setting(
-        "The column that names the system [default: system, model or subset, in any case].", None, metavar="COLUMN"
-    )
+    Args:
+        default: the end of its help: what may be given besides a column, and what is taken if nothing is given.
+    """
+    return setting(f"The column that names the system of each answer{default}.", None, metavar="COLUMN")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ItemColumn(Settings):
+    """What several systems answer."""
+
     item: str | None = setting(
-        "The column that identifies the items that all systems answered [default: item, question, group or reference].",
+        "The column of the items that systems answer [default: item, question, group or reference].",
         None,
         metavar="COLUMN",
     )
+
+
+@dataclass(frozen=True)
+class SystemSettings(MetricsOfRun, DatasetsOfRun, ItemColumn, Resampling):
+    """What is a system, what an item, and how differences are tested."""
+
+    _: KW_ONLY
+    system: str | None = system_column(" [default: system, model or subset, in any case]")
     only: Sequence[str] = setting(
         "A system to compare [default: all]; only items that all of them answered count.", (), metavar="SYSTEM"
     )

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.analysis.settings import DatasetsOfRun, MetricsOfRun, NeededResampling
+from assay.analysis.settings import DatasetsOfRun, ItemColumn, MetricsOfRun, NeededResampling, system_column
 from assay.exceptions import InputError
-from assay.settings import Settings, WithProgress, setting
+from assay.settings import WithProgress, setting
 from assay.statistics.coefficients import check_statistics
 
 #: What measures a system by default: the mean of the labels of its answers.
@@ -17,20 +17,10 @@ LABELS = "labels"
 
 
 @dataclass(frozen=True, kw_only=True)
-class SystemsOfBaseline(Settings):
+class SystemsOfBaseline(ItemColumn):
     """Whose answers are compared, and what they answer."""
 
-    system: str | None = setting(
-        "The column that names the system of each answer (- if all are one system's), to compare systems on the same "
-        "items.",
-        None,
-        metavar="COLUMN",
-    )
-    item: str | None = setting(
-        "The column of the items that systems answer [default: item, question, group or reference].",
-        None,
-        metavar="COLUMN",
-    )
+    system: str | None = system_column(" (- if all are one system's), to compare systems on the same items")
 
     def check(self) -> None:
         """Raise InputError for a column of items without one of systems."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 
+from assay.analysis.settings import system_column
 from assay.settings import Graphs, OwnData, PaidScoring, Settings, check_level, setting
 
 
@@ -29,11 +30,7 @@ class ByDecision(Settings):
 class SystemColumn(Settings):
     """The setting with the column that names the system of an answer."""
 
-    system: str | None = setting(
-        "The column that names the system; - for none [default: system or model, in either case].",
-        None,
-        metavar="COLUMN",
-    )
+    system: str | None = system_column("; - for none [default: system or model, in any case]")
 
 
 @dataclass(frozen=True)
