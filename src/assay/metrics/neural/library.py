@@ -49,12 +49,7 @@ class LibraryEngine(ModelEngine):
         return 512
 
     def open(self) -> LibrarySession:
-        """Load the model and return its session.
-
-        Raises:
-            MissingExtraError: a package is not installed.
-            UnavailableError: the model cannot be loaded.
-        """
+        """Load the model and return its session, or raise as its class does."""
         return LibrarySession(self)
 
 
@@ -132,12 +127,7 @@ class LibraryCrossEngine(ModelEngine):
         return 512
 
     def open(self) -> LibraryCrossSession:
-        """Load the model and return its session.
-
-        Raises:
-            MissingExtraError: a package is not installed.
-            UnavailableError: the model cannot be loaded.
-        """
+        """Load the model and return its session, or raise as its class does."""
         return LibraryCrossSession(self)
 
 

@@ -1,6 +1,10 @@
 """Loads models and tokenizers with sentence-transformers and transformers: safetensors only, no remote code.
 
 A model is refused unless every weight behind a score comes from its files.
+
+The functions that load a model take its checked folder, the precision of its weights (``fp32``, ``bf16`` or ``fp16``)
+and torch's name of the device. They raise MissingExtraError if a library is not installed, and UnavailableError if the
+libraries cannot load the folder or it lacks weights.
 """
 
 from __future__ import annotations
@@ -63,14 +67,8 @@ def load_encoder(folder: Path, precision: str, device: str) -> LoadedEncoder:
 
     Without files of sentence-transformers, the only module behind it is mean pooling.
 
-    Args:
-        folder: the checked model folder.
-        precision: the precision of the weights: ``fp32``, ``bf16`` or ``fp16``.
-        device: torch's name of the device.
-
     Raises:
-        MissingExtraError: sentence-transformers is not installed.
-        UnavailableError: the libraries cannot load the folder, it lacks weights, or its modules are not supported.
+        UnavailableError: its modules are not supported, too.
     """
     encoder = load_library_encoder(folder, precision, device)
     body, *tail = list(encoder)
@@ -83,17 +81,7 @@ def load_encoder(folder: Path, precision: str, device: str) -> LoadedEncoder:
 
 
 def load_library_encoder(folder: Path, precision: str, device: str) -> Any:
-    """Return the sentence encoder in a model folder in evaluation mode, an object of sentence-transformers.
-
-    Args:
-        folder: the checked model folder.
-        precision: the precision of the weights: ``fp32``, ``bf16`` or ``fp16``.
-        device: torch's name of the device.
-
-    Raises:
-        MissingExtraError: sentence-transformers is not installed.
-        UnavailableError: the libraries cannot load the folder, or it lacks weights.
-    """
+    """Return the sentence encoder in a model folder in evaluation mode, an object of sentence-transformers."""
     with _one_line_errors(folder):
         from sentence_transformers import SentenceTransformer
 
@@ -107,17 +95,7 @@ def load_library_encoder(folder: Path, precision: str, device: str) -> Any:
 
 
 def load_scorer(folder: Path, precision: str, device: str) -> LoadedScorer:
-    """Return the cross-encoder in a model folder in evaluation mode, with its tokenizer and its activation.
-
-    Args:
-        folder: the checked model folder.
-        precision: the precision of the weights: ``fp32``, ``bf16`` or ``fp16``.
-        device: torch's name of the device.
-
-    Raises:
-        MissingExtraError: sentence-transformers is not installed.
-        UnavailableError: the libraries cannot load the folder, or it lacks weights.
-    """
+    """Return the cross-encoder in a model folder in evaluation mode, with its tokenizer and its activation."""
     scorer = load_library_scorer(folder, precision, device)
     model, tokenizer = scorer[0].model, scorer.tokenizer
     if model.config.pad_token_id is None:
@@ -132,17 +110,7 @@ def load_scorer(folder: Path, precision: str, device: str) -> LoadedScorer:
 
 
 def load_library_scorer(folder: Path, precision: str, device: str) -> Any:
-    """Return the cross-encoder in a model folder in evaluation mode, an object of sentence-transformers.
-
-    Args:
-        folder: the checked model folder.
-        precision: the precision of the weights: ``fp32``, ``bf16`` or ``fp16``.
-        device: torch's name of the device.
-
-    Raises:
-        MissingExtraError: sentence-transformers is not installed.
-        UnavailableError: the libraries cannot load the folder, or it lacks weights.
-    """
+    """Return the cross-encoder in a model folder in evaluation mode, an object of sentence-transformers."""
     with _one_line_errors(folder):
         from sentence_transformers import CrossEncoder
 
@@ -154,17 +122,7 @@ def load_library_scorer(folder: Path, precision: str, device: str) -> Any:
 
 
 def load_causal_model(folder: Path, precision: str, device: str) -> LoadedModel:
-    """Return the causal language model in a model folder in evaluation mode, with its tokenizer.
-
-    Args:
-        folder: the checked model folder.
-        precision: the precision of the weights: ``fp32``, ``bf16`` or ``fp16``.
-        device: torch's name of the device.
-
-    Raises:
-        MissingExtraError: transformers is not installed.
-        UnavailableError: transformers cannot load the folder, or it lacks weights.
-    """
+    """Return the causal language model in a model folder in evaluation mode, with its tokenizer."""
     with _one_line_errors(folder):
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
