@@ -157,36 +157,39 @@ class Crew(Generic[T]):
 
         Items are read one by one, when a worker has room. An item that cannot be sent to a worker is yielded with a
         :class:`NotForWorkersError` before the next one is read. An item that killed :data:`DEATHS` workers is yielded
-        with a :class:`WorkerDiedError`. If the caller stops early while
-        items are at work or wait for it, all processes are ended.
+        with a :class:`WorkerDiedError`. If the caller stops early while items are at work or wait for it, all processes
+        are ended.
         """
         source = iter(items)
-        is_exhausted = False
         try:
             while True:
+                # anew in each pass: a worker that died is replaced, or the crew has become smaller
                 self.start()
-                # the worker with the fewest items; None if no process could be started
-                worker = min(self._workers, key=lambda worker: len(worker.sent), default=None)
-                has_room = worker is None or len(worker.sent) < AHEAD
-                if not self._waiting and not is_exhausted and has_room:
+                if not self._workers:
+                    # no process can be started, so that none will take what is left
+                    while self._waiting:
+                        yield self._waiting.popleft().item, NotForWorkersError("no worker could be started")
+                    for item in source:
+                        yield item, NotForWorkersError("no worker could be started")
+                    return
+                least_busy = min(self._workers, key=lambda worker: len(worker.sent))
+                if len(least_busy.sent) == AHEAD:
+                    yield from self._completed_items()
+                    continue
+                if not self._waiting:
                     try:
                         item = next(source)
                     except StopIteration:
-                        is_exhausted = True
+                        if not any(worker.sent for worker in self._workers):
+                            return
+                        yield from self._completed_items()
                         continue
                     content = _pickled(item)
-                    if worker is None or content is None:
-                        yield item, NotForWorkersError("no worker can take it")
-                    else:
-                        self._waiting.append(_PickledItem(item, content))
-                elif worker is None and self._waiting:
-                    yield self._waiting.popleft().item, NotForWorkersError("no worker could be started")
-                elif worker is not None and self._waiting and has_room:
-                    worker.send(self._function, self._waiting.popleft())
-                elif any(worker.sent for worker in self._workers):
-                    yield from self._completed_items()
-                else:
-                    return
+                    if content is None:
+                        yield item, NotForWorkersError("it cannot be sent to a worker")
+                        continue
+                    self._waiting.append(_PickledItem(item, content))
+                least_busy.send(self._function, self._waiting.popleft())
         finally:
             if self._waiting or any(worker.sent for worker in self._workers):
                 # the caller stopped early: items in work need not be finished

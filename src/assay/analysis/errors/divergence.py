@@ -330,22 +330,21 @@ def _saved_threshold(path: Path, data: ScoredDataset, metric: str) -> _SavedThre
 
 
 def _threshold_of_metric(path: Path, saved: _SavedDataset, record: MetricRecord) -> _SavedThreshold:
-    """Return the threshold of a metric: by name if the signature matches too, else by signature.
+    """Return the threshold of a metric: that of its signature, under its own name if several metrics have it.
+
+    In a file of an older version, which has no signatures, it is the threshold under the metric's name.
 
     Raises:
         InputError: the dataset has no threshold of the metric, or one of another metric with the same name.
     """
-    same_name = next((entry for entry in saved.metrics if entry.metric == record.metric), None)
-    if same_name is not None and not same_name.signature:
-        # a file of an older version, in which the name alone tells the metric
-        return same_name
+    of_name = [entry for entry in saved.metrics if entry.metric == record.metric]
+    if of_name and not of_name[0].signature:
+        return of_name[0]
     identity = identity_of(record.signature)
-    by_identity = {identity_of(entry.signature): entry for entry in saved.metrics if entry.signature}
-    if same_name is not None and identity_of(same_name.signature) == identity:
-        return same_name
-    if identity in by_identity:
-        return by_identity[identity]
-    if same_name is not None:
+    for entry in (*of_name[:1], *saved.metrics):
+        if entry.signature and identity_of(entry.signature) == identity:
+            return entry
+    if of_name:
         raise InputError(
             f"{record.metric} there is another metric, of other options or weights; learn the "
             "threshold anew by assay thresholds",

@@ -269,9 +269,8 @@ MAX_RANKING_WORK = 1_500_000_000
 def rank_metrics(runs: Sequence[RunFolder], statistic: str) -> Document | str:
     """Return the leaderboard of some runs under one statistic, or a sentence on why there is none.
 
-    Ranks are based on pairwise tests of all metrics in the buckets that are among the first
-    :data:`MAX_RANKED_BUCKETS` of some dataset.
-    The tables have the short names of the metrics.
+    The buckets are those that are among the first :data:`MAX_RANKED_BUCKETS` of some dataset. In each of them, ranks
+    rest on tests of every two metrics. The tables have the short names of the metrics.
     """
     # the page of one run has no leaderboard and does not need its tests
     from assay.analysis.leaderboard.join import Filters, join_runs
@@ -279,24 +278,23 @@ def rank_metrics(runs: Sequence[RunFolder], statistic: str) -> Document | str:
     from assay.reports.leaderboard import to_document
 
     has_scores = any(run.manifest.has_scores for run in runs)
-    joined = join_runs(runs, Filters()) if has_scores else []
-    settings = PairedTests(statistics=(statistic,))
-    buckets = list(
-        dict.fromkeys(name for dataset in joined for name in list(dataset.data.buckets)[:MAX_RANKED_BUCKETS])
-    )
-    work = sum(_ranking_work(dataset, buckets, settings) for dataset in joined)
+    datasets = join_runs(runs, Filters()) if has_scores else []
+    buckets: list[str] = []
+    for dataset in datasets:
+        buckets += list(dataset.data.buckets)[:MAX_RANKED_BUCKETS]
+    buckets = list(dict.fromkeys(buckets))
+    tests = PairedTests(statistics=(statistic,))
+    rankable = [dataset for dataset in datasets if len(dataset.scores) >= 2]
+    work = tests.resamples * sum(len(dataset.scores) * _pairs_in(dataset, buckets) for dataset in rankable)
     if not work:
         return "There is nothing to rank: no dataset has scores of two metrics."
     if work > MAX_RANKING_WORK:
         return "Ranks and their intervals would take long for so many pairs; assay leaderboard computes them."
-    ranked = to_document(boards(joined, settings, by=statistic, buckets=buckets), settings, statistic)
+    ranked = to_document(boards(datasets, tests, by=statistic, buckets=buckets), tests, statistic)
     names = ShortNames(ranked.metrics)
     return replace(ranked, sheets=[names.shorten_sheet(sheet) for sheet in ranked.sheets])
 
 
-def _ranking_work(dataset: JoinedDataset, buckets: Sequence[str], settings: PairedTests) -> int:
-    """Return the product of metrics, pairs in some buckets, and resamples; 0 if there are no two metrics to rank."""
-    if len(dataset.scores) < 2:
-        return 0
-    pair_count = sum(int(mask.sum()) for name, mask in dataset.data.buckets.items() if name in buckets)
-    return pair_count * len(dataset.scores) * settings.resamples
+def _pairs_in(dataset: JoinedDataset, buckets: Sequence[str]) -> int:
+    """Return the number of pairs in some buckets; a pair counts once for each bucket that it is in."""
+    return sum(int(mask.sum()) for name, mask in dataset.data.buckets.items() if name in buckets)
