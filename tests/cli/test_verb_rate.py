@@ -252,3 +252,31 @@ def test_the_page_for_a_decision_says_which_system_is_better(decided, workplace)
     call = ("recommend", "capitals.csv", "--labels", "right=1,wrong=0", "-m", "f1", "--resamples", 100, "-q")
     assert "beta is better by people" in decided(*call, "-o", "capitals").out
     assert decided("systems", "capitals").code == 0
+
+
+@pytest.mark.parametrize("name", ["mine=evaluate:./evil", "mine=judge:x,endpoint=http://127.0.0.1:9/v1"])
+def test_the_folder_of_somebody_else_runs_no_code_and_calls_no_server(decided, workplace, name):
+    """Only the folder says what a label stands for, so that whoever names the label has not named the code."""
+    (workplace / ".git").mkdir()
+    (workplace / "evil").mkdir()
+    (workplace / "evil/evil.py").write_text("import pathlib\n\npathlib.Path('ran').touch()\n", encoding="utf-8")
+    call = ("recommend", "labelled.csv", "--labels", "right=1,wrong=0", "-m", "mine=f1", "--resamples", 100)
+    assert decided(*call, "-o", "d", "-q").code == 0
+    manifest = json.loads((workplace / "d/run.json").read_text())
+    manifest["request"]["metrics"] = [name]
+    (workplace / "d/run.json").write_text(json.dumps(manifest))
+    refused = "d: decides by mine, which runs code or calls a server; if you trust it, add --metric "
+    for verb, *rest in (
+        ("score", "new.csv", "-o", "o.csv"),
+        ("rate", "new.csv"),
+        ("annotate", "new.csv", "-n", 10, "-o", "s.csv"),
+    ):
+        for named in ([], ["-m", "mine"]):
+            assert refused + name in decided("--no-config", verb, *rest, "--decision", "d", *named).complaint
+        for named in ("mine", name):
+            (workplace / "assay.toml").write_text(f"[{verb}]\ndecision = './d'\nmetric = '{named}'\n")
+            assert decided(verb, *rest).code == 2
+        (workplace / "assay.toml").unlink()
+    assert not (workplace / "ran").exists()
+    # named in full, it is called, here in vain
+    assert refused not in decided("rate", "new.csv", "--decision", "d", "-m", name).err

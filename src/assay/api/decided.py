@@ -12,7 +12,7 @@ from assay.analysis.data import ScoredDataset, choose_datasets
 from assay.analysis.folder import read_run
 from assay.analysis.recommend.decision import MetricDecision, read_decision
 from assay.api.run import executor_for
-from assay.benchmark.recompute import rebuild_metric, trust_option
+from assay.benchmark.recompute import rebuild_metric, trust_option, typed_metric_name
 from assay.benchmark.request import Request
 from assay.benchmark.runner import score_pairs
 from assay.common.messages import Message, Setting
@@ -22,7 +22,7 @@ from assay.datasets.columns import parse_columns
 from assay.datasets.files import local_path_of
 from assay.exceptions import AssayError, InputError, UnavailableError
 from assay.manifest import DatasetRecord, identity_of
-from assay.metrics import Metric
+from assay.metrics import Metric, MetricName
 from assay.paths import user_path
 from assay.settings import OwnData
 from assay.statistics.concordance import Floats
@@ -56,7 +56,8 @@ def score_by_decision(settings: Any, metric_name: str | None, *, limit: int | No
 
     Args:
         settings: the settings ``file`` and ``decision``, and those of own data, graphs and scoring.
-        metric_name: the metric of the folder that the user has named, and thereby trusts; None for that of the folder.
+        metric_name: the metric of the folder that the user has named, by its label or as it was typed for the run; None
+            for that of the folder.
         limit: the number of answers to score, the first of the file; None for all.
 
     Raises:
@@ -66,7 +67,10 @@ def score_by_decision(settings: Any, metric_name: str | None, *, limit: int | No
     """
     progress = settings.progress or Silent()
     run = read_run(user_path(settings.decision))
-    decision = read_decision(run, metric_name)
+    label = metric_name
+    if metric_name is not None and metric_name in run.manifest.request.metrics:
+        label = str(MetricName.parse(metric_name))
+    decision = read_decision(run, label)
     (data,) = choose_datasets(run, (decision.dataset,))
     metric = _trusted_metric(decision, data, metric_name)
     pairs = load_new_answers(settings, data.facts)
@@ -103,17 +107,20 @@ def score_by_decision(settings: Any, metric_name: str | None, *, limit: int | No
 
 
 def _trusted_metric(decision: MetricDecision, data: ScoredDataset, metric_name: str | None) -> Metric:
-    """Return the metric of a decision, which is trusted if the user has named it.
+    """Return the metric of a decision, which is trusted if the user has written all of its name.
+
+    A label is not enough: the folder, which may be somebody else's, says what it stands for.
 
     Raises:
         InputError: it would run code or call a server, and the user has not named it.
         AssayError: it cannot be built.
     """
-    metric = rebuild_metric(decision.metric, data, trusted=metric_name is not None)
+    typed_name = typed_metric_name(decision.metric, data.run.manifest.request.metrics)
+    metric = rebuild_metric(decision.metric, data, trusted=metric_name == typed_name)
     if isinstance(metric, UnavailableError) and trust_option(decision.metric) in metric.remedy:
         raise InputError(
             f"{data.run.title}: decides by {decision.metric}, which runs code or calls a server; if you trust it, add ",
-            Setting("metric", decision.metric),
+            Setting("metric", typed_name),
         )
     if isinstance(metric, AssayError):
         raise metric

@@ -252,7 +252,7 @@ def rebuild_metric(name: str, data: ScoredDataset, *, trusted: bool) -> Metric |
             if recorded.file is not None and path_exists(recorded.file):
                 reason = _reason_not_to_open(recorded.file, name, trusted=trusted)
             return UnavailableError(reason) if reason else recorded
-        typed_name = _typed_metric_name(name, data.run.manifest.request.metrics)
+        typed_name = typed_metric_name(name, data.run.manifest.request.metrics)
         return load_metric(typed_name) if trusted else load_untrusted_metric(typed_name)
     except UntrustedMetricError as error:
         return UnavailableError(
@@ -263,7 +263,7 @@ def rebuild_metric(name: str, data: ScoredDataset, *, trusted: bool) -> Metric |
         return error
 
 
-def _typed_metric_name(name: str, typed_names: Sequence[str]) -> str:
+def typed_metric_name(name: str, typed_names: Sequence[str]) -> str:
     """Return the name of a metric as the user typed it: ``LABEL=METRIC`` for a metric that is recorded as LABEL."""
     return next((typed_name for typed_name in typed_names if typed_name.startswith(f"{name}=")), name)
 
