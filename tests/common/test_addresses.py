@@ -33,7 +33,14 @@ SECRETS = [
     ("--storage=postgresql+psycopg://user:pw1@h/db?password=pw2", "--storage=postgresql+psycopg://h/db"),
     ("mssql://h;user=sa;password=pw1", "mssql://h"),
     ("https://h/x?next=https://user:pw1@g/y", "https://h/x"),
+    # with a slash too few or too many, as people mistype them
+    ("http:/user:pw1@h/x?sig=pw2", "http:/h/x"),
+    ("https:user:pw1@h/x", "https:h/x"),
+    ("HTTP:\\\\user:pw1@h/x", "HTTP:\\\\h/x"),
+    ("s3:///user:pw1@bucket/x", "s3:///bucket/x"),
     # nothing secret
+    ("things: a=b?c", "things: a=b?c"),
+    ("mine=judge:gpt@2", "mine=judge:gpt@2"),
     ("s3://bucket/a@b/x.parquet", "s3://bucket/a@b/x.parquet"),
     ("hf://datasets/org/name@main/x.parquet", "hf://datasets/org/name@main/x.parquet"),
     ("http://localhost:8000/v1", "http://localhost:8000/v1"),

@@ -20,10 +20,14 @@ LOCAL_PROTOCOLS = ("file", "memory")
 _ADDRESS_START = re.compile(r"(?:[A-Za-z][A-Za-z0-9+._-]*::)*[A-Za-z][A-Za-z0-9+._-]+://.", re.DOTALL)
 #: An address with ``:SPLIT`` after the name of its file. A colon in the server or in a query separates nothing.
 _WITH_SPLIT = re.compile(r"(?P<address>[^?#]*://[^/?#]*/[^?#]*)(?<!:):(?P<split>[^/:?#]+)")
-#: Of bounded length, since a search tries every letter as the first one.
-_PROTOCOL = re.compile(r"[A-Za-z][A-Za-z0-9+._-]{0,40}://")
+#: What an address begins with; for the usual protocols also with another number of slashes, or backslashes, since a
+#: mistyped password is still one. Of bounded length, since a search tries every letter as the first one.
+_BEGINNING = (
+    r"(?<![A-Za-z0-9+._-])(?i:https?|ftp|s3|gs|abfss?|hf):[/\\]{0,9}(?=[^\s/\\])|[A-Za-z][A-Za-z0-9+._-]{0,40}://"
+)
+_PROTOCOL = re.compile(_BEGINNING)
 #: A run of a text that holds an address, without the punctuation that follows it in a sentence.
-_ADDRESS_IN_TEXT = re.compile(r"[A-Za-z][A-Za-z0-9+._-]{0,40}://\S*")
+_ADDRESS_IN_TEXT = re.compile(rf"(?:{_BEGINNING})\S*")
 _PUNCTUATION = ".,:;)]}'\"`>"
 #: The server of an address if it can hold no secret: a name or number, without a user, with or without a port.
 _PLAIN_SERVER = re.compile(r"(?:[^:@\[\]]*|\[[^@\[\]]*\])(?::\d+)?")
@@ -109,7 +113,7 @@ def public_address(text: str) -> str:
 
 def public_text(text: str) -> str:
     """Return a text, such as a message, with every address in it written without user, password and query."""
-    return _ADDRESS_IN_TEXT.sub(_public_match, text) if "://" in text else text
+    return _ADDRESS_IN_TEXT.sub(_public_match, text) if ":" in text else text
 
 
 def _public_match(match: re.Match[str]) -> str:
