@@ -141,6 +141,11 @@ LOOPS = (
     '{% extends "a" %}',
     "{% set x %}a{% endset %}",
     "{% for i in range(999) %}{% for j in range(999) %}{{ candidate }}{% endfor %}{% endfor %}",
+    "{% for i in range(999) %}{% for j in range(999) %}{% if 1 %}a" + "{% elif 0 %}b" * 5000 + "{% endif %}"
+    "{% endfor %}{% endfor %}",
+    "".join(f"{{% set v{number} = 1 %}}" for number in range(5000))
+    + "{% for i in range(999) %}{% for j in range(999) %}"
+    "{% with a = 1 %}{% endwith %}{% endfor %}{% endfor %}",
 )
 
 

@@ -6,6 +6,7 @@ Jinja itself parses a template; :mod:`~assay.metrics.judge.expressions` evaluate
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from assay.metrics.judge.expressions import WORK_PER_STEP, Expressions, TemplateError, size_of
@@ -85,12 +86,14 @@ class _Rendering:
                         part.data if isinstance(part, nodes.TemplateData) else self._expressions.value(part, names)
                     )
             elif isinstance(node, nodes.If):
-                branches = [(node.test, node.body), *((other.test, other.body) for other in node.elif_)]
-                chosen = next((inner for test, inner in branches if self._expressions.value(test, names)), node.else_)
-                yield from self._run(chosen, names)
+                # one by one, since only a test that is evaluated is counted as work
+                branches = chain((node,), node.elif_)
+                chosen = next((branch.body for branch in branches if self._expressions.value(branch.test, names)), None)
+                yield from self._run(node.else_ if chosen is None else chosen, names)
             elif isinstance(node, nodes.For):
                 yield from self._loop(node, names)
             elif isinstance(node, nodes.With):
+                self._expressions.charge(len(names))
                 values = [self._expressions.value(value, names) for value in node.values]
                 inner = names | {
                     self._target(target): value for target, value in zip(node.targets, values, strict=True)
@@ -103,6 +106,8 @@ class _Rendering:
         """Yield the texts of a loop; what its body sets is gone after each item, as in Jinja."""
         target = self._target(node.target)
         items = list(self._expressions.value(node.iter, names))
+        # the names are copied for each item
+        self._expressions.charge(len(items) * len(names))
         if node.test is not None:
             items = [item for item in items if self._expressions.value(node.test, names | {target: item})]
         for index, item in enumerate(items):
