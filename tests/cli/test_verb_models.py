@@ -14,7 +14,8 @@ from tests.cli.calling import process
 
 HEADER = b'{"w": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}'
 FILES = {
-    "config.json": b'{"architectures": ["BertModel"], "hidden_size": 8, "num_hidden_layers": 2}',
+    "config.json": b'{"architectures": ["BertModel"], "hidden_size": 8, "num_hidden_layers": 2, '
+    b'"num_attention_heads": 2, "intermediate_size": 16, "vocab_size": 30}',
     "modules.json": b'[{"path": "", "type": "sentence_transformers.models.Transformer"}, '
     b'{"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}]',
     "1_Pooling/config.json": b'{"pooling_mode_mean_tokens": true}',
@@ -26,6 +27,9 @@ FILES = {
 SAYS = """architecture: BertModel
 layers: 2
 width: 8
+heads: 2
+feed-forward width: 16
+vocabulary: 30
 pooling: mean
 max length: 32
 languages: en, de

@@ -12,7 +12,7 @@ import pytest
 import assay
 from assay.analysis.folder import read_run
 from assay.exceptions import InputError, MissingExtraError, install_command
-from assay.reports.figure.plots import choose_datasets, draw_agreement, draw_layers, draw_scores
+from assay.reports.figure.plots import choose_datasets, draw_agreement, draw_distributions, draw_layers, draw_scores
 from assay.reports.figure.style import create_panels, figure_style, line_style, metric_labels, save_figure
 from tests.reports.page_run import dataset, edit, make_run
 
@@ -155,6 +155,21 @@ def test_scores_are_spread_by_label(folder, run):
         assert tops == pytest.approx(0.8 * counts / counts.max())
 
 
+def test_scores_of_all_metrics_stand_on_one_axis(folder, run):
+    data = dataset(folder)
+    with figure_style():
+        figure = draw_distributions(choose_datasets(run, [], ["f1", "chrf"], ["all", "f1>0"]), 6.5)
+    names = ["f1", "chrf"]
+    for panel, bucket in zip(figure.axes, ["all", "f1>0"], strict=True):
+        assert [label.get_text() for label in panel.get_yticklabels()] == names[::-1]
+        assert panel.get_title(loc="left").endswith(bucket)
+        medians = [line.get_xdata()[0] for line in panel.lines]
+        scores = [data.scores[name][data.buckets[bucket]] for name in names[::-1]]
+        assert medians == [float(np.median(values)) for values in scores]
+        ends = {tuple(strip.get_data().edges[[0, -1]]) for strip in panel.patches}
+        assert len(ends) == 1 and max(values.max() for values in scores) <= next(iter(ends))[1]
+
+
 def test_lower_is_better_and_scores_beyond_the_axis_are_said(tmp_path):
     # most scores lie between 0 and .5, a few at 500: the last bin holds them, and its end says so
     rows = [
@@ -281,13 +296,14 @@ def texts(path):
 @pytest.mark.parametrize(
     ("settings", "complaint"),
     [
-        ({"kind": "pie"}, "kind=pie: must be agreement, layers or scores"),
+        ({"kind": "pie"}, "kind=pie: must be agreement, layers, scores or distributions"),
         ({"width": 0.0}, "width=0: must be from 1 to 100 inches"),
         ({"width": float("nan")}, "width=nan: must be from 1 to 100 inches"),
         ({"statistic": "auc"}, "has no statistic 'auc'. Valid: pearson, spearman, kendall."),
         ({"metrics": ["chr"]}, "has no metric 'chr'. Did you mean 'chrf'? Valid: f1, chrf, ter."),
         ({"datasets": ["sick"]}, "has no dataset 'sick'"),
         ({"buckets": ["f1=1"]}, "has no bucket 'f1=1'"),
+        ({"kind": "distributions", "statistic": "kendall"}, "has no effect beside `kind=distributions`"),
         ({"kind": "scores", "statistic": "kendall"}, "statistic=kendall: has no effect beside `kind=scores`"),
     ],
 )

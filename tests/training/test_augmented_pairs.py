@@ -44,16 +44,15 @@ def test_entities_of_a_csv(tmp_path):
     found = read_entities(file)
     assert found.items == (
         Entity("Ada Lovelace", ("Lady Lovelace", "Ada King")),  # repeats of itself do not count
-        Entity("Rays"),
         Entity("Bob"),
         Entity("Rulan Chao Pian", ("卞趙如蘭", "Pian | Rulan")),
     )
-    assert (found.with_too_many, found.aliases_dropped) == (1, 4)
+    assert (found.left_out, found.aliases_left_out) == (1, 4)
 
 
-def test_three_aliases_stay_and_four_go(tmp_path):
-    file = written(tmp_path / "e.csv", "name,aliases\nX,a|b|c\nY,d|e|f|g\n")
-    assert [len(one.aliases) for one in read_entities(file).items] == [3, 0]
+def test_three_ways_of_writing_stay_and_four_go(tmp_path):
+    file = written(tmp_path / "e.csv", "name,aliases\nX,a|b|X\nY,d|e|f\nZ,\n")
+    assert [one.forms for one in read_entities(file).items] == [("X", "a", "b"), ("Z",)]
 
 
 def test_entities_of_other_files(tmp_path):
@@ -168,6 +167,28 @@ def test_number_pairs():
     assert all(len(found) == 1 for found in splits.values()) and set(splits) == set(range(100))
     assert Counter(next(iter(found)) for found in splits.values()) == {"train": 80, "dev": 10, "test": 10}
     assert 200 < digits_first < 400 and near > 120
+
+
+def test_numbers_beside_the_ones_before_and_after():
+    pytest.importorskip("num2words")
+    pairs = number_pairs(("en", "de"), 0, 199, 7, "neighbours")
+    different = [one for one in pairs if not one.label]
+    assert {abs(int(one.reference) - int(one.candidate)) for one in different} == {1}
+    assert len(set(different)) == len(different)
+    # of 20 blocks of ten, two each are held out; no number is in two splits
+    splits: dict[str, set[str]] = {}
+    for one in different:
+        for text in (one.reference, one.candidate):
+            splits.setdefault(text, set()).add(one.split)
+    assert all(len(found) == 1 for found in splits.values())
+    assert Counter(found for (found,) in splits.values()) == {"train": 160, "dev": 20, "test": 20}
+    assert Counter(one.label for one in pairs)[1.0] == 400
+    # the fewest numbers: blocks of two
+    assert {one.split for one in number_pairs(("en",), -5, 14, 1, "neighbours") if not one.label} == {
+        "train",
+        "dev",
+        "test",
+    }
 
 
 def test_what_cannot_be_asked():

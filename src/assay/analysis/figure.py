@@ -10,7 +10,7 @@ from assay.common.messages import Setting
 from assay.exceptions import InputError
 from assay.settings import Settings, setting
 
-KINDS = ("agreement", "layers", "scores")
+KINDS = ("agreement", "layers", "scores", "distributions")
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,8 @@ class FigureKind(Settings):
 
     kind: str = setting(
         "agreement: a forest plot, one panel per bucket; layers: one line per bucket over the layers of a model; "
-        "scores: the distribution of scores, one strip per label.",
+        "scores: the distribution of scores, one panel per metric, one strip per label; distributions: one panel per "
+        "dataset, one strip per metric.",
         KINDS[0],
         choices=KINDS,
     )
@@ -38,19 +39,27 @@ class FigureSettings(FigureKind, DatasetsOfRun):
         "A metric of the run; repeatable [default: every one].", (), flags=("--metric", "-m"), metavar="METRIC"
     )
     buckets: Sequence[str] = setting(
-        "Only this bucket of the run; repeatable [scores: default all].", (), flags=("--bucket", "-b"), metavar="BUCKET"
+        "Only this bucket of the run; repeatable [scores, distributions: default all].",
+        (),
+        flags=("--bucket", "-b"),
+        metavar="BUCKET",
     )
     width: float = setting("Inches, from 1 to 100; the height follows from what is shown.", 6.5)
+
+    @property
+    def shows_scores(self) -> bool:
+        """Whether the figure shows scores, not a statistic of them."""
+        return self.kind in ("scores", "distributions")
 
     def check(self) -> None:
         """Raise InputError for a width out of its range, and for a statistic where none is shown."""
         super().check()
         if not 1 <= self.width <= 100:
             raise InputError("must be from 1 to 100 inches", setting="width", value=f"{self.width:g}")
-        if self.kind == "scores" and self.statistic is not None:
+        if self.shows_scores and self.statistic is not None:
             raise InputError(
                 "has no effect beside ",
-                Setting("kind", "scores"),
+                Setting("kind", self.kind),
                 "; leave one of them out",
                 setting="statistic",
                 value=self.statistic,

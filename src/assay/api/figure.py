@@ -8,7 +8,14 @@ from assay.analysis.data import ALL
 from assay.analysis.figure import FigureSettings
 from assay.api.files import Run, open_runs
 from assay.paths import user_path
-from assay.reports.figure.plots import choose_datasets, choose_statistic, draw_agreement, draw_layers, draw_scores
+from assay.reports.figure.plots import (
+    choose_datasets,
+    choose_statistic,
+    draw_agreement,
+    draw_distributions,
+    draw_layers,
+    draw_scores,
+)
 from assay.reports.figure.style import check_figure_target, check_matplotlib, figure_style, save_figure
 from assay.settings import verb
 
@@ -37,13 +44,13 @@ def figure(run: Run, out: str | Path, settings: FigureSettings) -> Path:
     with open_runs(run) as (opened,):
         check_figure_target(target)
         check_matplotlib()
-        shows_scores = settings.kind == "scores"
-        buckets = settings.buckets or ([ALL] if shows_scores else [])
+        buckets = settings.buckets or ([ALL] if settings.shows_scores else [])
         chosen = choose_datasets(opened, settings.datasets, settings.metrics, buckets)
         statistic = choose_statistic(opened, settings.statistic)
         with figure_style():
-            if shows_scores:
-                drawn = draw_scores(chosen, settings.width)
+            if settings.shows_scores:
+                draw_histograms = draw_scores if settings.kind == "scores" else draw_distributions
+                drawn = draw_histograms(chosen, settings.width)
             else:
                 draw = draw_layers if settings.kind == "layers" else draw_agreement
                 drawn = draw(chosen, statistic, settings.width)

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from markupsafe import Markup, escape
 
 from assay.analysis.distribution import HistogramAxis, Strip, histogram_axis, histogram_strip
@@ -218,6 +219,17 @@ def strips_by_label(unit: Unit, metric: str, bucket: str) -> tuple[HistogramAxis
     strips = []
     for code, title in enumerate(unit.labels.titles):
         strips.append(histogram_strip(title, scores[mask & (unit.labels.codes == code)], axis))
+    return axis, strips
+
+
+def strips_by_metric(unit: Unit, metrics: Sequence[str], bucket: str) -> tuple[HistogramAxis, list[Strip]]:
+    """Return the common axis of several metrics' scores, and one histogram on it per metric, of the pairs in a bucket.
+
+    The axis covers the scores of all pairs of the dataset.
+    """
+    axis = histogram_axis(np.concatenate([unit.data.scores[metric] for metric in metrics]))
+    mask = unit.data.buckets[bucket]
+    strips = [histogram_strip(unit.names[metric], unit.data.scores[metric][mask], axis) for metric in metrics]
     return axis, strips
 
 

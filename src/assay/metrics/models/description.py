@@ -52,6 +52,9 @@ class ModelDescription:
         model_type: the model family, such as ``bert``.
         hidden_size: the number of dimensions of a token's embedding.
         layers: the number of transformer layers.
+        heads: the number of attention heads of a layer.
+        feed_forward_size: the width of the feed-forward network of a layer.
+        vocabulary: the number of tokens in the embedding table.
         encoder_decoder: whether the model has an encoder and a decoder.
         max_positions: the number of positions in the embedding table, including those that RoBERTa reserves.
         reserved_positions: how many positions no token has: in RoBERTa and its relatives those up to the padding's.
@@ -75,6 +78,9 @@ class ModelDescription:
     model_type: str | None = None
     hidden_size: int | None = None
     layers: int | None = None
+    heads: int | None = None
+    feed_forward_size: int | None = None
+    vocabulary: int | None = None
     encoder_decoder: bool | None = None
     max_positions: int | None = None
     reserved_positions: int | None = None
@@ -128,6 +134,9 @@ def describe(folder: Path) -> ModelDescription:
         model_type=model_type,
         hidden_size=_first_integer(config, "hidden_size", "dim", "d_model", "n_embd"),
         layers=_first_integer(config, "num_hidden_layers", "n_layers", "num_layers", "n_layer"),
+        heads=_first_integer(config, "num_attention_heads", "n_heads", "num_heads", "n_head"),
+        feed_forward_size=_first_integer(config, "intermediate_size", "hidden_dim", "d_ff", "n_inner"),
+        vocabulary=_first_integer(config, "vocab_size"),
         encoder_decoder=_bool_or_none(config.get("is_encoder_decoder")),
         max_positions=_first_integer(config, "max_position_embeddings", "n_positions"),
         reserved_positions=_reserved_positions(config) if model_type in OFFSET_POSITIONS else None,

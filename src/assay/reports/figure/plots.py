@@ -1,4 +1,4 @@
-"""The three kinds of figures of a run: agreement, agreement by layer, and the distribution of scores."""
+"""The kinds of figures of a run: agreement, agreement by layer, and the distribution of scores by label or metric."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ from assay.reports.plots import (
     agreement_forest,
     layer_curves,
     strips_by_label,
+    strips_by_metric,
     ticked_layers,
 )
 from assay.reports.units import Unit, read_units
@@ -278,7 +279,7 @@ def _add_bucket_legend(figure: Figure, panels: Sequence[Axes], label_by_bucket: 
     return LINE_HEIGHT * math.ceil(len(labels) / columns) + 0.1
 
 
-# The distribution of scores by label (figures 5 to 7 of Mustafazade and Ebbinghaus 2022): one panel per metric.
+# The distribution of scores by label (figures 6 and 7 of Mustafazade and Ebbinghaus 2022): one panel per metric.
 
 #: The maximum number of panels in a figure; with more, it would be unreadable.
 MAX_PANELS = 60
@@ -321,13 +322,7 @@ def draw_scores(chosen_datasets: Sequence[ChosenDataset], width: float) -> Figur
             " or ",
             Setting("buckets"),
         )
-    for content in contents:
-        if content.bucket not in content.chosen.unit.data.buckets:
-            raise InputError(
-                "is made of other buckets and has no pairs; name one of those",
-                setting="buckets",
-                value=repr(content.bucket),
-            )
+    _check_buckets_have_pairs(chosen_datasets)
     columns = _column_count(len(contents), width, MIN_SCORES_WIDTH)
     rows = [contents[start : start + columns] for start in range(0, len(contents), columns)]
     heights = []
@@ -348,6 +343,18 @@ def draw_scores(chosen_datasets: Sequence[ChosenDataset], width: float) -> Figur
     return figure
 
 
+def _check_buckets_have_pairs(chosen_datasets: Sequence[ChosenDataset]) -> None:
+    """Raise InputError if a chosen bucket is a mean over others and holds no pairs."""
+    for chosen in chosen_datasets:
+        for block in chosen.blocks:
+            if block.bucket not in chosen.unit.data.buckets:
+                raise InputError(
+                    "is made of other buckets and has no pairs; name one of those",
+                    setting="buckets",
+                    value=repr(block.bucket),
+                )
+
+
 def _scores_title(content: _ScoresPanel, title_width: float, *, with_dataset: bool) -> str:
     """Return the title of a panel: the metric and, if lower scores are better, a note on that.
 
@@ -365,8 +372,42 @@ def _scores_title(content: _ScoresPanel, title_width: float, *, with_dataset: bo
     return f"{title}\n{fit_in_inches(', '.join(subtitle_parts), title_width)}"
 
 
+# The distribution of scores by metric (figure 5 of Mustafazade and Ebbinghaus 2022): one panel per dataset and bucket.
+
+
+def draw_distributions(chosen_datasets: Sequence[ChosenDataset], width: float) -> Figure:
+    """Return histograms of scores, one panel per dataset and bucket, and in it one strip per metric on a common axis.
+
+    Args:
+        chosen_datasets: the datasets, each with its buckets and metrics.
+        width: the width in inches.
+
+    Raises:
+        InputError: a bucket is a mean over others and holds no pairs.
+    """
+    _check_buckets_have_pairs(chosen_datasets)
+    contents = [(chosen, block.bucket) for chosen in chosen_datasets for block in chosen.blocks]
+    columns = _column_count(len(contents), width, 2 * MIN_SCORES_WIDTH)
+    rows = [contents[start : start + columns] for start in range(0, len(contents), columns)]
+    heights = [SCORES_MARGIN + STRIP_HEIGHT * max(len(chosen.metrics) for chosen, _ in row) for row in rows]
+    figure, grid = create_panels(len(rows), columns, width, sum(heights), height_ratios=heights)
+    for row, axes in zip(rows, grid, strict=True):
+        for panel, (chosen, bucket) in zip(axes, row, strict=False):
+            bucket_title = f", {bucket}" if len(chosen.blocks) > 1 else ""
+            panel.set_title(fit_in_inches(f"{chosen.unit.title}{bucket_title}", width / columns - 0.6))
+            # the first metric is the highest strip
+            axis, strips = strips_by_metric(chosen.unit, chosen.metrics[::-1], bucket)
+            _draw_scores_panel(panel, axis, strips)
+            panel.set_yticklabels(metric_labels([strip.title for strip in strips], width / columns / 3))
+        for panel in axes[len(row) :]:
+            panel.set_visible(False)
+    caption_height = add_caption(figure, ["score; a line at the median, each strip scaled to its own highest bar"])
+    figure.set_size_inches(width, sum(heights) + caption_height)
+    return figure
+
+
 def _draw_scores_panel(panel: Axes, axis: HistogramAxis, strips: Sequence[Strip]) -> None:
-    """Draw the histograms of one metric above each other, each with a line at its median.
+    """Draw histograms above each other, each with a line at its median.
 
     A strip without scores has a label but no bars.
     """

@@ -22,8 +22,9 @@ from assay.training.data import HELD_OUT_SHARE, pair_key, text_key
 
 # Entities, read from a file; entities that share a name or an alias form a family.
 
-#: An entity with more aliases keeps none: they then rather name several things (Mustafazade and Ebbinghaus 2022, 3.2).
-MAX_ALIASES = 3
+#: An entity with more ways of writing, name included, is left out: they then rather name several things (Mustafazade
+#: and Ebbinghaus 2022, section 3.2; no name of their published pairs has more than two distinct aliases).
+MAX_FORMS = 3
 
 
 @dataclass(frozen=True)
@@ -44,14 +45,14 @@ class Entities:
     """The entities of a file.
 
     Attributes:
-        items: the entities, in the order of the file.
-        with_too_many: the number of entities that had more than :data:`MAX_ALIASES` aliases.
-        aliases_dropped: the number of the aliases of these entities, all of which were left out.
+        items: the entities, in the order of the file, with at most :data:`MAX_FORMS` forms each.
+        left_out: the number of entities with more forms.
+        aliases_left_out: the number of the aliases of these entities.
     """
 
     items: tuple[Entity, ...]
-    with_too_many: int
-    aliases_dropped: int
+    left_out: int
+    aliases_left_out: int
 
     def __len__(self) -> int:
         return len(self.items)
@@ -66,7 +67,7 @@ def read_entities(path: str | Path) -> Entities:
     """Return the entities of a CSV, TSV, JSONL or Parquet file with a column ``name`` and optionally ``aliases``.
 
     A cell of aliases is a list, a JSON list as text, or texts with ``|`` between them. An alias that equals the name
-    or an earlier alias is dropped, and so are all aliases of an entity with more than :data:`MAX_ALIASES`.
+    or an earlier alias is dropped, and an entity with more than :data:`MAX_FORMS` forms is left out.
 
     Raises:
         InputError: the file cannot be read, it has no column ``name``, a row has no name, or a cell of aliases cannot
@@ -83,19 +84,19 @@ def read_entities(path: str | Path) -> Entities:
     names = source.table.column("name").to_pylist()
     cells = source.table.column("aliases").to_pylist() if "aliases" in columns else [None] * len(names)
     entities = []
-    with_too_many = aliases_dropped = 0
+    left_out = aliases_left_out = 0
     for row, (name_cell, aliases_cell) in enumerate(zip(names, cells, strict=True)):
         name = "" if name_cell is None else " ".join(str(name_cell).split())
         if not name:
             raise InputError(f"{source.location(row)}, column name: there is no name")
         distinct_aliases = dict.fromkeys(_parse_aliases(aliases_cell, source, row))
         aliases = tuple(alias for alias in distinct_aliases if alias != name)
-        if len(aliases) > MAX_ALIASES:
-            with_too_many += 1
-            aliases_dropped += len(aliases)
-            aliases = ()
-        entities.append(Entity(name, aliases))
-    return Entities(tuple(entities), with_too_many, aliases_dropped)
+        if 1 + len(aliases) > MAX_FORMS:
+            left_out += 1
+            aliases_left_out += len(aliases)
+        else:
+            entities.append(Entity(name, aliases))
+    return Entities(tuple(entities), left_out, aliases_left_out)
 
 
 def _parse_aliases(cell: Any, source: SourceTable, row: int) -> list[str]:
@@ -313,18 +314,27 @@ def confusable_numbers(number: int) -> set[int]:
     return near - {number}
 
 
-def number_pairs(languages: Sequence[str], low: int, high: int, seed: int) -> list[Pair]:
-    """Return pairs of digits and words for every integer of a range, one language after another.
+#: How numbers that differ are chosen: see :func:`number_pairs`.
+NEGATIVES = ("confusable", "neighbours")
+#: The most consecutive numbers that share a split if neighbours are paired.
+MAX_BLOCK = 10
 
-    A number has one pair with its own word (label 1), and two pairs with words of other numbers in its split (label 0).
-    The first other number is one of :func:`confusable_numbers`, or the nearest number if none of them is in the split;
-    the second is any further number. A pair of two numbers that have the same word is left out. Which side is in digits
-    is drawn.
+
+def number_pairs(languages: Sequence[str], low: int, high: int, seed: int, negatives: str = NEGATIVES[0]) -> list[Pair]:
+    """Return pairs of numbers for every integer of a range, one language after another.
+
+    A number has one pair of its digits and its word (label 1), and up to two pairs with other numbers in its split
+    (label 0). As ``confusable``, its digits stand beside the words of one of :func:`confusable_numbers`, or of the
+    nearest number if none of them is in the split, and of any further number. As ``neighbours``, they stand beside the
+    digits of the number before and after it (Mustafazade and Ebbinghaus 2022, appendix C); blocks of consecutive
+    numbers then share a split. A pair of two numbers that have the same word is left out. Which side comes first is
+    drawn.
 
     Args:
         languages: the codes of the languages.
         low, high: the range, both ends included; at least 20 numbers, so that each split has some.
         seed: the seed of the splits and of all other draws.
+        negatives: one of :data:`NEGATIVES`; neighbours have the same digits in every language, and are paired once.
 
     Raises:
         MissingExtraError: num2words is not installed.
@@ -332,14 +342,21 @@ def number_pairs(languages: Sequence[str], low: int, high: int, seed: int) -> li
     """
     numbers = np.arange(low, high + 1)
     rng = np.random.default_rng([seed, 1])
-    split_of_number = np.array(draw_splits(np.arange(len(numbers)), rng))
+    block = min(MAX_BLOCK, len(numbers) // 10) if negatives == "neighbours" else 1
+    split_of_number = np.array(draw_splits(np.arange(len(numbers)) // block, rng))
     pairs = []
+    if negatives == "neighbours":
+        for index in np.flatnonzero(split_of_number[1:] == split_of_number[:-1]).tolist():
+            texts = (str(numbers[index]), str(numbers[index + 1]))
+            # each of the two numbers is once the one before, once the one after
+            pairs += [Pair(*order, str(split_of_number[index]), "number", 0.0) for order in (texts, texts[::-1])]
     for language in languages:
         words = numbers_in_words(numbers.tolist(), language)
         for split in np.unique(split_of_number).tolist():
             indices = np.flatnonzero(split_of_number == split)
             for index in indices.tolist():
-                for other in (index, *_other_indices(numbers, indices, index, rng)):
+                others = _other_indices(numbers, indices, index, rng) if negatives == "confusable" else ()
+                for other in (index, *others):
                     if other != index and words[other] == words[index]:
                         continue  # some languages have one word for two numbers
                     texts = (str(numbers[index]), words[other])

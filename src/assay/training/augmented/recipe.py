@@ -20,7 +20,7 @@ from assay.metrics import Batch, Metric, load_metric
 from assay.metrics.models import locate
 from assay.metrics.provenance import version_of
 from assay.metrics.work import open_session, release_sessions
-from assay.training.augmented.pairs import MAX_ALIASES, SPLITS, Pair, number_pairs, pair_entities, read_entities
+from assay.training.augmented.pairs import MAX_FORMS, SPLITS, Pair, number_pairs, pair_entities, read_entities
 from assay.training.augmented.settings import AugmentedSettings
 from assay.training.data import Examples, Source, separate_sets
 from assay.training.folder import PAIRS_PER_CHUNK, Render, Results, cached_scores, open_work_folder
@@ -264,13 +264,13 @@ def _make_pairs(
         made_from["entities"] = entities.digest
         counts |= {
             "entities": len(entities),
-            "entities_with_too_many_aliases": entities.with_too_many,
-            "aliases_left_out": entities.aliases_dropped,
+            "entities_left_out": entities.left_out,
+            "aliases_left_out": entities.aliases_left_out,
         }
-        if entities.with_too_many:
+        if entities.left_out:
             progress.say(
-                f"{entities.with_too_many:,} entities have more than {MAX_ALIASES} aliases; these "
-                f"{entities.aliases_dropped:,} are left out"
+                f"{entities.left_out:,} entities have more than {MAX_FORMS} ways of writing and are left out, with "
+                f"{entities.aliases_left_out:,} aliases"
             )
         times = settings.random_pairs if has_random_pairs else 0
         entity_pairs, skipped = pair_entities(entities.items, times, settings.seed)
@@ -279,7 +279,7 @@ def _make_pairs(
             counts["random_pairs_passed_over"] = skipped
             progress.say(f"{skipped:,} random pairs are passed over: their entities share a name, or they repeat one")
     if languages := settings.languages():
-        pairs += number_pairs(languages, *settings.number_bounds(), settings.seed)
+        pairs += number_pairs(languages, *settings.number_bounds(), settings.seed, settings.number_negatives)
         made_from["num2words"] = version_of("num2words")
     sizes = Counter(pair.origin for pair in pairs)
     size_texts = [f"{sizes[origin]:,} {origin}" for origin in ("random", "alias", "number") if sizes[origin]]

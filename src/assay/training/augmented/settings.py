@@ -10,6 +10,7 @@ from typing import ClassVar
 from assay.common.messages import Setting
 from assay.exceptions import InputError
 from assay.settings import declarations_of, setting
+from assay.training.augmented.pairs import NEGATIVES
 from assay.training.pairwise.settings import PairLearning, PairSettings
 from assay.training.settings import BaseSettings, TrainingSettings
 
@@ -31,6 +32,12 @@ class AugmentedSettings(PairLearning, TrainingSettings, BaseSettings):
     )
     random_pairs: int = setting("Random pairs for each entity.", 1, at_least=1)
     numbers: str | None = setting("Languages of pairs of digits and number words, such as en,de.", None)
+    number_negatives: str = setting(
+        "Which numbers differ: confusable (digits beside the words of a number that is easily mistaken for it, and of "
+        "any other) or neighbours (digits beside those of the numbers before and after).",
+        NEGATIVES[0],
+        choices=NEGATIVES,
+    )
     number_range: str = setting("The lowest and highest of these numbers.", "0,1000", metavar="LOW,HIGH")
 
     def __post_init__(self) -> None:
