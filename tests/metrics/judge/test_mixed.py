@@ -221,7 +221,7 @@ def test_the_page_shows_ten_replies_with_what_was_read(tmp_path):
     shown = outcome.cost["shown"]
     assert [reply["chosen"] for reply in shown] == ["at random"] * 5 + ["hardest to read"] * 5
     hardest = {reply["rule"] for reply in shown[5:]}
-    assert hardest <= {"no verdict", "begins with one verdict and ends with another"}
+    assert hardest <= {"no verdict", "states one verdict and ends with another"}
     page = (tmp_path / "run" / "report.html").read_text()
     assert "Replies of judges" in page and "hardest to read" in page
     json.dumps(shown)

@@ -80,7 +80,10 @@ def _verdict_in(value: Any, grammar: Grammar) -> str | None:
 
 
 def _json_values(text: str) -> Iterator[Any]:
-    """Yield the JSON objects and lists of objects in a text; if none can be read, those without commas too many."""
+    """Yield the JSON objects and lists of objects in a text; if none can be read, those without commas too many.
+
+    Objects beside each other, such as lines of JSON, are a list.
+    """
     values = list(_decoded(text))
     if not values and re.search(r",\s*[}\]]", text):
         values = list(_decoded(re.sub(r",(\s*[}\]])", r"\1", text)))
@@ -88,17 +91,25 @@ def _json_values(text: str) -> Iterator[Any]:
 
 
 def _decoded(text: str) -> Iterator[Any]:
+    values: list[Any] = []
+    last_end = 0
     # lines may end within a text of such an object
     decoder, opening = json.JSONDecoder(strict=False), re.compile(r"\{|\[(?=\s*\{)")
     match = opening.search(text)
     # each failure costs a pass over the text
     for _ in range(50):
         if match is None:
-            return
+            break
         try:
             value, end = decoder.raw_decode(text, match.start())
         except (ValueError, RecursionError):
             end = match.start() + 1
         else:
-            yield value
+            if values and text[last_end : match.start()].strip(" ,;\r\n\t"):
+                yield values if len(values) > 1 else values[0]
+                values = []
+            values.append(value)
+            last_end = end
         match = opening.search(text, end)
+    if values:
+        yield values if len(values) > 1 else values[0]

@@ -26,7 +26,7 @@ class Rule(StrEnum):
     REFUSED = "refused, or an error"
     TOO_LONG = "prompt too long"
     CUT_OFF = "cut off before a verdict"
-    CONTRADICTION = "begins with one verdict and ends with another"
+    CONTRADICTION = "states one verdict and ends with another"
     UNLIKELY = "first token not a verdict, or verdicts too unlikely"
     NONE = "no verdict"
 
@@ -56,44 +56,46 @@ def _read(reply: str, verdicts: tuple[str, ...], is_cut: bool) -> Stated:
     if answer.is_open:
         return Stated(None, Rule.CUT_OFF)
     grammar = _grammar(verdicts)
-    # 1. the field "verdict" of a JSON object, else its "grade", "score" …, else its "answer"
-    is_json, verdict = json_verdict(answer.text, grammar)
-    if is_json:
-        return Stated(verdict, Rule.JSON if verdict else Rule.NONE)
-    # the scale as the judge repeats it ("1 to 5", "yes or no") and abbreviations ("Nº 5") are not verdicts
-    text = grammar.without_scale(answer.text)
-    if grammar.has_other_scale(text):
-        return Stated(None, Rule.NONE)
-    stated = _read_text(text, grammar, is_cut=is_cut)
-    next_turn = _NEXT_TURN.search(text)
+    stated = _read_answer(answer.text, grammar, is_cut=is_cut)
+    next_turn = _NEXT_TURN.search(answer.text)
     if next_turn is not None and stated.verdict is not None:
         # a model may go on with a next example after its reply
-        first = _read_text(text[: next_turn.start()], grammar, is_cut=False)
+        first = _read_answer(answer.text[: next_turn.start()], grammar, is_cut=False)
         if first.verdict not in (None, stated.verdict):
             return Stated(None, Rule.CONTRADICTION)
     return stated
 
 
-def _read_text(text: str, grammar: Grammar, *, is_cut: bool) -> Stated:
+def _read_answer(answer: str, grammar: Grammar, *, is_cut: bool) -> Stated:
+    # 1. the field "verdict" of a JSON object, else its "grade", "score" …, else its "answer"
+    is_json, verdict = json_verdict(answer, grammar)
+    if is_json:
+        return Stated(verdict, Rule.JSON if verdict else Rule.NONE)
+    # the scale as the judge repeats it ("1 to 5", "yes or no") and abbreviations ("Nº 5") are not verdicts
+    text = grammar.without_scale(answer)
+    if grammar.has_other_scale(text):
+        return Stated(None, Rule.NONE)
+    last, is_conclusion = (None, False) if is_cut else grammar.ending(text)
     # 2. the last verdict after a label: "Verdict:", "Grade (…):", "Answer:", "Final …", bold, boxed, [[…]], <verdict>
     labelled = grammar.labelled(text, is_cut=is_cut)
     if labelled:
         concluded = grammar.concluding(labelled, text)
         if not concluded:
             return Stated(None, Rule.NONE)
+        if is_conclusion and last != concluded[-1].verdict:
+            return Stated(None, Rule.CONTRADICTION)
         return Stated(
             concluded[-1].verdict, Rule.LABEL if len({one.verdict for one in concluded}) == 1 else Rule.CHANGED
         )
     # 3. a verdict that begins the reply and ends its sentence, clause or line there: "Yes.", "4/5", "No, since …"
     first, is_concluded = grammar.beginning(text, is_cut=is_cut)
-    # 4. a verdict that ends the reply, as a conclusion: "…, so no.", "this gets a 3"
-    last = None if is_cut else grammar.ending(text)
-    if first and last and first != last:
+    if (first and last and first != last) or grammar.has_lines_of_verdicts(text):
         return Stated(None, Rule.CONTRADICTION)
     if is_concluded:
         return Stated(first, Rule.BEGINNING)
+    # 4. a verdict that ends the reply as its conclusion: "…, so no.", "this gets a 3", "Overall: 3"
     # several things may have a verdict each: "Accuracy: 4, style: 2"
-    if last and not grammar.has_several(text):
+    if last and is_conclusion and not grammar.has_several(text):
         return Stated(last, Rule.ENDING)
     return Stated(None, Rule.CUT_OFF if is_cut else Rule.NONE)
 
