@@ -96,7 +96,9 @@ def test_one_family_is_a_statistic_in_one_direction(tmp_path):
             )
     bonferroni = compare_samples(samples, couples, SignificanceSettings(correction="bonferroni"))
     none = compare_samples(samples, couples, SignificanceSettings(correction="none"))
-    for strict, free in zip(bonferroni, none, strict=True):
+    printed = compare_samples(samples, couples, SignificanceSettings(correction="aso"))
+    for strict, free, mixed in zip(bonferroni, none, printed, strict=True):
+        assert (mixed.order, mixed.adjusted) == (strict.order, free.adjusted)
         assert strict.order.ratio == free.order.ratio
         assert strict.order.better >= free.order.better
         assert strict.adjusted["U"].better == pytest.approx(min(1, 6 * free.raw["U"].better))

@@ -200,7 +200,7 @@ def test_what_cannot_be_asked():
         ({"numbers": "en", "number_range": "1-9"}, "must be two whole numbers"),
         ({"numbers": "en", "number_range": "0,18"}, "must hold at least 20 numbers"),
         ({"numbers": "en", "epochs": 0}, "epochs=0: must be a whole number, at least 1"),
-        ({"numbers": "en", "loss": "softmax"}, "loss=softmax: must be one of cosine, cosent"),
+        ({"numbers": "en", "loss": "softmax"}, "loss=softmax: must be one of cosine, cosent, bce"),
         (
             {"entities": "e.csv", "labeller": "m", "random_pairs": 0},
             "random_pairs=0: must be a whole number, at least 1",

@@ -50,6 +50,72 @@ def test_a_source_left_out_is_not_trained_on(tiny_base, pairs_file, tmp_path, mo
     assert all(one["train"].isdisjoint(one["test"]) for one in told)
 
 
+def test_classes_are_learned_in_every_fold_with_several_seeds(tiny_base, pairs_file, tmp_path, monkeypatch):
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+    rows = pq.read_table(pairs_file(150, 1)).to_pylist()
+    path = tmp_path / "classes.parquet"
+    kinds = [("short", "middle", "long")[k % 3] for k in range(150)]
+    pq.write_table(pa.Table.from_pylist([row | {"kind": kind} for row, kind in zip(rows, kinds, strict=True)]), path)
+    recipe = f"bi-encoder:{tiny_base},epochs=1,batch_size=16"
+    out = tmp_path / "results.csv"
+    found = assay.crossval(
+        datasets=str(path), train=recipe, folds=2, threads=1, classes="kind", seeds=3,
+        statistics=("accuracy", "f1-macro"), results=out,
+    )  # fmt: skip
+    folds = [one for one in found.records.to_dict("records") if one["on"] == "folds"]
+    assert [one["metric"] for one in folds] == [f"{recipe},seed={seed}" for seed in range(3) for _ in range(2)]
+    assert {one["statistic"] for one in folds} == {"accuracy", "f1-macro"}
+    assert all(0 <= one["value"] <= 1 for one in folds)
+    # what significance reads
+    lines = out.read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "system,dataset,seed,statistic,value" and len(lines) == 7
+    other = tmp_path / "other.csv"
+    other.write_text(out.read_text(encoding="utf-8").replace(recipe, "other"), encoding="utf-8")
+    compared = assay.significance([out, other], correction="aso", figure=tmp_path / "cdf.svg").records
+    assert set(compared["statistic"]) == {"accuracy", "f1-macro"}
+    assert ">other<" in (tmp_path / "cdf.svg").read_text(encoding="utf-8")
+
+
+def test_yes_or_no_is_decided_in_every_fold(tiny_base, pairs_file, tmp_path, monkeypatch):
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+    rows = pq.read_table(pairs_file(150, 1)).to_pylist()
+    path = tmp_path / "binary.parquet"
+    pq.write_table(pa.Table.from_pylist([row | {"label": float(row["label"] > 0.5)} for row in rows]), path)
+    recipe = f"bi-encoder:{tiny_base},epochs=1,batch_size=16"
+    found = assay.crossval(
+        datasets=str(path), metrics="dice", train=recipe, folds=2, threads=1, statistics=("f1-macro", "accuracy")
+    )
+    pooled = {
+        (one["metric"], one["statistic"]): one["value"]
+        for one in found.records.to_dict("records")
+        if one["on"] == "pooled"
+    }
+    assert set(pooled) == {(name, measure) for name in ("dice", recipe) for measure in ("f1-macro", "accuracy")}
+    assert all(0 <= value <= 1 for value in pooled.values())
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"statistics": ("f1", "spearman")}, "exclude each other; name these or others alone"),
+        ({"classes": "kind", "statistics": "spearman"}, "exclude each other; with classes, name accuracy"),
+        ({"statistics": "f1-macro"}, "decisions need labels that are the lowest and the highest of the scale alone"),
+        (
+            {"statistics": "f1-macro", "train": (), "metrics": "dice"},
+            "decisions of yes or no need labels of two values, and there are",
+        ),
+        ({"classes": "kin"}, "has no column 'kin'"),
+        ({"train": (), "metrics": "dice", "classes": "kind"}, "is for models that are trained here"),
+        ({"seeds": 2, "train": "bi-encoder:x,seed=1"}, "counts from the seed 0; leave seed out of"),
+    ],
+)
+def test_decisions_that_cannot_be_measured(tiny_base, pairs_file, tmp_path, monkeypatch, changes, message):
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+    asked = {"datasets": pairs_file(60, 1), "train": f"bi-encoder:{tiny_base},epochs=1", "folds": 2, "threads": 1}
+    with pytest.raises(InputError, match=message):
+        assay.crossval(**{**asked, **changes})
+
+
 def test_scores_are_those_of_the_model(tiny_base, pairs_file, tmp_path, monkeypatch):
     """Nothing is learned at a rate of 0, so that folds give what the base gives."""
     from assay.metrics import Batch, load_metric

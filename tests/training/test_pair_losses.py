@@ -70,6 +70,15 @@ def test_bce_is_the_librarys(cross_model):
     assert loss.scores(loss.outputs(ROWS)).detach().numpy() == pytest.approx(predicted, abs=1e-6)
 
 
+def test_the_sigmoid_of_the_cosine_is_compared_with_the_label(bi_model):
+    loss = make_loss("bce", bi_model, bi_inputs(bi_model, FIRSTS, SECONDS, LABELS), None, 0)
+    one, other = (torch.tensor(bi_model.encode(side)) for side in (FIRSTS, SECONDS))
+    cosines = torch.nn.functional.cosine_similarity(one, other)
+    expected = torch.nn.functional.binary_cross_entropy(torch.sigmoid(cosines), LABELS)
+    assert loss([ROWS], torch.full((12,), 1 / 12)).item() == pytest.approx(expected.item(), rel=1e-5)
+    assert loss.scores(loss.outputs(ROWS)).detach().numpy() == pytest.approx(cosines.numpy(), abs=1e-6)
+
+
 def test_softmax_is_the_librarys(bi_model):
     classes = ROWS % 3
     loss = make_loss("softmax", bi_model, bi_inputs(bi_model, FIRSTS, SECONDS, classes), None, 3)

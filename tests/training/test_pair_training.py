@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from safetensors.numpy import load_file
 
+from assay.analysis.thresholds.training import find_threshold
 from assay.exceptions import InputError
 from assay.metrics import Batch, load_metric
 from assay.statistics.agreement import agreement
@@ -76,13 +77,53 @@ def test_classes_are_learned(recipe, tiny_base, files, tmp_path):
         rewritten(path, lambda row: {"kind": "same" if by_first_word(row)["label"] else "other"}) for path in files
     ]
     _, results = train_on(recipe, tiny_base, tmp_path / "out", *files, classes="kind")
-    assert [one["statistic"] for one in results["agreement"]] == ["accuracy"]
-    assert 0 <= results["agreement"][0]["after"] <= 1
+    assert [one["statistic"] for one in results["agreement"]] == ["accuracy", "f1", "f1-macro"]
+    assert all(0 <= one["after"] <= 1 for one in results["agreement"])
     facts = json.loads((tmp_path / "out/training.json").read_text())
     assert facts["classes"] == ["other", "same"]
     assert "dev_accuracy" in facts["best"]
     if recipe == "bi-encoder":
         assert load_metric(f"bi-encoder:{tmp_path / 'out'}").score(Batch(["a"], ["a"]))[0] == pytest.approx(1)
+
+
+def test_yes_or_no_is_decided_at_a_threshold_of_the_development_pairs(tiny_base, files, tmp_path):
+    files = [rewritten(path, by_first_word) for path in files]
+    settings = {"loss": "bce", "measure": "f1-macro", "epochs": 1}
+    _, results = train_on("bi-encoder", tiny_base, tmp_path / "out", *files, **settings)
+    facts = json.loads((tmp_path / "out/training.json").read_text())
+    assert "dev_f1-macro" in facts["best"]
+    records = {one["statistic"]: one for one in results["agreement"]}
+    assert list(records) == ["pearson", "spearman", "kendall", "accuracy", "f1", "f1-macro"]
+    # the same by hand, with the model that was kept
+    metric = load_metric(f"bi-encoder:{tmp_path / 'out'}")
+    (dev, dev_labels), (test, test_labels) = (
+        (
+            metric.score(Batch([row["reference"] for row in rows], [row["candidate"] for row in rows])),
+            np.array([row["label"] for row in rows]),
+        )
+        for rows in (pq.read_table(path).to_pylist() for path in files[1:])
+    )
+
+    def f1_macro(threshold, scores, labels):
+        decided = scores >= threshold
+        hits = [
+            2 * ((decided == c) & (labels == c)).sum() / ((decided == c).sum() + (labels == c).sum()) for c in (0, 1)
+        ]
+        return np.mean(hits)
+
+    best = max(f1_macro(threshold, dev, dev_labels) for threshold in [*dev, 2.0])
+    assert facts["best"]["dev_f1-macro"] == pytest.approx(best)
+    threshold = find_threshold(dev, dev_labels)
+    assert f1_macro(threshold, dev, dev_labels) == pytest.approx(best)
+    assert records["f1-macro"]["after"] == pytest.approx(f1_macro(threshold, test, test_labels))
+    assert records["accuracy"]["before"] is not None and records["accuracy"]["p"] is None
+
+
+def test_decisions_need_labels_of_two_values(tiny_base, files, tmp_path):
+    with pytest.raises(InputError, match=r"measure=f1: needs development labels that are the lowest and the highest"):
+        train_on("bi-encoder", tiny_base, tmp_path / "out", *files, measure="f1")
+    with pytest.raises(InputError, match="measure=rho: must be one of spearman, pearson, kendall, accuracy"):
+        train_on("bi-encoder", tiny_base, tmp_path / "out", *files, measure="rho")
 
 
 @pytest.mark.parametrize("batches", ["base", "node", "edge-1", "edge-2"])

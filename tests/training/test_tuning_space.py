@@ -89,7 +89,7 @@ def test_a_file_that_is_not_there(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"objective": "accuracy"}, "objective=accuracy: must be one of spearman, pearson, kendall"),
+        ({"objective": "auc"}, "objective=auc: must be one of spearman, pearson, kendall, accuracy, f1, f1-macro"),
         ({"trials": 0}, "trials=0: must be a whole number, at least 1"),
         ({"jobs": 0}, "jobs=0: must be a whole number, at least 1"),
         ({"study": " "}, "study: must be a name"),

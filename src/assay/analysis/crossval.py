@@ -10,15 +10,18 @@ from typing import Any
 import numpy as np
 
 from assay.analysis.data import ScoredDataset, cells_of, group_codes, pair_codes
+from assay.analysis.thresholds.training import find_threshold
 from assay.common.messages import Setting
 from assay.exceptions import InputError
 from assay.settings import Graphs, Limited, OwnData, ScoreStore, Scoring, check_seed, parse_scale, setting
 from assay.statistics.agreement import Estimate
-from assay.statistics.coefficients import check_statistics, statistics_help
+from assay.statistics.coefficients import CLASS_MEASURES, check_statistics, statistics_help
+from assay.statistics.concordance import Floats
 from assay.statistics.crossvalidation import (
     Average,
     CrossValidated,
     Partition,
+    Rows,
     ScoresOf,
     cross_validate,
     join_codes,
@@ -56,6 +59,13 @@ class CrossvalSettings(OwnData, Graphs, Limited, Scoring, ScoreStore):
         metavar="METRIC",
     )
     train: Sequence[str] = setting("A model to train anew for every fold: RECIPE:BASE[,setting=value]…", ())
+    classes: str | None = setting(
+        "A column with classes, such as entailment, for `train` to learn instead of the label.", None, metavar="COLUMN"
+    )
+    seeds: int = setting("Models to train per fold, with successive seeds; each has a row.", 1, at_least=1)
+    results: str | Path | None = setting(
+        "Also write the averages over folds of trained models as CSV, for assay significance.", None, metavar="FILE"
+    )
     scale: str | None = setting(
         "Lowest and highest label, for `train`, if the data does not declare them [default: 0,1].",
         None,
@@ -68,7 +78,13 @@ class CrossvalSettings(OwnData, Graphs, Limited, Scoring, ScoreStore):
         "Keep pairs with the same value of a column in one fold [default: the data's groups].", None, metavar="COLUMN"
     )
     drop_duplicates: bool = setting("Drop repeated pairs with the same label.", False)
-    statistics: Sequence[str] = setting(statistics_help(), (), flags=("--statistic",), metavar="NAME")
+    statistics: Sequence[str] = setting(
+        f"{statistics_help()} Or {', '.join(CLASS_MEASURES)}: of classes, or of yes/no at the best threshold in "
+        "training.",
+        (),
+        flags=("--statistic",),
+        metavar="NAME",
+    )
     seed: int = setting("Seed of the assignment of pairs to folds.", 0)
 
     def check(self) -> None:
@@ -89,8 +105,33 @@ class CrossvalSettings(OwnData, Graphs, Limited, Scoring, ScoreStore):
             # progress is shown for runs, too; any other setting must have its default, the class attribute
             if self.runs and name != "progress" and value != getattr(CrossvalSettings, name):
                 raise InputError("is for data that is scored here, not for a run", setting=name)
+        for name in ("classes", "results"):
+            if getattr(self, name) is not None and not self.train:
+                raise InputError("is for models that are trained here; name one with ", Setting("train"), setting=name)
+        if self.seeds > 1 and any(",seed=" in recipe for recipe in self.train):
+            raise InputError("counts from the seed 0; leave seed out of ", Setting("train"), setting="seeds")
         # the class is frozen
-        object.__setattr__(self, "statistics", check_statistics(self.statistics))
+        object.__setattr__(self, "statistics", self._checked_statistics())
+
+    def _checked_statistics(self) -> tuple[str, ...]:
+        """Return the statistics, or the defaults; raise InputError if measures of decisions stand beside others."""
+        names = tuple(self.statistics) or (CLASS_MEASURES if self.classes else ())
+        of_decisions = [name for name in names if name in CLASS_MEASURES]
+        if not of_decisions and not self.classes:
+            return check_statistics(names)
+        if len(of_decisions) < len(names):
+            wanted = f"with classes, name {', '.join(CLASS_MEASURES)}" if self.classes else "name these or others alone"
+            raise InputError(
+                f"measures of decisions and coefficients of scores exclude each other; {wanted}",
+                setting="statistics",
+                value=", ".join(names),
+            )
+        return tuple(dict.fromkeys(of_decisions))
+
+    @property
+    def decides(self) -> bool:
+        """Whether methods decide classes, instead of giving scores."""
+        return self.statistics[0] in CLASS_MEASURES
 
     def scoring_settings(self) -> dict[str, Any]:
         """Return the settings for scoring, as keyword arguments of :func:`assay.run`."""
@@ -129,13 +170,66 @@ class DatasetValidation:
     notes: list[str]
 
 
-def recorded_methods(data: ScoredDataset, metrics: Sequence[str]) -> dict[str, ScoresOf]:
-    """Return the wanted metrics of a run, or all if none is named, as methods that look up the recorded scores.
+def class_labels(data: ScoredDataset, column: str | None) -> tuple[Floats, tuple[str, ...]]:
+    """Return the class number of each pair, shape (n,), and the names of the classes.
+
+    Args:
+        data: the pairs.
+        column: the column with the classes; None for labels of two values, no (0) and yes (1).
 
     Raises:
-        InputError: the run has no scores of one of the metrics.
+        InputError: a cell of the column is empty, or the labels have another number of values than two.
     """
-    return {name: lookup_of_scores(data.oriented_scores(name)) for name in data.find_metrics(list(metrics))}
+    if column is None:
+        values, numbers = np.unique(data.labels, return_inverse=True)
+        if len(values) != 2:
+            raise InputError(
+                f"{data.name}: decisions of yes or no need labels of two values, and there are {len(values)}; "
+                "with more classes, name their column: ",
+                Setting("classes"),
+            )
+        return numbers.astype(np.float64), ("no", "yes")
+    cells = cells_of(data, column)
+    for row, cell in enumerate(cells, start=1):
+        if cell in (None, ""):
+            raise InputError(f"{data.name}, pair {row}: has no class", setting="classes", value=column)
+    names = tuple(sorted({str(cell) for cell in cells}))
+    return np.array([names.index(str(cell)) for cell in cells], dtype=np.float64), names
+
+
+def deciding_method(scores_of: ScoresOf, labels: Floats) -> ScoresOf:
+    """Return a method that decides yes (1) or no (0) at the best threshold on the training rows; NaN without a score.
+
+    Args:
+        scores_of: a method that needs no training.
+        labels: the labels 0 and 1, shape (n,).
+    """
+
+    def decide_rows(train: Rows, test: Rows) -> Floats:
+        train_scores, scores = scores_of(train, train), scores_of(train, test)
+        known = np.isfinite(train_scores)
+        threshold = find_threshold(train_scores[known], labels[train][known])
+        return np.where(np.isfinite(scores), scores >= threshold, np.nan)
+
+    return decide_rows
+
+
+def recorded_methods(data: ScoredDataset, metrics: Sequence[str], settings: CrossvalSettings) -> dict[str, ScoresOf]:
+    """Return the wanted metrics of a run, or all if none is named, as methods that look up the recorded scores.
+
+    They decide at a threshold if decisions are measured; there are none if classes are learned, which no score tells
+    apart.
+
+    Raises:
+        InputError: the run has no scores of one of the metrics, or the labels of decisions have not two values.
+    """
+    if settings.classes:
+        return {}
+    methods = {name: lookup_of_scores(data.oriented_scores(name)) for name in data.find_metrics(list(metrics))}
+    if not settings.decides:
+        return methods
+    labels = class_labels(data, None)[0]
+    return {name: deciding_method(scores_of, labels) for name, scores_of in methods.items()}
 
 
 def cross_validate_methods(
@@ -155,9 +249,9 @@ def cross_validate_methods(
     if not methods:
         raise InputError(f"{data.run.title}: {data.name} has no scores of any metric")
     partition, division = divide(data, settings)
+    labels = class_labels(data, settings.classes)[0] if settings.decides else data.labels
     results = {
-        name: cross_validate(data.labels, partition, scores_of, settings.statistics)
-        for name, scores_of in methods.items()
+        name: cross_validate(labels, partition, scores_of, settings.statistics) for name, scores_of in methods.items()
     }
     notes = [
         f"{name}: a low score means similar; the sign of its coefficients is turned"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,8 @@ import numpy as np
 
 from assay.analysis.crossval import (
     CrossvalSettings,
+    DatasetValidation,
+    class_labels,
     cross_validate_methods,
     divide,
     recorded_methods,
@@ -26,6 +29,7 @@ from assay.api.values import Report
 from assay.common.messages import Setting, join_messages
 from assay.common.progress import Silent
 from assay.exceptions import InputError, UnavailableError, suggestion_for
+from assay.paths import user_path
 from assay.reports.crossval import to_document
 from assay.reports.sheets import with_signatures
 from assay.settings import verb
@@ -63,6 +67,8 @@ def crossval(settings: CrossvalSettings) -> Report:
         metrics: the names of metrics in the runs, all by default; without runs, as for :func:`assay.run`.
         train: the models to train anew for every fold, ``RECIPE:BASE[,setting=value]...`` with the settings of
             :data:`assay.training.pairwise.settings.LEARNING`, such as ``bi-encoder:all-MiniLM-L6-v2,epochs=2``.
+        classes: the column with classes to learn instead of the label; measured by accuracy and F1.
+        results: a CSV file to write, which :func:`assay.significance` reads.
 
     Returns:
         A report whose records are the average over folds, the value on all pairs and the value in each fold, per method
@@ -76,15 +82,19 @@ def crossval(settings: CrossvalSettings) -> Report:
         if process_count() > 1:
             raise InputError("crossval ", Setting("train"), " trains in one process: start it without torchrun")
         check_packages()
-    factories = {recipe: _trainer_factory(recipe, settings) for recipe in settings.train}
+    recipes = _recipes_by_name(settings)
+    factories = {name: _trainer_factory(recipe, settings) for name, (recipe, _) in recipes.items()}
     with open_runs(settings.runs) if settings.runs else _open_scored_run(settings) as opened:
         titled_datasets = _requested_datasets(opened, settings)
         metric_names = settings.metrics if settings.runs else ()
         trainers_of_datasets = [_trainers_for_dataset(factories, data, settings) for _, data in titled_datasets]
         validations = []
         for (title, data), (trainers, notes) in zip(titled_datasets, trainers_of_datasets, strict=True):
-            validation = cross_validate_methods(data, settings, recorded_methods(data, metric_names) | trainers, title)
+            methods = recorded_methods(data, metric_names, settings) | trainers
+            validation = cross_validate_methods(data, settings, methods, title)
             validations.append(replace(validation, notes=[*validation.notes, *notes]))
+        if settings.results is not None:
+            _write_results(user_path(settings.results), validations, recipes)
         metrics: dict[str, None] = {}
         for validation in validations:
             metrics |= dict.fromkeys(metric for metric in validation.results if metric not in factories)
@@ -95,6 +105,39 @@ def crossval(settings: CrossvalSettings) -> Report:
                 document, [data for _, data in titled_datasets], metrics, settings.signature, group_by=settings.group_by
             )
         )
+
+
+def _recipes_by_name(settings: CrossvalSettings) -> dict[str, tuple[str, int]]:
+    """Return each recipe with its seed in place, and that seed, by the name of its row; each seed has a row."""
+    if settings.seeds == 1:
+        return {recipe: (recipe, 0) for recipe in settings.train}
+    return {
+        f"{recipe},seed={seed}": (f"{recipe},seed={seed}", seed)
+        for recipe in settings.train
+        for seed in range(settings.seeds)
+    }
+
+
+def _write_results(
+    path: Path, validations: Sequence[DatasetValidation], recipes: Mapping[str, tuple[str, int]]
+) -> None:
+    """Write the average over folds of each trained model, one row per dataset, system, seed and statistic.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    rows = []
+    for validation in validations:
+        for name, (recipe, seed) in recipes.items():
+            system = recipe.removesuffix(f",seed={seed}")
+            for statistic, average in validation.results[name].average.items():
+                if average.value is not None:
+                    rows.append([system, validation.dataset, seed, statistic, repr(average.value)])
+    try:
+        with path.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows([["system", "dataset", "seed", "statistic", "value"], *rows])
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror or error})", setting="results") from None
 
 
 def _trainers_for_dataset(
@@ -125,17 +168,20 @@ def _trainer_factory(recipe: str, settings: CrossvalSettings) -> TrainerFactory:
     from assay.metrics.neural.runtime import Runtime
     from assay.training.pairwise.crossvalidation import FoldTrainer, parse_recipe
 
-    learning = parse_recipe(recipe, settings.scale)
+    learning = parse_recipe(recipe, settings.scale, settings.classes)
     runtime = Runtime(settings.device, settings.threads)
     progress = settings.progress or Silent()
-    return lambda data: FoldTrainer(learning, _training_examples(data, settings.group_by), runtime, progress)
+    decides_yes_or_no = settings.decides and not settings.classes
+    return lambda data: FoldTrainer(
+        learning, _training_examples(data, settings), runtime, progress, decides_yes_or_no=decides_yes_or_no
+    )
 
 
-def _training_examples(data: ScoredDataset, group_by: str | None) -> Examples:
-    """Return the pairs of a dataset in a run as training examples, with the same groups as the folds.
+def _training_examples(data: ScoredDataset, settings: CrossvalSettings) -> Examples:
+    """Return the pairs of a dataset in a run as training examples, with the groups of the folds, and their classes.
 
     Raises:
-        InputError: a pair has several gold answers.
+        InputError: a pair has several gold answers, or no class where classes are learned.
     """
     references = data.table.column("reference").to_pylist()
     for row, golds in enumerate(references, start=1):
@@ -153,7 +199,11 @@ def _training_examples(data: ScoredDataset, group_by: str | None) -> Examples:
         scale=(facts.scale[0], facts.scale[1]) if facts.scale else None,
     )
     rows = np.arange(len(data), dtype=np.int64)
-    codes = group_codes(data, group_by)
+    codes = group_codes(data, settings.group_by)
+    classes: tuple[str, ...] = ()
+    if settings.classes:
+        numbers, names = class_labels(data, settings.classes)
+        classes = tuple(names[int(number)] for number in numbers)
     return Examples(
         references=tuple(golds[0] if isinstance(golds, list) else golds for golds in references),
         candidates=tuple(data.table.column("candidate").to_pylist()),
@@ -164,6 +214,7 @@ def _training_examples(data: ScoredDataset, group_by: str | None) -> Examples:
         groups=rows if codes is None else codes.astype(np.int64),
         sources=(source,),
         rows=rows + 1,
+        classes=classes,
     )
 
 

@@ -9,6 +9,9 @@ from assay.analysis.significance.reading import read_results
 from assay.analysis.significance.testing import SignificanceSettings, compare_samples, group_results, system_pairs
 from assay.api.values import Report
 from assay.common.progress import Silent
+from assay.paths import user_path
+from assay.reports.figure.results import draw_cumulative
+from assay.reports.figure.style import check_figure_target, check_matplotlib, figure_style, save_figure
 from assay.reports.significance import to_document
 from assay.settings import verb
 
@@ -42,6 +45,12 @@ def significance(results: str | Path | Sequence[str | Path], settings: Significa
     samples = group_results(rows)
     pairs = system_pairs(samples, settings.baseline, settings.all_pairs)
     progress.begin("comparing systems", len(pairs) * len(samples))
+    if settings.figure is not None:
+        target = user_path(settings.figure)
+        check_figure_target(target)
+        check_matplotlib()
+        with figure_style():
+            save_figure(draw_cumulative(samples), target)
     compared = compare_samples(samples, pairs, settings, advance=progress.advance)
     # without all pairs, the second system of every pair is the baseline
     baseline = None if settings.all_pairs else pairs[0][1]

@@ -232,10 +232,10 @@ def _explanation_lines(
     )
     yield (
         f"p-values corrected over the {family:,} comparisons of a statistic, each direction apart: "
-        f"{CORRECTIONS[settings.correction]}"
+        f"{CORRECTIONS[settings.p_value_correction]}"
     )
     resamples = settings.needed_resamples(family)
-    if settings.comparisons_to_correct(family) > settings.alpha * (resamples + 1):
+    if settings.p_values_to_correct(family) > settings.alpha * (resamples + 1):
         yield Message(
             f"{resamples:,} resamples are too few for {family:,} comparisons at {_level_text(settings.alpha)}: by the "
             "bootstrap none can count; raise ",

@@ -177,6 +177,8 @@ class Statistic:
 #: All statistics by name, in the order of this file.
 STATISTICS: Final[dict[str, Statistic]] = {}
 #: The statistics that are computed if none is named; see :func:`default_statistics`.
+#: The measures of decisions as classes, by their names in ``assay thresholds``: no coefficients of scores and labels.
+CLASS_MEASURES: Final = ("accuracy", "f1", "f1-macro")
 DEFAULT_STATISTICS: Final = ("pearson", "spearman", "kendall")
 #: The statistic that comes first if labels have two values, and the reason in one line.
 OF_TWO_LABELS: Final = "auc"

@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from assay.exceptions import InputError
 from assay.statistics.agreement import Estimate, agreement
+from assay.statistics.coefficients import CLASS_MEASURES
 from assay.statistics.concordance import Floats
+from assay.statistics.decisions import class_measures
 
 Rows = NDArray[np.intp]
 
@@ -225,7 +227,7 @@ def cross_validate(
         labels: the labels, shape (n,), finite.
         partition: the folds and sources of the pairs.
         scores_of: the method, a function of training rows and tested rows; called once per fold, then once per source.
-        statistics: names from :data:`~assay.statistics.coefficients.STATISTICS`.
+        statistics: names from :data:`~assay.statistics.coefficients.STATISTICS`, or from CLASS_MEASURES alone.
 
     Raises:
         ValueError: *scores_of* does not return one score per tested row.
@@ -248,9 +250,26 @@ def cross_validate(
 
 
 def _estimates_of_scores(scores: Floats, labels: Floats, statistics: Sequence[str]) -> dict[str, Estimate]:
-    """Return the agreement of scores and labels, both of shape (n,), for each statistic, without intervals."""
+    """Return the agreement of scores and labels, both of shape (n,), for each statistic, without intervals.
+
+    For measures of decisions, scores and labels are class numbers.
+    """
+    if set(statistics) <= set(CLASS_MEASURES):
+        return _measures_of_decisions(scores, labels, statistics)
     estimates = agreement({"": scores}, labels, statistics=statistics, resamples=0, confidence=0.95, seed=(0,))
     return {estimate.statistic: estimate for estimate in estimates}
+
+
+def _measures_of_decisions(decided: Floats, classes: Floats, statistics: Sequence[str]) -> dict[str, Estimate]:
+    """Return measures of decided and labelled class numbers, both of shape (n,), NaN where none was decided."""
+    rows = np.isfinite(decided)
+    n = int(rows.sum())
+    measures = class_measures(classes[rows].astype(np.int64), decided[rows].astype(np.int64)) if n else {}
+    missing = "there are more than two classes" if n else "there is no decision"
+    return {
+        name: Estimate(measures.get(name), notes=() if name in measures else (missing,), metric="", statistic=name, n=n)
+        for name in statistics
+    }
 
 
 def _averages_over_folds(

@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import ttest_1samp
 
+from assay.analysis.thresholds.training import measures_at_threshold
 from assay.statistics.comparison import compare_all
+from assay.statistics.decisions import class_measures
 from assay.training.data import Examples
 
 STATISTICS = ("pearson", "spearman", "kendall")
@@ -25,7 +27,8 @@ def agreement_before_and_after(
 
     If the labels are numbers, the statistics are Pearson, Spearman and Kendall. The interval of the gain is from a
     paired bootstrap over pairs, or over whole groups if a group has several pairs; p is from a two-sided jackknife
-    t-test over the same units. If the labels are classes, the only statistic is the accuracy after training.
+    t-test over the same units. If the labels are classes, the statistics are
+    :func:`~assay.statistics.decisions.class_measures` after training.
 
     Args:
         test: the n test pairs.
@@ -43,7 +46,7 @@ def agreement_before_and_after(
         rows = np.flatnonzero(test.origins == origin)
         # int64 marks class numbers; labels that are numbers are float64
         if labels.dtype == np.int64:
-            dataset_records = _accuracy_records(labels[rows], after[rows])
+            dataset_records = _class_records(labels[rows], after[rows])
         else:
             base_scores = None if before is None else before[rows]
             group_codes = np.unique(test.groups[rows], return_inverse=True)[1].astype(np.intp)
@@ -100,18 +103,47 @@ def _coefficient_records(
     return records
 
 
-def _accuracy_records(labels: NDArray[np.int64], after: Floats) -> list[dict[str, Any]]:
-    """Return the only record of a dataset with classes, its accuracy, in a list, without ``dataset`` and ``n``.
+def _class_records(labels: NDArray[np.int64], after: Floats) -> list[dict[str, Any]]:
+    """Return one record per measure of the classes of a dataset, without ``dataset`` and ``n``.
 
-    It has no gain, since a base model does not know the classes.
+    They have no gain, since a base model does not know the classes.
 
     Args:
         labels: the class numbers of n pairs, shape (n,).
         after: the predicted class numbers, shape (n,).
     """
-    is_right = (after == labels).astype(np.float64)
-    record: dict[str, Any] = {"statistic": "accuracy", "before": None, "after": float(is_right.mean())}
-    return [record | dict.fromkeys(_GAIN_FIELDS)]
+    return [
+        {"statistic": name, "before": None, "after": value} | dict.fromkeys(_GAIN_FIELDS)
+        for name, value in class_measures(labels, after.astype(np.int64)).items()
+    ]
+
+
+def decisions_before_and_after(
+    test: Examples,
+    labels: Floats,
+    scores: tuple[Floats | None, Floats],
+    thresholds: Sequence[float | None],
+) -> list[dict[str, Any]]:
+    """Return one record per dataset and measure of yes/no decisions before and after training, without intervals.
+
+    Args:
+        test: the n test pairs.
+        labels: the labels 0 and 1, shape (n,).
+        scores: the scores of the base model, or None if it gives none, and of the trained model, shape (n,) each.
+        thresholds: the threshold of each of the two, found on the development pairs; None without scores.
+    """
+    records = []
+    for origin, source in enumerate(test.sources):
+        rows = np.flatnonzero(test.origins == origin)
+        before, after = (
+            {} if values is None or threshold is None else measures_at_threshold(values[rows], labels[rows], threshold)
+            for values, threshold in zip(scores, thresholds, strict=True)
+        )
+        for name, value in after.items():
+            record = {"dataset": source.full_name, "n": len(rows), "statistic": name, "before": before.get(name)}
+            gain = value - before[name] if name in before else None
+            records.append(record | {"after": value} | dict.fromkeys(_GAIN_FIELDS) | {"gain": gain})
+    return records
 
 
 def comparable_scores(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

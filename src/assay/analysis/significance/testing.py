@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -42,7 +43,8 @@ MAX_RESAMPLES = 100_000
 class SignificanceSettings(Seeded, WithProgress):
     """Which systems are compared, and by what tests.
 
-    Almost stochastic order has no p-values for Holm's method to sort, so that both corrections use Bonferroni's level.
+    Almost stochastic order has no p-values for Holm's method to sort, so that every correction uses Bonferroni's level
+    for it. ``aso`` corrects it alone, as Waldis, Beck and Gurevych (2022, appendix B.1) do.
 
     Raises:
         InputError: a value is out of its range, or both a baseline and all pairs are requested.
@@ -56,8 +58,13 @@ class SignificanceSettings(Seeded, WithProgress):
     tau: float = setting("Better by almost stochastic order if epsilon is below this.", 0.2)
     alpha: float = setting("Level of the other tests.", 0.05)
     # a rate of false discoveries has no counterpart in a confidence bound: no Benjamini-Hochberg
-    correction: Literal["holm", "bonferroni", "none"] = setting(
-        "Correction for the number of comparisons of one statistic.", "holm", choices=("holm", "bonferroni", "none")
+    correction: Literal["holm", "bonferroni", "aso", "none"] = setting(
+        "Correction for the number of comparisons of one statistic; aso corrects almost stochastic order alone.",
+        "holm",
+        choices=("holm", "bonferroni", "aso", "none"),
+    )
+    figure: str | Path | None = setting(
+        "Also draw the cumulative distribution of every system's results: .pdf, .svg or .png.", None, metavar="FILE"
     )
     resamples: int = setting("Bootstrap resamples of each system's results; more if the correction needs them.", 1000)
 
@@ -87,8 +94,17 @@ class SignificanceSettings(Seeded, WithProgress):
         )
 
     def comparisons_to_correct(self, comparisons: int) -> int:
-        """Return the number of comparisons that a level is corrected for: all of them, or 1 without correction."""
+        """Return the number of comparisons that the level of ASO is corrected for: all, or 1 without correction."""
         return 1 if self.correction == "none" else comparisons
+
+    @property
+    def p_value_correction(self) -> Literal["holm", "bonferroni", "none"]:
+        """The correction of the tests that have p-values, which are all but almost stochastic order."""
+        return "none" if self.correction == "aso" else self.correction
+
+    def p_values_to_correct(self, comparisons: int) -> int:
+        """Return the number of comparisons that p-values are corrected for: all of them, or 1 without correction."""
+        return 1 if self.p_value_correction == "none" else comparisons
 
     def corrected_confidence(self, comparisons: int) -> float:
         """Return the level of almost stochastic order in one of a number of comparisons."""
@@ -101,7 +117,7 @@ class SignificanceSettings(Seeded, WithProgress):
         or nothing could be told apart: r is at least twice k / alpha, up to :data:`MAX_ADDED_RESAMPLES`, and never less
         than the requested number.
         """
-        needed = math.ceil(2 * self.comparisons_to_correct(comparisons) / self.alpha)
+        needed = math.ceil(2 * self.p_values_to_correct(comparisons) / self.alpha)
         return max(self.resamples, min(needed, MAX_ADDED_RESAMPLES))
 
 
@@ -319,7 +335,7 @@ def _compare_family(
     for test in TESTS[1:]:
         raw_p_values = [by_test[test] for by_test in raw]
         adjusted[test] = _correct_p_values(raw_p_values, settings)
-    adjusted_spread = adjust_p_values(np.array(spread), settings.correction)
+    adjusted_spread = adjust_p_values(np.array(spread), settings.p_value_correction)
     for index, (group, first_name, second_name) in enumerate(comparisons):
         corrected = {name: p_values[index] for name, p_values in adjusted.items()}
         better, worse = _deciding_tests(orders[index], corrected, settings)
@@ -378,8 +394,8 @@ def _deciding_tests(
 
 def _correct_p_values(raw: Sequence[OneSidedPValues], settings: SignificanceSettings) -> list[OneSidedPValues]:
     """Return the p-values of one test corrected for multiple comparisons, each direction as a family of its own."""
-    better = adjust_p_values(np.array([sided.better for sided in raw]), settings.correction)
-    worse = adjust_p_values(np.array([sided.worse for sided in raw]), settings.correction)
+    better = adjust_p_values(np.array([sided.better for sided in raw]), settings.p_value_correction)
+    worse = adjust_p_values(np.array([sided.worse for sided in raw]), settings.p_value_correction)
     return [OneSidedPValues(*pair) for pair in zip(better.tolist(), worse.tolist(), strict=True)]
 
 

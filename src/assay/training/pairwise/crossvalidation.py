@@ -6,10 +6,13 @@ import hashlib
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.analysis.thresholds.search import decide
+from assay.analysis.thresholds.training import are_yes_or_no, find_threshold
 from assay.common.messages import Message, Setting
 from assay.common.progress import Progress
 from assay.exceptions import InputError, suggestion_for
@@ -29,12 +32,13 @@ from assay.training.settings import versions
 Floats = NDArray[np.float64]
 
 
-def parse_recipe(text: str, scale: str | None = None) -> PairSettings:
+def parse_recipe(text: str, scale: str | None = None, classes: str | None = None) -> PairSettings:
     """Return the settings of ``RECIPE:BASE[,setting=value]...``, such as ``bi-encoder:all-MiniLM-L6-v2,epochs=2``.
 
     Args:
         text: the recipe.
         scale: the lowest and the highest label, ``LOW,HIGH``; None if the data states them.
+        classes: the column with classes to learn; None to learn the labels.
 
     Raises:
         InputError: the recipe or a setting is unknown, or a value has the wrong type or is out of its range.
@@ -44,7 +48,7 @@ def parse_recipe(text: str, scale: str | None = None) -> PairSettings:
         raise InputError(
             f"expected RECIPE:BASE[,setting=value]...; recipes: {', '.join(LOSSES)}", setting="train", value=text
         )
-    values: dict[str, object] = {"scale": scale}
+    values: dict[str, object] = {"scale": scale, "classes": classes}
     for key, value in name.options:
         if key not in (*LEARNING, "seed"):
             raise InputError(
@@ -73,13 +77,24 @@ class FoldTrainer:
         examples: all n pairs.
         runtime: the device and the number of threads.
         progress: receives every step.
+        decides_yes_or_no: whether to return decisions, 0 or 1, at the best threshold on the pairs that choose the best
+            step, instead of scores. With classes, class numbers are returned: indices into the sorted names.
 
     Raises:
         InputError, UnavailableError: the base model does not exist or is unavailable.
     """
 
-    def __init__(self, settings: PairSettings, examples: Examples, runtime: Runtime, progress: Progress) -> None:
+    def __init__(
+        self,
+        settings: PairSettings,
+        examples: Examples,
+        runtime: Runtime,
+        progress: Progress,
+        *,
+        decides_yes_or_no: bool = False,
+    ) -> None:
         self._settings, self._examples = settings, examples
+        self._decides_yes_or_no = decides_yes_or_no
         self._runtime, self._progress = runtime, progress
         self._base = locate(settings.base)
 
@@ -96,7 +111,14 @@ class FoldTrainer:
             InputError: a label is outside the scale, or the training pairs of a fold are too few or all have the same
                 label.
         """
-        scaled_labels(self._examples, self._settings.scale_bounds())
+        if not self._settings.classes:
+            labels = scaled_labels(self._examples, self._settings.scale_bounds())
+            if self._decides_yes_or_no and not are_yes_or_no(labels):
+                raise InputError(
+                    f"{self._examples.sources[0].name}: decisions need labels that are the lowest and the highest of "
+                    "the scale alone; name these with ",
+                    Setting("scale"),
+                )
         counts_and_shares = []
         for fold in partition.folds:
             self._check_learnable(
@@ -141,6 +163,11 @@ class FoldTrainer:
                     shutil.rmtree(work_folder)
         return load_scores(path)
 
+    @property
+    def _targets(self) -> NDArray[Any]:
+        """What is learned, shape (n,): the class of each pair, or its label."""
+        return np.array(self._examples.classes) if self._settings.classes else self._examples.labels
+
     def _report_waiting(self) -> None:
         self._progress.say("another process trains the model of this fold: waiting for its scores")
 
@@ -152,7 +179,12 @@ class FoldTrainer:
         job = job_of(self._settings, self._base, sets, {}, self._runtime, self._progress, scored_test=False)
         loss = start_model(job, seed)
         fit_model(job, loss, seed, checkpoints)
-        return score_rows(loss, job.rows["test"])[0]
+        scores = score_rows(loss, job.rows["test"])[0]
+        if not self._decides_yes_or_no:
+            return scores
+        dev_rows = job.rows["dev"]
+        threshold = find_threshold(score_rows(loss, dev_rows)[0], job.labels[dev_rows])
+        return decide(scores, threshold).astype(np.float64)
 
     def _split_training_rows(self, train: Rows) -> tuple[Rows, Rows]:
         """Return the training rows to learn from and those that choose the best step; they have no group in common."""
@@ -187,13 +219,18 @@ class FoldTrainer:
             )
         dev_remedy = Message("give ", Setting("train"), " a seed=N, or ", remedy)
         for use, rows, use_remedy in (("train", learned, remedy), ("choose the best step", dev, dev_remedy)):
-            labels = self._examples.labels[rows]
-            if np.all(labels == labels[0]):
+            values = set(self._targets[rows].tolist())
+            if len(values) == 1:
+                value = values.pop()
+                found = f"class alone, {value}" if self._settings.classes else f"label alone, {value:g}"
                 raise InputError(
-                    f"{where}: the {len(rows):,} pairs to {use} have one label alone, {labels[0]:g}, where two are "
-                    "needed; ",
+                    f"{where}: the {len(rows):,} pairs to {use} have one {found}, where two are needed; ",
                     use_remedy,
                 )
+            # numbers of classes are indices into the names of the training pairs, which must be all names
+            absent = set(self._examples.classes) - values
+            if use == "train" and absent:
+                raise InputError(f"{where}: no pair to train has the class {min(absent)!r}; ", use_remedy)
 
     def _count_shared_texts(self, fold: Fold) -> tuple[int, float]:
         """Return the number of test texts that also occur in training pairs, and their share of the test texts."""
@@ -216,8 +253,10 @@ class FoldTrainer:
             "device": device.partition(":")[0],
             "bfloat16": has_bfloat16(device),
         }
+        if self._decides_yes_or_no:
+            request["decides"] = "f1-macro"
         digest = hashlib.sha256(json.dumps([self._settings.recipe, request], sort_keys=True).encode())
-        for side in (self._examples.references, self._examples.candidates):
+        for side in (self._examples.references, self._examples.candidates, self._examples.classes):
             for text in side:
                 # Texts of the user's own may hold lone surrogates, which UTF-8 refuses to encode.
                 digest.update(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())

@@ -12,11 +12,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from assay.analysis.thresholds.training import are_yes_or_no
 from assay.common.progress import Progress
 from assay.datasets.annotation_graph import AnnotationGraph, build_graph, describe_graph, graph_line
 from assay.exceptions import InputError
 from assay.metrics.models import LocatedModel, locate
 from assay.metrics.neural.runtime import Runtime
+from assay.statistics.coefficients import CLASS_MEASURES
 from assay.training.batches import degree_subset, random_subset
 from assay.training.data import Examples, class_numbers, count_repetitions, load_sets, scaled_labels
 from assay.training.job import PairsJob, prepare_device
@@ -79,10 +81,17 @@ class PairwiseJob(PairsJob):
     @cached_property
     def base_scores(self) -> NDArray[np.float64] | None:
         """The base model's scores of the test rows, the same for every seed; None if it returns none."""
+        return self._base_scores_of("test")
+
+    @cached_property
+    def base_dev_scores(self) -> NDArray[np.float64] | None:
+        """The base model's scores of the development rows, on which a threshold is found; None if it returns none."""
+        return self._base_scores_of("dev")
+
+    def _base_scores_of(self, name: str) -> NDArray[np.float64] | None:
         if not self.has_base_scores:
             return None
-        loss = start_model(self, self.settings.seed)
-        return score_rows(loss, self.rows["test"])[0]
+        return score_rows(start_model(self, self.settings.seed), self.rows[name])[0]
 
 
 def prepare_job(settings: PairSettings, runtime: Runtime, progress: Progress) -> PairwiseJob:
@@ -137,11 +146,34 @@ def job_of(
     """
     device, threads = prepare_device(runtime)
     labels, classes = _labels_of_sets(sets, settings, scored_test)
+    check_measure(settings.chosen_measure, "measure", labels[_rows_of_sets(sets)["dev"]], classes)
     graph = build_graph(sets["train"].references, sets["train"].candidates)
     progress.say(f"training pairs: {graph_line(describe_graph(graph))}")
     return PairwiseJob(
         settings, base, device, threads, progress, sets, counts, labels, classes, _rows_of_sets(sets), graph
     )
+
+
+def check_measure(measure: str, setting: str, dev_labels: NDArray[Any], classes: Sequence[str]) -> None:
+    """Check that a measure exists for the labels of the development pairs.
+
+    Args:
+        measure: one of :data:`~assay.training.pairwise.settings.STEP_MEASURES`.
+        setting: the setting that names it, for the message.
+        dev_labels: the labels of the development pairs, shape (n,).
+        classes: the names of the classes; empty for a regression.
+
+    Raises:
+        InputError: decisions at a threshold need labels of 0 and 1 alone, and F1 without macro needs two classes.
+    """
+    if measure in CLASS_MEASURES and not classes and not are_yes_or_no(dev_labels):
+        raise InputError(
+            "needs development labels that are the lowest and the highest of the scale alone, and both of them",
+            setting=setting,
+            value=measure,
+        )
+    if measure == "f1" and len(classes) > 2:
+        raise InputError(f"is for two classes, and there are {len(classes)}", setting=setting, value=measure)
 
 
 def _restrict_to_subset(job: PairwiseJob) -> PairwiseJob:
@@ -210,8 +242,9 @@ def fit_model(
     plan = plan_epochs(job.settings.batches, job.graph, lengths, job.settings.batch_size, seed)
     schedule = schedule_of(job.settings, len(plan), seed)
     return train_pairs(
-        job.settings.recipe, loss, plan, job.rows["dev"], schedule, checkpoints, job.device, job.progress, callbacks
-    )
+        job.settings.recipe, loss, plan, job.rows["dev"], schedule, checkpoints, job.device, job.progress, callbacks,
+        job.settings.chosen_measure,
+    )  # fmt: skip
 
 
 def _labels_of_sets(

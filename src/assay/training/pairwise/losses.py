@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
+from sentence_transformers import CrossEncoder
 from sentence_transformers.sentence_transformer.losses import CoSENTLoss
 from sentence_transformers.sentence_transformer.modules import Normalize
 from torch import nn
@@ -162,6 +163,18 @@ class CosineLoss(BiLoss):
         return functional.mse_loss(outputs, labels, reduction="none")
 
 
+class SigmoidCosineLoss(CosineLoss):
+    """Binary cross-entropy of the sigmoid of the cosine and the label (Waldis, Beck and Gurevych 2022, section 3.2).
+
+    The sigmoid of a cosine lies between .27 and .73, so that the loss never falls below .31. The score stays the
+    cosine, which orders pairs in the same way.
+    """
+
+    def row_losses(self, outputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        """Return the binary cross-entropy of each row, shape (k,)."""
+        return functional.binary_cross_entropy_with_logits(outputs, labels, reduction="none")
+
+
 class CosentLoss(CosineLoss):
     """CoSENT: a ranking loss over every two pairs of a batch that have different labels (Su 2022).
 
@@ -263,6 +276,8 @@ def make_loss(name: str, model: Any, inputs: Inputs, tokens: int | None, classes
         return SoftmaxLoss(model, inputs, tokens, classes)
     if name == "cosine":
         return CosineLoss(model, inputs, tokens)
+    if name == "bce" and not isinstance(model, CrossEncoder):
+        return SigmoidCosineLoss(model, inputs, tokens)
     if name == "cosent":
         return CosentLoss(model, inputs, tokens)
     return CrossLoss(model, inputs, tokens, name)

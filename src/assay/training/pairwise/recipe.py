@@ -7,10 +7,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from assay.analysis.thresholds.training import are_yes_or_no, find_threshold
 from assay.common.addresses import command_line
 from assay.common.progress import Progress
 from assay.datasets.annotation_graph import describe_graph
-from assay.training.evaluation import agreement_before_and_after, agreement_over_seeds, comparable_scores
+from assay.training.evaluation import (
+    agreement_before_and_after,
+    agreement_over_seeds,
+    comparable_scores,
+    decisions_before_and_after,
+)
 from assay.training.folder import Render, Results, WorkFolder, make_models, open_work_folder
 from assay.training.job import Card, best_line, layers_line, write_model
 from assay.training.pairwise.job import PairwiseJob, fit_model, prepare_job, start_model
@@ -23,7 +29,7 @@ _LOSSES = {
     "cosine": "the squared difference of cosine and label",
     "cosent": "CoSENT over every two pairs of a batch",
     "softmax": "cross-entropy of a linear layer over both embeddings and their difference, which is not kept",
-    "bce": "binary cross-entropy against the label",
+    "bce": "binary cross-entropy against the label, of a bi-encoder after the sigmoid of the cosine",
     "mse": "the squared difference of output and label",
     "cross-entropy": "cross-entropy of the classes",
 }
@@ -135,7 +141,15 @@ def _make_pair_model(job: PairwiseJob, render: Render, seed: int, checkpoints: P
         return
     job.progress.begin("evaluation", 0)
     after = score_rows(loss, job.rows["test"])[0]
-    records = agreement_before_and_after(test, job.labels[job.rows["test"]], base_scores, after, seed)
+    test_labels, dev_labels = job.labels[job.rows["test"]], job.labels[job.rows["dev"]]
+    records = agreement_before_and_after(test, test_labels, base_scores, after, seed)
+    if not job.classes and are_yes_or_no(dev_labels) and are_yes_or_no(test_labels):
+        dev_after = score_rows(loss, job.rows["dev"])[0]
+        thresholds = [
+            None if scores is None else find_threshold(scores, dev_labels)
+            for scores in (job.base_dev_scores, dev_after)
+        ]
+        records += decisions_before_and_after(test, test_labels, (base_scores, after), thresholds)
     results: Results = {"agreement": records, "scores": comparable_scores(records), "seeds": [seed]}
     labelled_by_machine = [source.full_name for source in test.sources if source.kind == "machine"]
     if labelled_by_machine:

@@ -11,6 +11,7 @@ from typing import Literal
 from assay.common.messages import Setting
 from assay.exceptions import InputError
 from assay.settings import Settings, parse_scale, setting
+from assay.statistics.coefficients import CLASS_MEASURES
 from assay.training.batches import STRATEGIES
 from assay.training.settings import (
     BaseSettings,
@@ -27,8 +28,13 @@ PairRecipe = Literal["bi-encoder", "cross-encoder"]
 BATCHES = ("length", *STRATEGIES)
 #: The losses of a task, the default first, by recipe and task.
 LOSSES = {
-    "bi-encoder": {"regression": ("cosine", "cosent"), "classification": ("softmax",)},
+    "bi-encoder": {"regression": ("cosine", "cosent", "bce"), "classification": ("softmax",)},
     "cross-encoder": {"regression": ("bce", "mse"), "classification": ("cross-entropy",)},
+}
+#: The measures of the development pairs that may decide which step is kept, the default first, by task.
+STEP_MEASURES = {
+    "regression": ("spearman", "pearson", "kendall", *CLASS_MEASURES),
+    "classification": CLASS_MEASURES,
 }
 #: The settings that decide how a model learns, with the type of each. The other settings decide from what it learns and
 #: by what it is measured.
@@ -41,6 +47,7 @@ LEARNING: Mapping[str, type] = MappingProxyType(
         "layers": int,
         "loss": str,
         "batches": str,
+        "measure": str,
     }
 )
 
@@ -114,7 +121,7 @@ class PairLearning(LearningSettings):
     """How a bi-encoder or cross-encoder learns."""
 
     loss: str = setting(
-        "cosine or cosent for a bi-encoder, bce or mse for a cross-encoder; with classes softmax or cross-entropy "
+        "cosine, cosent or bce for a bi-encoder, bce or mse for a cross-encoder; with classes softmax or cross-entropy "
         "[default: the first of these].",
         "",
     )
@@ -122,6 +129,11 @@ class PairLearning(LearningSettings):
         "length (pairs of similar length together), or by the annotation graph: base, node, edge-1, edge-2.",
         "length",
         choices=BATCHES,
+    )
+    measure: str = setting(
+        "Which step is kept: the one with the highest spearman, pearson, kendall, or accuracy, f1 or f1-macro of "
+        "decisions on the development pairs [default: spearman; accuracy with classes].",
+        "",
     )
 
 
@@ -139,6 +151,9 @@ class PairSettings(LabelledPairs, PairLearning):
         valid = LOSSES[self.recipe][self.task]
         if self.loss and self.loss not in valid:
             raise InputError(f"must be one of {', '.join(valid)}", setting="loss", value=self.loss)
+        measures = STEP_MEASURES[self.task]
+        if self.measure and self.measure not in measures:
+            raise InputError(f"must be one of {', '.join(measures)}", setting="measure", value=self.measure)
         if self.loss == "cosent" and self.batches != "length":
             raise InputError(
                 "compares all pairs of a batch, so that ",
@@ -153,6 +168,11 @@ class PairSettings(LabelledPairs, PairLearning):
     def chosen_loss(self) -> str:
         """The named loss, or the default of the recipe and task."""
         return self.loss or LOSSES[self.recipe][self.task][0]
+
+    @property
+    def chosen_measure(self) -> str:
+        """The named measure of the step that is kept, or the default of the task."""
+        return self.measure or STEP_MEASURES[self.task][0]
 
 
 @dataclass(frozen=True, kw_only=True)

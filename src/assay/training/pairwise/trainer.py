@@ -26,11 +26,13 @@ from sentence_transformers.base.sampler import DefaultBatchSampler
 from torch import nn
 from torch.nn import functional
 
+from assay.analysis.thresholds.training import are_yes_or_no, find_threshold, measures_at_threshold
 from assay.common.messages import Setting
 from assay.common.progress import Progress
 from assay.datasets.annotation_graph import AnnotationGraph
 from assay.exceptions import InputError
 from assay.statistics.agreement import agreement
+from assay.statistics.decisions import class_measures
 from assay.training.batches import Batch, compose_batches
 from assay.training.loop import (
     SCORED_AT_ONCE,
@@ -345,7 +347,8 @@ class DevAgreement(BaseEvaluator):  # type: ignore[misc]  # no types there
         """Return the mean ``loss`` over the development pairs and their agreement with the labels, by name.
 
         The agreement is ``pearson``, ``spearman`` and ``kendall``, each :data:`UNDEFINED_COEFFICIENT` if it is
-        undefined, or ``accuracy`` for classes.
+        undefined, or for classes that of :func:`~assay.statistics.decisions.class_measures`. For labels 0 and 1 alone,
+        both: decisions are then made at the best threshold on these pairs.
 
         Args:
             *_, **__: the trainer's arguments, which are ignored.
@@ -362,7 +365,7 @@ class DevAgreement(BaseEvaluator):  # type: ignore[misc]  # no types there
         labels = self._loss.inputs.labels[torch.from_numpy(self._rows)].numpy()
         results = {"loss": float(losses.mean())}
         if labels.dtype == np.int64:  # class numbers
-            return results | {"accuracy": float((scores == labels).mean())}
+            return results | class_measures(labels, scores.astype(np.int64))
         coefficients = agreement(
             {"dev": scores},
             labels.astype(np.float64),
@@ -373,6 +376,9 @@ class DevAgreement(BaseEvaluator):  # type: ignore[misc]  # no types there
         )
         for coefficient in coefficients:
             results[coefficient.statistic] = UNDEFINED_COEFFICIENT if coefficient.value is None else coefficient.value
+        labels = labels.astype(np.float64)
+        if are_yes_or_no(labels):
+            results |= measures_at_threshold(scores, labels, find_threshold(scores, labels))
         return results
 
 

@@ -18,7 +18,7 @@ from assay.common.messages import Message, Setting
 from assay.common.progress import Progress
 from assay.exceptions import InputError, UnavailableError
 from assay.training.folder import Render, open_work_folder, write_json
-from assay.training.pairwise.job import PairwiseJob, prepare_job
+from assay.training.pairwise.job import PairwiseJob, check_measure, prepare_job
 from assay.training.pairwise.recipe import make_all_models
 from assay.training.ranks import process_count
 from assay.training.settings import versions
@@ -87,6 +87,7 @@ def search_and_train(
             connect(search.storage).engine.dispose()  # an unreachable database is reported before anything is written
     runtime = search.settings.runtime
     job = prepare_job(search.settings, runtime, progress)
+    check_measure(search.objective, "objective", job.labels[job.rows["dev"]], job.classes)
     request = search.request(job.base.digest, job.digests)
     storage = None if search.storage is None else public_address(search.storage)
     seeds = search.settings.seeds

@@ -13,7 +13,15 @@ from typing import Any
 from assay.exceptions import InputError, suggestion_for
 from assay.paths import read_settings_file, user_path
 from assay.settings import Settings, declarations_of, setting
-from assay.training.pairwise.settings import BATCHES, LEARNING, LabelledPairs, PairRecipe, PairSettings
+from assay.statistics.coefficients import CLASS_MEASURES
+from assay.training.pairwise.settings import (
+    BATCHES,
+    LEARNING,
+    STEP_MEASURES,
+    LabelledPairs,
+    PairRecipe,
+    PairSettings,
+)
 
 # The space that is searched: settings of a training, each with choices or a range.
 
@@ -207,7 +215,7 @@ def _parse_value(location: str, name: str, value: Any) -> int | float | str:
 # The settings of a search.
 
 #: The statistics of agreement with the development labels that a search can maximise, by task, the default first.
-OBJECTIVES = {"regression": ("spearman", "pearson", "kendall"), "classification": ("accuracy",)}
+OBJECTIVES = STEP_MEASURES
 #: Settings on which the trials do not depend, or whose content is in the request under another name.
 _NOT_IN_REQUEST = ("base", "pairs", "dev", "test", "tokens", "seeds")
 
@@ -232,7 +240,8 @@ class TuneSettings(_RecipeByPosition, LabelledPairs):
         "Number of complete or pruned trials, including those that the study already has.", 5, at_least=1
     )
     objective: str | None = setting(
-        "spearman, pearson, kendall; accuracy for classes [default: the first that fits].", None
+        "spearman, pearson, kendall; accuracy, f1, f1-macro of decisions [default: spearman; accuracy with classes].",
+        None,
     )
     prune: bool = setting("End trials early that are worse than the median of earlier trials at the same epoch.", True)
     storage: str | None = setting(
@@ -244,6 +253,9 @@ class TuneSettings(_RecipeByPosition, LabelledPairs):
     jobs: int = setting("Trials at a time, each in its own process.", 1, at_least=1)
     loss: str | None = setting("For every trial, as in assay train.", None)
     batches: str | None = setting("For every trial, as in assay train [default: length].", None, choices=BATCHES)
+    measure: str | None = setting(
+        "Which step of a trial is kept, as in assay train [default: the objective, if it is one of decisions].", None
+    )
     epochs: int | None = setting("If the space has none [default: 4].", None, at_least=1)
     batch_size: int | None = setting("If the space has none [default: 16].", None, at_least=1)
     learning_rate: float | None = setting("If the space has none [default: 2e-05].", None, above=0)
@@ -254,6 +266,8 @@ class TuneSettings(_RecipeByPosition, LabelledPairs):
         """Return the settings of every trial, in which the searched settings have their defaults."""
         shared = {name: getattr(self, name) for name in declarations_of(LabelledPairs) if name != "progress"}
         learning = {name: getattr(self, name) for name in LEARNING if getattr(self, name) is not None}
+        if self.objective in CLASS_MEASURES:
+            learning.setdefault("measure", self.objective)
         return PairSettings(**shared, **learning)
 
     def search(self) -> Search:
