@@ -58,6 +58,24 @@ def test_where_a_single_metric_is_complete_all_are_compared(labels, third):
     assert (shared.rows.sum(), shared.apart) == (140, {})
 
 
+@pytest.mark.parametrize(
+    ("masks", "apart", "pairs"),
+    [
+        # no pair, or hardly any, is shared
+        ({"a": slice(0, N, 2), "b": slice(1, N, 2), "c": slice(0)}, ["b"], N // 2),
+        ({"a": slice(0, 147), "b": slice(150, N)}, ["a", "b"], N),
+        ({"whole": slice(0), "b": slice(20, N)}, ["b"], N),
+        ({"b": slice(20, N), "whole": slice(0), "c": slice(0, 120)}, ["b"], N - 120),
+    ],
+)
+def test_a_metric_with_few_pairs_takes_none_from_the_others(labels, masks, apart, pairs):
+    rng = np.random.default_rng(8)
+    order = rng.permutation(N)
+    scores = {name: scores_without(rng, labels, order[rows]) for name, rows in masks.items()}
+    shared = share_pairs(scores, labels)
+    assert (list(shared.apart), shared.rows.sum()) == (apart, pairs)
+
+
 @pytest.mark.parametrize("binary", [True, False])
 def test_missing_scores_that_depend_on_the_label_set_a_metric_apart(labels, binary):
     rng = np.random.default_rng(4)
@@ -97,7 +115,7 @@ def test_metrics_without_any_score_or_any_shared_pair():
     # every second pair each: no pair is shared, and no metric is preferred to the other
     a, b = np.where(np.arange(20) % 2, people, np.nan), np.where(np.arange(20) % 2, np.nan, people)
     shared = share_pairs({"a": a, "b": b}, people)
-    assert (shared.apart, shared.rows.sum()) == ({}, 0)
+    assert (list(shared.apart), shared.rows.sum()) == (["a", "b"], 20)
     assert share_pairs({}, people).rows.all()
 
 

@@ -17,6 +17,8 @@ from assay.statistics.concordance import Floats
 
 #: The largest share of scores, of those of the most complete metric, that a metric may lack to be compared.
 MAX_MISSING_SHARE = 0.05
+#: The smallest share of the pairs of the most complete metric that all compared metrics must have scored.
+MIN_SHARED_SHARE = 1 / 3
 #: The level of the test whether missing scores depend on the label, and the fewest missing scores to test.
 DEPENDENCE_LEVEL, MIN_TESTED = 0.01, 5
 #: The number of draws of that test.
@@ -65,7 +67,10 @@ def share_pairs(scores: Mapping[str, Floats], labels: Floats) -> SharedScores:
 
     A metric is compared if it lacks at most :data:`MAX_MISSING_SHARE` of the scores that the most complete metric has,
     or a single one. If that holds for a single metric, which would leave nothing to compare, the others are compared
-    as well. A metric whose missing scores depend on the label is never compared, nor is one without any score.
+    as well. In both cases they join the most complete metric one by one, the one with most pairs in common first, as
+    long as all of them have scored at least :data:`MIN_SHARED_SHARE` of its pairs. If none does, though another one has
+    scored as many pairs, nothing tells which of them to take, and no metric is compared. A metric whose missing scores
+    depend on the label is never compared, nor is one without any score.
 
     Args:
         scores: arrays of shape (n,) by name; NaN marks a pair without a score.
@@ -84,17 +89,38 @@ def share_pairs(scores: Mapping[str, Floats], labels: Floats) -> SharedScores:
     compared = [name for name in scores if name not in apart]
     most = max((counts[name] for name in compared), default=0)
     nearly_complete = [name for name in compared if counts[name] >= most - max(1, MAX_MISSING_SHARE * most)]
-    if len(nearly_complete) > 1:
-        apart |= {name: SetApart(n - counts[name], n) for name in compared if name not in nearly_complete}
-        compared = nearly_complete
-    rows = np.ones(n, dtype=bool)
-    for name in compared:
-        rows &= has_score[name]
+    candidates = nearly_complete if len(nearly_complete) > 1 else compared
+    rows, joined = _join_metrics({name: has_score[name] for name in candidates}, n)
+    apart |= {name: SetApart(n - counts[name], n) for name in compared if name not in joined}
     shared = {}
     for name, values in scores.items():
         shared[name] = values if name in apart or not counts[name] else np.where(rows, values, np.nan)
     missing = {name: n - count for name, count in counts.items()}
     return SharedScores(shared, rows, missing, {name: apart[name] for name in scores if name in apart})
+
+
+def _join_metrics(has_score: Mapping[str, NDArray[np.bool_]], n: int) -> tuple[NDArray[np.bool_], set[str]]:
+    """Return the mask of the pairs that all compared metrics have scored, and the names of these metrics.
+
+    Args:
+        has_score: the mask of the pairs with a score, shape (n,), by metric.
+        n: the number of pairs.
+    """
+    rows = np.ones(n, dtype=bool)
+    joined: set[str] = set()
+    fewest = 0.0
+    for _ in has_score:
+        shared = {name: rows & mask for name, mask in has_score.items() if name not in joined}
+        best = max(shared, key=lambda name: int(shared[name].sum()))
+        if shared[best].sum() < fewest:
+            break
+        rows = shared[best]
+        if not joined:
+            fewest = MIN_SHARED_SHARE * rows.sum()
+        joined.add(best)
+    if len(joined) == 1 and any(mask.sum() >= fewest for name, mask in has_score.items() if name not in joined):
+        return np.ones(n, dtype=bool), set()
+    return rows, joined
 
 
 def _depends_on_label(is_missing: NDArray[np.bool_], labels: Floats) -> bool:
