@@ -57,6 +57,8 @@ def case(name, n=300):
     if name == "many missing scores":
         order = rng.permutation(n)
         return labels, {"a": without(good, order[:80]), "b": without(fair, order[80:160])}
+    if name == "few shared scores":
+        return labels, {"a": without(good, np.arange(0, n, 2)), "b": without(fair, np.arange(1, n, 2)), "c": poor}
     if name == "missing where labels are low":
         return labels, {"a": without(good, np.flatnonzero(labels == 0)[:30]), "b": fair, "c": poor}
     if name == "rare score":
@@ -79,6 +81,7 @@ CASES = {
     "one missing score each": {"a"},
     "one missing score, the whole one useless": {"a"},
     "many missing scores": {"a", "b"},
+    "few shared scores": {"a", "b"},
     "missing where labels are low": {"b"},
     "rare score": {None},
     "one row apart from the constant": {"good"},
@@ -122,6 +125,21 @@ def test_every_place_that_names_a_metric_names_the_same(name, tmp_path):
         if alike.get(row.first) and alike.get(row.second):
             same_letter = bool(set(alike[row.first]) & set(alike[row.second]))
             assert same_letter == (row.verdict == "cannot be told apart"), (row.first, row.second)
+
+
+@pytest.mark.parametrize("copies", [2, 3])
+def test_no_place_says_that_a_metric_beats_copies_of_itself(copies, tmp_path):
+    labels, scores = case("plain", 81)
+    twins = {f"m{number}": (number + 1) * scores["a"] + number for number in range(copies)}
+    file = write_scores(tmp_path / "own.csv", labels, **twins)
+    run = tmp_path / "run"
+    recommended = assay.recommend(file, [f"recorded:{metric}" for metric in twins], out=run, resamples=100)
+    (record, *_) = recommended.records.to_dict("records")
+    assert record["use"] == "recorded:m0" and "not the best" not in recommended.to_markdown()
+    page = assay.report(run, tmp_path / "decision.md", audience="decision").read_text(encoding="utf-8")
+    assert "better than" not in page and "by more than chance" not in page
+    table = assay.table(run, by=record["by"], resamples=100).records
+    assert set(table["standing"]) <= {"best", "tied"}, table["standing"].tolist()
 
 
 def findings(unit):

@@ -68,6 +68,17 @@ def test_metrics_that_are_nearly_the_same_count_once_against_another():
         assert confidence_set_of_best(names, found, level=0.05) == tuple(kept)
 
 
+@pytest.mark.parametrize("copies", [2, 3, 5])
+def test_copies_of_one_metric_beat_none_of_them(copies):
+    values = {f"copy {i}": 0.5 for i in range(copies)}
+    found = differences(values, error=1e-15)
+    assert confidence_set_of_best(list(values), found, level=0.05) == tuple(values)
+    found = {
+        pair: Difference.of(0.5, 0.5, statistic="r", p_jackknife=1.0, error=0.0, degrees=99.0, n=100) for pair in found
+    }
+    assert confidence_set_of_best(list(values), found, level=0.05) == tuple(values)
+
+
 def test_without_a_correction_each_test_has_the_level():
     values = {"a": 0.0, "b": 0.0, "c": 2.0}
     assert confidence_set_of_best(list(values), differences(values), level=0.05) == ("a", "b", "c")
