@@ -69,6 +69,7 @@ ESCAPES: dict[str, Callable[[str], str]] = {
     "e-mail": lambda text: "".join(f"={byte:02X}" for byte in text.encode()),
     "spaces": " ".join,
     "zero width": "\u200b".join,
+    "accents": "\u0301".join,
     "hyphens": "-".join,
     "full width": lambda text: "".join(chr(ord(c) + 0xFEE0) if "!" <= c <= "~" else c for c in text),
     "a sentence": lambda text: f"yes, for the key {text} is right",

@@ -242,7 +242,7 @@ def _shifted(data: bytes, encode: Any, bits: int) -> list[str]:
 def _compact(text: str) -> str:
     """Return the letters and digits of a text in lower case, with other forms of a letter replaced by the usual one."""
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
+        text = unicodedata.normalize("NFKD", text)
     return "".join(filter(str.isalnum, text.casefold()))
 
 
