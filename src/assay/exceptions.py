@@ -189,12 +189,12 @@ def error_location(error: BaseException) -> str:
     return f"{frames[-1].filename}, line {frames[-1].lineno}" if frames else "nowhere"
 
 
-def suggestion_for(word: str, choices: Iterable[str], limit: int = 3) -> str:
-    """Return `` Did you mean 'a' or 'b'?`` with up to *limit* choices similar to *word*, the most similar first.
+def suggestion_for(word: str, choices: Iterable[str]) -> str:
+    """Return `` Did you mean 'a' or 'b'?`` with up to three choices similar to *word*, the most similar first.
 
     The text is empty if no choice is similar. It begins with a blank, so that it can follow a sentence.
     """
-    similar = difflib.get_close_matches(word.lower(), list(choices), n=limit, cutoff=0.5)
+    similar = difflib.get_close_matches(word.lower(), list(choices), n=3, cutoff=0.5)
     if not similar:
         return ""
     return " Did you mean " + " or ".join(repr(name) for name in similar) + "?"

@@ -61,11 +61,6 @@ def test_no_interval_without_pairs_or_with_one_group():
     assert share_interval(np.ones(5, dtype=bool), 0.95, groups=np.zeros(5, dtype=np.intp)) is None
 
 
-def test_inflation_divides_the_number_of_pairs():
-    hits = np.arange(60) < 12
-    assert share_interval(hits, 0.95, inflation=2.0) == wilson_interval(0.2, 30, 0.95)
-
-
 @pytest.mark.parametrize(("share", "n"), [(0.02, 60), (0.1, 60), (0.5, 40), (0.98, 200)])
 def test_the_interval_covers_a_share_of_independent_pairs(share, n):
     """The chance of each count is known, so that the coverage is exact. Percentiles cover .72 at .02 of 60."""

@@ -55,11 +55,11 @@ class Content:
     digest: str
 
     @classmethod
-    def from_path(cls, path: Path, names: Sequence[str] | None = None) -> Content:
-        """Return the content of a path: a file, or a folder with all of its files or only those in *names*."""
+    def from_path(cls, path: Path) -> Content:
+        """Return the content of a path: a file, or a folder with all of its files."""
         if not path.is_dir():
             return cls(path, (), file_digest(path))
-        names = list_files(path) if names is None else names
+        names = list_files(path)
         return cls(path, tuple(names), files_digest(path, names))
 
     def is_at(self, path: Path) -> bool:

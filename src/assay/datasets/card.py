@@ -340,12 +340,8 @@ def _as_tuple(values: str | tuple[str, ...]) -> tuple[str, ...]:
     return values if isinstance(values, tuple) else (values,) if values else ()
 
 
-def read_card(path: str | Path, *, origin: str | None = None) -> Card:
-    """Read and validate a card from a TOML file.
-
-    Args:
-        path: the path of the file.
-        origin: the origin to record in the card; None for the path.
+def read_card(path: str | Path) -> Card:
+    """Read and validate a card from a TOML file, whose path becomes its origin.
 
     Raises:
         InputError: the file cannot be read or is not a valid card; one line with file, field and expectation.
@@ -359,7 +355,7 @@ def read_card(path: str | Path, *, origin: str | None = None) -> Card:
         raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: is not valid TOML ({error})") from None
-    return card_from_fields(data, str(path) if origin is None else origin)
+    return card_from_fields(data, str(path))
 
 
 def card_from_fields(data: dict[str, Any], origin: str) -> Card:

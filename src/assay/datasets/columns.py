@@ -107,12 +107,12 @@ class SourceTable:
         position = self.table.column_names.index(name)
         return replace(self, table=self.table.set_column(position, name, values), misfits=misfits)
 
-    def numbers_text(self, indices: Sequence[int] | np.ndarray[Any, Any], limit: int = 5) -> str:
-        """Return the numbers of the rows at *indices* as text, at most *limit* of them, such as ``rows 4, 7, 9``."""
-        ellipsis = ", …" if len(indices) > limit else ""
+    def numbers_text(self, indices: Sequence[int] | np.ndarray[Any, Any]) -> str:
+        """Return the numbers of the rows at *indices* as text, at most five of them, such as ``rows 4, 7, 9``."""
+        ellipsis = ", …" if len(indices) > 5 else ""
         if self.parts:
-            return "; ".join(self.location(index) for index in indices[:limit]) + ellipsis
-        shown_numbers = ", ".join(str(self.number(index)) for index in indices[:limit])
+            return "; ".join(self.location(index) for index in indices[:5]) + ellipsis
+        shown_numbers = ", ".join(str(self.number(index)) for index in indices[:5])
         unit = f"{self.unit}s" if len(indices) > 1 else self.unit
         return f"{unit} {shown_numbers}{ellipsis}"
 

@@ -171,8 +171,6 @@ def load_card_splits(
     *,
     reading: Reading | None = None,
     offline: bool = False,
-    version: str | None = None,
-    progress: DownloadProgress | None = None,
 ) -> dict[str, Pairs]:
     """Return every split of a card (or the splits named in ``NAME:SPLIT``) by name, for ``check_dataset``.
 
@@ -183,8 +181,6 @@ def load_card_splits(
         spec: a card, its name or path, or a file of pairs.
         reading: the settings for reading a file of pairs; None for the defaults.
         offline: whether the network is forbidden.
-        version: the version of a card, in place of ``@VERSION``.
-        progress: a callback progress(file, bytes done, total bytes or None) during a download.
 
     Raises:
         InputError: there is no such card or split, a file cannot be read, or *reading* is given for a card.
@@ -203,13 +199,11 @@ def load_card_splits(
     if isinstance(spec, Card):
         card, splits = spec, None
     else:
-        name, spec_version, splits = parse_spec(spec)
-        card = load_card(name, version or spec_version)
+        name, version, splits = parse_spec(spec)
+        card = load_card(name, version)
     check_own_settings(reading, card.name)
     chosen_splits = _card_splits(card, splits or (ALL_SPLITS,))
-    return {
-        split: _load_card_pairs(card, (split,), offline, None, progress, check_rows=False) for split in chosen_splits
-    }
+    return {split: _load_card_pairs(card, (split,), offline, None, None, check_rows=False) for split in chosen_splits}
 
 
 def _requested_splits(split: str | Sequence[str] | None) -> tuple[str, ...] | None:

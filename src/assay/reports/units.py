@@ -72,13 +72,10 @@ class Unit:
                 return cells[column]
         return None
 
-    def statistic_value(self, metric: str, statistic: str, bucket: str = ALL) -> float | None:
-        """Return the value of a statistic for a metric in a bucket.
-
-        The value is None if it is undefined, or if the bucket or the metric's row in it is missing.
-        """
+    def statistic_value(self, metric: str, statistic: str) -> float | None:
+        """Return the value of a statistic for a metric on all pairs; None if it is undefined or has no row."""
         for block in self.blocks:
-            if block.bucket == bucket:
+            if block.bucket == ALL:
                 cell = self.cell(block, metric, statistic)
                 return cell.value if cell else None
         return None

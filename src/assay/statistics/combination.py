@@ -142,7 +142,7 @@ class Combination:
         return [addition.name for addition in self.additions]
 
 
-def agreement_of(scores: Floats, labels: Floats, by: str, groups: Rows | None = None) -> float:
+def agreement_of(scores: Floats, labels: Floats, by: str) -> float:
     """Return the agreement of scores and labels by one coefficient.
 
     If the coefficient is undefined, its chance level is returned; if that is undefined too, 0.
@@ -151,9 +151,8 @@ def agreement_of(scores: Floats, labels: Floats, by: str, groups: Rows | None = 
         scores: the scores, shape (n,), finite.
         labels: the labels, shape (n,), finite.
         by: the name of the coefficient.
-        groups: None, or integer codes of shape (n,), for a statistic within groups.
     """
-    measured = measure_all({"x": scores}, labels, statistics=(by,), resamples=0, seed=(0,), groups=groups)["x"]
+    measured = measure_all({"x": scores}, labels, statistics=(by,), resamples=0, seed=(0,))["x"]
     value, chance = float(measured.values[0]), float(measured.chance[0])
     if np.isfinite(value):
         return value

@@ -67,7 +67,6 @@ def share_interval(
     *,
     groups: NDArray[np.intp] | None = None,
     among: NDArray[np.bool_] | Floats | None = None,
-    inflation: float = 1.0,
 ) -> tuple[float, float] | None:
     """Return the bounds of the interval of a share, in [0, 1]; None if no pair, or only one group, is counted.
 
@@ -76,7 +75,6 @@ def share_interval(
         confidence: the level of the interval, in (0, 1).
         groups: codes of groups of dependent pairs, shape (n,); None for independent pairs.
         among: the pairs of which it is a share, shape (n,), at least as large as *hits*; None for all pairs.
-        inflation: a factor on the variance, at least 1, for what pairs and groups do not show.
     """
     counted = np.ones(len(hits)) if among is None else np.asarray(among, dtype=np.float64)
     total = float(counted.sum())
@@ -84,7 +82,7 @@ def share_interval(
     if size is None:
         return None
     share = min(1.0, float(np.asarray(hits, dtype=np.float64).sum()) / total)
-    return wilson_interval(share, size / inflation, confidence)
+    return wilson_interval(share, size, confidence)
 
 
 def effective_size(

@@ -108,7 +108,6 @@ def evidence_of(
     buckets: Sequence[str] = (),
     *,
     positive: str | None = None,
-    advance: Callable[[int], None] | None = None,
 ) -> RunEvidence:
     """Return the evidence on a dataset of a run: what its folder keeps, and otherwise computed and kept there.
 
@@ -117,7 +116,6 @@ def evidence_of(
         buckets: the buckets that are needed; by default the first :data:`MAX_BUCKETS` of the run.
         positive: the rule for the labels that mean yes, if metrics are chosen for that decision; by default what the
             folder keeps. The evidence for another rule than that is computed and not kept.
-        advance: a progress callback that receives the number of resamples drawn since its last call.
 
     Raises:
         InputError: the rule cannot be parsed, or puts all labels into one class.
@@ -134,7 +132,7 @@ def evidence_of(
         kept = RunEvidence(_join(decided), by, replace(tests, statistics=(by,)), limits, {}, rule)
     absent = [name for name in wanted if name not in kept.boards]
     if absent:
-        computed = boards([kept.joined], kept.tests, by=kept.by, buckets=absent, advance=advance)
+        computed = boards([kept.joined], kept.tests, by=kept.by, buckets=absent)
         kept = replace(kept, boards={**kept.boards, **{board.bucket: board for board in computed}})
         if is_kept:
             keep_evidence(kept)

@@ -27,10 +27,10 @@ from assay.datasets.readers.base import (
     Tables,
     takes,
 )
-from assay.datasets.readers.joins import join_columns
 from assay.datasets.readers.steps import (
     add_columns,
     combine,
+    join_columns,
     required_column,
     rescale_columns,
     select_rows,

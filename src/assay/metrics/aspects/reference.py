@@ -161,14 +161,15 @@ class Neighbours:
         return UsualScores(float(np.median(column)), low, high, lower, unusual)
 
 
-def find_neighbours(reference: Reference, overall: float, count: int = NEIGHBOUR_COUNT) -> Neighbours:
-    """Return the reference pairs nearest in overall score, the nearest first; ties keep the order of the set.
+def find_neighbours(reference: Reference, overall: float) -> Neighbours:
+    """Return the :data:`NEIGHBOUR_COUNT` reference pairs nearest in overall score, or all if there are fewer.
+
+    The nearest comes first; ties keep the order of the set.
 
     Args:
         reference: the reference set.
         overall: the overall score of a pair.
-        count: the number of neighbours; all pairs are returned if there are fewer.
     """
     distances = np.abs(reference.scores[:, 0].astype(np.float64) - overall)
-    nearest = np.argsort(distances, kind="stable")[:count]
+    nearest = np.argsort(distances, kind="stable")[:NEIGHBOUR_COUNT]
     return Neighbours(reference.names, reference.scores[nearest].astype(np.float64), len(reference.scores))
