@@ -216,13 +216,9 @@ def _write(
             raise InputError(f"{file}: was changed while it was scored; run it again")
         write_scored_lines(file, columns, table.num_rows, out)
         return
-    for name, values in columns.items():
-        table = table.append_column(name, _arrow_column(values))
-    write_table(table, out, spreadsheet=settings.spreadsheet)
-
-
-def _arrow_column(values: NDArray[np.float64] | list[str]) -> pa.Array:
-    """Return scores or texts as an Arrow array, with null for NaN."""
     import pyarrow as pa
 
-    return pa.array(values, from_pandas=True)
+    for name, values in columns.items():
+        # null for NaN
+        table = table.append_column(name, pa.array(values, from_pandas=True))
+    write_table(table, out, spreadsheet=settings.spreadsheet)

@@ -50,13 +50,9 @@ def layer_metrics(
     bound_metric.obtain(offline=offline)
     bound_metric.check_available()
     last_layer = bound_metric.resolve_layer(None)
-    return [_metric_at_layer(bound_metric, layer) for layer in range(last_layer + 1)]
-
-
-def _metric_at_layer(metric: Metric, layer: int) -> Metric:
     # as a dictionary, since Metric itself declares no field ``layer``, and a type checker would refuse the keyword
-    option: dict[str, Any] = {"layer": layer}
-    return replace(metric, **option)
+    options: list[dict[str, Any]] = [{"layer": layer} for layer in range(last_layer + 1)]
+    return [replace(bound_metric, **option) for option in options]
 
 
 @verb(

@@ -117,9 +117,9 @@ def write_table(table: pa.Table, out: Path, *, spreadsheet: bool = False) -> Non
 
         _write_atomically(out, lambda temporary: pq.write_table(table, temporary))
     elif suffix == ".jsonl":
-        _write_atomically(
-            out, lambda temporary: _write_lines(temporary, (_json_text(row) for row in _row_dicts(table)))
-        )
+        batches = table.to_batches(max_chunksize=_BLOCK_ROWS)
+        lines = (_json_text(row) for batch in batches for row in batch.to_pylist())
+        _write_atomically(out, lambda temporary: _write_lines(temporary, lines))
     else:
         delimiter = "\t" if suffix == ".tsv" else ","
         format_cell = _format_spreadsheet_cell if spreadsheet else _format_csv_cell
@@ -191,11 +191,6 @@ def _write_delimited(table: pa.Table, path: Path, delimiter: str, format_cell: C
             columns = [column.to_pylist() for column in batch.columns]
             rows = zip(*(map(format_cell, column) for column in columns), strict=True)
             write_rows(file, rows, delimiter=delimiter)
-
-
-def _row_dicts(table: pa.Table) -> Iterator[dict[str, Any]]:
-    for batch in table.to_batches(max_chunksize=_BLOCK_ROWS):
-        yield from batch.to_pylist()
 
 
 def _format_csv_cell(value: Any) -> Any:

@@ -64,15 +64,11 @@ def main() -> None:
     except Exception as error:  # noqa: BLE001 - whatever a metric raises is reported, the others go on
         tell(_status_of(error) | {"ended": True})
     finally:
+        # imported here, since the time of imports is measured as part of loading
+        from assay.metrics.work import release_sessions
+
         # the thread of a session that calls a server would keep the process from ending
-        _release_sessions()
-
-
-def _release_sessions() -> None:
-    # imported here, since the time of imports is measured as part of loading
-    from assay.metrics.work import release_sessions
-
-    release_sessions()
+        release_sessions()
 
 
 def _status_of(error: Exception) -> dict[str, Any]:

@@ -83,8 +83,10 @@ def pool_annotations(
             raise InputError(unknown_name(problem, column, source.table.column_names), setting="annotator")
         if len(names) != 1:
             raise InputError("goes with one label column", setting="annotator", value=column)
-    elif len(names) != 1 or not _has_texts(mapping) or len(source.table) > MAX_SEARCHED_ROWS:
-        return unpooled
+    else:
+        tells_pairs_apart = "candidate" in mapping and not mapping.keys().isdisjoint(("reference", "question"))
+        if len(names) != 1 or not tells_pairs_apart or len(source.table) > MAX_SEARCHED_ROWS:
+            return unpooled
     first_rows, pair_codes = _distinct_pairs(source, mapping)
     if len(first_rows) == len(pair_codes):
         return unpooled
@@ -95,7 +97,8 @@ def pool_annotations(
             return unpooled
         found = [name for name in source.table.column_names if _tells_apart(source, name, mapping, pair_codes)]
         column = next((name for name in found if _plain_name(name) in USUAL_NAMES), None)
-        if column is None and not _labels_differ(source.table.column(names[0]), pair_codes):
+        if column is None and _count_within_pairs(source.table.column(names[0]), pair_codes) == len(first_rows):
+            # the labels of a pair are equal
             return unpooled
         if column is None:
             option = Setting("annotator", found[0] if found else UNKNOWN).with_flag({})
@@ -105,11 +108,6 @@ def pool_annotations(
     label_columns(source, names, reading, allow_missing=True)
     identifier = next(iter(mapping.get("pair_id", ())), None)
     return _wide(source, names[0], column, identifier, first_rows, pair_codes)
-
-
-def _has_texts(mapping: Mapping[str, Sequence[str]]) -> bool:
-    """Tell whether the columns tell pairs apart: a candidate, and a reference or a question."""
-    return "candidate" in mapping and not mapping.keys().isdisjoint(("reference", "question"))
 
 
 def _label_lists(column: pa.ChunkedArray) -> list[list[Any]] | None:
@@ -153,8 +151,10 @@ def _distinct_pairs(
 ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Return the index of the first row of each pair in ascending order, and the number of the pair of each row."""
     names = [mapping[name][0] for name in _KEY_COLUMNS if name in mapping]
-    identifiers = [name for name in mapping.get("pair_id", ()) if not _is_unique(source.table.column(name))]
-    return _distinct(*(source.table.column(name) for name in [*identifiers, *names]))
+    for name in mapping.get("pair_id", ()):
+        if len(_distinct(source.table.column(name))[0]) < len(source.table):
+            names.append(name)
+    return _distinct(*(source.table.column(name) for name in names))
 
 
 def _distinct(*columns: pa.ChunkedArray) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
@@ -167,14 +167,10 @@ def _distinct(*columns: pa.ChunkedArray) -> tuple[np.ndarray[Any, Any], np.ndarr
     return distinct_rows(row_digests(cells, len(columns[0])))
 
 
-def _is_unique(column: pa.ChunkedArray) -> bool:
-    return len(_distinct(column)[0]) == len(column)
-
-
-def _labels_differ(labels: pa.ChunkedArray, pair_codes: np.ndarray[Any, Any]) -> bool:
-    """Tell whether the rows of some pair have different labels."""
-    label_codes = _distinct(labels)[1]
-    return len(np.unique(np.stack([pair_codes, label_codes], axis=1), axis=0)) > len(np.unique(pair_codes))
+def _count_within_pairs(column: pa.ChunkedArray, pair_codes: np.ndarray[Any, Any]) -> int:
+    """Return the number of different cells of each pair, summed over the pairs."""
+    codes = _distinct(column)[1]
+    return len(np.unique(np.stack([pair_codes, codes], axis=1), axis=0))
 
 
 def _tells_apart(
@@ -183,10 +179,10 @@ def _tells_apart(
     """Tell whether a column without a role has few values, and another one in each row of a pair."""
     if any(name in sources for sources in mapping.values()) or pa.types.is_nested(source.table.column(name).type):
         return False
-    value_codes = _distinct(source.table.column(name))[1]
-    if value_codes.max() + 1 > len(pair_codes) / 2:
+    column = source.table.column(name)
+    if len(_distinct(column)[0]) > len(pair_codes) / 2:
         return False
-    return len(np.unique(np.stack([pair_codes, value_codes], axis=1), axis=0)) == len(pair_codes)
+    return _count_within_pairs(column, pair_codes) == len(pair_codes)
 
 
 def _plain_name(name: str) -> str:
@@ -239,7 +235,7 @@ def _wide(
         name
         for name in source.table.column_names
         # of identifiers of annotations, the first stands for the pair
-        if name == identifier or _is_constant(source.table.column(name), pair_codes)
+        if name == identifier or _count_within_pairs(source.table.column(name), pair_codes) == len(first_rows)
     ]
     table = source.table.select(constant).take(first_rows)
     labels = source.table.column(label)
@@ -264,9 +260,3 @@ def _wide(
         misfits={name: misfit._replace(row=int(pair_codes[misfit.row])) for name, misfit in source.misfits.items()},
     )
     return Pooled(pooled, added, added, note)
-
-
-def _is_constant(column: pa.ChunkedArray, pair_codes: np.ndarray[Any, Any]) -> bool:
-    """Tell whether all rows of each pair have the same value."""
-    value_codes = _distinct(column)[1]
-    return len(np.unique(np.stack([pair_codes, value_codes], axis=1), axis=0)) == len(np.unique(pair_codes))

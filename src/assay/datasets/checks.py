@@ -73,11 +73,11 @@ def encoding_findings(table: pa.Table) -> list[tuple[str, str, np.ndarray[Any, A
     Args:
         table: a pairs table with the columns reference and candidate, and question if there is one.
     """
-    columns = [
-        _join_answers(table.column(name))
-        for name in ("question", "reference", "candidate")
-        if name in table.column_names
-    ]
+    columns = []
+    for name in ("question", "reference", "candidate"):
+        if name in table.column_names:
+            column = table.column(name)
+            columns.append(pc.binary_join(column, "\n") if pa.types.is_list(column.type) else column)
     findings = []
     # only reference and candidate: a blank question is not a fault, nor is data without references
     blank_masks = [pc.equal(pc.utf8_trim_whitespace(column), "") for column in columns[-2:]]
@@ -99,10 +99,6 @@ def encoding_findings(table: pa.Table) -> list[tuple[str, str, np.ndarray[Any, A
         if len(rows):
             findings.append((name, severity, rows, description))
     return findings
-
-
-def _join_answers(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    return pc.binary_join(column, "\n") if pa.types.is_list(column.type) else column
 
 
 def _rows_with_any(masks: list[pa.ChunkedArray]) -> np.ndarray[Any, Any]:

@@ -76,7 +76,7 @@ def _word_rules() -> tuple[Rule, ...]:
         (re.compile(r"(?i)(')(?!re|ve|ll|m|t|s|d|n)(\w)\b"), r"\1 \2"),
     ]
     # without the newer rule for U+2012 to U+2015
-    marks = [rule for rule in Words.PUNCTUATION if "2012" not in _ascii_escaped(rule[0].pattern)]
+    marks = [rule for rule in Words.PUNCTUATION if b"2012" not in rule[0].pattern.encode("ascii", "backslashreplace")]
     closing = [
         Words.ENDING_QUOTES[0],
         (re.compile('"'), " '' "),
@@ -97,10 +97,6 @@ def _word_rules() -> tuple[Rule, ...]:
     ]
     # compiled by the standard library, since newer NLTK uses another engine, with another \w
     return tuple((re.compile(rule.pattern, rule.flags & re.IGNORECASE), replacement) for rule, replacement in rules)
-
-
-def _ascii_escaped(pattern: str) -> str:
-    return pattern.encode("ascii", "backslashreplace").decode()
 
 
 def treebank_tokens(text: str, sentences: Callable[[str], list[str]]) -> list[str]:

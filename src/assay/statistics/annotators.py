@@ -50,7 +50,10 @@ def krippendorff_alpha(annotations: Floats, level: str) -> float | None:
         within_pairs: Floats = counts.astype(np.float64) ** 2 - equal_labels
         overall = len(labels) ** 2 - float((np.bincount(codes) ** 2.0).sum())
     else:
-        values = _mid_ranks(labels) if level == "ordinal" else labels
+        from scipy.stats import rankdata
+
+        # equal labels share the mean of their ranks
+        values: Floats = rankdata(labels) if level == "ordinal" else labels
         # centred, so that the difference of large sums keeps its digits
         values = values - values.mean()
         within_pairs = _squared_differences(values, pair_of_label, counts)
@@ -60,14 +63,6 @@ def krippendorff_alpha(annotations: Floats, level: str) -> float | None:
     observed = float((within_pairs / (counts - 1)).sum()) / len(labels)
     expected = overall / (len(labels) * (len(labels) - 1))
     return 1 - observed / expected
-
-
-def _mid_ranks(labels: Floats) -> Floats:
-    """Return the rank of each label from 1, shape (n,); equal labels share the mean of their ranks."""
-    from scipy.stats import rankdata
-
-    ranks: Floats = rankdata(labels)
-    return ranks
 
 
 def _squared_differences(values: Floats, rows: NDArray[np.intp], counts: NDArray[np.intp]) -> Floats:

@@ -337,7 +337,8 @@ class CalibratedCells:
 
     def count(self, labels: LabelCounts) -> CalibratedCounts:
         """Return the counts under the multiplicities of *labels*."""
-        cells = self._cell_sums(labels.weights)
+        # of the pairs, shape (n, b), the sum over each cell, shape (k, b)
+        cells = sum_runs(labels.weights[self.order], self.starts)
         ranks = self._signed_sums(cells) / 2
         ranked = ranks * cells
         rank_sums = np.add.reduceat(ranked, self.label_starts, axis=0)
@@ -349,10 +350,6 @@ class CalibratedCells:
             self._tied_comparisons(self.in_label, cells),
         )
 
-    def _cell_sums(self, values: Floats) -> Floats:
-        """Return the sums of values of the pairs, shape (n, b), over each cell, shape (k, b)."""
-        return sum_runs(values[self.order], self.starts)
-
     def _signed_sums(self, values: Floats) -> Floats:
         """Return for each cell the sum of values over lower cells less the sum over higher cells, shape (k, b)."""
         running = self.in_all.running_counts(values)
@@ -360,7 +357,8 @@ class CalibratedCells:
         for fold in range(FOLDS):
             sums += running.take(self.in_all.starts[fold], axis=0)
             sums += running.take(self.in_all.ends[fold], axis=0)
-        signed: Floats = sums - running[-1] - 2 * self._pairs_before_folds(running)
+        pairs_before_folds = running[self._fold_starts].sum(axis=0)
+        signed: Floats = sums - running[-1] - 2 * pairs_before_folds
         return signed
 
     @cached_property
@@ -368,15 +366,6 @@ class CalibratedCells:
         """The start of each fold in the order of *in_all*, shape (FOLDS,)."""
         folds = self.thresholds.folds[self.order[self.starts]][self.in_all.order]
         return np.searchsorted(folds, np.arange(FOLDS)).astype(np.intp)
-
-    def _pairs_before_folds(self, running: Floats) -> Floats:
-        """Return the number of pairs before the start of each fold, summed over the folds, shape (b,).
-
-        Args:
-            running: the running counts of the cells in the order of *in_all*, shape (k + 1, b).
-        """
-        before: Floats = running[self._fold_starts].sum(axis=0)
-        return before
 
     def _tied_comparisons(self, neighbours: _Neighbours, cells: Floats) -> Floats:
         """Return the number of comparisons that are ties, among the cells of *neighbours*, shape (b,).

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import TypeAdapter, ValidationError
 
-from assay.analysis.data import ScoredDataset
 from assay.analysis.decision import Evidence, gather_evidence
 from assay.analysis.folder import RunFolder
 from assay.analysis.recommend.evidence import folder_digest, with_decision
@@ -118,7 +117,9 @@ def make_decision(evidence: Evidence, settings: PageSettings) -> MetricDecision 
     name = evidence.choice.line.metric
     decided, positive = with_decision(data, evidence.positive)
     votes = decided.votes
-    low, high = (votes.no, votes.yes) if votes is not None else data.facts.scale or _range(decided)
+    low, high = data.facts.scale or (float(decided.labels.min()), float(decided.labels.max()))
+    if votes is not None:
+        low, high = votes.no, votes.yes
     shares = (decided.labels - low) / (high - low)
     scores = data.oriented_scores(name)
     known = np.isfinite(scores)
@@ -137,10 +138,6 @@ def make_decision(evidence: Evidence, settings: PageSettings) -> MetricDecision 
         costs=None if settings.cost is None else parse_costs(settings.cost),
         expectation=expected_labels(scores[known], shares[known], bounded=kind == "share"),
     )
-
-
-def _range(data: ScoredDataset) -> tuple[float, float]:
-    return float(data.labels.min()), float(data.labels.max())
 
 
 def keep_decision(run: RunFolder, decision: MetricDecision) -> None:

@@ -117,7 +117,7 @@ def _check_table(
         kind = kinds[name]
         if isinstance(kind, Tables):
             _check_tables(value, kind, files, f"{place}{name}")
-        elif not _has_kind(value, kind, files):
+        elif not _TESTS.get(kind, _is_text)(value, files):
             raise InputError(f"{place}{name} is {value!r}; expected {kind}")
 
 
@@ -178,11 +178,6 @@ _TESTS: dict[str, Callable[[Any, Mapping[str, Path]], bool]] = {
         isinstance(value, dict) and all(_is_table_of_texts(cells, files) for cells in value.values())
     ),
 }
-
-
-def _has_kind(value: Any, kind: str, files: Mapping[str, Path]) -> bool:
-    """Tell whether a value is of a declared kind."""
-    return _TESTS.get(kind, _is_text)(value, files)
 
 
 #: The entry point group through which other packages register readers.

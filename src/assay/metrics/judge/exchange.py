@@ -45,7 +45,9 @@ def http_client(openai: Any, timeout: float, key: HiddenKey) -> Any:
         async def send(self, request: Any, **options: Any) -> Any:
             options.update(stream=True, follow_redirects=False)
             send = functools.partial(super().send, **options)
-            return await _Exchange(import_module(_library_of(request)), timeout, key).run(send, request)
+            # httpx2 with openai 3, and httpx with older versions
+            library = import_module(type(request).__module__.partition(".")[0])
+            return await _Exchange(library, timeout, key).run(send, request)
 
     _filter_logs(key)
     return BoundedClient()
@@ -66,11 +68,6 @@ def _filter_logs(key: HiddenKey) -> None:
     for name in loggers:
         # added once, however often this is called
         logging.getLogger(name).addFilter(key_filter)
-
-
-def _library_of(request: Any) -> str:
-    """Return the name of the HTTP library: httpx2 with openai 3, and httpx with older versions."""
-    return type(request).__module__.partition(".")[0]
 
 
 class _Exchange:

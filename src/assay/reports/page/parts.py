@@ -30,7 +30,6 @@ from assay.statistics.coefficients import title_of
 
 if TYPE_CHECKING:
     from assay.analysis.leaderboard.board import Line
-    from assay.analysis.leaderboard.join import JoinedDataset
     from assay.analysis.recommend.advice import Advice
 
 # The page in a few sentences, computed from the numbers
@@ -284,8 +283,12 @@ def rank_metrics(runs: Sequence[RunFolder], statistic: str) -> Document | str:
         buckets += list(dataset.data.buckets)[:MAX_RANKED_BUCKETS]
     buckets = list(dict.fromkeys(buckets))
     tests = PairedTests(statistics=(statistic,))
-    rankable = [dataset for dataset in datasets if len(dataset.scores) >= 2]
-    work = tests.resamples * sum(len(dataset.scores) * _pairs_in(dataset, buckets) for dataset in rankable)
+    work = 0
+    for dataset in datasets:
+        if len(dataset.scores) < 2:
+            continue
+        pairs_in_buckets = sum(int(mask.sum()) for name, mask in dataset.data.buckets.items() if name in buckets)
+        work += len(dataset.scores) * pairs_in_buckets * tests.resamples
     if not work:
         return "There is nothing to rank: no dataset has scores of two metrics."
     if work > MAX_RANKING_WORK:
@@ -293,8 +296,3 @@ def rank_metrics(runs: Sequence[RunFolder], statistic: str) -> Document | str:
     ranked = to_document(boards(datasets, tests, by=statistic, buckets=buckets), tests, statistic)
     names = ShortNames(ranked.metrics)
     return replace(ranked, sheets=[names.shorten_sheet(sheet) for sheet in ranked.sheets])
-
-
-def _pairs_in(dataset: JoinedDataset, buckets: Sequence[str]) -> int:
-    """Return the number of pairs in some buckets; a pair counts once for each bucket that it is in."""
-    return sum(int(mask.sum()) for name, mask in dataset.data.buckets.items() if name in buckets)

@@ -244,7 +244,12 @@ def _check_embeddings(halves: Halves, frozen: FrozenTexts, texts: Sequence[str])
     positions = np.linspace(0, len(texts) - 1, min(CHECKED_TEXTS, len(texts))).round().astype(np.int64)
     numbers = torch.argsort(frozen.lengths, stable=True)[torch.from_numpy(positions)]
     with torch.inference_mode():
-        expected = torch.stack([_embed_alone(halves.whole, texts[number]) for number in numbers.tolist()])
+        # each text alone, without padding
+        alone = [
+            halves.whole.encode([texts[number]], convert_to_tensor=True, show_progress_bar=False)[0]
+            for number in numbers.tolist()
+        ]
+        expected = torch.stack(alone)
         split_embeddings = upper_embeddings(halves, frozen, numbers)
     max_difference = MAX_RELATIVE_DIFFERENCE * expected.norm(dim=1).max()
     for embeddings in (split_embeddings, frozen.teacher[numbers.to(frozen.teacher.device)]):
@@ -253,11 +258,6 @@ def _check_embeddings(halves: Halves, frozen: FrozenTexts, texts: Sequence[str])
             raise UnavailableError(
                 "cut in two, the base gives other sentence embeddings than as a whole", "use another base"
             )
-
-
-def _embed_alone(model: Any, text: str) -> torch.Tensor:
-    embedding: torch.Tensor = model.encode([text], convert_to_tensor=True, show_progress_bar=False)[0]
-    return embedding
 
 
 def _unpadded_inputs(model: Any, texts: Sequence[str], prompt: str | None) -> list[dict[str, Any]]:
