@@ -131,11 +131,14 @@ def dataset_or_suite(name: str | None) -> tuple[list[str], Suite | None]:
     """
     if not name:
         return [], None
+    # no bundled suite has the name of a file of pairs
+    if is_own_file(name):
+        return [name], None
     if name in shipped_suites():
         return [], load_suite(name)
     # a file of another kind, too: reading it says which kinds there are
     is_file = path_exists(name) and Path(name).is_file() and not name.endswith(".toml")
-    if is_file or is_own_file(name) or parse_spec(name)[0] in {entry.name for entry in list_datasets()}:
+    if is_file or parse_spec(name)[0] in {entry.name for entry in list_datasets()}:
         return [name], None
     return [], load_suite(name)
 
@@ -399,11 +402,12 @@ def executor_for(settings: PaidScoring) -> Iterator[Executor]:
         if settings.executor is None and settings.engine == "ray":
             yield context.enter_context(_ray_executor(settings))
             return
-        runtime = Runtime(settings.device, settings.model_threads)
-        if settings.device not in ("auto", "cpu"):
-            # fails before any work if the named device is missing
-            devices_of(runtime)
-        context.enter_context(use_runtime(runtime))
+        if settings.device != "auto" or settings.model_threads is not None:
+            runtime = Runtime(settings.device, settings.model_threads)
+            if settings.device not in ("auto", "cpu"):
+                # fails before any work if the named device is missing
+                devices_of(runtime)
+            context.enter_context(use_runtime(runtime))
         yield settings.executor or Workers(settings.workers, keep_models=settings.keep_models)
 
 

@@ -117,7 +117,8 @@ class ScoreStore(Database):
         super().__init__(path)
         #: The checksum of each metric's signature, the initial value for the checksums of its rows.
         self._checksums: dict[int, int] = {}
-        #: The Parquet files of each metric.
+        #: The folder of each metric's Parquet files, and these files for those metrics that have some or will have.
+        self._folders: dict[int, Path] = {}
         self._parts: dict[int, ScoreParts] = {}
         #: The metrics whose new scores go to Parquet.
         self._in_parquet: set[int] = set()
@@ -137,12 +138,18 @@ class ScoreStore(Database):
                 self._connection.execute("INSERT OR IGNORE INTO metrics (signature) VALUES (?)", (signature_text,))
             row = self._metric_row(signature_text)
         key = int(row[0])
-        if key not in self._parts:
+        if key not in self._checksums:
             content = signature_text.encode()
             self._checksums[key] = zlib.crc32(content)
-            folder = self.path.with_name(f"{self.path.name}.parts") / blake2b(content, digest_size=16).hexdigest()
-            self._parts[key] = ScoreParts(folder, self._checksums[key], self._damaged_part)
+            parts_of_all = self.path.with_name(f"{self.path.name}.parts")
+            self._folders[key] = parts_of_all / blake2b(content, digest_size=16).hexdigest()
+        # looked for each time, since another run may have written them meanwhile
+        if key not in self._parts and self._folders[key].is_dir():
+            self._open_parts(key)
         return key
+
+    def _open_parts(self, metric: int) -> None:
+        self._parts[metric] = ScoreParts(self._folders[metric], self._checksums[metric], self._damaged_part)
 
     def _damaged_part(self, part: Path, reason: str) -> DamagedStoreError:
         """Return the error for a damaged Parquet file of the store."""
@@ -162,6 +169,8 @@ class ScoreStore(Database):
         if scores < MIN_PARQUET_ROWS or metric in self._in_parquet:
             return
         self._in_parquet.add(metric)
+        if metric not in self._parts:
+            self._open_parts(metric)
         if not self.count(metric, limit=1):
             return
         with self._transaction(), self._writing_parts():
@@ -197,8 +206,8 @@ class ScoreStore(Database):
             StoreError: the scores cannot be written.
         """
         try:
-            with self._writing_parts():
-                for parts in self._parts.values():
+            for parts in self._parts.values():
+                with self._writing_parts():
                     parts.flush()
         finally:
             super().close()
