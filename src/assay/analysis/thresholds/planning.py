@@ -418,13 +418,14 @@ def _shared_text_notes(data: ScoredDataset, column: str | None) -> list[str]:
         return []
     codes = pair_codes(data)
     cells = map(str, data.table.column(column).to_pylist())
-    # the code of a pair once for each distinct value that its texts occur under
-    codes_by_value = np.asarray([code for code, _ in set(zip(codes, cells, strict=True))], dtype=np.intp)
-    shared = int((np.bincount(codes_by_value)[codes] > 1).sum())
-    if not shared:
+    # each code of texts once for each distinct value
+    codes_with_values = [code for code, _ in set(zip(codes, cells, strict=True))]
+    value_counts = np.bincount(np.asarray(codes_with_values, dtype=np.intp))
+    pair_count = int((value_counts[codes] > 1).sum())
+    if not pair_count:
         return []
-    note = f"the texts of {shared:,} pairs have several values of {column}; where they are tested, no pair with "
-    return [f"{note}them is tuned on"]
+    note = f"the texts of {pair_count:,} pairs have several values of {column}"
+    return [f"{note}; where they are tested, no pair with them is tuned on"]
 
 
 def _check_disjoint(tune: ScoredDataset, test: ScoredDataset, group_by: str | None) -> None:

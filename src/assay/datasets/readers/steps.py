@@ -225,28 +225,27 @@ def join_columns(
         InputError: one of the columns is missing.
     """
     keys, other_keys = list(by), list(by.values())
-    matches_by_cells = _matching_rows(source, keys, other, other_keys, str)
-    matches_by_words = _matching_rows(source, keys, other, other_keys, text_key)
+    rows_by_cells = _matching_rows(source, keys, other, other_keys, str)
+    rows_by_words = _matching_rows(source, keys, other, other_keys, text_key)
     for name in take:
         values = required_column(other, name, "join").to_pylist()
-        joined_values = []
-        miss_count = by_words_count = 0
-        for by_cells, by_words in zip(matches_by_cells, matches_by_words, strict=True):
-            value = _only_value(values, by_cells)
-            if value is None:
-                value = _only_value(values, by_words)
-                by_words_count += value is not None
-            miss_count += value is None
-            joined_values.append(value)
-        source = source.with_column(name, pa.array(joined_values, pa.string()))
-    if not by_words_count and not miss_count:
+        found = [_only_value(values, rows) for rows in rows_by_cells]
+        joined = [
+            _only_value(values, rows) if value is None else value
+            for value, rows in zip(found, rows_by_words, strict=True)
+        ]
+        source = source.with_column(name, pa.array(joined, pa.string()))
+    # the note is about the last column
+    pair_count, missed = len(joined), joined.count(None)
+    by_words_alone = found.count(None) - missed
+    if not by_words_alone and not missed:
         return source, ""
-    note = f"{', '.join(take)} of {len(matches_by_cells) - miss_count:,} of {len(matches_by_cells):,} pairs joined from"
-    note += f" {Path(other.name).name}"
-    if by_words_count:
-        note += f", of {by_words_count:,} by their words alone"
-    if miss_count:
-        note += f"; {miss_count:,} pairs without one are each a group of their own where {take[-1]} is the group"
+    file_name = Path(other.name).name
+    note = f"{', '.join(take)} of {pair_count - missed:,} of {pair_count:,} pairs joined from {file_name}"
+    if by_words_alone:
+        note += f", of {by_words_alone:,} by their words alone"
+    if missed:
+        note += f"; {missed:,} pairs without one are each a group of their own where {take[-1]} is the group"
     return source, note
 
 
