@@ -27,6 +27,11 @@ LEFT_OUT = {
     "nq-open-sas-recorded": "the pairs of nq-open-sas",
     "ukp-aspect-amr": "the pairs of ukp-aspect",
     "kpa-2021": "pairs of argkp-2021",
+    "argkp-topics": "the pairs of argkp-2021",
+    "ukp-aspect-binary": "the pairs of ukp-aspect",
+    "rte": "entailment, to learn as a class",
+    "qnli-dev": "whether a sentence answers, to learn as a class",
+    "ukpconvarg1": "which argument convinces, which no similarity tells",
 }
 
 
