@@ -298,3 +298,49 @@ def test_no_column_of_the_user_collides_with_those_of_a_run(tmp_path: Path) -> N
     }
     found = assay.systems(tmp_path / "run", system="buckets", item="reference")
     assert "buckets1" in found.to_markdown()
+
+
+@pytest.mark.parametrize(
+    ("text", "proposed"),
+    [
+        # two annotators in words of one kind, gold answers divided by a sign
+        (
+            "Question,Gold,Model,Answer,Anna,Ben\n" + 8 * "q?,a/b,m,a,right,Right\nr?,c/d,m,e,wrong,\n",
+            "`columns=reference=Gold,candidate=Answer,label=Anna+Ben,question=Question` `separator=/`",
+        ),
+        # words beside yes and no are no labels
+        (
+            "gold,answer,first rater,second rater\n" + 9 * "a,b,yes,no\nc,d,no,yes\n" + "e,f,unsure,yes\n",
+            "`columns=reference=gold,candidate=answer,label=first rater+second rater` `missing=unsure`",
+        ),
+        # grades of two people on one scale
+        (
+            "gold,answer,Anna,Ben,n_words\n" + 9 * "a,b,1,2,103\nc,d,5,4,220\ne,f,3,2,87\n",
+            "`columns=reference=gold,candidate=answer,label=LABEL`",
+        ),
+        (
+            "gold,answer,Anna,Ben\n" + 9 * "a,b,1,2\nc,d,5,4\ne,f,3,2\n",
+            "`columns=reference=gold,candidate=answer,label=Anna+Ben`",
+        ),
+        # identifiers repeat nothing, and one kind of words leaves doubt beside another
+        (
+            "gold,answer,id\n" + "".join(f"a,b,{number}\n" for number in range(9)),
+            "`columns=reference=gold,candidate=answer,label=LABEL`",
+        ),
+        (
+            "gold,answer,kept,judged\n" + 9 * "a,b,yes,right\nc,d,no,wrong\n",
+            "`columns=reference=gold,candidate=answer,label=LABEL`",
+        ),
+    ],
+)
+def test_labels_and_separators_are_proposed_by_what_the_cells_hold(tmp_path: Path, text: str, proposed: str) -> None:
+    assert failure(write(tmp_path, "d.csv", text)).endswith(f"Say which is which: {proposed}")
+
+
+def test_a_column_of_questions_in_another_case_needs_no_name(tmp_path: Path) -> None:
+    path = write(tmp_path, "d.csv", "Question,gold,out,score\nq,a,b,1\n")
+    pairs = load_dataset(path, columns="reference=gold,candidate=out,label=score")
+    assert pairs.column("question").to_pylist() == ["q"]
+    assert "columns: question is Question" in pairs.notes
+    path = write(tmp_path, "e.csv", "Question,Reference,Candidate,Label\nq,a,b,1\n")
+    assert load_dataset(path).column("question").to_pylist() == ["q"]

@@ -158,12 +158,23 @@ class MissingColumnsError(InputError):
         problem: the sentence that describes the problem.
         columns: a value of ``--columns`` that would solve the problem, guessed from the column names of the source; the
             user must replace NAMES IN CAPITALS.
+        remark: a sentence behind the proposal.
     """
 
-    def __init__(self, problem: str, columns: str, *, remark: str = "") -> None:
-        super().__init__(f"{problem} Say which is which: ", Setting("columns", columns), remark)
+    def __init__(
+        self, problem: str, columns: str, *, remark: str = "", options: Mapping[str, str | None] | None = None
+    ) -> None:
+        """Make the error.
+
+        Args:
+            problem, columns, remark: the attributes.
+            options: further settings of the proposal by name; None for those that are not needed.
+        """
+        further = [part for name, value in (options or {}).items() if value for part in (" ", Setting(name, value))]
+        super().__init__(f"{problem} Say which is which: ", Setting("columns", columns), *further, remark)
         self.problem = problem
         self.columns = columns
+        self.remark = remark
 
 
 def parse_columns(columns: str | Mapping[str, str | Sequence[str]] | None) -> dict[str, list[str]]:
@@ -278,7 +289,9 @@ def resolve_columns(
     required_names = [*(["reference", "candidate"] if need_texts else []), *(["label"] if need_label else [])]
     missing = [name for name in required_names if name not in resolved]
     if not missing:
-        return resolved
+        # the column of questions need not be named
+        questions = [column for column in source_columns if column.lower() == "question"]
+        return resolved if "question" in resolved or len(questions) != 1 else resolved | {"question": questions}
     wanted = dict.fromkeys([*missing, "question", CONTEXT, *(["label"] if need_texts else [])])
     found = {name: _columns_by_usual_names(name, source_columns, resolved) for name in wanted}
     has_question = "question" in resolved or len(found["question"]) == 1
@@ -385,7 +398,12 @@ def _columns_by_usual_names(
     used = {source_name for source_names in resolved.values() for source_name in source_names}
     unused = [column for column in source_columns if column not in used]
     plain_names = {re.sub(r"[\W_]+", "_", column.lower()).strip("_"): column for column in unused}
-    return [plain_names[usual_name] for usual_name in USUAL_NAMES[name] if usual_name in plain_names]
+    # its own name in another case leaves no doubt
+    return (
+        [plain_names[name]]
+        if name in plain_names
+        else [plain_names[usual_name] for usual_name in USUAL_NAMES[name] if usual_name in plain_names]
+    )
 
 
 def labels_apart(columns: str | Mapping[str, str | Sequence[str]] | None) -> list[tuple[str, Any]]:

@@ -25,12 +25,20 @@ from assay.common.tables import (
     with_known_types,
 )
 from assay.datasets.annotators import pool_annotations
-from assay.datasets.columns import FIELDS, SourceTable, check_human_label, parse_columns, resolve_columns
+from assay.datasets.columns import (
+    FIELDS,
+    MissingColumnsError,
+    SourceTable,
+    check_human_label,
+    parse_columns,
+    resolve_columns,
+)
 from assay.datasets.gold_answers import answers_column, checked_answer_lists, separator_hint
 from assay.datasets.graphs import check_graph_cells
 from assay.datasets.labels import label_columns
 from assay.datasets.nested import with_nested_columns
 from assay.datasets.pairs import RENAMED_KEY
+from assay.datasets.proposal import completed
 from assay.datasets.reading import Reading
 from assay.datasets.shapes import pairs_as_rows
 from assay.exceptions import InputError
@@ -85,7 +93,11 @@ def convert_table(
             raise InputError(f"{source.name}, column {name}: holds {omitted_columns[name]}; expected text or numbers")
     if not allow_unlabelled:
         check_human_label(source, columns)
-    mapping = resolve_columns(columns, source.table.column_names, where=source.name, need_label=not allow_unlabelled)
+    names = source.table.column_names
+    try:
+        mapping = resolve_columns(columns, names, where=source.name, need_label=not allow_unlabelled)
+    except MissingColumnsError as error:
+        raise completed(error, source, reading) from None
     if mapping.get("reference") == []:
         del mapping["reference"]
         shape_notes = (*shape_notes, "no reference: metrics that compare with one are left out")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -233,14 +233,30 @@ def separator_hint(references: pa.ChunkedArray, candidates: pa.ChunkedArray) -> 
     if 0 < list_count < total:
         remedy = _separator_remedy(JSON_SEPARATOR)
         return f"{list_count:,} of {total:,} references are lists, read as one answer each; {remedy}"
+    separator = likely_separator(references, candidates)
+    if separator is None:
+        return ""
+    match_count = _counter_of(separator)(references, separator)
+    finding = f"{match_count:,} of {total:,} references hold {_escaped(separator)!r}, read as one answer each"
+    return f"{finding}; {_separator_remedy(separator)}"
+
+
+def likely_separator(references: pa.ChunkedArray, candidates: pa.ChunkedArray) -> str | None:
+    """Return the separator that the references seem to hold between several answers; None if they hold none.
+
+    The arguments are those of :func:`separator_hint`.
+    """
     for separator in (*CLEAR_SEPARATORS, *WEAK_SEPARATORS):
-        count_cells = _count_cells_with if separator in CLEAR_SEPARATORS else _count_short_answers
+        count_cells = _counter_of(separator)
         match_count = count_cells(references, separator)
-        is_frequent = match_count >= max(MIN_LIKELY_CELLS, MIN_LIKELY_SHARE * min(total, MAX_SEARCHED_CELLS))
+        is_frequent = match_count >= max(MIN_LIKELY_CELLS, MIN_LIKELY_SHARE * min(len(references), MAX_SEARCHED_CELLS))
         if is_frequent and match_count >= MIN_LIKELY_RATIO * count_cells(candidates, separator):
-            finding = f"{match_count:,} of {total:,} references hold {_escaped(separator)!r}, read as one answer each"
-            return f"{finding}; {_separator_remedy(separator)}"
-    return ""
+            return separator
+    return None
+
+
+def _counter_of(separator: str) -> Callable[[pa.ChunkedArray, str], int]:
+    return _count_cells_with if separator in CLEAR_SEPARATORS else _count_short_answers
 
 
 def _escaped(separator: str) -> str:
