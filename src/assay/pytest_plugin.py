@@ -89,6 +89,7 @@ def assert_agreement(
     system: str | None = None,
     item: str | None = None,
     system_by: Sequence[str] = (),
+    positive: str | None = None,
     system_margin: float | None = None,
     strict: bool = False,
     statistic: str = "spearman",
@@ -123,6 +124,7 @@ def assert_agreement(
             fall behind its answers to the same items in a baseline either, which may have been other answers.
         item: the column of these items; by default item, question, group or reference.
         system_by: what measures a system: ``labels`` (the default), or metrics whose mean score is compared.
+        positive: the labels that mean yes, such as ``label>=2``: systems are judged by the share of these.
         system_margin: the loss of a system that is tolerated; by default *margin*.
         strict: whether to fail instead of warn if there is too little data to tell.
         statistic: the name of a coefficient, such as ``"pearson"``, ``"kendall"``, ``"auc"``; ``assay run --help``
@@ -182,6 +184,7 @@ def assert_agreement(
         system=system,
         item=item,
         system_by=system_by,
+        positive=positive,
         system_margin=system_margin,
         strict=strict,
         metrics=(metric_name,),

@@ -235,3 +235,33 @@ def test_in_pytest(tmp_path):
         assert_agreement("f1", unsure(before, "b", every=4), **settings)
     with pytest.raises(InputError, match="system"):
         assert_agreement("f1", before, at_least=0, system="model")
+
+
+def test_losses_of_a_system_add_up_along_a_chain(tmp_path):
+    releases = [answers(right=(0.6, 0.9))]
+    for number in (7, 6, 5):
+        # each release loses a few answers of b, less than the margin tells
+        releases.append(unsure(releases[-1], "b", every=number * 3))
+    baseline = None
+    for number, rows in enumerate(releases):
+        folder = tmp_path / f"run{number}"
+        assay.run(assay.load_dataset(rows, name="data"), ["f1"], buckets=["none"], resamples=0, out=folder)
+        if baseline is not None:
+            checked = assay.check(folder, baseline, system="model", system_margin=0.02)
+            verdicts = {
+                (cell.system, cell.first): str(cell.verdict) for cell in checked.found.judged if cell.system == "b"
+            }
+        # the first of the chain is kept, and nothing of those between
+        chain = {} if baseline is None else {"baseline_of": baseline}
+        baseline = assay.baseline(folder, tmp_path / f"baseline{number}.json", system="model", **chain)
+    assert verdicts == {("b", False): "too little data to tell", ("b", True): "worse"}
+    assert not checked.passed
+    assert "against the first baseline of the chain: systems" in checked.to_markdown()
+    kept = read_baseline(baseline)
+    assert to_text(kept) == baseline.read_text(encoding="utf-8")
+    first = read_baseline(tmp_path / "baseline0.json")
+    assert kept.origin.datasets["data"].answers.digest == first.datasets["data"].answers.digest
+    assert kept.origin.datasets["data"].metrics == {}
+    plain = assay.baseline(tmp_path / "run3", tmp_path / "plain.json")
+    with pytest.raises(InputError, match="data has other pairs there"):
+        assay.baseline(tmp_path / "run0", tmp_path / "next.json", baseline_of=plain)

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from assay.analysis.check.cells import Verdict, judge
+from assay.analysis.rate.rating import LEAST_OF_KIND
+from assay.statistics.corrected_change import corrected_change_interval, followed_part
 from assay.statistics.paired_means import mean_difference_interval
 
 REPEATS = 3000
@@ -86,6 +88,49 @@ def verdicts(
     return passed / REPEATS, worse / REPEATS
 
 
+def verdicts_by_rate(
+    n: int, sizes: str, loss: float, margin: float, gains: float, right: float, sensitivity: float, specificity: float
+) -> tuple[float, float]:
+    """Return the shares of samples that pass a strict check, and that are called worse, if nobody labelled the answers.
+
+    A share *right* of answers is right before. Those that turn, and three in ten of the others, are other texts, of
+    which a metric decides anew; it finds shares of right and of wrong answers. All answers before are labelled.
+    """
+    passed = worse = 0
+    for repeat in range(REPEATS):
+        rng = np.random.default_rng((n, round(1000 * loss), round(1000 * gains), round(100 * sensitivity), repeat))
+        groups = group_codes(n, sizes, rng)
+        uniform = uniform_values(groups, n, rng)
+        before = uniform_values(groups, n, rng) < right
+        losing, gaining = before & (uniform < (gains + loss) / right), ~before & (uniform > 1 - gains / (1 - right))
+        now = (before & ~losing) | gaining
+        was_yes, is_yes = (rng.random(n) < np.where(of, sensitivity, 1 - specificity) for of in (before, now))
+        is_other = losing | gaining | (rng.random(n) < 0.3)
+        decided, decided_now = was_yes.astype(float), np.where(is_other, is_yes, was_yes).astype(float)
+        if min(before.sum(), (~before).sum()) < LEAST_OF_KIND:
+            continue
+        units = np.arange(n) if groups is None else groups
+        part = followed_part(before.astype(float), decided, np.ones(n), units)
+        low, high = corrected_change_interval(decided_now - decided, part, 0.95, groups) or (None, None)
+        verdict = judge(0.0, float((decided_now - decided).mean()) / part.value, low, high, margin)
+        passed += verdict in (Verdict.better, Verdict.no_worse)
+        worse += verdict is Verdict.worse
+    return passed / REPEATS, worse / REPEATS
+
+
+def level_rows_by_rate() -> Iterator[tuple[float, float, float, str, int, float, float]]:
+    """Yield share right, sensitivity, specificity, groups, items, and the highest shares that pass and are worse."""
+    for right, sensitivity, specificity in ((0.6, 0.95, 0.95), (0.6, 0.9, 0.7), (0.85, 0.9, 0.7)):
+        for sizes in ("none", "of 5"):
+            for n in SIZES:
+                shares = [
+                    verdicts_by_rate(n, sizes, loss, loss, 0.02, right, sensitivity, specificity)
+                    for loss in (0.02, 0.05, 0.1)
+                ]
+                passed, worse = (max(kind) for kind in zip(*shares, strict=True))
+                yield right, sensitivity, specificity, sizes, n, passed, worse
+
+
 def level_rows() -> Iterator[tuple[str, str, int, float, float, float, float]]:
     """Yield values, groups, items, loss, gains, and the shares that pass and are worse if that is the margin."""
     plans = [(yes_no, "none", gains) for gains in (0.0, 0.02, 0.1)]
@@ -118,3 +163,22 @@ if __name__ == "__main__":
                 passed, _ = verdicts(yes_no, n, sizes, 0.0, margin, 0.05)
                 _, worse = verdicts(yes_no, n, sizes, loss, margin, 0.05)
                 print(f"| {n} | {sizes} | {margin:g} | {passed:.0%} | {worse:.0%} of losses of {loss:g} |", flush=True)
+    print()
+    print("| share right | finds right | finds wrong | groups | " + " | ".join(f"{n} items" for n in SIZES) + " |")
+    print("|---:|---:|---:|---|" + "---:|" * len(SIZES))
+    by_rate = list(level_rows_by_rate())
+    for case in dict.fromkeys(row[:4] for row in by_rate):
+        shown = [f"{100 * row[5]:.1f} / {100 * row[6]:.1f}" for row in by_rate if row[:4] == case]
+        right, sensitivity, specificity, sizes = case
+        cells_of_case = " | ".join(shown)
+        print(f"| {right:g} | {sensitivity:.0%} | {specificity:.0%} | {sizes} | {cells_of_case} |", flush=True)
+    print()
+    print("| finds right | finds wrong | items | margin | passes `--strict`, nothing lost | worse, much lost |")
+    print("|---:|---:|---:|---:|---:|---:|")
+    for sensitivity, specificity in ((0.95, 0.95), (0.9, 0.7)):
+        for n in SIZES[1:]:
+            passed, _ = verdicts_by_rate(n, "none", 0.0, 0.05, 0.05, 0.6, sensitivity, specificity)
+            _, worse = verdicts_by_rate(n, "none", 0.15, 0.05, 0.05, 0.6, sensitivity, specificity)
+            print(
+                f"| {sensitivity:.0%} | {specificity:.0%} | {n} | 0.05 | {passed:.0%} | {worse:.0%} of losses of 0.15 |"
+            )

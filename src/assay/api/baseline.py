@@ -41,7 +41,8 @@ def baseline(run: Run, out: str | Path, settings: BaselineSettings) -> Path:
             ``tests/test_assay.py`` in the current folder, those that do not exist.
 
     Raises:
-        InputError: the run or the earlier baseline cannot be read, the pairs of a dataset differ between them, the run
+        InputError: the run or the earlier baseline cannot be read, the pairs of a dataset without answers of systems
+            differ between them, the run
             cannot be repeated by a command, or the file cannot be written or holds something else.
     """
     path = user_path(out)
@@ -69,10 +70,17 @@ def planned_ci_files(run: Run, out: str | Path, settings: BaselineSettings) -> C
 
 
 def _succeeding(new_baseline: Baseline, baseline_of: str | Path) -> Baseline:
-    """Return a baseline that succeeds the one in a file; raise InputError if the pairs of a dataset differ."""
+    """Return a baseline that succeeds the one in a file.
+
+    Raises:
+        InputError: the pairs of a dataset differ, and one of the two has no answers of systems.
+    """
     earlier_baseline = read_baseline(user_path(baseline_of))
     for name, dataset in new_baseline.datasets.items():
-        if name in earlier_baseline.datasets and has_other_pairs(dataset, earlier_baseline.datasets[name]):
+        earlier = earlier_baseline.datasets.get(name)
+        if earlier is None or None not in (dataset.answers, earlier.answers):
+            continue
+        if has_other_pairs(dataset, earlier):
             raise InputError(
                 f"{name} has other pairs there, so that nothing can be compared with "
                 "the first baseline any more; leave it out to begin a new chain",

@@ -18,8 +18,10 @@ EXIT_CODE_OF_FAILURE = 3
 
 @command(CheckSettings)
 def check(
-    run: Annotated[Path, typer.Argument(help="A run folder.")],
-    against: Annotated[Path, typer.Option("--against", help="The baseline, written by assay baseline.")],
+    run: Annotated[Path, typer.Argument(help="A run folder; with --system-by rate, a file of answers without labels.")],
+    against: Annotated[
+        Path, typer.Option("--against", help="The baseline, written by assay baseline, or a folder of assay recommend.")
+    ],
     junit: Annotated[Path | None, typer.Option(help="Write JUnit XML, too; an earlier one is replaced.")] = None,
     summary: Annotated[
         Path | None, typer.Option(help="Write a summary in Markdown, too; an earlier one is replaced.")

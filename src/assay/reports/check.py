@@ -76,7 +76,7 @@ def to_document(report: GateReport) -> Document:
             systems = [cell for cell in cells if cell.system]
             coefficients = [cell for cell in cells if not cell.system]
             if systems:
-                sheets.append(_sheet_of_systems(title, systems, report))
+                sheets.append(_sheet_of_systems(head, systems, report))
             if coefficients:
                 sheets.append(_sheet_of_cells(head, coefficients, _interval_note(report, dataset, coefficients)))
     sheets += _sheets_of_shifts(report)
@@ -172,12 +172,16 @@ def _mean_text(value: float | None, cell: Cell) -> str:
     """Return a share as a percentage, another mean with four digits; a dash for None."""
     if value is None:
         return "–"
-    return f"{value:.1%}" if cell.statistic == "share right" else f"{value:.4g}"
+    return f"{value:.1%}" if cell.statistic.startswith("share ") else f"{value:.4g}"
 
 
 def _sheet_of_systems(title: str, cells: Sequence[Cell], report: GateReport) -> Sheet:
     """Return the table of the systems of a dataset, with the failing ones marked."""
-    notes = dict.fromkeys(f"{cell.subject}: {note}" for cell in cells for note in cell.difference.notes)
+    subjects: dict[str, list[str]] = {}
+    for cell in cells:
+        for note in cell.difference.notes:
+            subjects.setdefault(note, []).append(cell.subject)
+    notes = [f"{', '.join(names)}: {note}" for note, names in subjects.items()]
     level = percent(report.settings.confidence)
     correction = f", corrected for the {report.family} numbers that changed (Bonferroni)" if report.family >= 2 else ""
     margin = signed(-report.settings.margin_of_systems)
@@ -187,7 +191,7 @@ def _sheet_of_systems(title: str, cells: Sequence[Cell], report: GateReport) -> 
     )
     marked = frozenset(row for row, cell in enumerate(cells) if cell.fails)
     rows = table_rows(_SYSTEM_COLUMNS, cells)
-    return Sheet(f"{title}: systems", _SYSTEM_COLUMNS, rows, facts=facts, notes=list(notes), marked=marked)
+    return Sheet(f"{title}: systems", _SYSTEM_COLUMNS, rows, facts=facts, notes=notes, marked=marked)
 
 
 def _sheet_of_findings(findings: Sequence[CheckFinding]) -> Sheet:
@@ -374,7 +378,7 @@ def _json_object(report: GateReport) -> dict[str, Any]:
         "passed": report.passed,
         "summary": headline(report),
         "margin": settings.margin,
-        "system_margin": settings.margin_of_systems if settings.system else None,
+        "system_margin": settings.margin_of_systems if settings.judges_systems else None,
         "strict": settings.strict,
         "confidence": settings.confidence,
         "family": report.family,

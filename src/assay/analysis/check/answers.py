@@ -107,13 +107,14 @@ def answers_from(values: dict[str, Any], n: int) -> Answers:
     return answers
 
 
-def take_answers(data: ScoredDataset, system: str, item: str | None) -> Answers:
+def take_answers(data: ScoredDataset, system: str, item: str | None, *, labelled: bool = True) -> Answers:
     """Return the answers of the systems in a dataset.
 
     Args:
         data: the dataset.
         system: the column of systems; :data:`ONE_SYSTEM` if all answers are those of one.
         item: the column of items; None for the first of the usual ones.
+        labelled: whether the answers have labels; else the labels are NaN.
 
     Raises:
         InputError: there is no such column, or a system answered an item twice.
@@ -142,13 +143,13 @@ def take_answers(data: ScoredDataset, system: str, item: str | None) -> Answers:
                 Setting("item", "COLUMN"),
                 " one that tells items apart",
             )
-    votes = data.votes
+    votes = data.votes if labelled else None
     column = item or next(name for name in ITEM_COLUMNS if name in data.table.column_names)
     return Answers(
         item=column,
         names=tuple(code_of),
         codes=np.array(codes, dtype=np.int32),
         items=np.array(digests, dtype=np.uint64),
-        labels=data.labels.astype(np.float32).astype(np.float64),
+        labels=data.labels.astype(np.float32).astype(np.float64) if labelled else np.full(len(data), np.nan),
         votes=None if votes is None else (votes.no, votes.yes),
     )

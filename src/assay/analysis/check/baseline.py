@@ -150,7 +150,8 @@ def continue_chain(baseline: Baseline, old: Baseline) -> Baseline:
     """Return a baseline that replaces an old one and keeps the first baseline of their chain as its origin.
 
     Small losses, each within the margin of a check, would add up unnoticed if each baseline were only compared with the
-    one before it. Datasets with other pairs and new metrics cannot be compared and begin a chain of their own.
+    one before it. Datasets with other pairs and new metrics cannot be compared and begin a chain of their own. If both
+    baselines have answers of systems, other pairs are other answers, and systems are followed in place of metrics.
 
     Args:
         baseline: the new baseline.
@@ -159,11 +160,15 @@ def continue_chain(baseline: Baseline, old: Baseline) -> Baseline:
     origins = {}
     for name, dataset in baseline.datasets.items():
         before = old.datasets.get(name)
-        if before is None or has_other_pairs(dataset, before):
+        if before is None:
             continue
-        firsts = dict(before.metrics)
-        if old.origin is not None and name in old.origin.datasets:
-            firsts.update(old.origin.datasets[name].metrics)
+        earliest = before if old.origin is None else old.origin.datasets.get(name, before)
+        if has_other_pairs(dataset, earliest):
+            answered = before if earliest.answers is None else earliest
+            if dataset.answers is not None and answered.answers is not None:
+                origins[name] = replace(answered, metrics={})
+            continue
+        firsts = before.metrics | earliest.metrics
         changed = {}
         for metric, first in firsts.items():
             new_metric = dataset.metrics.get(metric)

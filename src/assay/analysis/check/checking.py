@@ -12,7 +12,7 @@ from assay.analysis.check.baseline import Baseline, BaselineDataset, BaselineMet
 from assay.analysis.check.cells import Cell, Pairing, Verdict, judge_pairing
 from assay.analysis.check.settings import CheckSettings
 from assay.analysis.check.shifts import ScoreShift, shift_of
-from assay.analysis.check.systems import SystemPairing, judge_system, pair_systems
+from assay.analysis.check.systems import MissingAnswers, SystemPairing, judge_system, pair_systems, pair_with_first
 from assay.analysis.data import ScoredDataset, read_datasets
 from assay.analysis.folder import RunFolder
 from assay.common.messages import Setting
@@ -308,11 +308,20 @@ def _pair_systems(
             continue
         paired, missing, new = pair_systems(datasets[name], baseline.datasets[name], settings)
         pairings += paired
-        for lack in missing:
-            text = f"{lack.items:,} of the {lack.answered:,} items that {lack.system} answered have no answer now"
-            findings.append(CheckFinding("missing answers", name, lack.system, text, fails=True))
+        if baseline.origin is not None and name in baseline.origin.datasets:
+            pairings += pair_with_first(datasets[name], baseline.origin.datasets[name], settings)
+        findings += missing_findings(name, missing)
         findings += [CheckFinding("new", name, system, "not in the baseline") for system in new]
     return pairings, findings
+
+
+def missing_findings(dataset: str, missing: Sequence[MissingAnswers]) -> list[CheckFinding]:
+    """Return a finding for each system that lacks answers of the baseline."""
+    findings = []
+    for lack in missing:
+        text = f"{lack.items:,} of the {lack.answered:,} items that {lack.system} answered have no answer now"
+        findings.append(CheckFinding("missing answers", dataset, lack.system, text, fails=True))
+    return findings
 
 
 def _hint_to_rename(name: str, datasets: Mapping[str, ScoredDataset], baseline: Baseline) -> str:

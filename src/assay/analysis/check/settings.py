@@ -14,6 +14,8 @@ from assay.statistics.coefficients import check_statistics
 
 #: What measures a system by default: the mean of the labels of its answers.
 LABELS = "labels"
+#: What measures the systems of new answers that nobody labelled.
+RATE = "rate"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,9 +26,14 @@ class SystemsOfBaseline(ItemColumn):
 
     def check(self) -> None:
         """Raise InputError for a column of items without one of systems."""
-        if self.item is not None and self.system is None:
+        if self.item is not None and not self.judges_systems:
             raise InputError("goes with the column of systems", setting="item", value=self.item)
         super().check()
+
+    @property
+    def judges_systems(self) -> bool:
+        """Whether answers of systems are compared."""
+        return self.system is not None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,9 +86,13 @@ class CheckSettings(SystemsOfBaseline, MetricsOfRun, DatasetsOfRun, NeededResamp
     )
     allow_changed_data: bool = setting("Also compare datasets whose pairs differ, by independent intervals.", False)
     system_by: Sequence[str] = setting(
-        "What measures a system: labels, or a metric whose mean score is compared; repeatable [default: labels].",
+        "What measures a system: labels; a metric whose mean score is compared; or rate, for a file of answers that "
+        "nobody labelled and the folder of assay recommend as the baseline; repeatable [default: labels].",
         (),
         metavar="MEASURE",
+    )
+    positive: str | None = setting(
+        "The labels that mean yes, such as label>=2: systems are judged by the share of these.", None, metavar="RULE"
     )
     system_margin: float | None = setting(
         "The loss of a system's share right, mean label or mean score that is tolerated [default: that of --margin].",
@@ -104,10 +115,30 @@ class CheckSettings(SystemsOfBaseline, MetricsOfRun, DatasetsOfRun, NeededResamp
             raise InputError("what scores may move by is 0 or more", setting="max_shift", value=self.max_shift)
         if self.system_margin is not None and not 0 <= self.system_margin < math.inf:
             raise InputError("what may be lost is 0 or more", setting="system_margin", value=self.system_margin)
-        for name in ("system_by", "system_margin"):
-            if getattr(self, name) not in (None, ()) and self.system is None:
+        for name in ("system_by", "system_margin", "positive"):
+            if getattr(self, name) not in (None, ()) and not self.judges_systems:
                 raise InputError("goes with the column of systems", setting=name, value=getattr(self, name))
+        if RATE in self.system_by:
+            self._check_rate()
         super().check()
+
+    def _check_rate(self) -> None:
+        """Raise InputError for settings that cannot go with answers that nobody labelled."""
+        if len(self.system_by) > 1:
+            raise InputError(
+                f"{RATE} is for answers that nobody labelled, and goes with no other measure", setting="system_by"
+            )
+        if self.positive is not None:
+            raise InputError(
+                f"with {RATE}, the labels that mean yes are those of the folder of assay recommend",
+                setting="positive",
+                value=self.positive,
+            )
+
+    @property
+    def judges_systems(self) -> bool:
+        """Whether answers of systems are compared; by rate their column need not be named."""
+        return super().judges_systems or RATE in self.system_by
 
     @property
     def margin_of_systems(self) -> float:

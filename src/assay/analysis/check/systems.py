@@ -1,12 +1,13 @@
 """Systems judged against a baseline: whether the answers to the same questions are no worse than they were.
 
-A system is measured by the labels, or by the scores of a metric where the user asks for it: the dictionary of values in
-:func:`_values_of` is the place for other measures.
+A system is measured by the labels, or by the scores of a metric where the user asks for it (:func:`_values_of`). New
+answers that nobody labelled are measured as ``assay rate`` measures them (:mod:`assay.analysis.check.rated`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +17,32 @@ from assay.analysis.check.baseline import BaselineDataset, round_to_single
 from assay.analysis.check.cells import Cell, Verdict, detectable_loss, judge
 from assay.analysis.check.settings import LABELS, CheckSettings
 from assay.analysis.data import ALL, ScoredDataset
+from assay.analysis.thresholds.planning import apply_rule
 from assay.common.messages import Setting
 from assay.common.numbers import Number
 from assay.exceptions import InputError, unknown_name
 from assay.manifest import identity_of
 from assay.statistics.coefficients import MIN_UNITS
 from assay.statistics.concordance import Floats
+from assay.statistics.corrected_change import FollowedPart, corrected_change_interval
 from assay.statistics.paired_means import mean_difference_interval
+
+
+@dataclass(frozen=True)
+class RatedChange:
+    """How a change of predictions becomes one of the mean label of answers that nobody labelled.
+
+    Attributes:
+        part: the part of a change of labels that the predictions follow.
+        before: the mean label before, which is known.
+        scale: the highest label less the lowest, 1 for shares.
+        has_same_answers: whether all answers are those that people labelled.
+    """
+
+    part: FollowedPart
+    before: float
+    scale: float
+    has_same_answers: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +58,8 @@ class SystemPairing:
         largest: the largest possible difference of a value.
         groups: the code of each item's group, shape (k,); None if items are independent.
         notes: what a reader has to know of the values.
+        rated: how a change of the values becomes one of the mean label; None if the values are what is judged.
+        first: whether the answers before are those of the first baseline of a chain.
     """
 
     dataset: str
@@ -49,11 +71,30 @@ class SystemPairing:
     largest: float
     groups: NDArray[np.intp] | None
     notes: tuple[str, ...]
+    rated: RatedChange | None = None
+    first: bool = False
 
     @property
     def has_same_values(self) -> bool:
         """Whether no value changed."""
+        if self.rated is not None:
+            return self.rated.has_same_answers
         return bool(np.array_equal(self.before, self.now))
+
+    def means(self) -> tuple[float, float]:
+        """Return the mean before and now, of at least one item."""
+        before, now = float(self.before.mean()), float(self.now.mean())
+        if self.rated is None:
+            return before, now
+        return self.rated.before, self.rated.before + self.rated.scale * (now - before) / self.rated.part.value
+
+    def interval(self, confidence: float) -> tuple[float, float] | None:
+        """Return the bounds of the difference of the means; None if there is no interval."""
+        differences = self.now - self.before
+        if self.rated is None:
+            return mean_difference_interval(differences, self.largest, confidence, self.groups)
+        bounds = corrected_change_interval(differences, self.rated.part, confidence, self.groups)
+        return None if bounds is None else (self.rated.scale * bounds[0], self.rated.scale * bounds[1])
 
 
 @dataclass(frozen=True)
@@ -91,17 +132,40 @@ def pair_systems(
         )
     answers = take_answers(data, settings.system, settings.item or _known_item(data, old.answers))
     pairings, missing = [], []
-    for system in old.answers.names:
-        before, now = old.answers.rows_by_item(system), answers.rows_by_item(system)
+    for system, before_rows, rows, lacking in shared_rows(old.answers, answers):
+        missing += lacking
+        for measure in settings.system_by if len(rows) else ():
+            pairings.append(_pairing(data, old, old.answers, answers, system, measure, before_rows, rows, settings))
+    return pairings, missing, new_systems(old.answers, answers)
+
+
+def pair_with_first(data: ScoredDataset, first: BaselineDataset, settings: CheckSettings) -> list[SystemPairing]:
+    """Return the systems of a dataset by labels, with their answers in the first baseline of a chain.
+
+    Answers that are missing there are none of the systems' faults.
+    """
+    if settings.system is None or first.answers is None or LABELS not in settings.system_by:
+        return []
+    pairings, _, _ = pair_systems(data, first, replace(settings, system_by=(LABELS,)))
+    return [replace(pairing, first=True) for pairing in pairings]
+
+
+def shared_rows(
+    old: Answers, answers: Answers
+) -> Iterator[tuple[str, NDArray[np.intp], NDArray[np.intp], list[MissingAnswers]]]:
+    """Yield each system of a baseline, the rows of the items that it answered before and now, and what it lacks."""
+    for system in old.names:
+        before, now = old.rows_by_item(system), answers.rows_by_item(system)
         # in an order of their own, so that nothing depends on the order of the rows
         shared = sorted(before.keys() & now.keys())
-        if len(shared) < len(before):
-            missing.append(MissingAnswers(system, len(before) - len(shared), len(before)))
-        if shared:
-            before_rows, rows = (np.array([of_item[item] for item in shared]) for of_item in (before, now))
-            for measure in settings.system_by:
-                pairings.append(_pairing(data, old, old.answers, answers, system, measure, before_rows, rows))
-    return pairings, missing, [name for name in answers.names if name not in old.answers.names]
+        lacking = len(before) - len(shared)
+        before_rows, rows = (np.array([of_item[item] for item in shared], dtype=np.intp) for of_item in (before, now))
+        yield system, before_rows, rows, [MissingAnswers(system, lacking, len(before))] if lacking else []
+
+
+def new_systems(old: Answers, answers: Answers) -> list[str]:
+    """Return the systems that a baseline lacks."""
+    return [name for name in answers.names if name not in old.names]
 
 
 def _known_item(data: ScoredDataset, answers: Answers) -> str | None:
@@ -118,6 +182,7 @@ def _pairing(
     measure: str,
     before_rows: NDArray[np.intp],
     rows: NDArray[np.intp],
+    settings: CheckSettings,
 ) -> SystemPairing:
     """Return a system by one measure, on the items of which it has a value before and now.
 
@@ -127,33 +192,48 @@ def _pairing(
         system: the name of the system.
         measure: :data:`LABELS` or a metric.
         before_rows, rows: the rows of the same items in the baseline and in the run.
+        settings: the labels that mean yes.
     """
-    statistic, all_before, all_now, largest, notes = _values_of(data, old, old_answers, answers, measure)
+    statistic, all_before, all_now, largest, notes = _values_of(data, old, old_answers, answers, measure, settings)
     before, now = all_before[before_rows], all_now[rows]
     known = np.isfinite(before) & np.isfinite(now)
     if not known.all():
         notes = (*notes, f"{int((~known).sum()):,} of {len(known):,} items have no score before or now")
-    groups = None
-    if data.groups is not None:
-        codes = np.unique(data.groups[rows[known]], return_inverse=True)[1]
-        # groups of one item each tell nothing
-        groups = codes if codes.max(initial=-1) + 1 < len(codes) else None
+    groups = codes_of_items(data, rows[known])
     metric = "" if measure == LABELS else measure
     return SystemPairing(data.name, system, metric, statistic, before[known], now[known], largest, groups, notes)
 
 
+def codes_of_items(data: ScoredDataset, rows: NDArray[np.intp]) -> NDArray[np.intp] | None:
+    """Return the group code of the k items in *rows*, shape (k,); None if items are independent."""
+    if data.groups is None:
+        return None
+    codes = np.unique(data.groups[rows], return_inverse=True)[1]
+    # groups of one item each tell nothing
+    return codes if codes.max(initial=-1) + 1 < len(codes) else None
+
+
 def _values_of(
-    data: ScoredDataset, old: BaselineDataset, old_answers: Answers, answers: Answers, measure: str
+    data: ScoredDataset,
+    old: BaselineDataset,
+    old_answers: Answers,
+    answers: Answers,
+    measure: str,
+    settings: CheckSettings,
 ) -> tuple[str, Floats, Floats, float, tuple[str, ...]]:
     """Return what the mean of a measure is, its values in the baseline and in the run, their range, and notes.
 
-    Labels that are votes of yes and no are scaled to 0 and 1, so that their mean is the share right.
+    Labels that are votes of yes and no are scaled to 0 and 1, so that their mean is the share right. With a rule for
+    the labels that mean yes, they are 1 for these and 0 for others.
 
     Raises:
-        InputError: the measure is unknown, or is a metric that has changed.
+        InputError: the measure is unknown, or is a metric that has changed; or the rule cannot be parsed.
     """
     if measure == LABELS:
         before, now = old_answers.labels, answers.labels
+        if settings.positive is not None:
+            (rule, was_yes), (_, is_yes) = (apply_rule(labels, settings.positive) for labels in (before, now))
+            return f"share of {rule}", was_yes.astype(float), is_yes.astype(float), 1.0, ()
         votes = old_answers.votes or answers.votes
         both = np.concatenate([before, now])
         if votes is not None and (answers.votes or votes) == votes and votes[0] <= both.min() <= both.max() <= votes[1]:
@@ -188,7 +268,7 @@ def judge_system(pairing: SystemPairing, settings: CheckSettings, family: int) -
     """
     confidence = 1 - (1 - settings.confidence) / max(family, 1)
     n, margin, notes = len(pairing.now), settings.margin_of_systems, list(pairing.notes)
-    before, now = (float(values.mean()) if n else None for values in (pairing.before, pairing.now))
+    before, now = pairing.means() if n else (None, None)
     difference = Number(notes=("no item has a value before and now",))
     detectable = None
     verdict = Verdict.undefined
@@ -200,10 +280,9 @@ def judge_system(pairing: SystemPairing, settings: CheckSettings, family: int) -
         elif units < MIN_UNITS:
             notes.append(f"no interval below {MIN_UNITS} {'items' if pairing.groups is None else 'groups'}")
         else:
-            interval = mean_difference_interval(
-                pairing.now - pairing.before, pairing.largest, confidence, pairing.groups
-            )
-            low, high = interval or (None, None)
+            low, high = pairing.interval(confidence) or (None, None)
+            if low is None and pairing.rated is not None:
+                notes.append("the metric does not tell yes from no on the labelled answers")
         difference = Number(now - before, low, high, tuple(notes))
         verdict = Verdict.unchanged if pairing.has_same_values else judge(before, now, low, high, margin)
         if not pairing.has_same_values:
@@ -222,5 +301,6 @@ def judge_system(pairing: SystemPairing, settings: CheckSettings, family: int) -
         verdict=verdict,
         detectable=detectable,
         strict=settings.strict and not pairing.has_same_values,
+        first=pairing.first,
         system=pairing.system,
     )

@@ -131,9 +131,7 @@ def rate_answers(answers: Answers, title: str, system: str | None, by: Sequence[
         InputError: there are too few labelled answers, or too few of one kind; or no answer has a column of *by*.
     """
     decision = answers.decision
-    reason = _too_few(answers.labelled, decision)
-    if reason:
-        raise InputError(f"{decision.dataset}: {reason}; label more answers (assay annotate draws them)")
+    check_labels_suffice(answers.labelled, decision)
     everything = np.ones(len(answers.new.predictions), dtype=bool)
     all_labelled = np.ones(len(answers.labelled.labels), dtype=bool)
     parts = [_rate_part(answers, "", "all", all_labelled, everything, confidence)]
@@ -158,7 +156,14 @@ def rate_answers(answers: Answers, title: str, system: str | None, by: Sequence[
     )
 
 
-def _too_few(labelled: LabelledSample, decision: MetricDecision) -> str:
+def check_labels_suffice(labelled: LabelledSample, decision: MetricDecision) -> None:
+    """Raise InputError if labelled answers are too few, or too few of one kind, for an estimate."""
+    reason = too_few(labelled, decision)
+    if reason:
+        raise InputError(f"{decision.dataset}: {reason}; label more answers (assay annotate draws them)")
+
+
+def too_few(labelled: LabelledSample, decision: MetricDecision) -> str:
     """Return why labelled answers do not suffice for an estimate; empty if they do."""
     if labelled.units < LEAST_UNITS:
         return (
@@ -183,13 +188,13 @@ def _rate_part(
 ) -> RatedPart:
     """Return the estimate for a part of the new answers, from its own labels if they suffice."""
     decision, groups = answers.decision, answers.group_count
-    borrowed = bool(_too_few(answers.labelled.of(of_labelled), decision))
+    borrowed = bool(too_few(answers.labelled.of(of_labelled), decision))
     used = np.ones_like(of_labelled) if borrowed else of_labelled
     labelled, new = answers.labelled.of(used), answers.new.of(of_new)
     scores = answers.new_scores[of_new]
     metric_share = float(new.predictions.mean())
     if decision.kind == "share":
-        metric_share = float(_decided(decision, scores).mean())
+        metric_share = float(decided(decision, scores).mean())
     by_decisions = _share_by_decisions(answers, used, of_new, confidence)
     mean = powered_mean(labelled, new, group_count=groups, power=1.0 if borrowed else None)
     estimate = _number(mean, decision, confidence)
@@ -231,7 +236,7 @@ def _from_systems(
     return replace(whole, mean=mean, estimate=_number(mean, decision, confidence), borrowed=borrowed, worth=worth)
 
 
-def _decided(decision: MetricDecision, scores: Floats) -> NDArray[np.bool_]:
+def decided(decision: MetricDecision, scores: Floats) -> NDArray[np.bool_]:
     """Return which scores count as yes: by the threshold, or without one where yes is likelier than no."""
     if decision.threshold is None:
         return np.asarray(decision.expectation.of(scores) >= 0.5)
@@ -259,8 +264,8 @@ def _share_by_decisions(
     known: NDArray[np.bool_] = used & ((labels == 0) | (labels == 1))
     return rogan_gladen(
         labels[known] == 1,
-        _decided(decision, answers.labelled_scores[known]),
-        float(_decided(decision, answers.new_scores[of_new]).mean()),
+        decided(decision, answers.labelled_scores[known]),
+        float(decided(decision, answers.new_scores[of_new]).mean()),
         len(np.unique(answers.new.groups[of_new])),
         confidence,
         answers.labelled.weights[known],

@@ -89,17 +89,7 @@ def classify_labels(labels: Floats, rule: str | None, title: str, name: str) -> 
     values = np.unique(labels)
     if rule is None:
         rule = _rule_of_two_values(values, title, name)
-    match = _LABEL_RULE.fullmatch(rule)
-    try:
-        bound = float(round_labels(np.array(float(match["value"])))) if match else None
-    except ValueError:
-        # the pattern lets through what is not a number, such as 1e or 1.2.3
-        bound = None
-    if match is None or bound is None:
-        raise InputError(
-            "write label>=2 or label>1; yes is what people call similar", setting="positive", value=repr(rule)
-        )
-    positive = labels >= bound if match["op"] == ">=" else labels > bound
+    rule, positive = apply_rule(labels, rule)
     if not len(values):
         raise InputError(f"{title}: {name} has no pairs")
     if positive.all() or not positive.any():
@@ -110,7 +100,26 @@ def classify_labels(labels: Floats, rule: str | None, title: str, name: str) -> 
             f"{exact_number(values[-1])}); a threshold needs both classes",
             hint,
         )
-    return rule.replace(" ", ""), positive
+    return rule, positive
+
+
+def apply_rule(labels: Floats, rule: str) -> tuple[str, NDArray[np.bool_]]:
+    """Return a rule such as ``label>=2`` without spaces, and whether it calls each label yes, shape (n,).
+
+    Raises:
+        InputError: the rule cannot be parsed.
+    """
+    match = _LABEL_RULE.fullmatch(rule)
+    try:
+        bound = float(round_labels(np.array(float(match["value"])))) if match else None
+    except ValueError:
+        # the pattern lets through what is not a number, such as 1e or 1.2.3
+        bound = None
+    if match is None or bound is None:
+        raise InputError(
+            "write label>=2 or label>1; yes is what people call similar", setting="positive", value=repr(rule)
+        )
+    return rule.replace(" ", ""), labels >= bound if match["op"] == ">=" else labels > bound
 
 
 def _rule_of_two_values(values: Floats, title: str, name: str) -> str:

@@ -1,0 +1,175 @@
+"""Systems judged on new answers that nobody labelled, by the decision that was learned from the labelled ones.
+
+The share right before is that of the labels. Its change is that of the metric's decisions on the same items, corrected
+by how often they find yes and no among the labelled answers (:mod:`assay.statistics.corrected_change`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from assay.analysis.check.answers import ONE_SYSTEM, take_answers
+from assay.analysis.check.checking import CheckFinding, GateReport, missing_findings
+from assay.analysis.check.settings import RATE, CheckSettings
+from assay.analysis.check.systems import (
+    RatedChange,
+    SystemPairing,
+    codes_of_items,
+    judge_system,
+    new_systems,
+    shared_rows,
+)
+from assay.analysis.data import ScoredDataset
+from assay.analysis.rate.answers import STRATUM_SIZE, WEIGHT
+from assay.analysis.rate.rating import check_labels_suffice, decided, too_few
+from assay.analysis.recommend.decision import MetricDecision
+from assay.analysis.recommend.evidence import with_decision
+from assay.analysis.systems import find_system_column
+from assay.exceptions import InputError
+from assay.statistics.concordance import Floats
+from assay.statistics.corrected_change import followed_part
+from assay.statistics.prediction_powered import LabelledSample
+
+
+def check_new_answers(
+    decision: MetricDecision,
+    data: ScoredDataset,
+    file: Path,
+    new_table: pa.Table,
+    new_scores: Floats,
+    settings: CheckSettings,
+) -> GateReport:
+    """Return the comparison of new answers, which nobody labelled, with the labelled ones to the same items.
+
+    Args:
+        decision: the metric that decides.
+        data: the labelled answers.
+        file: the file of the new answers, for messages.
+        new_table: the N new pairs.
+        new_scores: their oriented scores, shape (N,); NaN for a missing one.
+        settings: the settings of the check.
+
+    Raises:
+        InputError: the labelled answers are too few, or were drawn with unequal probabilities; there is no column of
+            systems or items; a system answered an item twice; or no system answered a labelled item.
+    """
+    if not {STRATUM_SIZE, WEIGHT}.isdisjoint(data.table.column_names):
+        raise InputError(
+            f"{data.run.title}: its answers were drawn with unequal probabilities, so that their mean is not that of a "
+            "release; compare with a folder of answers that were not drawn by assay annotate"
+        )
+    new = replace(data, run=replace(data.run, source=file), table=new_table, scores={}, metrics={})
+    system = settings.system or find_system_column(new_table, None) or ONE_SYSTEM
+    old_answers = take_answers(data, system, settings.item)
+    answers = take_answers(new, system, settings.item or old_answers.item, labelled=False)
+    labelled = _labelled(decision, data)
+    check_labels_suffice(labelled.of(np.isfinite(labelled.predictions)), decision)
+    predictions = _predictions(decision, new_scores)
+    pairings: list[SystemPairing] = []
+    findings: list[CheckFinding] = []
+    for name, before_rows, rows, missing in shared_rows(old_answers, answers):
+        findings += missing_findings(data.name, missing)
+        known = np.isfinite(labelled.predictions[before_rows]) & np.isfinite(predictions[rows])
+        if known.any():
+            own = labelled.of((old_answers.codes == old_answers.names.index(name)) & np.isfinite(labelled.predictions))
+            everyone = labelled.of(np.isfinite(labelled.predictions))
+            pairings.append(
+                _pairing(
+                    decision,
+                    (data, new),
+                    name,
+                    everyone if too_few(own, decision) else own,
+                    (labelled.labels[before_rows[known]], labelled.predictions[before_rows[known]]),
+                    predictions[rows[known]],
+                    (before_rows[known], rows[known]),
+                )
+            )
+        if not known.all():
+            text = f"{int((~known).sum()):,} of {len(known):,} answers have no score of {decision.metric} before or now"
+            findings.append(CheckFinding("missing scores", data.name, name, text, fails=True))
+    findings += [
+        CheckFinding("new", data.name, name, "not in the baseline") for name in new_systems(old_answers, answers)
+    ]
+    if not pairings:
+        raise InputError(
+            f"{file}: has no answer of {' or '.join(old_answers.names)} to an item ({old_answers.item}) that was "
+            f"labelled in {data.run.title}; assay rate estimates answers to other items"
+        )
+    family = sum(not pairing.has_same_values for pairing in pairings)
+    cells = tuple(judge_system(pairing, settings, family) for pairing in pairings)
+    return GateReport(cells, tuple(findings), settings, family, {data.name: f"{file} against {data.run.title}"})
+
+
+def _labelled(decision: MetricDecision, data: ScoredDataset) -> LabelledSample:
+    """Return the n labelled answers with their predictions, NaN for those without a score."""
+    count = len(data)
+    labels = decision.shares_of(with_decision(data, decision.positive)[0].labels)
+    groups = np.arange(count) if data.groups is None else data.groups
+    predictions = _predictions(decision, data.oriented_scores(decision.metric))
+    return LabelledSample(labels, predictions, np.ones(count), groups, np.zeros(count, dtype=np.intp))
+
+
+def _predictions(decision: MetricDecision, scores: Floats) -> Floats:
+    """Return the decisions of oriented scores as 0 and 1, for grades the expected label; NaN for NaN."""
+    if decision.kind == "mean":
+        return decision.expectation.of(scores)
+    return np.where(np.isfinite(scores), decided(decision, scores).astype(float), np.nan)
+
+
+def _pairing(
+    decision: MetricDecision,
+    datasets: tuple[ScoredDataset, ScoredDataset],
+    system: str,
+    sample: LabelledSample,
+    before: tuple[Floats, Floats],
+    now: Floats,
+    rows: tuple[NDArray[np.intp], NDArray[np.intp]],
+) -> SystemPairing:
+    """Return a system on k items that it answered before and now.
+
+    Args:
+        decision: the metric that decides.
+        datasets: the labelled and the new answers.
+        system: the name of the system.
+        sample: the labelled answers that say how the predictions follow the labels.
+        before: labels and predictions of the labelled answers to these items, shape (k,) each.
+        now: the predictions of the new answers, shape (k,).
+        rows: the rows of the labelled and of the new answers, shape (k,) each.
+    """
+    data = datasets[0]
+    labels, predictions = before
+    scale = decision.high - decision.low if decision.kind == "mean" else 1.0
+    mean = float(labels.mean())
+    texts = [
+        of.table["candidate"].take(pa.array(chosen)).to_pylist() for of, chosen in zip(datasets, rows, strict=True)
+    ]
+    if decision.kind == "mean":
+        statistic, mean = "mean label", decision.low + scale * mean
+    else:
+        statistic = "share right" if decision.positive is None else f"share of {decision.positive}"
+    note = (
+        f"from {decision.metric} and {len(sample.labels):,} labelled answers; holds if the metric errs on the "
+        "new answers as on those"
+    )
+    return SystemPairing(
+        dataset=data.name,
+        system=system,
+        metric=RATE,
+        statistic=statistic,
+        before=predictions,
+        now=now,
+        largest=1.0,
+        groups=codes_of_items(data, rows[0]),
+        notes=(note,),
+        rated=RatedChange(
+            followed_part(sample.labels, sample.predictions, sample.weights, sample.groups),
+            mean,
+            scale,
+            has_same_answers=texts[0] == texts[1],
+        ),
+    )
