@@ -136,6 +136,17 @@ def test_batches_by_the_annotation_graph(batches, tiny_base, files, tmp_path):
     assert facts["steps"] in {"base": {10}, "node": {9, 10}, "edge-1": {5}, "edge-2": {5}}[batches]
 
 
+@pytest.mark.parametrize("batches", ["base", "edge-1"])
+def test_strategies_are_compared_at_equal_steps(batches, tiny_base, files, tmp_path):
+    train_on("bi-encoder", tiny_base, tmp_path / "out", *files, batches=batches, epochs=1, steps=7)
+    facts = json.loads((tmp_path / "out/training.json").read_text())
+    assert facts["steps"] == 7 and facts["best_step"] <= 7
+    # also beyond one epoch, and with evaluations between
+    train_on("bi-encoder", tiny_base, tmp_path / "more", *files, batches=batches, epochs=1, steps=12, eval_steps=4)
+    facts = json.loads((tmp_path / "more/training.json").read_text())
+    assert facts["steps"] == 12 and facts["best_step"] in (4, 8, 12)
+
+
 def test_a_smaller_training_set_is_counted_as_it_is(tiny_base, files, tmp_path):
     rows = pq.read_table(files[0]).to_pylist()
     texts = iter([row["reference"] for row in rows])

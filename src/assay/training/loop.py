@@ -46,6 +46,7 @@ class Schedule:
         eval_steps: the number of steps between two evaluations on the development set, each of which saves a
             checkpoint; the last step is evaluated in any case.
         seed: the seed of the order of the pairs.
+        steps: the number of steps after which the training ends; None for all steps of the epochs.
     """
 
     epochs: int
@@ -54,6 +55,7 @@ class Schedule:
     warmup: int
     eval_steps: int
     seed: int
+    steps: int | None = None
 
 
 @dataclass(frozen=True)
@@ -95,22 +97,25 @@ class _EpochSettings(Protocol):
     def eval_steps(self) -> int: ...
 
 
-def schedule_of(settings: _EpochSettings, batches: int, seed: int) -> Schedule:
+def schedule_of(settings: _EpochSettings, batches: int, seed: int, steps: int | None = None) -> Schedule:
     """Return the schedule of a training.
 
     Args:
         settings: the settings of the training.
         batches: the number of batches per epoch, divided among the processes that train together.
         seed: the seed of the order of the pairs.
+        steps: the number of steps instead of epochs; None for the steps of the epochs.
     """
     epoch_steps = math.ceil(batches / process_count())
     return Schedule(
         epochs=settings.epochs,
         batch_size=settings.batch_size,
         learning_rate=settings.learning_rate,
-        warmup=round(settings.warmup * epoch_steps * settings.epochs),
-        eval_steps=settings.eval_steps or epoch_steps,
+        warmup=round(settings.warmup * (steps or epoch_steps * settings.epochs)),
+        # without an end of an epoch in so few steps, the last one is evaluated
+        eval_steps=min(settings.eval_steps or epoch_steps, steps or epoch_steps * settings.epochs),
         seed=seed,
+        steps=steps,
     )
 
 
@@ -308,6 +313,7 @@ def trainer_arguments(
     training_arguments = arguments_class(
         output_dir=str(folder),
         num_train_epochs=schedule.epochs,
+        max_steps=schedule.steps or -1,
         per_device_train_batch_size=schedule.batch_size,
         per_device_eval_batch_size=schedule.batch_size,
         learning_rate=schedule.learning_rate,

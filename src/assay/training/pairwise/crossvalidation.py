@@ -32,6 +32,10 @@ from assay.training.settings import versions
 Floats = NDArray[np.float64]
 
 
+#: The settings that a recipe may name; the last two are whole numbers.
+_OPTIONS = (*LEARNING, "steps", "seed")
+
+
 def parse_recipe(text: str, scale: str | None = None, classes: str | None = None) -> PairSettings:
     """Return the settings of ``RECIPE:BASE[,setting=value]...``, such as ``bi-encoder:all-MiniLM-L6-v2,epochs=2``.
 
@@ -50,9 +54,9 @@ def parse_recipe(text: str, scale: str | None = None, classes: str | None = None
         )
     values: dict[str, object] = {"scale": scale, "classes": classes}
     for key, value in name.options:
-        if key not in (*LEARNING, "seed"):
+        if key not in _OPTIONS:
             raise InputError(
-                f"there is no setting {key!r}.{suggestion_for(key, [*LEARNING, 'seed'])}", setting="train", value=text
+                f"there is no setting {key!r}.{suggestion_for(key, _OPTIONS)}", setting="train", value=text
             )
         value_type = LEARNING.get(key, int)
         try:

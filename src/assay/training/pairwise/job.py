@@ -240,7 +240,7 @@ def fit_model(
     """
     lengths = loss.inputs.lengths.numpy()[job.rows["train"]]
     plan = plan_epochs(job.settings.batches, job.graph, lengths, job.settings.batch_size, seed)
-    schedule = schedule_of(job.settings, len(plan), seed)
+    schedule = schedule_of(job.settings, len(plan), seed, job.settings.steps)
     return train_pairs(
         job.settings.recipe, loss, plan, job.rows["dev"], schedule, checkpoints, job.device, job.progress, callbacks,
         job.settings.chosen_measure,

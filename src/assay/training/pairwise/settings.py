@@ -130,6 +130,7 @@ class PairLearning(LearningSettings):
         "length",
         choices=BATCHES,
     )
+    steps: int | None = setting("Steps to train for, instead of epochs.", None, at_least=1)
     measure: str = setting(
         "Which step is kept: the one with the highest spearman, pearson, kendall, or accuracy, f1 or f1-macro of "
         "decisions on the development pairs [default: spearman; accuracy with classes].",
