@@ -201,3 +201,22 @@ def test_a_metric_that_the_run_does_not_have(folder):
     (data,) = read_datasets(read_run(folder))
     with pytest.raises(InputError, match=r"has no scores of 'f2'. Did you mean 'f1'"):
         data.find_metrics(["f2"])
+
+
+@pytest.mark.parametrize("as_dictionary", [False, True])
+def test_rows_are_parted_by_value_in_their_order(as_dictionary):
+    from assay.analysis.data import _parts_by_value
+
+    chunks = [["a", "a", "b"], ["b", None, "a"], [], ["c"]]
+    arrays = [pa.array(chunk, pa.string()) for chunk in chunks]
+    if as_dictionary:
+        # each chunk has a dictionary of its own
+        arrays = [array.dictionary_encode() for array in arrays]
+    table = pa.table({"name": pa.chunked_array(arrays), "row": list(range(7))})
+    parts = _parts_by_value(table, "name")
+    assert {name: part.column("row").to_pylist() for name, part in parts.items()} == {
+        "a": [0, 1, 5],
+        "b": [2, 3],
+        "c": [6],
+    }
+    assert _parts_by_value(table.slice(0, 0), "name") == {}

@@ -268,7 +268,13 @@ def read_datasets(run: RunFolder) -> list[ScoredDataset]:
     """
     pairs = _read_run_table(run, "pairs.parquet", _PAIR_COLUMNS)
     scores = _read_run_table(run, "scores.parquet", _SCORE_COLUMNS)
-    return [_build_dataset(run, record, pairs, scores) for record in run.manifest.datasets]
+    pairs_of = _parts_by_value(pairs, "dataset") if run.manifest.datasets else {}
+    scores_of = _parts_by_value(scores, "dataset") if run.manifest.datasets else {}
+    datasets = []
+    for record in run.manifest.datasets:
+        parts = pairs_of.get(record.name, pairs.slice(0, 0)), scores_of.get(record.name, scores.slice(0, 0))
+        datasets.append(_build_dataset(run, record, *parts))
+    return datasets
 
 
 def choose_datasets(run: RunFolder, wanted: Sequence[str]) -> list[ScoredDataset]:
@@ -347,40 +353,61 @@ def _build_dataset(run: RunFolder, record: DatasetRecord, pairs: pa.Table, score
     Args:
         run: the run folder.
         record: the dataset's entry in the manifest.
-        pairs, scores: the tables of all datasets of the run.
+        pairs, scores: its rows of the tables of the run.
 
     Raises:
         InputError: the tables do not fit the manifest or each other.
     """
     name = record.name
-    dataset_pairs = _rows_with_value(pairs, "dataset", name).drop_columns(["dataset"])
+    dataset_pairs = pairs.drop_columns(["dataset"])
     _check_pairs(run, record, dataset_pairs)
     metrics = {metric.metric: metric for metric in run.manifest.metrics if metric.dataset == name and metric.is_done}
-    dataset_scores = _rows_with_value(scores, "dataset", name)
+    scores_of = _parts_by_value(scores, "metric")
+    no_scores = scores.slice(0, 0)
+    dataset_scores = {}
+    for metric in metrics:
+        dataset_scores[metric] = _metric_scores(run, name, metric, dataset_pairs, scores_of.get(metric, no_scores))
     return ScoredDataset(
         run=run,
         facts=record,
         table=dataset_pairs.drop_columns(["buckets"]) if "buckets" in dataset_pairs.column_names else dataset_pairs,
-        scores={metric: _metric_scores(run, name, metric, dataset_pairs, dataset_scores) for metric in metrics},
+        scores=dataset_scores,
         metrics=metrics,
         _masks=dict(_bucket_masks(run, name, dataset_pairs)),
     )
 
 
-def _rows_with_value(table: pa.Table, column: str, value: str) -> pa.Table:
-    """Return the rows with *value* in a column, in their order; an empty table if there are none.
+def _parts_by_value(table: pa.Table, column: str) -> dict[str, pa.Table]:
+    """Return the rows of each value of a column of text, in their order; rows without a value are left out.
 
     Consecutive rows, as assay writes them, are not copied.
     """
-    import pyarrow.compute as pc
+    import pyarrow as pa
 
-    chunk_masks = [np.asarray(pc.fill_null(pc.equal(chunk, value), False)) for chunk in table.column(column).chunks]
-    is_match = np.concatenate([np.zeros(0, dtype=bool), *chunk_masks])
-    start = int(is_match.argmax()) if len(is_match) else 0
-    count = int(is_match.sum())
-    if is_match[start : start + count].all():
-        return table.slice(start, count)
-    return take_table_rows(table, np.flatnonzero(is_match))
+    codes_by_value: dict[str | None, int] = {}
+    codes = [np.zeros(0, dtype=np.int32)]
+    for chunk in table.column(column).chunks:
+        encoded = chunk if pa.types.is_dictionary(chunk.type) else chunk.dictionary_encode()
+        values = [*encoded.dictionary.to_pylist(), None]
+        code_of = np.array([codes_by_value.setdefault(value, len(codes_by_value)) for value in values], dtype=np.int32)
+        codes.append(code_of[encoded.indices.fill_null(len(values) - 1).to_numpy(zero_copy_only=False)])
+    code_by_row = np.concatenate(codes)
+    starts = np.flatnonzero(np.diff(code_by_row, prepend=-1))
+    ends = np.append(starts, len(code_by_row))[1:]
+    runs_of: dict[int, list[tuple[int, int]]] = {}
+    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        runs_of.setdefault(int(code_by_row[start]), []).append((start, end))
+    parts = {}
+    for value, code in codes_by_value.items():
+        runs = runs_of.get(code, [])
+        if value is None or not runs:
+            continue
+        if len(runs) == 1:
+            [(start, end)] = runs
+            parts[value] = table.slice(start, end - start)
+        else:
+            parts[value] = take_table_rows(table, np.concatenate([np.arange(*run) for run in runs]))
+    return parts
 
 
 def _check_pairs(run: RunFolder, record: DatasetRecord, table: pa.Table) -> None:
@@ -419,7 +446,7 @@ def _check_pairs(run: RunFolder, record: DatasetRecord, table: pa.Table) -> None
             )
 
 
-def _metric_scores(run: RunFolder, dataset: str, metric: str, pairs: pa.Table, scores: pa.Table) -> Floats:
+def _metric_scores(run: RunFolder, dataset: str, metric: str, pairs: pa.Table, metric_rows: pa.Table) -> Floats:
     """Return the scores of a metric in the order of the pairs, shape (n,).
 
     Args:
@@ -427,12 +454,11 @@ def _metric_scores(run: RunFolder, dataset: str, metric: str, pairs: pa.Table, s
         dataset: the name of the dataset.
         metric: the name of the metric.
         pairs: the pairs of the dataset.
-        scores: the scores of all metrics on the dataset.
+        metric_rows: the scores of the metric on the dataset.
 
     Raises:
         InputError: the scores belong to other pairs, or are in another order.
     """
-    metric_rows = _rows_with_value(scores, "metric", metric)
     # assay writes scores in the order of the pairs, so comparing the ids is enough and cheaper than a join
     if not metric_rows.column("pair_id").equals(pairs.column("pair_id")):
         raise InputError(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.benchmark.store import default_store
+from assay.common.kept import default_results
 from assay.exceptions import InputError, unknown_name
 from assay.metrics.judge.replies import reply_store_path
 from assay.paths import cache_dir
@@ -16,6 +17,7 @@ from assay.paths import cache_dir
 #: Kinds of files in the cache, each with a description and the consequence of removing them.
 KINDS = {
     "scores": "scores of earlier runs; computed anew",
+    "results": "agreement and comparisons of earlier runs; computed anew",
     "replies": "replies of judges at endpoints; paid for anew",
     "models": "models that were downloaded",
     "datasets": "datasets that were downloaded",
@@ -85,8 +87,9 @@ def prune_cache(kinds: Sequence[str], *, older_than: float = 0.0, dry_run: bool 
 def _paths_of_kind(kind: str) -> list[Path]:
     """Return the files and folders of a kind, each of which is removed or kept as a whole."""
     folder = cache_dir()
-    if kind in ("scores", "replies"):
-        store = default_store() if kind == "scores" else reply_store_path()
+    stores = {"scores": default_store(), "results": default_results(), "replies": reply_store_path()}
+    if kind in stores:
+        store = stores[kind]
         return sorted(store.parent.glob(f"{store.name}*"))
     if kind == "unfinished":
         return sorted([*folder.glob("wheel-*"), *folder.rglob("*.part")])

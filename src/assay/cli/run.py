@@ -113,10 +113,12 @@ def _metric_option(result: Result, folder: Path) -> list[str]:
     """
     from assay.analysis.data import read_datasets
     from assay.analysis.folder import read_run
-    from assay.analysis.recommend.evidence import recommended_metric
+    from assay.analysis.recommend.evidence import EvidenceFiles, recommended_metric
 
     human_labelled = [d.pairs.name for d in result.outcome.datasets if d.pairs.kind not in NOT_BY_PEOPLE]
-    named = {recommended_metric(data) for data in read_datasets(read_run(folder)) if data.name in human_labelled}
+    files = EvidenceFiles()
+    named = {recommended_metric(data, files) for data in read_datasets(read_run(folder)) if data.name in human_labelled}
+    files.write()
     if len(named) != 1 or None in named:
         return []
     return ["--metric", str(named.pop())]

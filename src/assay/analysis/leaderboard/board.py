@@ -187,6 +187,18 @@ def _costs_by_metric(lines: Sequence[Line]) -> dict[str, tuple[float | None, ...
     return costs
 
 
+def with_front(lines: Sequence[Line], by: str) -> list[Line]:
+    """Return the lines of a board with :attr:`Line.on_front` by their costs and the coefficient that ranks."""
+    costs = _costs_by_metric(lines)
+    values = {}
+    for line in lines:
+        value = line.values[by].value
+        if value is not None and line.apart is None:
+            values[line.metric] = (costs[line.metric], value)
+    front = pareto_front(values)
+    return [replace(line, on_front=front.get(line.metric)) for line in lines]
+
+
 def ranked_board(
     title: str,
     bucket: str,
@@ -232,11 +244,10 @@ def ranked_board(
             apart[second] = difference.reversed
     compared = comparison_outcomes(differences, settings)
     ranks = rank(ranked_values, compared)
-    costs = _costs_by_metric(lines)
-    front = pareto_front({name: (costs[name], value) for name, value in ranked_values.items()})
     ordered = []
     for line in sorted(lines, key=lambda line: -ranked_values.get(line.metric, -np.inf)):
-        ordered.append(replace(line, rank=ranks.get(line.metric), on_front=front.get(line.metric)))
+        ordered.append(replace(line, rank=ranks.get(line.metric)))
+    ordered = with_front(ordered, by)
     best = confidence_set_of_best(
         [line.metric for line in ordered if line.rank and not line.has_rare_scores],
         differences,

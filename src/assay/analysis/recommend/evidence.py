@@ -9,21 +9,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-from pydantic import BeforeValidator, PlainSerializer, TypeAdapter, ValidationError, WrapSerializer
+from pydantic import TypeAdapter, ValidationError
 
 from assay.analysis.compare import used_buckets
 from assay.analysis.data import ALL, ScoredDataset
-from assay.analysis.leaderboard.board import Board, Line
+from assay.analysis.leaderboard.board import Board
 from assay.analysis.leaderboard.join import JoinedDataset
-from assay.analysis.leaderboard.measurements import boards
-from assay.analysis.leaderboard.ties import CalibratedValue
+from assay.analysis.leaderboard.kept import kept_boards
+from assay.analysis.leaderboard.plain import PlainBoard, board_of_plain, plain_board, without_nan
 from assay.analysis.recommend.advice import Advice, advise_on
 from assay.analysis.recommend.settings import NO_LIMITS, Limits
 from assay.analysis.settings import PairedTests
@@ -32,8 +32,6 @@ from assay.common.output import atomic_write
 from assay.common.tables import NOT_BY_PEOPLE
 from assay.exceptions import InputError
 from assay.statistics.coefficients import deciding_statistic, have_two_values
-from assay.statistics.comparison import Difference
-from assay.statistics.draws import MetricPair
 
 #: The name of the file in a run folder.
 FILE_NAME = "evidence.json"
@@ -103,11 +101,49 @@ def with_decision(data: ScoredDataset, rule: str | None) -> tuple[ScoredDataset,
     return replace(data, table=table), plain_rule
 
 
+class EvidenceFiles:
+    """The evidence that run folders keep; the file of each folder is read once, and written once by :meth:`write`."""
+
+    def __init__(self) -> None:
+        # the plain values by dataset of each folder
+        self._kept: dict[Path, dict[str, Any]] = {}
+        self._changed: dict[Path, None] = {}
+
+    def read(self, data: ScoredDataset) -> RunEvidence | None:
+        """Return the kept evidence on a dataset; None without any, or if it is damaged or of other metrics."""
+        folder = data.run.path
+        values = None if folder is None else self._of_folder(folder).get(data.name)
+        return None if values is None else _evidence_of_values(data, values)
+
+    def keep(self, evidence: RunEvidence) -> None:
+        """Keep the evidence on a dataset of a run beside that on other datasets, until it is written."""
+        folder = evidence.joined.data.run.path
+        if folder is not None:
+            self._of_folder(folder)[evidence.joined.data.name] = _to_plain(evidence)
+            self._changed[folder] = None
+
+    def write(self) -> None:
+        """Write what was added into the folders of the runs, except into one that cannot be written."""
+        for folder in self._changed:
+            contents = {"version": VERSION, "digest": folder_digest(folder), "datasets": self._kept[folder]}
+            text = json.dumps(contents, allow_nan=False)
+            # a folder of somebody else, or a full disk: the next reader computes the same evidence again
+            with suppress(OSError), atomic_write(folder / FILE_NAME) as file:
+                file.write_text(text, encoding="utf-8")
+        self._changed.clear()
+
+    def _of_folder(self, folder: Path) -> dict[str, Any]:
+        if folder not in self._kept:
+            self._kept[folder] = _read_file(folder)
+        return self._kept[folder]
+
+
 def evidence_of(
     data: ScoredDataset,
     buckets: Sequence[str] = (),
     *,
     positive: str | None = None,
+    files: EvidenceFiles | None = None,
 ) -> RunEvidence:
     """Return the evidence on a dataset of a run: what its folder keeps, and otherwise computed and kept there.
 
@@ -116,13 +152,15 @@ def evidence_of(
         buckets: the buckets that are needed; by default the first :data:`MAX_BUCKETS` of the run.
         positive: the rule for the labels that mean yes, if metrics are chosen for that decision; by default what the
             folder keeps. The evidence for another rule than that is computed and not kept.
+        files: the files of several datasets, which the caller writes; None to read and write that of the run.
 
     Raises:
         InputError: the rule cannot be parsed, or puts all labels into one class.
     """
     present = used_buckets(data)
     wanted = [name for name in buckets or present[:MAX_BUCKETS] if name in present]
-    kept = _read(data)
+    kept_files = files or EvidenceFiles()
+    kept = kept_files.read(data)
     decided, rule = with_decision(data, positive)
     is_kept = positive is None or rule == (None if kept is None else kept.positive)
     if kept is None or not is_kept:
@@ -132,31 +170,44 @@ def evidence_of(
         kept = RunEvidence(_join(decided), by, replace(tests, statistics=(by,)), limits, {}, rule)
     absent = [name for name in wanted if name not in kept.boards]
     if absent:
-        computed = boards([kept.joined], kept.tests, by=kept.by, buckets=absent)
+        computed = kept_boards(kept.joined, kept.tests, by=kept.by, buckets=absent)
         kept = replace(kept, boards={**kept.boards, **{board.bucket: board for board in computed}})
         if is_kept:
-            keep_evidence(kept)
+            kept_files.keep(kept)
+            if files is None:
+                kept_files.write()
     return replace(kept, boards={name: kept.boards[name] for name in wanted})
 
 
-def takes_long(data: ScoredDataset, buckets: Sequence[str]) -> bool:
+def takes_long(data: ScoredDataset, buckets: Sequence[str], files: EvidenceFiles | None = None) -> bool:
     """Return whether the evidence on some buckets would take long, and is not kept with the run."""
-    kept = _read(data)
     # the page also has blocks that are no buckets of pairs, such as those with controls
     known = [name for name in buckets if name in data.buckets]
+    if _work(data, known) <= MAX_WORK:
+        return False
+    kept = (files or EvidenceFiles()).read(data)
     absent = [name for name in known if kept is None or name not in kept.boards]
-    pair_count = sum(int(data.buckets[name].sum()) for name in absent)
-    return pair_count * len(data.scores) * PairedTests().resamples > MAX_WORK
+    return _work(data, absent) > MAX_WORK
 
 
-def recommended_metric(data: ScoredDataset) -> str | None:
+def _work(data: ScoredDataset, buckets: Sequence[str]) -> int:
+    """Return the product of metrics, pairs and resamples on some buckets."""
+    pair_count = sum(int(data.buckets[name].sum()) for name in buckets)
+    return pair_count * len(data.scores) * PairedTests().resamples
+
+
+def recommended_metric(data: ScoredDataset, files: EvidenceFiles | None = None) -> str | None:
     """Return the metric to use on all pairs of a dataset by the rule of ``assay recommend``.
 
     It is None if none can be named, and where the tests would take long and are not kept.
+
+    Args:
+        data: the dataset.
+        files: the files of several datasets, which the caller writes; None to read and write that of the run.
     """
-    if data.facts.kind in NOT_BY_PEOPLE or not data.scores or takes_long(data, [ALL]):
+    if data.facts.kind in NOT_BY_PEOPLE or not data.scores or takes_long(data, [ALL], files):
         return None
-    recommended = evidence_of(data, [ALL]).advice(with_plan=False)[ALL].recommended
+    recommended = evidence_of(data, [ALL], files=files).advice(with_plan=False)[ALL].recommended
     return None if recommended is None else recommended.metric
 
 
@@ -171,18 +222,9 @@ def keep_evidence(evidence: RunEvidence) -> None:
 
     Nothing is written if the run has no folder, or one that cannot be written.
     """
-    folder = evidence.joined.data.run.path
-    if folder is None:
-        return
-    kept = _read_file(folder)
-    kept[evidence.joined.data.name] = _to_plain(evidence)
-    text = json.dumps({"version": VERSION, "digest": folder_digest(folder), "datasets": kept}, allow_nan=False)
-    try:
-        with atomic_write(folder / FILE_NAME) as file:
-            file.write_text(text, encoding="utf-8")
-    except OSError:
-        # a folder of somebody else, or a full disk: the next reader computes the same evidence again
-        return
+    files = EvidenceFiles()
+    files.keep(evidence)
+    files.write()
 
 
 def folder_digest(folder: Path) -> str:
@@ -209,79 +251,6 @@ def _read_file(folder: Path) -> dict[str, Any]:
     return kept if isinstance(kept, dict) else {}
 
 
-# The evidence as plain values. Pairs of metrics are lists of records, since JSON has no keys of two names. A number
-# with its interval is a list of three.
-
-
-def _read_line(values: Any) -> Any:
-    """Return the fields of a line of the file, with NaN for a share of ties that is unknown, which JSON cannot hold."""
-    if not isinstance(values, dict) or not isinstance(values.get("values"), dict):
-        return values
-    numbers = {}
-    for name, triple in values["values"].items():
-        numbers[name] = dict(zip(("value", "low", "high"), triple, strict=True))
-    ties = values.get("ties")
-    return values | {"values": numbers, "ties": math.nan if ties is None else ties}
-
-
-def _write_line(line: Line, to_plain: Callable[[Line], dict[str, Any]]) -> dict[str, Any]:
-    triples = {name: list(number.value_and_bounds) for name, number in line.values.items()}
-    return to_plain(line) | {"values": triples}
-
-
-_FileLine = Annotated[Line, BeforeValidator(_read_line), WrapSerializer(_write_line)]
-#: The fields of a difference, in the order of the file, which has one text for its notes; its value follows from the
-#: first two numbers.
-_DIFFERENCE_FIELDS = (
-    *("statistic", "first", "second", "low", "high", "p_permutation", "p_jackknife", "p_williams", "error", "degrees"),
-    *("n", "note"),
-)
-
-
-def _read_difference(values: Any) -> Any:
-    if not isinstance(values, dict):
-        return values
-    fields_of_file = {name: values[name] for name in _DIFFERENCE_FIELDS if name != "note"}
-    note = values["note"]
-    return Difference.of(**fields_of_file, notes=(note,) if note else ())
-
-
-def _write_difference(difference: Difference) -> dict[str, Any]:
-    return {name: getattr(difference, name) for name in _DIFFERENCE_FIELDS}
-
-
-_FileDifference = Annotated[Difference, BeforeValidator(_read_difference), PlainSerializer(_write_difference)]
-
-
-@dataclass(frozen=True)
-class _PlainDifference:
-    """The difference of two metrics on a board."""
-
-    first: str
-    second: str
-    difference: _FileDifference
-    outcome: int | None
-
-
-@dataclass(frozen=True)
-class _PlainBoard:
-    """A board whose pairs of metrics are lists."""
-
-    title: str
-    bucket: str
-    n: int
-    lines: list[_FileLine]
-    unranked: str
-    calibrated: dict[str, CalibratedValue]
-    covariances: list[tuple[str, str, float]]
-    units: int
-    sizes: tuple[int, ...]
-    differences: list[_PlainDifference]
-    apart: dict[str, _FileDifference]
-    best: tuple[str, ...]
-    shared: int
-
-
 @dataclass(frozen=True)
 class _PlainEvidence:
     """The evidence on one dataset."""
@@ -289,7 +258,7 @@ class _PlainEvidence:
     by: str
     tests: dict[str, Any]
     limits: Limits
-    boards: list[_PlainBoard]
+    boards: list[PlainBoard]
     positive: str | None = None
 
 
@@ -302,84 +271,22 @@ def _to_plain(evidence: RunEvidence) -> Any:
         evidence.by,
         {field.name: getattr(evidence.tests, field.name) for field in fields(evidence.tests)},
         evidence.limits,
-        [_plain_board(board) for board in evidence.boards.values()],
+        [plain_board(board) for board in evidence.boards.values()],
         evidence.positive,
     )
-    return _without_nan(_ADAPTER.dump_python(plain, mode="json"))
+    return without_nan(_ADAPTER.dump_python(plain, mode="json"))
 
 
-def _plain_board(board: Board) -> _PlainBoard:
-    """Return a board with lists in place of mappings from pairs of metrics."""
-    differences = []
-    for (first, second), difference in board.differences.items():
-        differences.append(_PlainDifference(first, second, difference, board.compared.get((first, second))))
-    covariances = [(first, second, value) for (first, second), value in board.fisher_covariances.items()]
-    return _PlainBoard(
-        board.title,
-        board.bucket,
-        board.n,
-        list(board.lines),
-        board.unranked,
-        dict(board.calibrated),
-        covariances,
-        board.units,
-        board.sizes,
-        differences,
-        dict(board.apart),
-        board.best,
-        board.shared,
-    )
-
-
-def _board(plain: _PlainBoard) -> Board:
-    """Return the board of which *plain* is the plain form."""
-    differences: dict[MetricPair, Difference] = {}
-    compared: dict[MetricPair, int] = {}
-    for item in plain.differences:
-        differences[item.first, item.second] = item.difference
-        if item.outcome is not None:
-            compared[item.first, item.second] = item.outcome
-    return Board(
-        plain.title,
-        plain.bucket,
-        plain.n,
-        tuple(plain.lines),
-        compared,
-        plain.unranked,
-        plain.calibrated,
-        {(first, second): value for first, second, value in plain.covariances},
-        plain.units,
-        plain.sizes,
-        differences,
-        plain.apart,
-        plain.best,
-        plain.shared,
-    )
-
-
-def _read(data: ScoredDataset) -> RunEvidence | None:
-    """Return the kept evidence on a dataset; None without any, or if it is damaged or of other metrics."""
-    folder = data.run.path
-    values = None if folder is None else _read_file(folder).get(data.name)
-    if values is None:
-        return None
+def _evidence_of_values(data: ScoredDataset, values: Any) -> RunEvidence | None:
+    """Return the evidence on a dataset from the plain values of its file; None if they are damaged or of others."""
     try:
         plain = _ADAPTER.validate_python(values)
         tests = PairedTests(**plain.tests)
         decided, _ = with_decision(data, plain.positive)
     except (ValidationError, TypeError, KeyError, InputError):
         return None
-    kept = {board.bucket: _board(board) for board in plain.boards}
+    kept = {board.bucket: board_of_plain(board) for board in plain.boards}
     for board in kept.values():
         if {line.metric for line in board.lines} != set(data.scores) or board.bucket not in data.buckets:
             return None
     return RunEvidence(_join(decided), plain.by, tests, plain.limits, kept, plain.positive)
-
-
-def _without_nan(value: Any) -> Any:
-    """Return a JSON value with None in place of NaN and infinity."""
-    if isinstance(value, dict):
-        return {key: _without_nan(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_without_nan(item) for item in value]
-    return None if isinstance(value, float) and not np.isfinite(value) else value

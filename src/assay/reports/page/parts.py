@@ -31,6 +31,7 @@ from assay.statistics.coefficients import title_of
 if TYPE_CHECKING:
     from assay.analysis.leaderboard.board import Line
     from assay.analysis.recommend.advice import Advice
+    from assay.analysis.recommend.evidence import EvidenceFiles
 
 # The page in a few sentences, computed from the numbers
 
@@ -40,12 +41,16 @@ MAX_FINDINGS = 3
 _LABEL_KIND_WORDS = {"probe": "a probe set", "machine": "machine-made labels"}
 
 
-def findings_by_bucket(unit: Unit) -> Iterator[tuple[str, str]]:
+def findings_by_bucket(unit: Unit, files: EvidenceFiles | None = None) -> Iterator[tuple[str, str]]:
     """Yield a title and a sentence for each of the first :data:`MAX_FINDINGS` buckets.
 
     The sentence names the metric to use by the rule of ``assay recommend``, from the evidence that the run keeps, or
     says why none can be named. It gives only the range of the values if there is one metric, if metrics are not ranked
     by the labels of the dataset, or if the tests would take long.
+
+    Args:
+        unit: the dataset.
+        files: the evidence of the runs, which the caller writes; None to read and write that of this run alone.
     """
     blocks = unit.blocks[:MAX_FINDINGS]
     advice: dict[str, Advice] = {}
@@ -56,8 +61,8 @@ def findings_by_bucket(unit: Unit) -> Iterator[tuple[str, str]]:
         # a page on one metric needs no tests
         from assay.analysis.recommend.evidence import evidence_of, takes_long
 
-        if not takes_long(unit.data, buckets):
-            evidence = evidence_of(unit.data, buckets)
+        if not takes_long(unit.data, buckets, files):
+            evidence = evidence_of(unit.data, buckets, files=files)
             advice, by = evidence.advice(with_plan=False), evidence.by
             measure = title_of(by) + (f" of {evidence.positive}" if evidence.positive else "")
     for block in blocks:
@@ -184,6 +189,7 @@ class UnitPart:
     Args:
         unit: the dataset of the run.
         max_tagged: the maximum number of pairs that the rules tag; 0 for none.
+        files: the evidence of the runs, see :func:`findings_by_bucket`.
 
     Attributes:
         facts: short phrases on the data, and hints on settings that the user may not have intended.
@@ -201,7 +207,7 @@ class UnitPart:
         layers: for each layered model and statistic the names of both, and the figure of agreement by layer.
     """
 
-    def __init__(self, unit: Unit, max_tagged: int) -> None:
+    def __init__(self, unit: Unit, max_tagged: int, files: EvidenceFiles | None = None) -> None:
         self.unit = unit
         self.key, self.title, self.data = unit.key, unit.title, unit.data
         self.facts = [*unit.section.facts, *unit.section.hints]
@@ -209,7 +215,7 @@ class UnitPart:
         self.notes = [f"{block.bucket}: {'; '.join(block.facts)}" for block in unit.section.blocks]
         self.statistics = unit.section.statistics
         self.has_numbers = bool(unit.blocks)
-        self.findings = list(findings_by_bucket(unit))
+        self.findings = list(findings_by_bucket(unit, files))
         self.tagged = tag_pairs(unit.data, max_tagged)
         self.embedded = pack_pairs(unit, self.tagged)
         self.agreement: list[tuple[str, Figure, AgreementTable]] = []

@@ -1,0 +1,111 @@
+"""Results that take long to compute, kept in the cache by a digest of all that they follow from.
+
+The digest has the inputs, the sources of assay and the versions of the libraries that compute, so that a result is
+found again only where computing it anew would give the same.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from functools import cache
+from hashlib import blake2b
+from importlib import metadata, resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from assay.common.database import Database
+from assay.paths import cache_dir
+
+#: The least product of metrics, pairs and resamples of which a result is kept; less takes about a quarter of a second.
+MIN_WORK = 2_000_000
+#: The libraries by which results are computed.
+_LIBRARIES = ("numpy", "scipy")
+
+
+def default_results() -> Path:
+    """Return the path of the results that runs share."""
+    return cache_dir() / "results-1.sqlite"
+
+
+class KeptResults(Database):
+    """Results on disk by key; a context manager, of which each process needs its own.
+
+    Args:
+        path: the SQLite file, created with its folder if absent.
+
+    Raises:
+        InputError: the file is not a store of results, or cannot be written.
+    """
+
+    title = "store of results"
+    kind = "results"
+    schema = "CREATE TABLE IF NOT EXISTS results (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;"
+
+    def find(self, key: bytes) -> Any:
+        """Return the JSON value that was kept under a key; None without one.
+
+        Raises:
+            StoreError: the store cannot be read, or is damaged.
+        """
+        with self._translated_errors():
+            row = self._connection.execute("SELECT value FROM results WHERE key = ?", (key,)).fetchone()
+        if row is None:
+            return None
+        try:
+            return json.loads(zlib.decompress(row[0]))
+        except (zlib.error, ValueError, TypeError) as error:
+            raise self.damage_error(f"a result cannot be read: {error}") from error
+
+    def keep(self, key: bytes, value: Any) -> None:
+        """Keep a JSON value under a key, in place of an earlier one.
+
+        Raises:
+            StoreError: the store cannot be written.
+        """
+        content = zlib.compress(json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass"), 1)
+        with self._transaction():
+            self._connection.execute("INSERT OR REPLACE INTO results VALUES (?, ?)", (key, content))
+
+
+def result_key(*inputs: Any) -> bytes:
+    """Return the digest of what a result follows from: the inputs, and the code by which it is computed.
+
+    Args:
+        inputs: arrays, and JSON values, with other values as their text.
+    """
+    digest = blake2b(_code_digest(), digest_size=16)
+    for value in inputs:
+        if isinstance(value, np.ndarray):
+            content = np.ascontiguousarray(value).tobytes()
+            about = f"{value.dtype.str} {value.shape}"
+        else:
+            content = json.dumps(value, sort_keys=True, default=str).encode()
+            about = "json"
+        # the length in front keeps neighbours apart
+        digest.update(f"{about} {len(content)} ".encode())
+        digest.update(content)
+    return digest.digest()
+
+
+@cache
+def _code_digest() -> bytes:
+    """Return a digest of the sources of assay and the versions of the libraries that compute."""
+    digest = blake2b(json.dumps([metadata.version(name) for name in _LIBRARIES]).encode())
+    for path in _sources(resources.files("assay")):
+        digest.update(path.read_bytes())
+    return digest.digest()
+
+
+def _sources(folder: Traversable) -> list[Traversable]:
+    """Return the Python files at or below a folder, in an order that depends only on their names."""
+    files = []
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        if entry.is_dir():
+            files += _sources(entry)
+        elif entry.name.endswith(".py"):
+            files.append(entry)
+    return files
