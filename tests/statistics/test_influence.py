@@ -294,3 +294,15 @@ def test_the_highest_of_several_is_shown_as_by_resamples():
     assert found.value == pytest.approx(by_bootstrap.value, abs=0.1 * width)
     assert (found.low, found.high) == pytest.approx((by_bootstrap.low, by_bootstrap.high), abs=0.1 * width)
     assert winner_on_new_sample(values, {}, **common) is None
+
+
+@pytest.mark.parametrize("statistic", ["pearson", "spearman", "kendall"])
+def test_a_single_group_has_values_and_no_intervals(statistic):
+    """Without its only group nothing is left; the sums of none, which may differ from 0 by rounding, are no warning."""
+    rng = np.random.default_rng(4)
+    for n in range(20, 40):
+        x = rng.normal(size=n)
+        settings = {"statistics": (statistic,), "resamples": 100, "seed": (0,), "interval": "influence"}
+        groups = np.zeros(n, dtype=np.intp)
+        [found] = agreement({"x": x}, np.round(x + rng.normal(size=n)), confidence=0.95, groups=groups, **settings)
+        assert np.isfinite(found.value) and found.low is None, found

@@ -232,8 +232,9 @@ class Moments:
             counts: the counts of the same score under the same multiplicities, which tell what is constant.
             weights_of: a function that returns one of the b multiplicity vectors, shape (n,); rarely called.
         """
-        with np.errstate(invalid="ignore"):  # no pair with a score was drawn
-            mean_x, square_x, product, mean_y, square_y = sums / counts.label.total
+        # no pair with a score is drawn, or left: sums of none may differ from 0 by rounding
+        total = np.where(counts.label.total > 0, counts.label.total, np.nan)
+        mean_x, square_x, product, mean_y, square_y = sums / total
         variance_x = square_x - mean_x**2
         variance_y = square_y - mean_y**2
         covariance = product - mean_x * mean_y
