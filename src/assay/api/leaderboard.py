@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from assay.analysis.leaderboard.join import Filters, LeaderboardSettings, join_runs, missing_metrics
-from assay.analysis.leaderboard.measurements import boards, resample_count
+from assay.analysis.data import ALL
+from assay.analysis.leaderboard.field import FieldVerdict, verdict_of
+from assay.analysis.leaderboard.join import Filters, JoinedDataset, LeaderboardSettings, join_runs, missing_metrics
+from assay.analysis.leaderboard.measurements import boards, boards_of_groups, resample_count
 from assay.api.files import Run, open_runs
 from assay.api.values import Report
 from assay.common.progress import Silent
+from assay.datasets import list_datasets
 from assay.exceptions import InputError
+from assay.language.families import family_of
+from assay.reports.field import to_document as field_document
 from assay.reports.leaderboard import to_document
-from assay.reports.sheets import with_signatures
+from assay.reports.sheets import Document, with_signatures
 from assay.settings import verb
 from assay.statistics.coefficients import (
     OF_TWO_LABELS,
@@ -28,6 +33,7 @@ from assay.statistics.coefficients import (
     LeaderboardSettings,
     "Rank metrics per dataset and bucket and over all datasets; what cannot be told apart shares a rank.",
     "assay leaderboard runs/one runs/two --language en --format md",
+    "assay leaderboard runs/atlas --per task",
     runs="Run folders, or files with a label and score columns.",
 )
 def leaderboard(runs: Run | Sequence[Run], settings: LeaderboardSettings) -> Report:
@@ -64,6 +70,49 @@ def leaderboard(runs: Run | Sequence[Run], settings: LeaderboardSettings) -> Rep
             (by,), shown = calibrated_forms([by]), calibrated_forms(shown)
         settings = replace(settings, statistics=shown)
         progress.begin("comparing metrics", resample_count(joined, settings, buckets))
+        if settings.per:
+            return Report(_per_group(joined, settings, by, missing_metrics(opened)))
         ranked_boards = boards(joined, settings, by=by, buckets=buckets, advance=progress.advance)
         board_document = to_document(ranked_boards, settings, by, missing_metrics(opened))
         return Report(with_signatures(board_document, [dataset.data for dataset in joined], (), settings.signature))
+
+
+def _per_group(joined: Sequence[JoinedDataset], settings: LeaderboardSettings, by: str, absent: list[str]) -> Document:
+    """Return what to use per task, language and so on, in each of the wanted buckets, by default all pairs.
+
+    Raises:
+        InputError: no dataset has a known task, language or family, or one of the buckets.
+    """
+    progress = settings.progress or Silent()
+    groups: dict[tuple[str, str], list[str]] = {}
+    for grouping in settings.per:
+        of_grouping = _groups(joined, grouping)
+        if not of_grouping:
+            raise InputError(f"the {grouping} of no dataset is known", setting="per")
+        groups |= {(grouping, title): names for title, names in of_grouping.items()}
+    verdicts: dict[tuple[str, str], list[FieldVerdict]] = {}
+    for bucket in settings.buckets or (ALL,):
+        found = boards_of_groups(joined, groups, settings, by=by, bucket=bucket, advance=progress.advance)
+        for (grouping, title), group in found.items():
+            verdicts.setdefault((grouping, bucket), []).append(verdict_of(title, group, by))
+    ordered = sorted(verdicts.items(), key=lambda item: settings.per.index(item[0][0]))
+    return field_document(dict(ordered), settings, by, absent)
+
+
+def _groups(joined: Sequence[JoinedDataset], grouping: str) -> dict[str, list[str]]:
+    """Return the names of the datasets of each group, in the order of the titles; datasets without one are left out."""
+    cards = {entry.name: entry.card for entry in list_datasets() if entry.default}
+    groups: dict[str, list[str]] = {}
+    for dataset in joined:
+        facts = dataset.data.facts
+        card = cards.get(facts.name.partition(":")[0].partition("@")[0])
+        titles: dict[str, Sequence[str | None]] = {
+            "task": () if card is None else card.tasks,
+            "language": (facts.language,),
+            "family": (None if facts.language is None else family_of(facts.language),),
+            "dataset": (facts.name,),
+        }
+        for title in titles[grouping]:
+            if title:
+                groups.setdefault(title, []).append(facts.name)
+    return {title: groups[title] for title in sorted(groups)}

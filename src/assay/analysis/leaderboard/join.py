@@ -19,6 +19,9 @@ from assay.exceptions import InputError, unknown_name
 from assay.manifest import MetricRecord, identity_of
 from assay.settings import WithProgress, setting
 
+#: The groups of datasets for which a leaderboard says what to use.
+GROUPINGS = ("task", "language", "family", "dataset")
+
 
 @dataclass(frozen=True, kw_only=True)
 class LeaderboardSettings(MetricsOfRun, DatasetsOfRun, BucketsOfRun, PairedTests, WithProgress):
@@ -42,6 +45,19 @@ class LeaderboardSettings(MetricsOfRun, DatasetsOfRun, BucketsOfRun, PairedTests
         flags=("--kind",),
         metavar="KIND",
     )
+    per: Sequence[str] = setting(
+        "In place of boards, what to use per task, language, family of languages, or dataset; repeatable.",
+        (),
+        flags=("--per",),
+        metavar="GROUP",
+    )
+
+    def check(self) -> None:
+        """Raise InputError for a group that is none of :data:`GROUPINGS`, or a value out of its range."""
+        for grouping in self.per:
+            if grouping not in GROUPINGS:
+                raise InputError(unknown_name("there is no group", grouping, GROUPINGS), setting="per")
+        super().check()
 
 
 @dataclass(frozen=True)

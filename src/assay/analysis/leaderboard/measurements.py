@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from statistics import fmean, harmonic_mean
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -85,22 +85,100 @@ def boards(
     Raises:
         InputError: no dataset has one of the buckets.
     """
-    check_buckets([dataset.data for dataset in joined], buckets)
-    all_measurements = []
-    for dataset in joined:
-        for bucket in used_buckets(dataset.data, buckets):
-            all_measurements.append(_measure_bucket(dataset, bucket, settings, by, advance))
+    all_measurements = _measure(joined, settings, by, buckets, advance)
     ranked = [_board_of_bucket(measurement, settings, by) for measurement in all_measurements]
     for bucket in dict.fromkeys(measurement.bucket for measurement in all_measurements):
-        measurements = _measurements_to_average(
-            [measurement for measurement in all_measurements if measurement.bucket == bucket]
-        )
-        if len(measurements) < 2:
-            continue
-        common_metrics = set.intersection(*(set(measurement.compared_metrics) for measurement in measurements))
-        if common_metrics:
-            ranked.append(_board_of_means(bucket, measurements, settings, by))
+        measurements = [measurement for measurement in all_measurements if measurement.bucket == bucket]
+        means = _board_of_largest(bucket, measurements, settings, by)
+        if means is not None:
+            ranked.append(means)
     return ranked
+
+
+Group = TypeVar("Group", bound=Hashable)
+
+
+@dataclass(frozen=True)
+class GroupBoards:
+    """The boards of a group of datasets in one bucket, such as those of a task.
+
+    Attributes:
+        datasets: the board of each dataset.
+        means: the board of the means over these datasets; that of the dataset if there is only one.
+    """
+
+    datasets: tuple[Board, ...]
+    means: Board
+
+
+def boards_of_groups(
+    joined: Sequence[JoinedDataset],
+    groups: Mapping[Group, Sequence[str]],
+    settings: PairedTests,
+    *,
+    by: str,
+    bucket: str,
+    advance: Callable[[int], None] | None = None,
+) -> dict[Group, GroupBoards]:
+    """Return the boards of groups of datasets in one bucket; every dataset is measured once.
+
+    A dataset whose metrics are not ranked is left out, and so is a group without a dataset that has the bucket, or
+    without a metric on all of its datasets.
+
+    Args:
+        joined: the datasets.
+        groups: the names of the datasets of each group, by any key; a dataset may be in several groups.
+        settings: the settings of intervals and tests.
+        by: the coefficient that ranks, one of the settings' statistics.
+        bucket: the name of the bucket.
+        advance: a progress callback that receives the number of resamples drawn since its last call.
+
+    Raises:
+        InputError: no dataset has the bucket.
+    """
+    ranked = [dataset for dataset in joined if not dataset.unranked]
+    measured = {}
+    for measurement in _measure(ranked, settings, by, [bucket], advance):
+        measured[measurement.joined.data.name] = measurement
+    boards_by_name = {name: _board_of_bucket(measurement, settings, by) for name, measurement in measured.items()}
+    found = {}
+    for group, names in groups.items():
+        in_group = [name for name in names if name in measured]
+        if not in_group:
+            continue
+        means: Board | None = boards_by_name[in_group[0]]
+        if len(in_group) > 1:
+            means = _board_of_largest(bucket, [measured[name] for name in in_group], settings, by)
+        if means is not None:
+            found[group] = GroupBoards(tuple(boards_by_name[name] for name in in_group), means)
+    return found
+
+
+def _measure(
+    joined: Sequence[JoinedDataset],
+    settings: PairedTests,
+    by: str,
+    buckets: Sequence[str],
+    advance: Callable[[int], None] | None,
+) -> list[_BucketMeasurement]:
+    """Return the measurements on the buckets of each dataset, see :func:`boards`."""
+    check_buckets([dataset.data for dataset in joined], buckets)
+    measurements = []
+    for dataset in joined:
+        for bucket in used_buckets(dataset.data, buckets):
+            measurements.append(_measure_bucket(dataset, bucket, settings, by, advance))
+    return measurements
+
+
+def _board_of_largest(
+    bucket: str, measurements: Sequence[_BucketMeasurement], settings: PairedTests, by: str
+) -> Board | None:
+    """Return the board of means over datasets; None for fewer than two of them, or without a metric on all of them."""
+    averaged = _measurements_to_average(measurements)
+    if len(averaged) < 2:
+        return None
+    common_metrics = set.intersection(*(set(measurement.compared_metrics) for measurement in averaged))
+    return _board_of_means(bucket, averaged, settings, by) if common_metrics else None
 
 
 def _measurements_to_average(measurements: Sequence[_BucketMeasurement]) -> list[_BucketMeasurement]:

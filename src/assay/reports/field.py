@@ -1,0 +1,116 @@
+"""What to use per task, language or family of languages, as a table and in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from assay.analysis.leaderboard.field import WEAK, FieldVerdict
+from assay.analysis.settings import CORRECTIONS, PairedTests
+from assay.common.numbers import Number, short
+from assay.reports.sheets import Column, Document, Sheet, number_columns
+from assay.statistics.coefficients import title_of
+
+#: The number of metrics that a sentence names of those that are as good.
+MAX_NAMED = 3
+
+
+def to_document(
+    verdicts: Mapping[tuple[str, str], Sequence[FieldVerdict]],
+    settings: PairedTests,
+    by: str,
+    absent: Sequence[str] = (),
+) -> Document:
+    """Return the conclusions on groups of datasets as a document: tables with a sentence for each group.
+
+    Args:
+        verdicts: the conclusions of each table, by what its groups are, such as ``task``, and the bucket.
+        settings: the settings of intervals and tests.
+        by: the coefficient that ranks.
+        absent: one line for each metric that was requested from a run but has no scores, to be shown as a warning.
+    """
+    measure = title_of(by)
+    sheets, records = [], []
+    for (grouping, bucket), of_table in verdicts.items():
+        columns = [
+            Column(grouping, key=True),
+            *number_columns(["sets", "pairs"]),
+            Column("highest"),
+            *number_columns([measure, "on a set not seen", "best or as good on"]),
+            Column("as good"),
+            Column("never"),
+        ]
+        rows = [list(_cells(verdict)) for verdict in of_table]
+        sentences = [sentence(verdict, measure) for verdict in of_table]
+        sheets.append(Sheet(f"what to use per {grouping}, {bucket}", columns, rows, notes=sentences))
+        records += [_record(verdict, measure, grouping) for verdict in of_table]
+    explanations = [
+        f"highest: by the mean {measure} over the sets, each of equal weight; as good: the mean could be the highest",
+        "on a set not seen: the range in which one more set like these is expected, from three sets on",
+        "never: the mean is known to be lower than the highest, and the metric could be the best on none of the sets",
+        f"a metric is not relied on where less than {short(WEAK, 1)} may be expected",
+        f"correction for the number of metric pairs: {CORRECTIONS[settings.correction]}",
+    ]
+    return Document(sheets, records, explanations, warnings=list(absent))
+
+
+def _cells(verdict: FieldVerdict) -> Iterator[str]:
+    yield verdict.title
+    yield str(verdict.datasets)
+    yield f"{verdict.n:,}"
+    yield "–" if verdict.highest is None else verdict.highest.metric
+    yield verdict.value.text
+    yield _range(verdict.new)
+    yield f"{verdict.best_on} of {verdict.datasets}"
+    yield ", ".join(verdict.alike) or "–"
+    yield ", ".join(verdict.never) or "–"
+
+
+def _range(number: Number) -> str:
+    return "–" if number.low is None else f"{short(number.low, 2)} to {short(number.high, 2)}"
+
+
+def sentence(verdict: FieldVerdict, measure: str) -> str:
+    """Return what to use on a group of datasets, how sure that is, and what never to use, in one or two sentences.
+
+    Args:
+        verdict: the conclusion.
+        measure: the name of the coefficient.
+    """
+    where = f"{verdict.title}, where no word is in common" if verdict.bucket == "f1=0" else verdict.title
+    if verdict.highest is None:
+        return f"{where}: no metric has an agreement."
+    sets = f"{verdict.datasets} sets" if verdict.datasets > 1 else "one set"
+    value = f"{measure} {verdict.value.text} on {sets}"
+    if verdict.new.low is not None:
+        value += f", {_range(verdict.new)} on a set not seen"
+    if verdict.is_reliable:
+        text = f"{where}: use {verdict.highest.metric} ({value})"
+    else:
+        text = f"{where}: rely on no metric of these; the highest is {verdict.highest.metric} ({value})"
+    if verdict.alike:
+        named = verdict.alike[:MAX_NAMED]
+        rest = len(verdict.alike) - len(named)
+        text += f"; as good may be {', '.join(named)}{f' and {rest} more' if rest else ''}"
+    return f"{text}. Never: {', '.join(verdict.never)}." if verdict.never else f"{text}."
+
+
+def _record(verdict: FieldVerdict, measure: str, grouping: str) -> dict[str, Any]:
+    return {
+        "per": grouping,
+        "group": verdict.title,
+        "bucket": verdict.bucket,
+        "datasets": verdict.datasets,
+        "n": verdict.n,
+        "highest": None if verdict.highest is None else verdict.highest.metric,
+        "value": verdict.value.value,
+        "low": verdict.value.low,
+        "high": verdict.value.high,
+        "new_low": verdict.new.low,
+        "new_high": verdict.new.high,
+        "best_on": verdict.best_on,
+        "reliable": verdict.is_reliable,
+        "as_good": "; ".join(verdict.alike),
+        "never": "; ".join(verdict.never),
+        "sentence": sentence(verdict, measure),
+    }
