@@ -36,6 +36,8 @@ def to_document(
     )
 
 
+#: What is told of a set of annotations: its name and its text.
+_SUMMARY_COLUMNS = (Column("what", cell=lambda row: row[0]), Column("value", number=True, cell=lambda row: row[1]))
 #: The rows of the reliability, with its key in the record.
 _RELIABILITY_ROWS = {
     "correlation of split halves, Spearman ρ": "spearman",
@@ -68,7 +70,7 @@ def _summary_table(annotation_set: AnnotationSet, reliability: Mapping[str, Any]
         for name, key in _RELIABILITY_ROWS.items():
             rows.append((name, _mean_cell(reliability[key], reliability.get(f"{key}_deviation"))))
         notes += _reliability_notes(annotation_set, reliability)
-    return Sheet(annotation_set.title, [Column("what"), Column("value", number=True)], rows, notes=notes)
+    return Sheet(annotation_set.title, _SUMMARY_COLUMNS, table_rows(_SUMMARY_COLUMNS, rows), notes=notes)
 
 
 def _reliability_notes(annotation_set: AnnotationSet, reliability: Mapping[str, Any]) -> list[str]:

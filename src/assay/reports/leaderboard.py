@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -14,7 +14,7 @@ from assay.analysis.leaderboard.ties import CalibratedValue, has_influential_tie
 from assay.analysis.settings import CORRECTIONS, PairedTests
 from assay.common.numbers import money, p_value, percent, rate, short
 from assay.reports.layout import intervals_in_words
-from assay.reports.sheets import Column, Document, Sheet, number_columns, table_rows
+from assay.reports.sheets import Column, Document, Sheet, table_rows
 from assay.statistics.coefficients import OF_TWO_LABELS, WHY_AUC, calibrated_form, interval_method, title_of
 
 #: The head of the price column.
@@ -237,23 +237,29 @@ def _random_sheet(board: Board, by: str) -> Sheet:
 
     A metric without such a mean has a dash.
     """
-    heads = [Column("metric"), *number_columns([title_of(by), "new dataset", "deviation (z)"])]
-    rows = []
-    dataset_count = 0
-    for line in board.lines:
-        mean = line.random_effects.get(by)
-        if mean is None:
-            rows.append([line.metric, "–"])
-            continue
-        dataset_count = mean.datasets
-        prediction_interval = f"{short(mean.new.low, 2)} to {short(mean.new.high, 2)}"
-        rows.append([line.metric, mean.mean.text, prediction_interval, short(mean.deviation, 2)])
+    means = {line.metric: line.random_effects.get(by) for line in board.lines}
+    dataset_count = max((mean.datasets for mean in means.values() if mean is not None), default=0)
+
+    def column(head: str, text: Callable[[Any], str], without: str = "") -> Column:
+        def cell(metric: str) -> str:
+            mean = means[metric]
+            return without if mean is None else text(mean)
+
+        return Column(head, number=True, cell=cell)
+
+    columns = [
+        Column("metric", cell=str),
+        column(title_of(by), lambda mean: mean.mean.text, without="–"),
+        column("new dataset", lambda mean: f"{short(mean.new.low, 2)} to {short(mean.new.high, 2)}"),
+        column("deviation (z)", lambda mean: short(mean.deviation, 2)),
+    ]
     notes = (
         "the datasets are taken as a sample of others like them; the fixed mean above is of these datasets only",
         "deviation between datasets by Paule and Mandel, on Fisher's z; interval by Hartung and Knapp",
         "new dataset: where the coefficient on one more of them is expected (Nagashima et al. 2019)",
     )
-    return Sheet(f"random-effects mean over {dataset_count} datasets, {board.bucket}", heads, rows, notes=notes)
+    title = f"random-effects mean over {dataset_count} datasets, {board.bucket}"
+    return Sheet(title, columns, table_rows(columns, means), notes=notes)
 
 
 def _board_records(board: Board, by: str) -> Iterator[dict[str, Any]]:

@@ -7,9 +7,29 @@ from typing import Any
 
 from assay.common.numbers import short
 from assay.manifest import MetricRecord
-from assay.reports.sheets import Column, Sheet
+from assay.reports.sheets import Column, Sheet, table_rows
 
-_COLUMNS = ("chosen", "reference", "candidate", "reply", "reasoning, not read", "read by")
+
+def _text_column(head: str, key: str) -> Column:
+    """Return a column with the text of a reply under a key; blank if it has none."""
+    return Column(head, cell=lambda reply: str(reply.get(key) or ""))
+
+
+def _score_text(reply: Mapping[str, Any]) -> str:
+    score = reply.get("score")
+    # the details of an engine are not validated
+    return short(score, 3) if isinstance(score, int | float) and not isinstance(score, bool) else "–"
+
+
+_COLUMNS = (
+    _text_column("chosen", "chosen"),
+    _text_column("reference", "reference"),
+    _text_column("candidate", "candidate"),
+    _text_column("reply", "reply"),
+    _text_column("reasoning, not read", "reasoning"),
+    _text_column("read by", "rule"),
+    Column("score", number=True, cell=_score_text),
+)
 
 
 def reply_sheets(records: Sequence[MetricRecord]) -> list[Sheet]:
@@ -26,16 +46,7 @@ def reply_sheets(records: Sequence[MetricRecord]) -> list[Sheet]:
             continue
         sharing_metrics = [record.metric, *record.cost.shared_with]
         reported.update(sharing_metrics)
-        rows = [_row(reply) for reply in replies if isinstance(reply, dict)]
-        columns = [*map(Column, _COLUMNS), Column("score", number=True)]
+        rows = table_rows(_COLUMNS, (reply for reply in replies if isinstance(reply, dict)))
         fact = ", ".join(f"{rule}: {count:,}" for rule, count in counts.items() if type(count) is int)
-        sheets.append(Sheet(" and ".join(sharing_metrics), columns, rows, (fact,)))
+        sheets.append(Sheet(" and ".join(sharing_metrics), _COLUMNS, rows, (fact,)))
     return sheets
-
-
-def _row(reply: Mapping[str, Any]) -> list[str]:
-    """Return the cells of a reply; those of missing values are blank."""
-    names = ("chosen", "reference", "candidate", "reply", "reasoning", "rule")
-    score = reply.get("score")
-    is_number = isinstance(score, int | float) and not isinstance(score, bool)
-    return [*(str(reply.get(name) or "") for name in names), short(score, 3) if is_number else "–"]

@@ -8,7 +8,7 @@ from typing import Any
 from assay.analysis.stress import Effect, StressStudy, Subject
 from assay.common.numbers import Number, short, signed
 from assay.reports.layout import MAX_TEXT, cut, elide_middle
-from assay.reports.sheets import Column, Document, Sheet, number_columns, table_rows
+from assay.reports.sheets import Column, Document, Sheet, table_rows
 
 #: Expected effect of a perturbation -> heading, with what counts as fooled.
 EXPECTED = {
@@ -59,17 +59,19 @@ def _overview_sheet(subjects: Sequence[Subject]) -> Sheet:
             by_perturbation.setdefault(effect.perturbation, {})[subject.metric] = effect
     # all effects of a perturbation have the same expectation, so any of them names it
     any_effects = [next(iter(effects.values())) for effects in by_perturbation.values()]
-    rows = []
-    for any_effect, effects in zip(any_effects, by_perturbation.values(), strict=True):
-        cells = []
-        for subject in subjects:
-            effect_on_metric = effects.get(subject.metric)
-            cells.append("–" if effect_on_metric is None else short(effect_on_metric.fooled.value, 3))
-        rows.append([EXPECTED[any_effect.expected][0], any_effect.perturbation, *cells])
+
+    def metric_column(metric: str) -> Column:
+        def share(any_effect: Effect) -> str:
+            effect = by_perturbation[any_effect.perturbation].get(metric)
+            return "–" if effect is None else short(effect.fooled.value, 3)
+
+        return Column(metric, number=True, cell=share)
+
+    columns = [*_EFFECT_COLUMNS[:2], *(metric_column(subject.metric) for subject in subjects)]
     return Sheet(
         f"{subjects[0].title}: share of pairs on which each metric is fooled",
-        [Column("expected"), Column("perturbation"), *number_columns(subject.metric for subject in subjects)],
-        rows,
+        columns,
+        table_rows(columns, any_effects),
         groups=_headings_by_effect(any_effects),
     )
 
@@ -116,18 +118,22 @@ def _metric_sheet(subject: Subject, interval: str) -> Sheet:
     )
 
 
+#: The columns of examples; a row is a perturbation and a pair.
+_EXAMPLE_COLUMNS = (
+    Column("perturbation", cell=lambda row: row[0]),
+    Column("gold answer", cell=lambda row: cut(row[1].reference)),
+    Column("answer", cell=lambda row: cut(row[1].candidate)),
+    Column("changed to", cell=lambda row: elide_middle(row[1].changed, MAX_TEXT)),
+    Column("score", number=True, cell=lambda row: f"{row[1].before:.3g}"),
+    Column("then", number=True, cell=lambda row: f"{row[1].after:.3g}"),
+)
+
+
 def _examples_sheet(subject: Subject) -> Sheet:
     """Return a table with one example pair per perturbation that fooled the metric; it may have no rows."""
-    rows = []
-    for effect in subject.effects:
-        pair = effect.example
-        if pair is not None:
-            texts = [cut(pair.reference), cut(pair.candidate), elide_middle(pair.changed, MAX_TEXT)]
-            rows.append([effect.perturbation, *texts, f"{pair.before:.3g}", f"{pair.after:.3g}"])
-    columns = [Column(head) for head in ("perturbation", "gold answer", "answer", "changed to")]
-    return Sheet(
-        f"{subject.title}: a pair that fools {subject.metric}", [*columns, *number_columns(["score", "then"])], rows
-    )
+    examples = [(effect.perturbation, effect.example) for effect in subject.effects if effect.example is not None]
+    title = f"{subject.title}: a pair that fools {subject.metric}"
+    return Sheet(title, _EXAMPLE_COLUMNS, table_rows(_EXAMPLE_COLUMNS, examples))
 
 
 def _shift_text(estimate: Number) -> str:
