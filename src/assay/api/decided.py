@@ -11,10 +11,9 @@ import numpy as np
 from assay.analysis.data import ScoredDataset, choose_datasets
 from assay.analysis.folder import read_run
 from assay.analysis.recommend.decision import MetricDecision, read_decision
-from assay.api.run import executor_for
+from assay.api.run import score_request
 from assay.benchmark.recompute import rebuild_metric, trust_option, typed_metric_name
 from assay.benchmark.request import Request
-from assay.benchmark.runner import score_pairs
 from assay.common.messages import Message, Setting
 from assay.common.progress import Silent
 from assay.datasets import Pairs, join_graphs, load_dataset, read_table_file
@@ -84,14 +83,7 @@ def score_by_decision(settings: Any, metric_name: str | None, *, limit: int | No
         references=run.manifest.request.references,
         offline=settings.offline,
     )
-    with executor_for(settings) as executor:
-        outcome = score_pairs(
-            request,
-            store=None if settings.store is None else user_path(settings.store),
-            executor=executor,
-            fresh=settings.fresh,
-            progress=progress,
-        )
+    outcome = score_request(request, settings)
     (record,) = outcome.metrics
     if not record.is_done:
         raise UnavailableError(Message(f"{record.metric}: ", record.reason), record.remedy)

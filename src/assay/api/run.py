@@ -14,8 +14,10 @@ from assay.api.values import Report
 from assay.benchmark.buckets import usable_rules
 from assay.benchmark.executor import Executor, Workers
 from assay.benchmark.folder import check_target
+from assay.benchmark.records import Outcome
 from assay.benchmark.request import Request
 from assay.benchmark.runner import run as run_request
+from assay.benchmark.runner import score_pairs
 from assay.benchmark.settings import RunSettings
 from assay.benchmark.suite import Suite, load_suite, shipped_suites
 from assay.common.addresses import public_address
@@ -409,6 +411,15 @@ def executor_for(settings: PaidScoring) -> Iterator[Executor]:
                 devices_of(runtime)
             context.enter_context(use_runtime(runtime))
         yield settings.executor or Workers(settings.workers, keep_models=settings.keep_models)
+
+
+def score_request(request: Request, settings: PaidScoring) -> Outcome:
+    """Return the scores of a request, computed where and how the settings say; see :func:`score_pairs`."""
+    store = None if settings.store is None else user_path(settings.store)
+    with executor_for(settings) as executor:
+        return score_pairs(
+            request, store=store, executor=executor, fresh=settings.fresh, progress=settings.progress or Silent()
+        )
 
 
 @contextmanager

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.api.decided import score_by_decision
-from assay.api.run import executor_for, load_metrics
+from assay.api.run import load_metrics, score_request
 from assay.api.writing import check_existing_output, check_output_path, write_scored_lines, write_table
 from assay.benchmark.request import Request
-from assay.benchmark.runner import score_pairs
 from assay.benchmark.settings import ScoreSettings
 from assay.common.messages import Message, Setting, join_messages
 from assay.common.progress import Silent
@@ -87,14 +86,7 @@ def score(settings: ScoreSettings) -> list[str]:
         pairs, table = pairs.limit(settings.limit), table.slice(0, settings.limit)
     request_settings = settings.values_of(GoldAnswers, Offline)
     request = Request((pairs,), metrics, buckets=("none",), resamples=0, absent=absent, **request_settings)
-    with executor_for(settings) as executor:
-        outcome = score_pairs(
-            request,
-            store=None if settings.store is None else user_path(settings.store),
-            executor=executor,
-            fresh=settings.fresh,
-            progress=progress,
-        )
+    outcome = score_request(request, settings)
     scores = outcome.datasets[0].scores
     failures = list(outcome.failures)
     for record in outcome.metrics:
