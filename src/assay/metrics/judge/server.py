@@ -93,6 +93,7 @@ class ServerJudge(Judge):
             UnavailableError: a package or the key is missing.
         """
         super().check_available()
+        # nothing is fetched: it looks for the key
         self.obtain()
 
     def foreign_code(self) -> str:
