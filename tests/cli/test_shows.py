@@ -122,8 +122,9 @@ def test_the_lexical_rows_come_out_of_our_own_metrics(published, assay, name, ve
 
 def test_the_published_tables_are_listed_and_a_wrong_name_answered(assay):
     done = assay("reproduce")
-    assert re.findall(r"^(?:bamboo|sas-[\w-]+)", done.out, re.MULTILINE) == [
+    assert re.findall(r"^(?:bamboo|s3bert-[\w-]+|sas-[\w-]+)", done.out, re.MULTILINE) == [
         "bamboo",
+        "s3bert-table-2",
         "sas-figure-3",
         "sas-table-2",
         "sas-table-2-lexical",
@@ -131,6 +132,20 @@ def test_the_published_tables_are_listed_and_a_wrong_name_answered(assay):
         "sas-table-3-lexical",
     ]
     assert "Did you mean 'sas-table-2'" in assay("reproduce", "sas-table2").complaint
+
+
+@pytest.mark.slow
+def test_the_bag_of_words_of_s3bert_and_the_kernel(published, assay):
+    pytest.importorskip("penman", reason="the extra amr is not installed")
+    done = assay("reproduce", "s3bert-table-2", "--format", "json")
+    assert done.code == 0, done.err
+    verdicts = {(cell["row"], cell["column"]): cell["verdict"] for cell in json.loads(done.out)}
+    assert verdicts == {
+        ("bag-of-words", "STSb"): "equal",
+        ("bag-of-words", "SICK"): "equal",
+        ("WLKERNEL", "STSb"): "within .3",
+        ("WLKERNEL", "SICK"): "equal",
+    }
 
 
 def test_recorded_sas_on_squad(shared_data, assay):

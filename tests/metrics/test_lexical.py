@@ -94,6 +94,7 @@ def test_contains_is_the_published_lexical_match_wherever_the_gold_answer_has_a_
         ("dice", "a a b", "a c", 0.5),
         ("dice,multiset=true", "a a b", "a c", 0.4),
         ("jaccard", "a a b", "a c", 1 / 3),
+        ("jaccard:paper", "A b. b.", "a b.", 1 / 3),
         ("jaccard,multiset=true", "a a b", "a c", 1 / 4),
         ("dice", "Ä", "ä", 1.0),
         # words as lower-case runs of \\w, as in the lexical overlap published for STR-2022
