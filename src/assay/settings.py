@@ -42,6 +42,7 @@ from typing import (
 
 from assay.common.addresses import command_line, public_address, public_values
 from assay.common.messages import Setting, default_flag
+from assay.common.progress import shown_progress
 from assay.exceptions import InputError
 from assay.statistics.coefficients import INTERVALS, MIN_INFLUENCE_PAIRS, statistics_help
 
@@ -324,6 +325,7 @@ def takes_settings(kind: Callable[P, S]) -> _SettingsDecorator[P, S]:
 
     def decorate(function: Callable[..., R]) -> Callable[..., R]:
         written_signature = inspect.signature(function)
+        has_progress = "progress" in declarations_of(settings_class)
         subjects = [parameter for name, parameter in written_signature.parameters.items() if name != "settings"]
         # sorted by kind, since those for keywords must come last
         parameters = sorted([*subjects, *_setting_parameters(settings_class)], key=lambda parameter: parameter.kind)
@@ -335,9 +337,18 @@ def takes_settings(kind: Callable[P, S]) -> _SettingsDecorator[P, S]:
                 values = signature.bind(*args, **kwargs).arguments
             except TypeError as error:
                 # the message of bind lacks the name of the function
-                raise TypeError(f"{function.__name__}() {error}") from None
+                message = f"{function.__name__}() {error}"
+                if len(args) > 2 and "datasets" in signature.parameters:
+                    message += (
+                        "; columns in hand are one dataset: "
+                        f'{function.__name__}({{"reference": …, "candidate": …, "label": …}}, metrics)'
+                    )
+                raise TypeError(message) from None
             subject_values = {subject.name: values.pop(subject.name) for subject in subjects if subject.name in values}
-            return function(**subject_values, settings=settings_class(**values))
+            if not has_progress:
+                return function(**subject_values, settings=settings_class(**values))
+            with shown_progress(values.get("progress")) as progress:
+                return function(**subject_values, settings=settings_class(**values | {"progress": progress}))
 
         # mypy does not know this attribute of functions, which inspect.signature reads
         call_with_settings.__signature__ = signature  # type: ignore[attr-defined]
@@ -688,7 +699,12 @@ class Offline(Settings):
 class WithProgress(Settings):
     """The setting of work that reports its progress."""
 
-    progress: Progress | None = setting("Receives the progress of the work.", None, python_only=True)
+    progress: Progress | None = setting(
+        "True for a bar, False for none, or an object with the methods begin, advance and say [default: a bar in a "
+        "terminal or notebook for work of more than two seconds].",
+        None,
+        python_only=True,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,7 +18,7 @@ ROWS = [("a b", "a c", 1.0), ("d", "d", 2.0), ("e", "f", 0.0)]
     [
         (
             {"metrics": None},
-            "no metric: give `metrics=NAME` (assay metrics list shows them, assay recommend compares a dozen)",
+            'no metric: give `metrics="NAME"` (assay metrics list shows them, assay recommend compares a dozen)',
         ),
         ({"metrics": 5}, "metric 5: expected a name"),
         ({"metrics": [5]}, "metric 5: expected a name"),

@@ -103,7 +103,7 @@ def test_what_cannot_be_compared(tmp_path, change, settings, problem):
 def test_without_a_column_of_systems_the_option_is_named(tmp_path):
     path = write(tmp_path / "plain.csv", rows())
     path.write_text(path.read_text(encoding="utf-8").replace("model", "who", 1), encoding="utf-8")
-    problem = "has no column system or model or subset; say which one names the system: `system=COLUMN`"
+    problem = 'has no column system or model or subset; say which one names the system: `system="COLUMN"`'
     with pytest.raises(InputError, match=problem):
         package.systems(run(path, tmp_path / "PLAIN"))
 

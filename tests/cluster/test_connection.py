@@ -61,7 +61,7 @@ def test_an_address_where_nothing_answers(mute: int, web: int) -> None:
 
 
 def test_an_address_is_for_ray() -> None:
-    with pytest.raises(InputError, match=r"address=head:6379: is for a Ray cluster; add `engine=ray`"):
+    with pytest.raises(InputError, match=r"address=head:6379: is for a Ray cluster; add `engine=\"ray\"`"):
         assay.run(ROWS, ["f1"], address="head:6379", resamples=0)
     with pytest.raises(InputError, match=r"engine=dask:"):
         assay.run(ROWS, ["f1"], engine="dask", resamples=0)

@@ -361,7 +361,7 @@ def test_other_weights_at_the_same_path_are_refused(
         return files
 
     monkeypatch.setattr(distributed, "_files_of", then_changed)
-    result = assay.run(ROWS, [f"static:{vectors}"], resamples=0, **nodes.settings)
+    result = assay.run(ROWS, [f"static:{vectors}", "f1"], resamples=0, **nodes.settings)
     assert re.search(r"has another .*vectors\.txt than the driver -> remove it there", result.failures[0])
 
 

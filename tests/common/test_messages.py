@@ -32,16 +32,16 @@ NAMES = ["`data`", "`label=x`", "a `metric` b", "`"]
 
 def test_an_error_names_its_setting_to_each_reader() -> None:
     error = InputError("is for a Ray cluster; add ", Setting("engine", "ray"), setting="address", value="auto")
-    assert str(error) == "address=auto: is for a Ray cluster; add `engine=ray`"
+    assert str(error) == 'address=auto: is for a Ray cluster; add `engine="ray"`'
     assert error.message.with_flags({}) == "--address auto: is for a Ray cluster; add --engine ray"
     assert error.message.with_flags({"engine": "-e"}) == "--address auto: is for a Ray cluster; add -e ray"
     assert list(error.message.settings()) == ["address", "engine"]
-    assert error.message.problem == "is for a Ray cluster; add `engine=ray`"
+    assert error.message.problem == 'is for a Ray cluster; add `engine="ray"`'
 
 
 def test_a_value_to_copy_is_quoted_for_the_shell_alone() -> None:
     message = Message("say ", Setting("columns", "reference=my answer"))
-    assert message == "say `columns=reference=my answer`"
+    assert message == 'say `columns="reference=my answer"`'
     assert message.with_flags({}) == "say --columns 'reference=my answer'"
 
 
@@ -98,7 +98,7 @@ def test_a_reply_of_a_server_is_no_setting(tmp_path: Path, monkeypatch) -> None:
     said = "unknown field `budget`, set `engine=ray` and `limit`"
     with serve_raw(refuse) as url:
         judge = f"judge:m,endpoint={url},key=KEY"
-        result = assay.run("x.csv", judge, out=None, resamples=0)
+        result = assay.run("x.csv", [judge, "f1"], out=None, resamples=0)
         (failure,) = result.failures
         assert said in failure
         done = call("run", "-d", "x.csv", "-m", judge, "--resamples", 0, "--quiet", "--out", "o")

@@ -190,7 +190,7 @@ def test_paths_into_nested_records(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "options", "words"),
     [
-        ("two.zip", zipped(a_csv="x", b_csv="y"), {}, ["has 2 files (a.csv, b.csv)", "`member=a.csv`"]),
+        ("two.zip", zipped(a_csv="x", b_csv="y"), {}, ["has 2 files (a.csv, b.csv)", '`member="a.csv"`']),
         ("two.zip", zipped(a_csv="x", b_csv="y"), {"member": "c.csv"}, ["has no file 'c.csv'"]),
         ("none.zip", zipped(), {}, ["has no file"]),
         ("damaged.zip", b"PK nonsense", {}, ["damaged.zip: cannot be unpacked"]),
@@ -200,7 +200,7 @@ def test_paths_into_nested_records(tmp_path: Path, name: str) -> None:
         ("damaged.json", b'[{"reference": ]', {}, ["damaged.json: is not JSON"]),
         ("a.json", b'{"a": 1}', {}, ["expected a list of objects"]),
         ("a.json", b"[1, 2]", {}, ["expected a list of objects"]),
-        ("a.json", json.dumps({"a": ROWS, "b": ROWS}).encode(), {}, ["has 2 lists of objects (a, b)", "`member=a`"]),
+        ("a.json", json.dumps({"a": ROWS, "b": ROWS}).encode(), {}, ["has 2 lists of objects (a, b)", '`member="a"`']),
         ("a.json", json.dumps({"a": ROWS}).encode(), {"member": "c"}, ["has no list of objects 'c'; it has a"]),
         (
             "inner.csv.gz",

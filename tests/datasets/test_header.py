@@ -106,16 +106,16 @@ def test_what_the_first_row_is(tmp_path: Path, header: str, columns: str, count:
 )
 def test_a_missing_header_is_announced(tmp_path: Path, rows: str) -> None:
     (tmp_path / "d.csv").write_text(rows)
-    with pytest.raises(InputError, match=re.escape(f"`columns={NUMBERS}`")):
+    with pytest.raises(InputError, match=re.escape(f'`columns="{NUMBERS}"`')):
         load_dataset(tmp_path / "d.csv")
 
 
 def test_columns_of_annotators_are_proposed() -> None:
     rows = [{"reference": "a", "candidate": "b", "a1": 1, "a2": 2, "a10": 1}]
-    with pytest.raises(InputError, match=re.escape("`columns=label=a1+a2+a10`")):
+    with pytest.raises(InputError, match=re.escape('`columns="label=a1+a2+a10"`')):
         load_dataset(rows)
     assert load_dataset(rows, columns="label=a1+a2+a10").labels.tolist() == [pytest.approx(4 / 3)]
-    with pytest.raises(InputError, match="`columns=label=LABEL`"):
+    with pytest.raises(InputError, match='`columns="label=LABEL"`'):
         load_dataset([{**rows[0], "b1": 1, "b2": 1}])
 
 
@@ -148,7 +148,7 @@ def test_rows_that_are_lists(tmp_path: Path) -> None:
     pairs = load_dataset(path)
     assert pairs.texts()[:2] == ([["a"], ["c", "d"]], ["b", "d"]) and pairs.labels.tolist() == [1, 2]
     path.write_text(json.dumps([["a", "b", 1], ["c", "d", 2]]))
-    with pytest.raises(InputError, match=re.escape(f"`columns={NUMBERS}`")):
+    with pytest.raises(InputError, match=re.escape(f'`columns="{NUMBERS}"`')):
         load_dataset(path)
     path.write_text(json.dumps([["a", "b", 1], ["c", "d"]]))
     with pytest.raises(InputError, match="entry 2: has 2 cells; entry 1 has 3"):

@@ -124,7 +124,7 @@ def test_faults_are_named(tmp_path: Path, name: str, content: str | bytes, words
 
 def test_a_missing_column_gets_the_line_that_mends_it(tmp_path: Path) -> None:
     path = write(tmp_path, "d.csv", "answer1,answer2,score,text1\na,b,1,c\n")
-    assert "`columns=reference=answer1,candidate=answer2,label=score`" in failure(path)
+    assert '`columns="reference=answer1,candidate=answer2,label=score"`' in failure(path)
     assert "'answer1'" in failure(path, columns="reference=anser1,candidate=answer2")
     assert "'score'" in failure(path, columns="reference=answer1,candidate=answer2,label=scores")
     with pytest.raises(InputError, match="'reference'"):
@@ -306,30 +306,30 @@ def test_no_column_of_the_user_collides_with_those_of_a_run(tmp_path: Path) -> N
         # two annotators in words of one kind, gold answers divided by a sign
         (
             "Question,Gold,Model,Answer,Anna,Ben\n" + 8 * "q?,a/b,m,a,right,Right\nr?,c/d,m,e,wrong,\n",
-            "`columns=reference=Gold,candidate=Answer,label=Anna+Ben,question=Question` `separator=/`",
+            '`columns="reference=Gold,candidate=Answer,label=Anna+Ben,question=Question"` `separator="/"`',
         ),
         # words beside yes and no are no labels
         (
             "gold,answer,first rater,second rater\n" + 9 * "a,b,yes,no\nc,d,no,yes\n" + "e,f,unsure,yes\n",
-            "`columns=reference=gold,candidate=answer,label=first rater+second rater` `missing=unsure`",
+            '`columns="reference=gold,candidate=answer,label=first rater+second rater"` `missing="unsure"`',
         ),
         # grades of two people on one scale
         (
             "gold,answer,Anna,Ben,n_words\n" + 9 * "a,b,1,2,103\nc,d,5,4,220\ne,f,3,2,87\n",
-            "`columns=reference=gold,candidate=answer,label=LABEL`",
+            '`columns="reference=gold,candidate=answer,label=LABEL"`',
         ),
         (
             "gold,answer,Anna,Ben\n" + 9 * "a,b,1,2\nc,d,5,4\ne,f,3,2\n",
-            "`columns=reference=gold,candidate=answer,label=Anna+Ben`",
+            '`columns="reference=gold,candidate=answer,label=Anna+Ben"`',
         ),
         # identifiers repeat nothing, and one kind of words leaves doubt beside another
         (
             "gold,answer,id\n" + "".join(f"a,b,{number}\n" for number in range(9)),
-            "`columns=reference=gold,candidate=answer,label=LABEL`",
+            '`columns="reference=gold,candidate=answer,label=LABEL"`',
         ),
         (
             "gold,answer,kept,judged\n" + 9 * "a,b,yes,right\nc,d,no,wrong\n",
-            "`columns=reference=gold,candidate=answer,label=LABEL`",
+            '`columns="reference=gold,candidate=answer,label=LABEL"`',
         ),
     ],
 )

@@ -120,11 +120,11 @@ def test_words_of_preferences(winners: list[str], options: dict[str, Any], label
 @pytest.mark.parametrize(
     ("columns", "change", "words"),
     [
-        (PREFERRED, {"winner": "c"}, ["row 0, column winner: the preference 'c' is unknown", "`labels=c=NUMBER`"]),
+        (PREFERRED, {"winner": "c"}, ["row 0, column winner: the preference 'c' is unknown", '`labels="c=NUMBER"`']),
         (
             PREFERRED.replace(",other=b", ""),
             {},
-            ["needs two answers", "`columns=candidate=A,other=B,preference=WINNER`"],
+            ["needs two answers", '`columns="candidate=A,other=B,preference=WINNER"`'],
         ),
         (PREFERRED.replace("winner", "winer"), {}, ["for preference: has no column 'winer'"]),
         (PREFERRED + ",label=q", {}, ["preferences have no label of their own"]),
@@ -184,7 +184,7 @@ def test_usual_names_are_recognised_and_said(names: tuple[str, str, str], note: 
 
 def test_two_usual_names_are_not_guessed_between() -> None:
     rows = [{"gold": "a", "answer": "b", "response": "c", "label": 1}]
-    with pytest.raises(InputError, match=r"`columns=reference=gold,candidate=response`|has no column reference"):
+    with pytest.raises(InputError, match=r"`columns=\"reference=gold,candidate=response\"`|has no column reference"):
         load_dataset(rows)
 
 

@@ -215,10 +215,10 @@ def test_another_member_is_refused(tmp_path):
     vectors.write_text("ant 1 0\nbee 1 1\ncat 1 1\ndog 1 -1\n", encoding="utf-8")
     with pytest.raises(UnavailableError, match=r"its member static:.* is another one than it .* \(vectors"):
         load_metric(combined).score(["a"], ["b"])
-    result = assay.run(rows, [combined], resamples=0, store=store)
+    result = assay.run(rows, [combined, "f1"], resamples=0, store=store)
     assert "is another one than it was learned from" in result.failures[0]
     vectors.unlink()
-    result = assay.run(rows, [combined], resamples=0, store=store)
+    result = assay.run(rows, [combined, "f1"], resamples=0, store=store)
     assert f"its member {name} has no scores" in result.failures[0]
 
 

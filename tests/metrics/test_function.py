@@ -101,8 +101,8 @@ def test_the_pair_on_which_a_function_raises_is_named_and_others_go_on() -> None
     ("metric", "problem"),
     [
         (lambda a, b: 1.0, "a lambda has no name"),
-        (3, "expected a name such as 'f1', a metric, or a function"),
-        (dict, "expected a name such as 'f1', a metric, or a function"),
+        (3, "expected a name such as 'f1', a metric, a function"),
+        (dict, "expected a name such as 'f1', a metric, a function"),
     ],
 )
 def test_what_is_no_metric(metric: Any, problem: str) -> None:

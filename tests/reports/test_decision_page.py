@@ -277,9 +277,9 @@ def test_what_a_page_for_a_decision_refuses(run, folder, tmp_path):
     with pytest.raises(InputError, match="2 runs: a page for a decision is about one"):
         assay.report([run, other], out, audience="decision")
     assay.run([rows(20), rows(20, seed=1)], ["f1"], out=tmp_path / "both", resamples=0)
-    with pytest.raises(InputError, match="a page for a decision is about one of them, such as `datasets=data`"):
+    with pytest.raises(InputError, match='a page for a decision is about one of them, such as `datasets="data"`'):
         assay.report(tmp_path / "both", out, audience="decision")
-    with pytest.raises(InputError, match="positive: only the page for a decision has it; add `audience=decision`"):
+    with pytest.raises(InputError, match='positive: only the page for a decision has it; add `audience="decision"`'):
         assay.report(run, tmp_path / "page", positive="label>=1")
     with pytest.raises(InputError, match="leaderboard: the page for a decision rests on the ranks"):
         assay.report(run, out, audience="decision", leaderboard=False)

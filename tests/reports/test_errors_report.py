@@ -140,7 +140,7 @@ def test_thresholds_lie_within_the_bounds_of_the_metric(run_of):
 
 def test_a_number_that_no_metric_is_looked_at_by_is_refused(run_of):
     data = run_of({"label": [2, 0, 1, 0], "s": [1, 2, 3, 4]}, ["f1", "recorded:s"])
-    said = "^low=0.1: counts by threshold, and here pairs diverge by rank; use `by=threshold`, or leave `low` out$"
+    said = '^low=0.1: counts by threshold, and here pairs diverge by rank; use `by="threshold"`, or leave `low` out$'
     with pytest.raises(InputError, match=said):
         assay.errors(data.run.path, ["recorded:s"], rule=Rule(low=0.1), resamples=0)
     with pytest.raises(InputError, match=r"^residual=0\.1: counts by rank, and here pairs diverge by threshold"):

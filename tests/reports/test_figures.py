@@ -12,7 +12,10 @@ import pytest
 import assay
 from assay.analysis.folder import read_run
 from assay.exceptions import InputError, MissingExtraError, install_command
-from assay.reports.figure.plots import choose_datasets, draw_agreement, draw_distributions, draw_layers, draw_scores
+from assay.reports.figure.agreement import draw_agreement
+from assay.reports.figure.choice import choose_datasets
+from assay.reports.figure.layers import draw_layers
+from assay.reports.figure.scores import draw_distributions, draw_scores
 from assay.reports.figure.style import create_panels, figure_style, line_style, metric_labels, save_figure
 from tests.reports.page_run import dataset, edit, make_run
 
@@ -296,15 +299,15 @@ def texts(path):
 @pytest.mark.parametrize(
     ("settings", "complaint"),
     [
-        ({"kind": "pie"}, "kind=pie: must be agreement, layers, scores or distributions"),
+        ({"kind": "pie"}, "kind=pie: must be agreement, layers, scores, distributions or costs"),
         ({"width": 0.0}, "width=0: must be from 1 to 100 inches"),
         ({"width": float("nan")}, "width=nan: must be from 1 to 100 inches"),
         ({"statistic": "auc"}, "has no statistic 'auc'. Valid: pearson, spearman, kendall."),
         ({"metrics": ["chr"]}, "has no metric 'chr'. Did you mean 'chrf'? Valid: f1, chrf, ter."),
         ({"datasets": ["sick"]}, "has no dataset 'sick'"),
         ({"buckets": ["f1=1"]}, "has no bucket 'f1=1'"),
-        ({"kind": "distributions", "statistic": "kendall"}, "has no effect beside `kind=distributions`"),
-        ({"kind": "scores", "statistic": "kendall"}, "statistic=kendall: has no effect beside `kind=scores`"),
+        ({"kind": "distributions", "statistic": "kendall"}, 'has no effect beside `kind="distributions"`'),
+        ({"kind": "scores", "statistic": "kendall"}, 'statistic=kendall: has no effect beside `kind="scores"`'),
     ],
 )
 def test_what_the_run_does_not_have(run, tmp_path, settings, complaint):
@@ -331,3 +334,48 @@ def test_without_matplotlib_the_line_that_brings_it(run, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(MissingExtraError, match=re.escape(install_command("plots"))):
         written(run, tmp_path / "out.png")
+
+
+def test_plots_are_drawn_on_axes_of_the_caller(run):
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib.figure import Figure
+
+    result = assay.run(str(run.path / "pairs.parquet"), ["f1", "chrf"], resamples=100, fresh=True)
+    ax, other, third = Figure().subplots(3)
+    assert result.plot(ax=ax) is ax
+    values = result.agreement.query("bucket == 'all' and statistic == 'spearman'").set_index("metric")["value"]
+    points, _ = drawn(ax)
+    assert [text.get_text() for text in ax.get_yticklabels()] == list(values.sort_values(ascending=False).index)
+    assert list(points.values()) == values.sort_values(ascending=False).tolist()
+    assert result.plot("scores", metrics="f1", ax=other) is other
+    assert len(other.get_yticklabels()) == result.pairs["label"].nunique()
+    assert result.plot("costs", ax=third) is third
+    assert sorted(text.get_text() for text in third.texts) == ["chrf", "f1"]
+    with pytest.raises(InputError, match=r"one panel shows one of `metrics`, not f1, chrf; name one"):
+        result.plot("scores", ax=other)
+    panels = result.plot()
+    assert [panel.get_title(loc="left").partition("\n")[0] for panel in panels] == ["all", "f1=0", "f1>0"]
+    with pytest.raises(InputError, match="this result has no plot"):
+        assay.compare(result, resamples=100, permutations=100).plot()
+
+
+def test_systems_and_profiles_have_a_plot():
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    rows = []
+    for system, right in (("a", 9), ("b", 3)):
+        for item in range(12):
+            rows.append({"reference": f"x{item}", "candidate": f"x{item * (item < right)}", "label": int(item < right)})
+            rows[-1] |= {"system": system, "question": f"q{item}"}
+    panel = assay.systems(assay.run(rows, ["em"], resamples=100), resamples=100).plot()
+    points, bars = drawn(panel)
+    assert points == {0: 0.75, 1: 0.25}
+    assert [text.get_text() for text in panel.get_yticklabels()] == ["a", "b"]
+    assert all(bars[row][0] < points[row] < bars[row][1] for row in points)
+    profile = assay.profile(metrics=["f1"], pairs=[8, 16], lengths=[1])
+    (line,) = profile.plot().lines
+    assert list(line.get_xdata()) == [8, 16]
+    assert "f1" in repr(profile)

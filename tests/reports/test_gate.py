@@ -419,7 +419,7 @@ def test_a_terminal_of_80_columns_shows_a_long_verdict_beside_both_numbers(run_o
     run = run_of({"a-long-name": noisy(labels, rng, 1), "b": labels + 0.1}, labels)
     shown = StringIO()
     document = to_document(check_run(run, baseline, CheckSettings()))
-    Console(file=shown, width=80).print(TerminalReport(document, explain=False))
+    Console(file=shown, width=80).print(TerminalReport(document, "--explain"))
     (line,) = [
         line for line in shown.getvalue().splitlines() if "recorded:a-long-name  " in line and "too little" in line
     ]

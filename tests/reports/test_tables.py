@@ -152,9 +152,9 @@ def test_a_narrow_terminal_leaves_coefficients_out_with_a_hint_or_shows_them_bel
             console.print(TerminalReport(document(run), **more))
         return captured.get().splitlines()
 
-    (row,) = [line for line in lines(explain=False) if "m_1|x" in line]
+    (row,) = [line for line in lines(asking="--explain") if "m_1|x" in line]
     assert row.count(".735 [.68, .78]") == 2
-    hint = "".join(lines(explain=False)).partition("not shown in 60 columns:")[2].partition("(--explain)")[0]
+    hint = "".join(lines(asking="--explain")).partition("not shown in 60 columns:")[2].partition("(--explain)")[0]
     assert [name in hint for name in ("Pearson", "Spearman", "τ-b", "τ-c", "AUC")] == [False, False, True, True, True]
     rows = [line for line in lines() if "m_1|x" in line and "[" in line]
     assert sum(row.count(".735 [.68, .78]") for row in rows) == len(statistics)

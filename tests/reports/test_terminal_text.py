@@ -90,7 +90,7 @@ def lines_in(width, document, **more):
 
 @pytest.mark.parametrize("width", [100, 80, 60])
 def test_a_report_fits_the_terminal(width):
-    lines = lines_in(width, wide_document(), explain=False)
+    lines = lines_in(width, wide_document(), asking="--explain")
     assert max(map(len, lines)) <= width
     for name in ("bi-encoder:…/minilm", "f1"):
         (row,) = [line for line in lines if line.startswith(f"{name} ")]
@@ -102,7 +102,7 @@ def test_a_report_fits_the_terminal(width):
 
 
 def test_what_does_not_change_a_conclusion_is_shown_on_request():
-    brief = lines_in(80, wide_document(), explain=False)
+    brief = lines_in(80, wide_document(), asking="--explain")
     assert brief[-1] == "Method and signatures: --explain"
     assert "few pairs" in brief and "3 more notes: --explain" in brief
     assert not any("seed:0" in line or "the method" in line for line in brief)
@@ -120,20 +120,20 @@ def test_the_mark_of_a_footnote_stays_beside_the_name(width):
     heads = [Column("bucket"), Column("metric"), *number_columns(["r", "rho"])]
     cells = ["all", "bi-encoder:all-MiniLM-L6-v2", ".123 [.10, .20]", ".456 [.40, .50]"]
     sheet = Sheet("t", heads, [cells], groups={"all": ["n = 9"]}, row_notes=[("few pairs",)])
-    lines = lines_in(width, Document([sheet], []), explain=False)
+    lines = lines_in(width, Document([sheet], []), asking="--explain")
     (marked,) = [line for line in lines if "all-MiniLM-L6-v2" in line and "few pairs" not in line]
     assert "all-MiniLM-L6-v2 *" in marked
 
 
 def test_a_number_is_not_cut_where_a_terminal_is_narrower_than_it():
-    lines = lines_in(12, wide_document(), explain=False)
+    lines = lines_in(12, wide_document(), asking="--explain")
     assert any(".123 [.10, .20]" in line for line in lines)
 
 
 def test_the_facts_of_all_pairs_stay_and_those_of_their_parts_go():
     groups = {"all": ["n = 9", "reliability r .8"], "f1=0": ["n = 3", "2 labels"]}
     sheet = Sheet("t", [Column("bucket"), Column("metric")], [["all", "f1"], ["f1=0", "f1"]], groups=groups)
-    brief = lines_in(80, Document([sheet], []), explain=False)
+    brief = lines_in(80, Document([sheet], []), asking="--explain")
     assert "all: n = 9; reliability r .8" in brief
     assert "f1=0  n = 3" in brief and not any("2 labels" in line for line in brief)
     assert "f1=0: n = 3; 2 labels" in lines_in(80, Document([sheet], []))
@@ -141,7 +141,7 @@ def test_the_facts_of_all_pairs_stay_and_those_of_their_parts_go():
 
 def test_rows_that_say_little_are_counted_and_shown_on_request():
     sheet = Sheet("t", [Column("category")], [["unit"], ["names"], ["alias"]], spare_rows=2, spare_words="empty ones")
-    brief = lines_in(80, Document([sheet], []), explain=False)
+    brief = lines_in(80, Document([sheet], []), asking="--explain")
     assert [line.strip() for line in brief[3:5]] == ["unit", "not shown: 2 empty ones (--explain)"]
     full = lines_in(80, Document([sheet], []))
     assert [line.strip() for line in full[3:]] == ["unit", "names", "alias", ""]
@@ -152,7 +152,7 @@ def test_a_column_that_is_left_out_does_not_name_the_rows_of_a_table_that_goes_o
     sheet = Sheet(
         "t", [Column("question", spare=1), Column("reference"), *numbers], [["why", "gold", *["1234567890"] * 4]]
     )
-    brief = lines_in(40, Document([sheet], []), explain=False)
+    brief = lines_in(40, Document([sheet], []), asking="--explain")
     assert "not shown in 40 columns: question" in " ".join(brief)
     assert not any("why" in line for line in brief)
     assert sum(line.startswith("gold") for line in brief) == 2

@@ -114,7 +114,7 @@ def test_found_on_one_dataset_and_tested_on_another(run):
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({}, "the label of big has 3 values; say which mean yes, such as `positive=label>=2`"),
+        ({}, "the label of big has 3 values; say which mean yes, such as `positive=\"label>=2\"`"),
         ({"positive": "label>=3"}, "label>=3 makes all pairs of big no"),
         ({"positive": "label>=0"}, "label>=0 makes all pairs of big yes"),
         ({"positive": "score>1"}, "positive='score>1': write label>=2"),

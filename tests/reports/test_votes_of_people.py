@@ -133,7 +133,7 @@ def test_a_threshold_is_by_majority_unless_people_are_divided(tmp_path):
         positive_labels_of(data, None)
     text = str(raised.value)
     assert f"people are divided on {split} pairs of two, as many said yes as no" in text
-    assert "`positive=label>=1` counts them as no, `positive=label>=0.5` as yes" in text
+    assert '`positive="label>=1"` counts them as no, `positive="label>=0.5"` as yes' in text
     row = int(np.flatnonzero(data.labels == 0.5)[0])
     assert data.votes.text(row) == "one of two said yes"
 

@@ -10,7 +10,8 @@ import pytest
 
 import assay
 from assay.analysis.folder import read_run
-from assay.reports.figure.plots import choose_datasets, draw_agreement
+from assay.reports.figure.agreement import draw_agreement
+from assay.reports.figure.choice import choose_datasets
 from assay.reports.figure.style import figure_style
 from assay.statistics.agreement import agreement, measure_all
 from assay.statistics.cells import Labels

@@ -20,7 +20,7 @@ from tests.training.training_run import Slow, made_pairs
 
 def test_labels_of_any_scale(asked, told):
     rows = [row | {"label": 1 + 4 * row["label"]} for row in made_pairs(44, 1)]
-    with pytest.raises(InputError, match="say what the scale is with `scale=LOW,HIGH`"):
+    with pytest.raises(InputError, match='say what the scale is with `scale="LOW,HIGH"`'):
         assay.crossval(**asked(rows))
     assert not told
     assay.crossval(**asked(rows, scale="1,5"))

@@ -22,7 +22,7 @@ def test_a_training_that_diverges_says_so(tiny_base, files, tmp_path):
         (
             {"label": 1.5},
             {},
-            r"its label 1.5 is not between 0 and 1; say what the scale is with `scale=LOW,HIGH`",
+            r"its label 1.5 is not between 0 and 1; say what the scale is with `scale=\"LOW,HIGH\"`",
         ),
         ({"label": 7.0}, {"scale": "0,5"}, r"pair 1: its label 7 is not between 0 and 5"),
         ({"label": None}, {}, r"pair 1: has no label"),

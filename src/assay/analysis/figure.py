@@ -10,7 +10,7 @@ from assay.common.messages import Setting
 from assay.exceptions import InputError
 from assay.settings import Settings, setting
 
-KINDS = ("agreement", "layers", "scores", "distributions")
+KINDS = ("agreement", "layers", "scores", "distributions", "costs")
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class FigureKind(Settings):
     kind: str = setting(
         "agreement: a forest plot, one panel per bucket; layers: one line per bucket over the layers of a model; "
         "scores: the distribution of scores, one panel per metric, one strip per label; distributions: one panel per "
-        "dataset, one strip per metric.",
+        "dataset, one strip per metric; costs: agreement against pairs per second.",
         KINDS[0],
         choices=KINDS,
     )

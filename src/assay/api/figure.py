@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from assay.analysis.data import ALL
 from assay.analysis.figure import FigureSettings
 from assay.api.files import Run, open_runs
 from assay.paths import user_path
-from assay.reports.figure.plots import (
-    choose_datasets,
-    choose_statistic,
-    draw_agreement,
-    draw_distributions,
-    draw_layers,
-    draw_scores,
-)
+from assay.reports.figure.draw import draw_figure
 from assay.reports.figure.style import check_figure_target, check_matplotlib, figure_style, save_figure
 from assay.settings import verb
 
@@ -44,15 +36,6 @@ def figure(run: Run, out: str | Path, settings: FigureSettings) -> Path:
     with open_runs(run) as (opened,):
         check_figure_target(target)
         check_matplotlib()
-        buckets = settings.buckets or ([ALL] if settings.shows_scores else [])
-        chosen = choose_datasets(opened, settings.datasets, settings.metrics, buckets)
-        statistic = choose_statistic(opened, settings.statistic)
         with figure_style():
-            if settings.shows_scores:
-                draw_histograms = draw_scores if settings.kind == "scores" else draw_distributions
-                drawn = draw_histograms(chosen, settings.width)
-            else:
-                draw = draw_layers if settings.kind == "layers" else draw_agreement
-                drawn = draw(chosen, statistic, settings.width)
-            save_figure(drawn, target)
+            save_figure(draw_figure(opened, settings), target)
     return target

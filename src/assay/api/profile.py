@@ -30,13 +30,16 @@ from assay.reports.sheets import Document
 from assay.settings import OwnData, verb
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from assay.metrics import Batch
 
 #: Output format by file extension.
 FORMAT_BY_SUFFIX: Final[dict[str, str]] = {".json": "json", ".csv": "csv", ".md": "md"}
 
 
-@dataclass(frozen=True)
+# it prints its tables
+@dataclass(frozen=True, repr=False)
 class Profile(Tables):
     """Measurements of what metrics cost, and the machine on which they were made.
 
@@ -71,6 +74,11 @@ class Profile(Tables):
     def document(self) -> Document:
         """The tables of costs and times, with one record per measurement."""
         return costs.document(self.as_dict())
+
+    def _draw(self, panel: Axes) -> None:
+        from assay.reports.figure.costs import draw_times
+
+        draw_times(panel, self.as_dict()["metrics"])
 
 
 @verb(

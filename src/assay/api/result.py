@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from assay.analysis.folder import RunFolder, read_run
 from assay.api.values import Tables
@@ -21,6 +23,7 @@ from assay.reports.sheets import Document
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
 #: Maximum number of pairs for which a page is written with the run; for more, the page would take too long.
 MAX_PAIRS_FOR_PAGE = 100_000
@@ -33,6 +36,9 @@ class Result(Tables):
         outcome: everything that the run computed.
         folder: the run folder; None if the run is not saved.
     """
+
+    #: The kind of figure that :meth:`plot` draws by default.
+    plotted: ClassVar[str] = "agreement"
 
     def __init__(self, outcome: Outcome, folder: Path | None = None) -> None:
         self.outcome = outcome
@@ -76,6 +82,78 @@ class Result(Tables):
         """The tables, with the agreement table as their records."""
         return document(self.report)
 
+    @cached_property
+    def pairs(self) -> pd.DataFrame:
+        """The pairs with texts and labels, and the scores of each metric in a column of its name: one row per pair.
+
+        A metric that failed on a dataset has no score there. A column of the data that has the name of a metric keeps
+        it, and the metric's column is ``score:NAME``.
+        """
+        import pandas as pd
+
+        frames = []
+        for dataset in self.outcome.datasets:
+            frame = dataset.pairs.table.to_pandas()
+            frame.insert(0, "dataset", dataset.pairs.name)
+            for metric, values in dataset.scores.items():
+                frame[f"score:{metric}" if metric in frame else metric] = values
+            frames.append(frame)
+        return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
+
+    def answer(self) -> list[str]:
+        """Return which metric to use on each dataset, as its page says it, by the rule of ``assay recommend``."""
+        return self._findings
+
+    @cached_property
+    def _findings(self) -> list[str]:
+        from assay.reports.page.parts import findings_by_bucket
+        from assay.reports.units import read_units
+
+        lines = []
+        with self._opened() as run:
+            units = read_units([run])
+            for unit in units:
+                title = f"{unit.title}. " if len(units) > 1 else ""
+                lines += [f"{title}{name}: {sentence}" for name, sentence in findings_by_bucket(unit)]
+        return lines
+
+    def plot(self, kind: str | None = None, *, ax: Axes | None = None, **settings: Any) -> Any:
+        """Draw a figure of the run, and return its axes.
+
+        Args:
+            kind: as for :func:`assay.figure`; by default the agreement, or that of the layers of a sweep.
+            ax: the axes to draw the only panel on, for one dataset and bucket, all pairs by default; None for a new
+                figure of pyplot, with as many panels as there are.
+            **settings: further settings of :func:`assay.figure`: ``datasets``, ``metrics``, ``buckets``, ``statistic``,
+                and ``width`` in inches of a new figure.
+
+        Returns:
+            The axes: a single one, or a list of them if there are several panels.
+
+        Raises:
+            InputError: the run lacks what is named, has nothing to draw, or several panels are for *ax*.
+            MissingExtraError: matplotlib is not installed.
+        """
+        from assay.analysis.figure import FigureSettings
+        from assay.reports.figure.draw import draw_figure, draw_on
+        from assay.reports.figure.style import check_matplotlib, figure_style, pyplot_figures
+
+        check_matplotlib()
+        chosen = FigureSettings(kind=kind or self.plotted, **settings)
+        with self._opened() as run:
+            if ax is not None:
+                draw_on(ax, run, chosen)
+                return ax
+            with figure_style(), pyplot_figures():
+                panels = [panel for panel in draw_figure(run, chosen).axes if panel.get_visible()]
+        return panels[0] if len(panels) == 1 else panels
+
+    @contextmanager
+    def _opened(self) -> Iterator[RunFolder]:
+        """Yield the run as a folder, a temporary one if it was not saved."""
+        with tempfile.TemporaryDirectory(prefix="assay-") as temporary:
+            yield read_run(self.folder or write_run(self.outcome, Path(temporary) / "run"))
+
     def save(self, folder: str | Path, *, page: bool = True) -> Path:
         """Write the run folder, set :attr:`folder` and return its path; see :mod:`assay.benchmark.folder`.
 
@@ -109,14 +187,3 @@ class Result(Tables):
         with exclusive_lock(self.folder.parent):
             page = page_html([read_run(self.folder)], leaderboard=False, categories=False)
             put_page(page, self.folder / PAGE)
-
-    def __repr__(self) -> str:
-        """Return the tables as plain text, as wide as the terminal."""
-        from rich.console import Console
-
-        # without a terminal, such as in a notebook, a width at which most tables fit
-        width = shutil.get_terminal_size(fallback=(110, 24)).columns
-        console = Console(width=width, no_color=True, force_terminal=False)
-        with console.capture() as captured:
-            console.print(self.to_rich())
-        return captured.get()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -22,14 +23,14 @@ from assay.benchmark.settings import RunSettings
 from assay.benchmark.suite import Suite, load_suite, shipped_suites
 from assay.common.addresses import public_address
 from assay.common.messages import Setting, join_messages
-from assay.common.progress import Silent
+from assay.common.progress import Silent, is_outermost_verb
 from assay.datasets import Pairs, join_graphs, list_datasets, load_dataset
 from assay.datasets.card import parse_spec
 from assay.datasets.columns import labels_apart
 from assay.datasets.files import holds_splits
 from assay.datasets.graphs import parse_graph_files
 from assay.datasets.load import has_language, is_own_file
-from assay.exceptions import InputError, OfflineError, UnavailableError
+from assay.exceptions import AssayError, InputError, OfflineError, UnavailableError
 from assay.metrics import Metric, load_metric
 from assay.metrics.load import UntrustedMetricError, load_untrusted_metric
 from assay.metrics.neural.runtime import Runtime, devices_of, use_runtime
@@ -329,9 +330,11 @@ def run(settings: RunSettings) -> Result:
         out: the run folder to write; None to write nothing.
 
     Returns:
-        The scores and the agreement; its ``failures`` have one line for each requested task that failed.
+        The scores and the agreement; its ``failures`` have one line for each requested task that failed, of which a
+        warning is given, too.
 
     Raises:
+        AssayError: every task failed; with *out*, the run folder is written all the same.
         InputError: an argument, a file or its contents cannot be used; the message says which one and why.
         UnavailableError: the only dataset is unavailable, or all of several.
 
@@ -348,7 +351,22 @@ def run(settings: RunSettings) -> Result:
     result = Result(outcome)
     if settings.out is not None:
         result.save(settings.out, page=settings.page)
+    if result.failures and is_outermost_verb():
+        _report_failures(result)
     return result
+
+
+def _report_failures(result: Result) -> None:
+    """Warn of the tasks of a run that failed.
+
+    Raises:
+        AssayError: all of them failed.
+    """
+    failures = join_messages("; ", result.failures)
+    if not any(dataset.scores for dataset in result.outcome.datasets):
+        raise AssayError("nothing was scored: ", failures)
+    # at the call of the user, above this function, run and the wrapper of its settings
+    warnings.warn(f"not scored: {failures}", stacklevel=4)
 
 
 @takes_settings(RunSettings)

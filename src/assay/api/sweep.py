@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from assay.api.result import Result
 from assay.api.run import dataset_list, run
@@ -20,6 +20,8 @@ from assay.settings import AgreementSettings, Graphs, Limited, OwnColumns, OwnDa
 
 class Sweep(Result):
     """A finished run whose metrics are the layers of one model."""
+
+    plotted: ClassVar[str] = "layers"
 
     @cached_property
     def document(self) -> Document:

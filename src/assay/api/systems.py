@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from assay.analysis.data import draws_signature, read_datasets
 from assay.analysis.settings import SystemSettings
@@ -12,6 +13,9 @@ from assay.api.values import Report
 from assay.reports.sheets import with_signatures
 from assay.reports.systems import document
 from assay.settings import verb
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @verb(
@@ -43,6 +47,12 @@ def systems(runs: Run | Sequence[Run], settings: SystemSettings) -> Report:
         metrics = dict.fromkeys(name for study in studies for name in study.metrics)
         draws = draws_signature(resamples=settings.resamples, confidence=settings.confidence, seed=settings.seed)
         # resamples draw whole items here, whatever the groups of the run are
-        return Report(
-            with_signatures(document(studies, settings), datasets, metrics, draws, group_by=settings.item or "item")
-        )
+        shown = document(studies, settings)
+        signed = with_signatures(shown, datasets, metrics, draws, group_by=settings.item or "item")
+
+    def draw(panel: Axes) -> None:
+        from assay.reports.figure.systems import draw_systems
+
+        draw_systems(panel, studies)
+
+    return Report(signed, draw)

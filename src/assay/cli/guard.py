@@ -239,7 +239,7 @@ def print_report(report: Tables, output: ReportFormat, *, explain: bool = False)
     flags = _FLAGS.get({})
     document = change_lines(report.document, lambda line: text_with_flags(line, flags))
     if output.value == "table":
-        console().print(TerminalReport(document, explain=explain), crop=False)
+        console().print(TerminalReport(document, None if explain else "--explain"), crop=False)
     else:
         print_data(format_document(document, output.value))
 
@@ -347,18 +347,19 @@ def _duration_text(seconds: float) -> str:
 @contextmanager
 def progress_on_stderr(quiet: bool) -> Iterator[Progress]:
     """Yield a progress that is shown on stderr: as bars on a terminal, else as lines; a silent one if *quiet*."""
-    from assay.common.progress import Silent
+    from assay.common.progress import Silent, reported_here
 
-    if quiet:
-        yield Silent()
-    elif not sys.stderr.isatty() or logging.getLogger("assay").isEnabledFor(logging.INFO):
-        # bars and lines of the log would overwrite each other
-        yield _ProgressLines()
-    else:
-        from rich.console import Console
+    with reported_here():
+        if quiet:
+            yield Silent()
+        elif not sys.stderr.isatty() or logging.getLogger("assay").isEnabledFor(logging.INFO):
+            # bars and lines of the log would overwrite each other
+            yield _ProgressLines()
+        else:
+            from rich.console import Console
 
-        with _make_progress_bar(Console(stderr=True)) as bar:
-            yield _ProgressBars(bar)
+            with _make_progress_bar(Console(stderr=True)) as bar:
+                yield _ProgressBars(bar)
 
 
 def _make_progress_bar(console: Console) -> Bar:

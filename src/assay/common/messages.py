@@ -6,6 +6,7 @@ may contain anything.
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -23,15 +24,18 @@ class Setting:
 
     Attributes:
         name: the name of the setting in Python.
-        value: the value that belongs to the mention, such as ``ray`` in ``engine=ray``; None for none.
+        value: the value that belongs to the mention, such as ``ray`` in ``engine="ray"``; None for none.
     """
 
     name: str
     value: object = None
 
     def __str__(self) -> str:
-        """Return the setting as Python users see it in a sentence: `` `engine=ray` ``."""
-        return f"`{self.name}`" if self.value is None else f"`{self.name}={self.value}`"
+        """Return the setting as Python users write it: `` `engine="ray"` ``."""
+        if self.value is None:
+            return f"`{self.name}`"
+        value = json.dumps(self.value, ensure_ascii=False) if isinstance(self.value, str) else self.value
+        return f"`{self.name}={value}`"
 
     def with_flag(self, flags: Mapping[str, str]) -> str:
         """Return the setting as the command line has it, its value quoted for a shell: ``--engine ray``."""
@@ -53,7 +57,7 @@ class Message(str):
     Example:
         >>> message = Message("is for a Ray cluster; add ", Setting("engine", "ray"), setting="address", value="auto")
         >>> message
-        'address=auto: is for a Ray cluster; add `engine=ray`'
+        'address=auto: is for a Ray cluster; add `engine="ray"`'
         >>> message.with_flags({})
         '--address auto: is for a Ray cluster; add --engine ray'
     """

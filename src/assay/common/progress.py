@@ -1,4 +1,6 @@
-"""Progress of long work, which the command line shows as bars; Python users need not pass one.
+"""Progress of long work: the bars that Python users see, and what reports to them.
+
+The command line has bars of its own, see :mod:`assay.cli.guard`.
 
 Code deep inside a unit of work, such as the loop over the batches of a model, has no :class:`Progress`. It reports the
 share of its texts that is done to a listener of this process instead.
@@ -6,10 +8,16 @@ share of its texts that is done to a listener of this process instead.
 
 from __future__ import annotations
 
+import sys
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Protocol, TypeVar
+from contextvars import ContextVar
+from typing import Any, Protocol, TypeVar
+
+from assay.common.visible import brief_text
+from assay.exceptions import InputError
 
 Item = TypeVar("Item")
 #: Minimum number of seconds between reports of a loop over pairs.
@@ -48,6 +56,106 @@ class Silent:
 
     def say(self, line: str) -> None:
         """Drop a line of text."""
+
+
+#: Seconds of work before a bar appears.
+SECONDS_TO_BAR = 2.0
+#: The parts of a bar of tqdm whose total is known.
+BAR_FORMAT = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}]"
+
+
+class Bars:
+    """A progress as bars of tqdm, as notebooks and terminals show them; the first appears after two seconds of work."""
+
+    def __init__(self) -> None:
+        with warnings.catch_warnings():
+            # in a notebook without widgets, the bar is a line of text
+            warnings.simplefilter("ignore")
+            from tqdm.auto import tqdm
+        self._tqdm: Any = tqdm
+        self._bar: Any = None
+        self._start = time.monotonic()
+
+    def begin(self, what: str, total: int) -> None:
+        """Replace the bar of the last step by one for this step."""
+        self.close()
+        delay = max(0.0, SECONDS_TO_BAR - (time.monotonic() - self._start))
+        settings = {"delay": delay, "leave": False, "file": sys.stderr, "bar_format": BAR_FORMAT if total else None}
+        self._bar = self._tqdm(desc=brief_text(what), total=total or None, **settings)
+
+    def advance(self, units: int) -> None:
+        """Move the bar."""
+        if self._bar is not None:
+            self._bar.update(units)
+
+    def say(self, line: str) -> None:
+        """Write a line above the bar."""
+        self._tqdm.write(brief_text(line), file=sys.stderr)
+
+    def close(self) -> None:
+        """Remove the bar."""
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+
+
+#: The number of verbs, and of commands, within which this context runs: the outermost one reports for all.
+_DEPTH: ContextVar[int] = ContextVar("depth", default=0)
+
+
+def is_outermost_verb() -> bool:
+    """Return whether a Python user called the running verb, so that nothing else reports what failed in it."""
+    return _DEPTH.get() == 1
+
+
+@contextmanager
+def reported_here() -> Iterator[None]:
+    """Leave reports to the block, as a command does, which shows the progress and the failures of its verbs itself."""
+    token = _DEPTH.set(_DEPTH.get() + 1)
+    try:
+        yield
+    finally:
+        _DEPTH.reset(token)
+
+
+@contextmanager
+def shown_progress(progress: object) -> Iterator[Progress]:
+    """Yield the progress that the ``progress`` of a Python call means.
+
+    Args:
+        progress: None for bars in a terminal or a notebook, True for bars anywhere, False for none; or an object with
+            the methods of :class:`Progress`, which is yielded.
+
+    Raises:
+        InputError: it is something else.
+    """
+    if isinstance(progress, bool | None):
+        shows = _has_viewer() if progress is None else progress
+        chosen: Any = Bars() if shows and not _DEPTH.get() else Silent()
+    elif isinstance(progress, type) or not all(callable(getattr(progress, name, None)) for name in _METHODS):
+        raise InputError(
+            "expected True, False, or an object with the methods begin, advance and say",
+            setting="progress",
+            value=repr(progress),
+        )
+    else:
+        chosen = progress
+    try:
+        with reported_here():
+            yield chosen
+    finally:
+        if isinstance(chosen, Bars):
+            chosen.close()
+
+
+_METHODS = ("begin", "advance", "say")
+
+
+def _has_viewer() -> bool:
+    """Return whether stderr is shown to somebody now: in a terminal or a notebook."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return sys.stderr.isatty() or type(shell).__name__ == "ZMQInteractiveShell"
 
 
 #: Functions that receive the share of a unit of work that is done; only the last one, the innermost, is called.

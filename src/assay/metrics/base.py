@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from assay.common.progress import track_progress
-from assay.exceptions import InputError, UnavailableError
+from assay.exceptions import AssayError, InputError, UnavailableError
 from assay.metrics.batch import Batch, Context
 from assay.metrics.declaration import Declaration
 from assay.metrics.name import SUBJECT, MetricName, convert_value, format_value, option, options_of
@@ -180,6 +180,46 @@ class Metric(ABC):
         columns of a batch instead, by position or by name, as lists or as pandas or NumPy columns:
         ``metric.score(references, candidates)``.
         """
+
+    def compute(self, *, predictions: Any, references: Any, questions: Any = None) -> dict[str, Any]:
+        """Return what ``compute`` of a module of Hugging Face's evaluate returns.
+
+        Args:
+            predictions: the candidates.
+            references: the reference of each candidate, or a list of references, of which the best score counts.
+            questions: the question of each candidate, for a metric that reads it.
+
+        Returns:
+            The mean under the metric's name, and the list of scores under ``scores``.
+
+        Raises:
+            InputError: there is no pair, the columns have different lengths, or a candidate has no reference.
+        """
+        import numpy as np
+
+        predictions = list(predictions)
+        golds = [[reference] if isinstance(reference, str) else list(reference) for reference in references]
+        if len(golds) != len(predictions) or not golds:
+            raise InputError(
+                f"metric {self}: {len(predictions)} predictions and {len(golds)} references; compute takes one of each "
+                "per pair, and at least one pair"
+            )
+        if not all(golds):
+            raise InputError(f"metric {self}: the prediction at {golds.index([])} has no reference")
+        # each candidate is scored with each of its references
+        rows = [row for row, texts in enumerate(golds) for _ in texts]
+        columns: dict[str, Any] = {
+            "references": [text for texts in golds for text in texts],
+            "candidates": [predictions[row] for row in rows],
+        }
+        if questions is not None:
+            columns["questions"] = [questions[row] for row in rows]
+        scores = np.asarray(self.score(**columns), dtype=np.float64)
+        if scores.shape != (len(rows),):
+            raise AssayError(f"metric {self}: gave scores of shape {scores.shape} for {len(rows)} pairs")
+        best = np.maximum if self.declaration.higher_is_better else np.minimum
+        scores = best.reduceat(scores, np.cumsum([0, *(len(texts) for texts in golds[:-1])]))
+        return {str(self): float(scores.mean()), "scores": scores.tolist()}
 
     def expand(self) -> tuple[Metric, ...]:
         """Return the metrics that its name stands for; by default only itself.

@@ -5,21 +5,20 @@ from __future__ import annotations
 import functools
 import hashlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from assay.exceptions import InputError, MissingExtraError
-from assay.metrics.base import Batch, Declaration, Metric, PairMetric, option
+from assay.metrics.base import Declaration, Metric, PairMetric, option
 from assay.metrics.load import load_metric
 from assay.metrics.name import MetricName
 from assay.metrics.provenance import ABSENT
 from assay.paths import user_path
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    pass
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,8 @@ class EvaluateModule(PairMetric):
 
         def score(reference: str, candidate: str) -> float:
             references = [[reference]] if expects_lists else [reference]
-            return self._chosen_value(module.compute(predictions=[candidate], references=references))
+            result = module.compute(predictions=[candidate], references=references)
+            return chosen_value(result, self.key, f"metric {self}: the module", "choose with key=")
 
         return score
 
@@ -106,18 +106,24 @@ class EvaluateModule(PairMetric):
             raise InputError(f"metric {self}: there is no evaluate module at {self.subject!r}; expected {script}")
         return script.resolve()
 
-    def _chosen_value(self, result: dict[str, Any]) -> float:
-        """Return the number under the option ``key`` of a module's result, or its only number if no key is set.
 
-        Raises:
-            InputError: there is no such number, or the result has several and no key is set.
-        """
-        numbers = {key: value for key, value in result.items() if _is_number(_single_score(value))}
-        key = self.key or (next(iter(numbers)) if len(numbers) == 1 else "")
-        if key not in numbers:
-            problem = f"has no number {self.key!r}" if self.key else "returns several values, choose with key="
-            raise InputError(f"metric {self}: the module {problem}; it returns {', '.join(sorted(numbers))}")
-        return float(_single_score(numbers[key]))
+def chosen_value(result: dict[str, Any], key: str, module: str, advice: str) -> float:
+    """Return the number under a key of a module's result, or its only number if the key is empty.
+
+    Args:
+        result: what ``compute`` returned.
+        key: the key.
+        module, advice: the words of a message for the module, and for what to do if it returns several values.
+
+    Raises:
+        InputError: there is no such number, or the result has several and no key is set.
+    """
+    numbers = {name: value for name, value in result.items() if _is_number(_single_score(value))}
+    chosen = key or (next(iter(numbers)) if len(numbers) == 1 else "")
+    if chosen not in numbers:
+        problem = f"has no number {key!r}" if key else f"returns several values, {advice}"
+        raise InputError(f"{module} {problem}; it returns {', '.join(sorted(numbers))}")
+    return float(_single_score(numbers[chosen]))
 
 
 def _single_score(value: Any) -> Any:
@@ -274,44 +280,6 @@ def _bridge_class() -> type:
             Raises:
                 InputError: there is no pair, or a candidate has no reference.
             """
-            if not len(predictions):
-                raise InputError(f"metric {self.metric}: there is no pair to score; give predictions and references")
-            scores = _best_scores(self.metric, list(predictions), list(references), questions)
-            return {str(self.metric): float(scores.mean()), "scores": scores.tolist()}
+            return self.metric.compute(predictions=predictions, references=references, questions=questions)
 
     return AssayMetric
-
-
-def _best_scores(
-    metric: Metric, candidates: list[str], references: Sequence[str | Sequence[str]], questions: list[str] | None
-) -> NDArray[np.float64]:
-    """Return the best score of each of n candidates over its references, float64, shape (n,).
-
-    The best score is the highest, or the lowest if the metric says that low is better.
-
-    Args:
-        metric: the metric.
-        candidates: the candidates.
-        references: for each candidate its reference, or a list of references.
-        questions: the question of each candidate, or None.
-
-    Raises:
-        InputError: a candidate has no reference.
-        AssayError: the metric returned something else than scores.
-    """
-    import numpy as np
-
-    from assay.metrics.work import scores_of
-
-    golds = [[reference] if isinstance(reference, str) else list(reference) for reference in references]
-    if not all(golds):
-        raise InputError(f"metric {metric}: the prediction at {golds.index([])} has no reference")
-    # each candidate is scored with each of its references
-    rows = [row for row, texts in enumerate(golds) for _ in texts]
-    repeated_questions = None if questions is None else [questions[row] for row in rows]
-    flat_references = [text for texts in golds for text in texts]
-    batch = Batch(flat_references, [candidates[row] for row in rows], repeated_questions)
-    scores = scores_of(metric, batch)
-    starts = np.cumsum([0, *(len(texts) for texts in golds[:-1])])
-    best = np.maximum if metric.declaration.higher_is_better else np.minimum
-    return best.reduceat(scores, starts)

@@ -38,10 +38,12 @@ class FunctionMetric(Metric):
     Attributes:
         function: the function of two texts (reference, candidate), or of two lists of texts.
         takes_lists: whether the function takes lists.
+        signed: what determines the scores, by name; empty for the code of the function.
     """
 
     function: ClassVar[Callable[..., Any]]
     takes_lists: ClassVar[bool]
+    signed: ClassVar[tuple[tuple[str, str], ...]]
 
     is_stored: ClassVar[bool] = False
 
@@ -78,7 +80,9 @@ class FunctionMetric(Metric):
             raise AssayError(f"{summary_of(error)} ({error_location(error)}), for the pair with {pair}") from error
 
     def data_signature(self) -> dict[str, str]:
-        """Return the qualified name of the function, and 16 hex digits of a digest of its code."""
+        """Return what was said to determine the scores; else the function's name and 16 digits of its code's digest."""
+        if type(self).signed:
+            return dict(type(self).signed)
         function = inspect.unwrap(type(self).function)
         code = getattr(function, "__code__", None)
         # a callable object or a function in C has no code
@@ -102,6 +106,7 @@ def function_metric(
     higher_is_better: bool = True,
     symmetric: bool = False,
     perfect: float | None = None,
+    signed: tuple[tuple[str, str], ...] = (),
 ) -> FunctionMetric:
     """Return a function as a metric; cached, so that a function with the same settings is always the same metric.
 
@@ -115,6 +120,7 @@ def function_metric(
         higher_is_better: False if a low score means similar.
         symmetric: whether exchanging the texts keeps the score.
         perfect: the score of two identical texts that are not empty; None if it depends on the text.
+        signed: what determines the scores, by name; by default the code of the function.
 
     Raises:
         InputError: the name is not valid for a metric, or belongs to another metric.
@@ -136,6 +142,7 @@ def function_metric(
         "__module__": getattr(function, "__module__", __name__),
         "declaration": declaration,
         "function": staticmethod(function),
+        "signed": signed,
         "takes_lists": _takes_lists(function) if lists is None else lists,
     }
     metric_class: type[FunctionMetric] = dataclass(frozen=True)(type(title, (FunctionMetric,), attributes))

@@ -12,12 +12,13 @@ from assay.metrics.name import SUBJECT, MetricName, format_value, options_of
 from assay.metrics.registry import registry
 
 
-def load_metric(metric: str | MetricName | Metric | type[Metric] | Callable[..., Any]) -> Metric:
+def load_metric(metric: str | MetricName | Metric | type[Metric] | Callable[..., Any] | Any) -> Metric:
     """Return the metric of a name such as ``f1``, ``bleu:paper`` or ``recorded:sas``.
 
     Args:
         metric: the name as text or parsed, a metric (returned unchanged), a metric class whose options have defaults,
-            or a function of (reference, candidate), see :func:`~assay.metrics.function.metric`.
+            a function of (reference, candidate), see :func:`~assay.metrics.function.metric`, or an object of another
+            library, see :mod:`assay.metrics.objects`.
 
     Raises:
         InputError: not a name, an unknown name (the message lists similar ones), an unknown option or option set, an
@@ -32,14 +33,19 @@ def load_metric(metric: str | MetricName | Metric | type[Metric] | Callable[...,
         return metric
     if isinstance(metric, type) and issubclass(metric, Metric):
         return registry().build_class(metric)
-    if callable(metric) and not isinstance(metric, type):
+    if not isinstance(metric, str | MetricName | type):
         from assay.metrics.function import function_metric
+        from assay.metrics.objects import metric_of_object
 
-        return function_metric(metric)
+        known = metric_of_object(metric)
+        if known is not None:
+            return known
+        if callable(metric):
+            return function_metric(metric)
     if not isinstance(metric, str | MetricName):
         raise InputError(
-            f"metric {metric!r}: expected a name such as 'f1', a metric, or a function of two texts, "
-            f"not {type(metric).__name__}"
+            f"metric {metric!r}: expected a name such as 'f1', a metric, a function of two texts, a model of "
+            f"sentence-transformers, or a metric of evaluate or sacrebleu, not {type(metric).__name__}"
         )
     name = metric if isinstance(metric, MetricName) else MetricName.parse(metric)
     loaded = registry().build(name)

@@ -247,12 +247,7 @@ def _to_html(document: Document) -> str:
     """Return hints, sheets, warnings, notes and provenance as HTML, in this order; all text is escaped."""
     parts = [f"<p>{escape_html(hint)}</p>" for hint in document.hints]
     for sheet in (sheet.with_note_column() for sheet in document.sheets):
-        caption = escape_html(". ".join([sheet.title, *sheet.facts]))
-        heads = "".join(
-            f'<th scope="col"{_class_attribute(column)}>{escape_html(column.head)}</th>' for column in sheet.columns
-        )
-        body = "".join(_html_row(sheet, number) for number in range(len(sheet.rows)))
-        parts.append(f"<table><caption>{caption}</caption><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>")
+        parts.append(html_table(sheet))
         parts += [f"<p>{escape_html(note)}</p>" for note in (*sheet.facts_of_groups(), *sheet.notes, *sheet.warnings)]
     parts += [f"<p>{escape_html(note)}</p>" for note in (*document.warnings, *document.notes, *document.closing)]
     provenance = document.provenance
@@ -260,6 +255,16 @@ def _to_html(document: Document) -> str:
         parts.append(f"<p>{escape_html(f'{provenance.method}. {provenance.signature}')}</p>")
         parts += [f"<p>{escape_html(f'{metric}: {signature}')}</p>" for metric, signature in provenance.metrics.items()]
     return "\n".join(parts) + "\n"
+
+
+def html_table(sheet: Sheet) -> str:
+    """Return a sheet as an HTML table whose caption has its title and facts; its notes and warnings are left out."""
+    caption = escape_html(". ".join([sheet.title, *sheet.facts]))
+    heads = "".join(
+        f'<th scope="col"{_class_attribute(column)}>{escape_html(column.head)}</th>' for column in sheet.columns
+    )
+    body = "".join(_html_row(sheet, number) for number in range(len(sheet.rows)))
+    return f"<table><caption>{caption}</caption><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def escape_html(text: str) -> str:

@@ -31,8 +31,6 @@ MIN_TEXT_WIDTH = 20
 MAX_NOTES = 4
 #: Follows the name of a row that has a footnote.
 FOOTNOTE_MARK = " *"
-#: The last line, if ``--explain`` would show more.
-EXPLAIN_HINT = "Method and signatures: --explain"
 
 
 def rich_text(text: str, style: str = "") -> Text:
@@ -48,39 +46,42 @@ class TerminalReport:
 
     Args:
         document: the report.
-        explain: whether to show all rows, columns and notes, the method and signatures. If False, spare rows, spare
-            columns that do not fit, and less important notes are left out, with hints that name ``--explain``.
+        asking: what asks for the whole report, such as a flag. Spare rows, spare columns that do not fit, less
+            important notes, the method and signatures are then left out, with hints that name it. If None, everything
+            is shown.
     """
 
-    def __init__(self, document: Document, *, explain: bool = True) -> None:
+    def __init__(self, document: Document, asking: str | None = None) -> None:
         self._document = document
-        self._explain = explain
+        self._asking = asking
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         """Yield the lines and tables of the report, in order; Rich calls this method to print the report."""
-        document, explain = self._document, self._explain
+        document, asking = self._document, self._asking
         names = ShortNames(document.metrics)
         yield from _styled_lines(map(names.shorten_within, document.hints), "yellow")
         for full_sheet in document.sheets:
-            if full_sheet.is_of_part and document.closing and not explain:
+            if full_sheet.is_of_part and document.closing and asking is not None:
                 continue
-            sheet = _without_spare_rows(full_sheet) if full_sheet.spare_rows and not explain else full_sheet
+            sheet = full_sheet
+            if full_sheet.spare_rows and asking is not None:
+                sheet = _without_spare_rows(full_sheet, asking)
             yield rich_text(names.shorten_within(sheet.title), "bold")
             yield from _styled_lines(map(names.shorten_within, sheet.facts), "dim")
             if sheet.columns:
-                yield from _render_sheet(names.shorten_sheet(sheet), options.max_width, explain=explain)
-            yield from _styled_lines(_notes_below(sheet, names, explain=explain), "dim")
+                yield from _render_sheet(names.shorten_sheet(sheet), options.max_width, asking)
+            yield from _styled_lines(_notes_below(sheet, names, asking), "dim")
             yield from _styled_lines(map(names.shorten_within, sheet.warnings), "yellow")
             yield rich_text("")
         yield from _styled_lines(map(names.shorten_within, document.warnings), "yellow")
         provenance = document.provenance
-        if explain:
+        if asking is None:
             yield from _styled_lines(document.notes, "dim")
         elif document.notes or provenance is not None:
             part_count = sum(sheet.is_of_part for sheet in document.sheets) if document.closing else 0
-            hint = f"Method, signatures and {part_count} tables of parts: --explain" if part_count else EXPLAIN_HINT
-            yield rich_text(hint, "dim")
-        if explain and provenance is not None:
+            parts = f", signatures and {part_count} tables of parts" if part_count else " and signatures"
+            yield rich_text(f"Method{parts}: {asking}", "dim")
+        if asking is None and provenance is not None:
             yield from _styled_lines([provenance.method, provenance.signature], "dim")
             yield from _styled_lines(
                 [f"{metric}: {signature}" for metric, signature in provenance.metrics.items()], "dim"
@@ -95,9 +96,9 @@ def _styled_lines(lines: Iterable[str], style: str) -> Iterator[Text]:
         yield rich_text(line, style)
 
 
-def _without_spare_rows(sheet: Sheet) -> Sheet:
+def _without_spare_rows(sheet: Sheet, asking: str) -> Sheet:
     """Return a sheet without its minor rows at the end, and with a note that counts them."""
-    note = f"not shown: {sheet.spare_rows:,} {sheet.spare_words} (--explain)"
+    note = f"not shown: {sheet.spare_rows:,} {sheet.spare_words} ({asking})"
     return replace(sheet, rows=sheet.rows[: -sheet.spare_rows], notes=[note, *sheet.notes])
 
 
@@ -120,20 +121,20 @@ class _FixedWidthTable:
 # Notes.
 
 
-def _notes_below(sheet: Sheet, names: ShortNames, *, explain: bool) -> list[str]:
+def _notes_below(sheet: Sheet, names: ShortNames, asking: str | None) -> list[str]:
     """Return the lines below a table: facts on groups, footnotes and notes.
 
-    Without *explain*, these are the facts on the first group and at most :data:`MAX_NOTES` of the other lines, followed
-    by a line with the number of those left out.
+    If *asking* is not None, these are the facts on the first group and at most :data:`MAX_NOTES` of the other lines,
+    followed by a line with the number of those left out and what asks for them.
     """
     # the heading of a group already shows its first fact
     groups_with_further_facts = {group: facts for group, facts in sheet.groups.items() if len(facts) > 1}
     group_lines = replace(sheet, groups=groups_with_further_facts).facts_of_groups()
-    if explain:
+    if asking is None:
         return [*group_lines, *_footnote_lines(sheet), *sheet.notes]
     notes = [names.shorten_within(note) for note in (*_footnote_lines(sheet), *sheet.notes)]
     if len(notes) > MAX_NOTES + 1:
-        notes = [*notes[:MAX_NOTES], f"{len(notes) - MAX_NOTES} more notes: --explain"]
+        notes = [*notes[:MAX_NOTES], f"{len(notes) - MAX_NOTES} more notes: {asking}"]
     # the first group is the bucket of all pairs; its facts are the distribution, ties and reliability of the labels
     return [*group_lines[:1], *notes]
 
@@ -174,22 +175,22 @@ class _ColumnBlock:
         return sum(self.widths.values()) + self.gap * (len(self.widths) - 1)
 
 
-def _render_sheet(sheet: Sheet, width: int, *, explain: bool) -> Iterator[RenderableType]:
+def _render_sheet(sheet: Sheet, width: int, asking: str | None) -> Iterator[RenderableType]:
     """Yield the printed parts of a table.
 
-    They are one block if the table fits into *width*. If not, spare columns are left out until it fits, and a last line
-    names them; a table that is still too wide is printed as several blocks.
+    They are one block if the table fits into *width*. If not, and *asking* is not None, spare columns are left out
+    until it fits, and a last line names them; a table that is still too wide is printed as several blocks.
 
     Args:
         sheet: the table.
         width: the number of characters in a line of the terminal.
-        explain: whether to keep all spare columns.
+        asking: what asks for all columns, for the line that names those left out; None to keep all.
     """
     sheet = _with_printed_texts(sheet)
     column_indices = sheet.shown_columns()
     block = _fit_block(sheet, column_indices, width)
     hidden_heads: list[str] = []
-    while block is None and not explain and any(sheet.columns[index].spare for index in column_indices):
+    while block is None and asking is not None and any(sheet.columns[index].spare for index in column_indices):
         most_spare = max(column_indices, key=lambda index: (sheet.columns[index].spare, index))
         # in the order of the table: of equally spare columns the last is removed first
         hidden_heads.insert(0, sheet.columns[most_spare].head)
@@ -201,7 +202,7 @@ def _render_sheet(sheet: Sheet, width: int, *, explain: bool) -> Iterator[Render
             yield rich_text("")
         yield from _render_block(sheet, column_block)
     if hidden_heads:
-        yield rich_text(f"not shown in {width} columns: {', '.join(hidden_heads)} (--explain)", "dim")
+        yield rich_text(f"not shown in {width} columns: {', '.join(hidden_heads)} ({asking})", "dim")
 
 
 def _split_into_blocks(sheet: Sheet, column_indices: Sequence[int], width: int) -> list[_ColumnBlock]:

@@ -56,7 +56,7 @@ def test_the_budget_is_kept_and_the_same_command_continues(tmp_path):
     pairs = write_pairs(tmp_path / "pairs.csv", 200)
     with serve_mixed() as server:
         metric = judge_at(server.url, retries=0, **PRICES)
-        (failure,) = assay.run(pairs, [metric], resamples=0, budget=0.01).failures
+        (failure,) = assay.run(pairs, [metric, "f1"], resamples=0, budget=0.01).failures
         assert "the budget of 0.01 has no room" in failure and "the same command continues" in failure
         assert 0 < tokens_spent(server) <= 0.01
         answered = server.outcomes["answer"]
@@ -135,7 +135,7 @@ def test_json_that_a_server_refuses_has_a_remedy(tmp_path):
     pairs = write_pairs(tmp_path / "pairs.csv", 12)
     for reason in ("response_format is not supported", "structured outputs are not enabled"):
         with serve_mixed(response_format=(400, reason)) as server:
-            (failure,) = assay.run(pairs, [judge_at(server.url, retries=0, verdict="json")], resamples=0).failures
+            (failure,) = assay.run(pairs, [judge_at(server.url, retries=0, verdict="json"), "f1"], resamples=0).failures
         assert f"{reason}; leave verdict=json away, or write verdict=text" in failure
 
 
@@ -198,7 +198,7 @@ def test_an_error_in_an_answer_of_success_is_shown_in_its_own_words(tmp_path):
     for way, words in (("error in 200", "Provider returned error"), ("error of a worker", "NETWORK ERROR DUE TO")):
         with serve_mixed() as server:
             server._reply = lambda *_, body=FAILING[way]: body
-            (failure,) = assay.run(pairs, [judge_at(server.url, retries=0)], resamples=0).failures
+            (failure,) = assay.run(pairs, [judge_at(server.url, retries=0), "f1"], resamples=0).failures
             assert len(server.chats) == MOST_FAILED_FIRST
         assert f"its answer is an error: {words}" in failure and "continues" not in failure
 

@@ -6,8 +6,9 @@ import io
 import textwrap
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from assay.common.output import FileKind, atomic_write, check_replaceable
 from assay.common.visible import visible_text
 from assay.exceptions import InputError, MissingExtraError
 from assay.reports.layout import elide_middle
+from assay.reports.plots import MAX_PANELS_PER_ROW
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -87,18 +89,45 @@ def figure_style() -> Iterator[None]:
 def create_panels(
     rows: int, columns: int, width: float, height: float, **shared: Any
 ) -> tuple[Figure, list[list[Axes]]]:
-    """Return a figure and its panels, one list per row, without pyplot: no window and no global state.
+    """Return a figure and its panels, one list per row.
+
+    It is made without pyplot, with no window and no global state, except within :func:`pyplot_figures`.
 
     Args:
         rows, columns: the numbers of panel rows and columns.
         width, height: the size of the figure in inches.
         **shared: further arguments of ``Figure.subplots``, such as ``sharey``.
     """
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = _FIGURES.get()(figsize=(width, height), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False, **shared)
     return figure, [list(row) for row in axes]
+
+
+def _plain_figure(**settings: Any) -> Figure:
+    from matplotlib.figure import Figure
+
+    return Figure(**settings)
+
+
+#: What makes figures in this context.
+_FIGURES: ContextVar[Callable[..., Figure]] = ContextVar("figures", default=_plain_figure)
+
+
+@contextmanager
+def pyplot_figures() -> Iterator[None]:
+    """Make the figures of the block by pyplot, so that a notebook or a window shows them."""
+    from matplotlib import pyplot
+
+    token = _FIGURES.set(pyplot.figure)
+    try:
+        yield
+    finally:
+        _FIGURES.reset(token)
+
+
+def column_count(panel_count: int, width: float, min_panel_width: float) -> int:
+    """Return the number of panels side by side in a width in inches: at least 1, at most :data:`MAX_PANELS_PER_ROW`."""
+    return max(1, min(MAX_PANELS_PER_ROW, panel_count, int(width / min_panel_width)))
 
 
 def line_style(number: int) -> dict[str, Any]:

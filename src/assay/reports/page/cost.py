@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -110,7 +110,7 @@ class CostFigure:
 
 
 @dataclass(frozen=True)
-class _Point:
+class CostPoint:
     """One metric: its cost, its agreement, and whether it is on the Pareto front (None if that is unknown)."""
 
     metric: str
@@ -126,11 +126,7 @@ def draw_cost(unit: Unit, statistic: str, axis: CostAxis = SPEED) -> CostFigure:
     cost or undefined agreement are left out of the drawing and listed beside it. Free metrics are in a separate band at
     the left, since a logarithmic axis has no 0.
     """
-    amounts = {metric: axis.cost_of(record) for metric, record in unit.data.metrics.items()}
-    values = {metric: unit.statistic_value(metric, statistic) for metric in amounts}
-    unknown = [metric for metric, amount in amounts.items() if amount is None]
-    undefined = [metric for metric, amount in amounts.items() if amount is not None and values[metric] is None]
-    points = list(_cost_points(amounts, values, axis))
+    points, unknown, undefined = cost_points(unit, statistic, axis)
     if not points:
         return CostFigure(None, unknown, undefined)
     points_by_value = sorted(points, key=lambda point: -point.value)
@@ -159,16 +155,16 @@ def draw_cost(unit: Unit, statistic: str, axis: CostAxis = SPEED) -> CostFigure:
     return CostFigure(Figure(svg, table), unknown, undefined, is_left_open)
 
 
-def _cost_points(
-    amounts: Mapping[str, float | None], values: Mapping[str, float | None], axis: CostAxis
-) -> Iterator[_Point]:
-    """Yield one point per metric with known cost and defined agreement.
+def cost_points(unit: Unit, statistic: str, axis: CostAxis = SPEED) -> tuple[list[CostPoint], list[str], list[str]]:
+    """Return one point per metric with known cost and defined agreement over all pairs, and the names of the others.
 
-    Args:
-        amounts: the cost by metric; None if unknown.
-        values: the agreement by metric; None if undefined.
-        axis: the kind of cost.
+    Returns:
+        The points, the metrics of unknown cost, and those of known cost whose agreement is undefined.
     """
+    amounts = {metric: axis.cost_of(record) for metric, record in unit.data.metrics.items()}
+    values = {metric: unit.statistic_value(metric, statistic) for metric in amounts}
+    unknown = [metric for metric, amount in amounts.items() if amount is None]
+    undefined = [metric for metric, amount in amounts.items() if amount is not None and values[metric] is None]
     costs_and_values = {}
     for metric, value in values.items():
         amount = amounts[metric]
@@ -177,10 +173,12 @@ def _cost_points(
             signed_amount = None if amount is None else axis.sign * amount
             costs_and_values[metric] = ((signed_amount,), value)
     front = pareto_front(costs_and_values)
+    points = []
     for metric, amount in amounts.items():
         value = values[metric]
         if amount is not None and value is not None:
-            yield _Point(metric, amount, value, front[metric])
+            points.append(CostPoint(metric, amount, value, front[metric]))
+    return points, unknown, undefined
 
 
 class _CostScale:
@@ -210,7 +208,7 @@ class _CostScale:
         return self._scale(math.log10(amount)) if amount else self._free_position
 
 
-def _draw_points(unit: Unit, points: list[_Point], axis: CostAxis, statistic_title: str) -> list[Markup]:
+def _draw_points(unit: Unit, points: list[CostPoint], axis: CostAxis, statistic_title: str) -> list[Markup]:
     """Return the elements of the figure: axes, the line of the Pareto front, points and names.
 
     A point whose name finds no free place has its name in the tooltip only.
@@ -276,7 +274,7 @@ _LABEL_POSITIONS = [
 ]
 
 
-def _place_label(name: str, point: _Point, x: float, y: float, taken_boxes: list[_Box]) -> Markup:
+def _place_label(name: str, point: CostPoint, x: float, y: float, taken_boxes: list[_Box]) -> Markup:
     """Return the name of a metric near its point at (x, y), at the first position that is free and inside the figure.
 
     A name farther away has a line to its point. The markup is empty if no position is free. The rectangle of the name

@@ -1,0 +1,112 @@
+"""The figures of costs: the speed of metrics against their agreement, and the time of a profile by pairs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from assay.common.messages import Setting
+from assay.exceptions import InputError
+from assay.reports.figure.choice import ChosenDataset
+from assay.reports.figure.style import (
+    add_caption,
+    column_count,
+    create_panels,
+    fit_in_inches,
+    line_style,
+    visible_line,
+)
+from assay.reports.page.cost import cost_points
+from assay.statistics.coefficients import title_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: The smallest width and the height of a panel, in inches.
+MIN_COSTS_WIDTH, COSTS_HEIGHT = 2.0, 2.6
+
+
+def draw_costs(chosen_datasets: Sequence[ChosenDataset], statistic: str, width: float) -> Figure:
+    """Return the plot of agreement over all pairs against pairs per second; filled points are on the Pareto front.
+
+    Args:
+        chosen_datasets: the datasets with the chosen metrics.
+        statistic: the name of the coefficient, such as ``spearman``.
+        width: the width in inches.
+
+    Raises:
+        InputError: no metric of a dataset has a known speed and a defined agreement.
+    """
+    count = len(chosen_datasets)
+    columns = column_count(count, width, MIN_COSTS_WIDTH)
+    row_count = math.ceil(count / columns)
+    figure, grid = create_panels(row_count, columns, width, COSTS_HEIGHT * row_count)
+    panels = [panel for row in grid for panel in row]
+    absent: dict[str, None] = {}
+    for panel, chosen in zip(panels, chosen_datasets, strict=False):
+        absent |= dict.fromkeys(draw_costs_panel(panel, chosen, statistic))
+        if count > 1:
+            panel.set_title(fit_in_inches(chosen.unit.title, width / columns - 0.5))
+    for panel in panels[count:]:
+        panel.set_visible(False)
+    figure.supylabel(title_of(statistic), fontsize=8)
+    notes = ["pairs per second; filled: no other metric is both faster and closer to people"]
+    if absent:
+        notes.append(f"speed unknown or agreement undefined: {', '.join(absent)}")
+    figure.set_size_inches(width, COSTS_HEIGHT * row_count + add_caption(figure, notes))
+    return figure
+
+
+def draw_costs_panel(panel: Axes, chosen: ChosenDataset, statistic: str) -> list[str]:
+    """Draw the points of a dataset with their names, and return the names of the metrics without a point.
+
+    Raises:
+        InputError: there is no point.
+    """
+    points, unknown, undefined = cost_points(chosen.unit, statistic)
+    points = [point for point in points if point.metric in chosen.metrics]
+    names = chosen.unit.names
+    if not points:
+        raise InputError(
+            f"{chosen.unit.title}: no metric has a known speed and a defined {title_of(statistic)}; scores from the "
+            "store have no speed: run again with ",
+            Setting("fresh"),
+        )
+    panel.set_xscale("log")
+    for point in points:
+        filled = "black" if point.on_front else "white"
+        panel.plot([point.amount], [point.value], "o", markersize=4, color="black", markerfacecolor=filled)
+        place: dict[str, Any] = {"xytext": (4, 3), "textcoords": "offset points", "fontsize": 7}
+        panel.annotate(fit_in_inches(names[point.metric], 1.2), (point.amount, point.value), **place)
+    # room for the names at the right
+    panel.margins(x=0.15, y=0.12)
+    return [names[name] for name in (*unknown, *undefined) if name in chosen.metrics]
+
+
+def draw_times(panel: Axes, metrics: Sequence[Mapping[str, Any]]) -> None:
+    """Draw the seconds of each metric by the number of pairs, for single texts, on logarithmic axes.
+
+    Args:
+        panel: the axes.
+        metrics: the profiles of metrics as plain values.
+
+    Raises:
+        InputError: no metric was measured.
+    """
+    drawn = 0
+    marked: set[int] = set()
+    for metric in metrics:
+        points = sorted((point["pairs"], point["seconds"]) for point in metric["points"] if point["length"] == 1)
+        if points:
+            pairs, seconds = zip(*points, strict=True)
+            panel.plot(pairs, seconds, label=visible_line(metric["metric"]), **line_style(drawn))
+            drawn += 1
+            marked |= set(pairs)
+    if not drawn:
+        raise InputError("no metric was measured; there is nothing to plot")
+    panel.set(xscale="log", yscale="log", xlabel="pairs", ylabel="seconds")
+    panel.minorticks_off()
+    panel.set_xticks(sorted(marked), [f"{count:,}" for count in sorted(marked)])
+    panel.legend()

@@ -1,0 +1,169 @@
+"""The figures of scores by label and by metric (figures 5 to 7 of Mustafazade and Ebbinghaus 2022)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from assay.analysis.distribution import HistogramAxis, Strip
+from assay.common.messages import Setting
+from assay.exceptions import InputError
+from assay.reports.figure.choice import ChosenDataset
+from assay.reports.figure.style import (
+    CHARACTER_WIDTH,
+    add_caption,
+    column_count,
+    create_panels,
+    fit_in_inches,
+    metric_labels,
+)
+from assay.reports.plots import strips_by_label, strips_by_metric
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: The maximum number of panels in a figure; with more, it would be unreadable.
+MAX_PANELS = 60
+#: In inches: the smallest width of a panel, the height of a strip, and the height above and below a panel's strips.
+MIN_SCORES_WIDTH, STRIP_HEIGHT, SCORES_MARGIN = 1.8, 0.3, 0.6
+#: The height of the highest bar, as a share of its strip.
+MAX_BAR_HEIGHT = 0.8
+
+
+@dataclass(frozen=True)
+class _ScoresPanel:
+    """The content of one panel: the scores of a metric in a bucket of a dataset."""
+
+    chosen: ChosenDataset
+    bucket: str
+    metric: str
+
+
+def draw_scores(chosen_datasets: Sequence[ChosenDataset], width: float) -> Figure:
+    """Return histograms of scores, one strip per class of labels, each scaled to its own highest bar.
+
+    Args:
+        chosen_datasets: the datasets, with one panel per bucket and metric.
+        width: the width in inches.
+
+    Raises:
+        InputError: there are too many panels, or a bucket is a mean over others and holds no pairs.
+    """
+    contents = []
+    for chosen in chosen_datasets:
+        for block in chosen.blocks:
+            for metric in chosen.metrics:
+                contents.append(_ScoresPanel(chosen, block.bucket, metric))
+    if len(contents) > MAX_PANELS:
+        raise InputError(
+            f"{len(contents)} panels are too many ({MAX_PANELS} at the most); use ",
+            Setting("datasets"),
+            ", ",
+            Setting("metrics"),
+            " or ",
+            Setting("buckets"),
+        )
+    _check_buckets_have_pairs(chosen_datasets)
+    columns = column_count(len(contents), width, MIN_SCORES_WIDTH)
+    rows = [contents[start : start + columns] for start in range(0, len(contents), columns)]
+    heights = []
+    for row in rows:
+        strip_counts = [len(content.chosen.unit.labels.titles) for content in row]
+        heights.append(SCORES_MARGIN + STRIP_HEIGHT * max(strip_counts))
+    figure, grid = create_panels(len(rows), columns, width, sum(heights), height_ratios=heights)
+    title_width = width / columns - 0.6
+    for row, axes in zip(rows, grid, strict=True):
+        for panel, content in zip(axes, row, strict=False):
+            panel.set_title(_scores_title(content, title_width, with_dataset=len(chosen_datasets) > 1))
+            draw_scores_panel(panel, *strips_by_label(content.chosen.unit, content.metric, content.bucket))
+        for panel in axes[len(row) :]:
+            panel.set_visible(False)
+    figure.supylabel("label (pairs)", fontsize=8)
+    caption_height = add_caption(figure, ["score; a line at the median, each strip scaled to its own highest bar"])
+    figure.set_size_inches(width, sum(heights) + caption_height)
+    return figure
+
+
+def _check_buckets_have_pairs(chosen_datasets: Sequence[ChosenDataset]) -> None:
+    """Raise InputError if a chosen bucket is a mean over others and holds no pairs."""
+    for chosen in chosen_datasets:
+        for block in chosen.blocks:
+            if block.bucket not in chosen.unit.data.buckets:
+                raise InputError(
+                    "is made of other buckets and has no pairs; name one of those",
+                    setting="buckets",
+                    value=repr(block.bucket),
+                )
+
+
+def _scores_title(content: _ScoresPanel, title_width: float, *, with_dataset: bool) -> str:
+    """Return the title of a panel: the metric and, if lower scores are better, a note on that.
+
+    A second line names the dataset if *with_dataset* is true, and the bucket if the dataset has several chosen ones.
+    """
+    unit = content.chosen.unit
+    direction_note = "" if unit.data.metrics[content.metric].declared.higher_is_better else " (lower is better)"
+    name_width = title_width - CHARACTER_WIDTH * len(direction_note)
+    title = fit_in_inches(unit.names[content.metric], name_width) + direction_note
+    subtitle_parts = [unit.title] if with_dataset else []
+    if len(content.chosen.blocks) > 1:
+        subtitle_parts.append(content.bucket)
+    if not subtitle_parts:
+        return title
+    return f"{title}\n{fit_in_inches(', '.join(subtitle_parts), title_width)}"
+
+
+# The distribution of scores by metric (figure 5 of Mustafazade and Ebbinghaus 2022): one panel per dataset and bucket.
+
+
+def draw_distributions(chosen_datasets: Sequence[ChosenDataset], width: float) -> Figure:
+    """Return histograms of scores, one panel per dataset and bucket, and in it one strip per metric on a common axis.
+
+    Args:
+        chosen_datasets: the datasets, each with its buckets and metrics.
+        width: the width in inches.
+
+    Raises:
+        InputError: a bucket is a mean over others and holds no pairs.
+    """
+    _check_buckets_have_pairs(chosen_datasets)
+    contents = [(chosen, block.bucket) for chosen in chosen_datasets for block in chosen.blocks]
+    columns = column_count(len(contents), width, 2 * MIN_SCORES_WIDTH)
+    rows = [contents[start : start + columns] for start in range(0, len(contents), columns)]
+    heights = [SCORES_MARGIN + STRIP_HEIGHT * max(len(chosen.metrics) for chosen, _ in row) for row in rows]
+    figure, grid = create_panels(len(rows), columns, width, sum(heights), height_ratios=heights)
+    for row, axes in zip(rows, grid, strict=True):
+        for panel, (chosen, bucket) in zip(axes, row, strict=False):
+            bucket_title = f", {bucket}" if len(chosen.blocks) > 1 else ""
+            panel.set_title(fit_in_inches(f"{chosen.unit.title}{bucket_title}", width / columns - 0.6))
+            # the first metric is the highest strip
+            axis, strips = strips_by_metric(chosen.unit, chosen.metrics[::-1], bucket)
+            draw_scores_panel(panel, axis, strips)
+            panel.set_yticklabels(metric_labels([strip.title for strip in strips], width / columns / 3))
+        for panel in axes[len(row) :]:
+            panel.set_visible(False)
+    caption_height = add_caption(figure, ["score; a line at the median, each strip scaled to its own highest bar"])
+    figure.set_size_inches(width, sum(heights) + caption_height)
+    return figure
+
+
+def draw_scores_panel(panel: Axes, axis: HistogramAxis, strips: Sequence[Strip]) -> None:
+    """Draw histograms above each other, each with a line at its median.
+
+    A strip without scores has a label but no bars.
+    """
+    panel.grid(False, axis="y")
+    panel.tick_params(axis="y", length=0)
+    for number, strip in enumerate(strips):
+        if strip.median is not None:
+            tops = number + strip.heights * MAX_BAR_HEIGHT
+            panel.stairs(tops, axis.edges, baseline=number, fill=True, color="#56B4E9")
+            panel.plot([strip.median, strip.median], [number, number + MAX_BAR_HEIGHT], color="black")
+    panel.set_xticks(axis.marks, axis.labels)
+    panel.set_yticks(
+        [number + MAX_BAR_HEIGHT / 2 for number in range(len(strips))],
+        [f"{fit_in_inches(strip.title, 0.8)} ({len(strip.scores):,})" for strip in strips],
+    )
+    panel.set_ylim(0, len(strips))
