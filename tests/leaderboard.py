@@ -1,94 +1,127 @@
-"""docs/leaderboard.md: every free metric on every available dataset, by bucket, with its speed.
+"""docs/leaderboard.md: what to use for each task and language, over the atlas, and the best metrics of each dataset.
 
 python -m tests.leaderboard FOLDER
 
-scores docs/leaderboard.toml and docs/leaderboard-large.toml into FOLDER, unless the runs exist there, and writes
-docs/leaderboard.md and the page FOLDER/page/index.html. Datasets and models that are unavailable on this machine are
-left out, and the document lists them.
+scores a sample of every dataset of the suite ``atlas`` into FOLDER/atlas, unless the run exists there, and writes
+docs/leaderboard.md and the table that ``assay datasets show`` reads. A run that was killed goes on from its scores.
+Datasets and models that are unavailable on this machine are left out, and the document lists them.
 """
 
 from __future__ import annotations
 
-import math
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 import assay
 from assay.analysis.folder import read_run
-from assay.common.numbers import short
+from assay.common.numbers import Number
+from assay.datasets.best_metrics import COLUMNS, FILE
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 DOCUMENT = REPOSITORY / "docs" / "leaderboard.md"
-SUITES = (DOCUMENT.with_name("leaderboard.toml"), DOCUMENT.with_name("leaderboard-large.toml"))
-#: Buckets are columns.
-BUCKETS = ("all", "f1=0", "f1>0")
-#: The coefficient of a dataset whose labels have two values, and of all others.
-STATISTICS = {"evouna-tq": "auc"}
-OTHERS = "spearman"
-TITLES = {"auc": "AUC", "spearman": "Spearman ρ"}
+#: Pairs of each dataset.
+SAMPLE = 100
+METRICS = (
+    *("length", "em", "f1", "token-recall", "bleu", "rouge-1", "rouge-2", "rouge-l", "chrf", "chrf:++", "meteor"),
+    *("jaccard", "cosine", "levenshtein", "jaro-winkler", "static:models/glove"),
+)
+#: One coefficient for all datasets, whose intervals take one pass.
+SETTINGS = {"by": "spearman", "statistics": ["spearman"], "interval": "influence"}
+#: The least number of datasets for a sentence on pairs without a common word, of which many datasets have few.
+MIN_DATASETS = 2
 
 
-def records_of(run: Path, dataset: str) -> pd.DataFrame:
-    """Return the records of ``assay leaderboard`` for a dataset of a run."""
-    by = STATISTICS.get(dataset.partition("@")[0], OTHERS)
-    board = assay.leaderboard(run, datasets=[dataset], buckets=BUCKETS, statistics=[by], by=by)
-    return board.records
+def score(folder: Path, datasets: tuple[str, ...] = (), metrics: tuple[str, ...] = METRICS) -> Path:
+    """Return the run of a sample of each dataset, by default of the suite; an existing one is kept."""
+    run = folder / "atlas"
+    if not (run / "run.json").is_file():
+        chosen = [word for name in datasets for word in ("--dataset", name)] or ["atlas"]
+        named = [word for name in metrics for word in ("--metric", name)]
+        settings = ["--sample", str(SAMPLE), "--bucket", "f1", "--resamples", "0", "--no-page", "--out", str(run)]
+        # some datasets and models may be absent, which is no reason to stop
+        subprocess.run([sys.executable, "-m", "assay", "run", *chosen, *named, *settings], check=False)
+    return run
 
 
-def cell(record: pd.Series, by: str) -> str:
-    """Return a coefficient with its interval, bold where the metric could be the best; a dash where it is undefined.
+def verdicts(run: Path, bucket: str, groupings: Sequence[str]) -> pd.DataFrame:
+    """Return the records of ``assay leaderboard --per`` in a bucket."""
+    return assay.leaderboard(run, per=groupings, buckets=[bucket], **SETTINGS).records
 
-    A dagger marks an interval that is too narrow, since few pairs differ in score or label.
+
+def best_metrics(run: Path, records: pd.DataFrame) -> pd.DataFrame:
+    """Return the best metrics of each dataset: the highest, its value, and those that could be the best, too."""
+    splits = {dataset.name: dataset.split for dataset in read_run(run).manifest.datasets}
+    rows = []
+    for row in records[records["per"] == "dataset"].to_dict("records"):
+        if row["highest"] is not None and row["value"] is not None:
+            numbers = {
+                name: round(row[key], 3) for name, key in (("spearman", "value"), ("low", "low"), ("high", "high"))
+            }
+            found = {"dataset": row["group"].partition(":")[0], "split": splits[row["group"]], "metric": row["highest"]}
+            rows.append({**found, **numbers, "n": row["n"], "as_good": row["as_good"]})
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def lines(run: Path, records: pd.DataFrame, apart: pd.DataFrame) -> Iterator[str]:
+    """Yield the lines of the document.
+
+    Args:
+        run: the run.
+        records: what to use for each group on all pairs.
+        apart: what to use for each task on pairs without a common word.
     """
-    if math.isnan(record[by]):
-        return "–"
-    value, low, high = (short(record[key], digits) for key, digits in ((by, 3), (f"{by}_low", 2), (f"{by}_high", 2)))
-    text = f"{value} [{low}, {high}]{' †' if record['rare'] else ''}"
-    return f"**{text}**" if record["could_be_best"] in (True, 1) else text
-
-
-def table(records: pd.DataFrame) -> Iterator[str]:
-    """Yield the lines of a dataset's table: one row per metric, the best on all pairs first."""
-    by = records["by"].iloc[0]
-    in_bucket = {bucket: part.set_index("metric") for bucket, part in records.groupby("bucket", sort=False)}
-    buckets = [bucket for bucket in BUCKETS if bucket in in_bucket]
-    sizes = {bucket: int(in_bucket[bucket]["n"].max()) for bucket in buckets}
-    yield f"| {TITLES[by]} | " + " | ".join(f"{bucket} (n = {sizes[bucket]:,})" for bucket in buckets) + " | pairs/s |"
-    yield "|---|" + "---:|" * (len(buckets) + 1)
-    for metric, first in in_bucket[buckets[0]].sort_values(by, ascending=False, na_position="last").iterrows():
-        cells = [cell(in_bucket[bucket].loc[metric], by) for bucket in buckets]
-        speed = first["pairs_per_second"]
-        cells.append("–" if speed is None or math.isnan(speed) else f"{speed:,.0f}")
-        yield f"| `{metric}` | " + " | ".join(cells) + " |"
-
-
-def lines(runs: Sequence[Path]) -> Iterator[str]:
-    """Yield the lines of the document."""
-    # the text above the first dataset is written by hand
-    yield DOCUMENT.read_text(encoding="utf-8").partition("\n## ")[0].rstrip()
-    failures: dict[str, None] = {}
-    for run in runs:
-        manifest = read_run(run).manifest
-        failures |= dict.fromkeys(manifest.failures)
-        for dataset in manifest.datasets:
-            yield from ("", f"## {dataset.name}", "", *table(records_of(run, dataset.name)))
+    # the text above the first table is written by hand
+    yield DOCUMENT.read_text(encoding="utf-8").partition("\n## For each task")[0].rstrip()
+    of_group = dict(iter(records.groupby("per")))
+    yield from ("", "## For each task", "", *map(item, of_group["task"]["sentence"]))
+    sentences = apart[(apart["datasets"] >= MIN_DATASETS) & apart["highest"].notna()]["sentence"]
+    yield from ("", "## Where no word is in common", "", *map(item, sentences))
+    yield from ("", "## For each family of languages", "", *map(item, of_group["family"]["sentence"]))
+    yield from ("", "## For each language", "", "| language | sets | highest | Spearman ρ |", "|---|---:|---|---:|")
+    for row in of_group["language"].to_dict("records"):
+        yield f"| {row['group']} | {row['datasets']} | {named(row['highest'])} | {value(row)} |"
+    yield from (
+        "",
+        "## For each set",
+        "",
+        "| set | pairs | highest | Spearman ρ | as good |",
+        "|---|---:|---|---:|---|",
+    )
+    for row in of_group["dataset"].to_dict("records"):
+        yield f"| {row['group']} | {row['n']} | {named(row['highest'])} | {value(row)} | {row['as_good'] or '–'} |"
+    failures = read_run(run).manifest.failures
     if failures:
-        yield from ("", "## Unavailable", "", *[f"- {line}" for line in failures])
+        yield from ("", "## Unavailable", "", *map(item, failures))
+
+
+def value(row: dict[str, Any]) -> str:
+    """Return the value of a record with its interval."""
+    return Number(*(None if pd.isna(row[key]) else row[key] for key in ("value", "low", "high"))).text
+
+
+def named(metric: str | None) -> str:
+    """Return the name of a metric as code; a dash without one."""
+    return "–" if metric is None else f"`{metric}`"
+
+
+def item(text: str) -> str:
+    """Return a text as an item of a list."""
+    return f"- {text}"
 
 
 def main(folder: Path) -> None:
-    """Score what the folder lacks, and write the document and the page."""
-    runs = [folder / suite.stem for suite in SUITES]
-    for suite, run in zip(SUITES, runs, strict=True):
-        if not (run / "run.json").is_file():
-            # some datasets and models may be absent, which is no reason to stop
-            subprocess.run([sys.executable, "-m", "assay", "run", str(suite), "--out", str(run)], check=False)
-    DOCUMENT.write_text("\n".join(lines(runs)) + "\n", encoding="utf-8")
-    assay.report(runs, folder / "page")
+    """Score what the folder lacks, and write the document and the table of best metrics."""
+    run = score(folder)
+    records, apart = verdicts(run, "all", ("task", "family", "language", "dataset")), verdicts(run, "f1=0", ("task",))
+    text = "\n".join(lines(run, records, apart)) + "\n"
+    DOCUMENT.write_text(text, encoding="utf-8")
+    table = best_metrics(run, records)
+    table.to_csv(REPOSITORY / "src" / "assay" / "datasets" / FILE, index=False, lineterminator="\n")
 
 
 if __name__ == "__main__":

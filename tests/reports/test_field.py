@@ -1,4 +1,4 @@
-"""docs/leaderboard.md: what it says of metrics that need no model is computed again and compared, cell by cell."""
+"""docs/leaderboard-answers.md: what it says of metrics without a model is computed again and compared, cell by cell."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import pytest
 
 import assay
-from tests.leaderboard import DOCUMENT, SUITES, cell, records_of, table
+from tests.leaderboard_answers import DOCUMENT, SUITES, cell, records_of, table
 
 #: Metrics that take a moment.
 METRICS = ["em", "f1", "token-recall", "contains", "rouge-l", "chrf", "levenshtein", "jaro-winkler"]

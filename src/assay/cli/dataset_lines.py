@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.cli.guard import print_line
 from assay.common.messages import Message
+from assay.common.numbers import Number
 from assay.common.tables import exact_number
 
 if TYPE_CHECKING:
@@ -34,6 +35,9 @@ def print_description(description: dict[str, Any]) -> None:
                 where = "".join(f", {figure[name]}" for name in ("split", "bucket") if figure[name] not in ("", "all"))
                 figure_text = f"{figure['metric']}, {figure['statistic']}{where}: {figure['value']}"
                 print_line(f"published: {figure_text} ({figure['source']})")
+        elif key == "best_metrics":
+            for best in value:
+                print_line(f"best metric{best['split'] and ' of '}{best['split']}: {_best_metric(best)}")
         elif key == "measured":
             _print_measures(value)
         elif key == "samples":
@@ -162,3 +166,10 @@ def _example_value(value: Any) -> str:
     text = f"{value:g}"
     # a whole number with all its digits, and a number near one is not shown as one
     return exact_number(value) if float(text).is_integer() else text
+
+
+def _best_metric(best: Mapping[str, Any]) -> str:
+    """Return the best metric of a split, its agreement, and the metrics that could be the best, too."""
+    number = Number(best["spearman"], best["low"], best["high"])
+    as_good = f"; as good may be {', '.join(best['as_good'])}" if best["as_good"] else ""
+    return f"{best['metric']}, Spearman ρ {number.text} on a sample of {best['n']} pairs{as_good}"

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from assay.common.tables import GRAPH_COLUMNS
 from assay.datasets.annotation_graph import describe_graph, graph_of
+from assay.datasets.best_metrics import best_metrics_of
 from assay.datasets.card import Card, Split, parse_spec
 from assay.datasets.columns import MissingColumnsError
 from assay.datasets.files import is_table_file, read_table_file
@@ -63,6 +64,7 @@ def describe_card(card: Card, *, directed: bool = False, split: str | None = Non
         "reader": card.reader,
         "notes": list(card.notes),
         "published": [figure.model_dump() for figure in card.published],
+        "best_metrics": best_metrics_of(card.name),
     }
     for name in ("supersedes", "superseded_by", "instructions"):
         value = getattr(card, name)

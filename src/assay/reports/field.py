@@ -86,6 +86,8 @@ def sentence(verdict: FieldVerdict, measure: str) -> str:
         value += f", {_range(verdict.new)} on a set not seen"
     if verdict.is_reliable:
         text = f"{where}: use {verdict.highest.metric} ({value})"
+    elif verdict.lowest_expected is None:
+        text = f"{where}: the highest is {verdict.highest.metric} ({value}); a set has too few pairs or groups for more"
     else:
         text = f"{where}: rely on no metric of these; the highest is {verdict.highest.metric} ({value})"
     if verdict.alike:

@@ -1,0 +1,33 @@
+"""The best free metrics known of each dataset, from a leaderboard of samples that ships with assay."""
+
+from __future__ import annotations
+
+import csv
+from importlib import resources
+from typing import Any
+
+#: The table, which ``python -m tests.leaderboard FOLDER`` makes, and its columns.
+FILE = "best_metrics.csv"
+COLUMNS = ("dataset", "split", "metric", "spearman", "low", "high", "n", "as_good")
+
+
+def best_metrics_of(name: str) -> list[dict[str, Any]]:
+    """Return the best metric of each split of a dataset that was ranked; empty for a dataset that was not.
+
+    Each has the split, the metric of the highest Spearman's ρ with its value and interval, the number n of pairs that
+    it rests on, and the list of the other metrics that could be the best, too.
+
+    Args:
+        name: the name of the dataset.
+    """
+    found = []
+    text = (resources.files("assay.datasets") / FILE).read_text(encoding="utf-8")
+    for row in csv.DictReader(text.splitlines()):
+        if row["dataset"] == name:
+            # a set with few groups has no interval
+            numbers = {key: float(row[key]) if row[key] else None for key in ("spearman", "low", "high")}
+            as_good = row["as_good"].split("; ") if row["as_good"] else []
+            found.append(
+                {"split": row["split"], "metric": row["metric"], **numbers, "n": int(row["n"]), "as_good": as_good}
+            )
+    return found
