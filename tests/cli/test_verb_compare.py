@@ -59,6 +59,8 @@ def test_bad_input_is_one_line(scored, tmp_path):
 
 
 def test_many_pairs_have_intervals_from_their_influence_and_no_permutations(scored, monkeypatch):
+    # imported before the number changes, whichever test comes first: the sentences keep the usual one
+    monkeypatch.setattr("assay.reports.compare.MIN_INFLUENCE_PAIRS", 10_000)
     monkeypatch.setattr("assay.statistics.coefficients.MIN_INFLUENCE_PAIRS", 60)
     monkeypatch.setattr("assay.statistics.draws.Swaps.blocks", lambda self: pytest.fail("exchanges were drawn"))
     monkeypatch.setattr(
