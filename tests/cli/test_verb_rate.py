@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -46,15 +47,22 @@ def true_shares(rows):
     }
 
 
+@pytest.fixture(scope="module")
+def labelled_folder(tmp_path_factory):
+    """A folder with a decision, labelled and new answers."""
+    folder = tmp_path_factory.mktemp("decided")
+    write(folder / "labelled.csv", made_rows(1, 100))
+    write(folder / "new.csv", made_rows(2, 600), labels=False)
+    settings = {"labels": "right=1,wrong=0", "metrics": ["f1"], "resamples": 100, "cost": "fp=2,fn=1"}
+    package.recommend(folder / "labelled.csv", **settings, store=folder / "scores.sqlite", out=folder / "decision")
+    return folder
+
+
 @pytest.fixture
-def decided(assay, workplace, monkeypatch):
-    """A folder with a decision, and a file of new answers."""
+def decided(assay, workplace, monkeypatch, labelled_folder):
+    """The same in the working folder."""
     monkeypatch.setenv("ASSAY_CACHE", str(workplace / "cache"))
-    write(workplace / "labelled.csv", made_rows(1, 100))
-    write(workplace / "new.csv", made_rows(2, 600), labels=False)
-    call = ("recommend", "labelled.csv", "--labels", "right=1,wrong=0", "-m", "f1")
-    done = assay(*call, "-o", "decision", "--resamples", 100, "-q", "--cost", "fp=2,fn=1")
-    assert done.code == 0, done.err
+    shutil.copytree(labelled_folder, workplace, dirs_exist_ok=True)
     return assay
 
 
@@ -130,11 +138,154 @@ def test_a_sheet_goes_from_annotate_to_rate(decided, workplace):
     # filled in by half: what was labelled stands for its whole stratum
     half = json.loads(label_by([place % 2 == 0 for place in range(150)], "half").out)["estimates"][0]
     assert half["low"] < np.mean(list(shares.values())) < half["high"]
-    # edited texts are no longer answers of the file
-    rows[0]["candidate"] += " edited"
-    edited = label_by([True] * 150, "edited")
-    assert edited.code == 2
-    assert "1 of the 120 answers of the sheet, the first of them 2, are not among the new answers" in edited.err
+    # edited texts are no longer answers of the file, nor is another system's name or question
+    for number, column in enumerate(("candidate", "question", "system")):
+        kept = rows[0][column]
+        rows[0][column] += " edited"
+        edited = label_by([True] * 150, f"edited{number}")
+        assert edited.code == 2
+        assert "1 of the 120 answers of the sheet, the first of them 2, are not among the new answers" in edited.err
+        rows[0][column] = kept
+    doubled = {(row["question"], row["system"]) for row in rows[120:]}
+    single = next(place for place, row in enumerate(rows) if (row["question"], row["system"]) not in doubled)
+    kept = rows[single]["stratum"]
+    rows[single]["stratum"] = ""
+    blank = label_by([True] * 150, "blank")
+    assert f"the pair {single + 2} has no stratum, which says what it stands for" in blank.err
+    rows[single] |= {"stratum": kept, "stratum_size": "7"}
+    assert f"the stratum {kept!r} has two sizes" in label_by([True] * 150, "sizes").err
+
+
+def sheet_of(decided, workplace, change):
+    """Draw a sheet, label it, change its rows, and rate the new answers by it."""
+    assert decided("annotate", "new.csv", "--decision", "decision", "-n", 60, "--out", "sheet.csv", "-q").code == 0
+    rows = list(csv.DictReader((workplace / "sheet.csv").open()))
+    truth = {(row[0], row[3]): row[4] for row in made_rows(2, 600)}
+    rows = change([row | {"label": truth[row["question"], row["system"]]} for row in rows])
+    with (workplace / "filled.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    options = ("--labels", "right=1,wrong=0", "--drop-unlabelled", "-m", "f1", "-b", "none", "--resamples", 100, "-q")
+    made = decided("recommend", "filled.csv", *options, "-o", "filled")
+    assert made.code == 0, made.err
+    return decided("rate", "new.csv", "--decision", "filled", "-q")
+
+
+def other_labels(rows):
+    return [row | {"label": "wrong" if place % 3 else "right"} for place, row in enumerate(rows)]
+
+
+def test_a_sheet_that_was_filled_in_twice_is_told(decided, workplace):
+    done = sheet_of(decided, workplace, lambda rows: rows + other_labels(rows))
+    assert done.code == 2
+    assert "60 of the 120 answers of the sheet, the first of them 62, are repeated: keep one row" in done.err
+
+
+def test_a_sheet_by_two_people_has_one_pair_of_two_labels(decided, workplace):
+    def by_two(rows):
+        first, second = ([row | {"annotator": name} for row in rows] for name in ("Anna", "Ben"))
+        return first + other_labels(second)
+
+    done = sheet_of(decided, workplace, by_two)
+    assert done.code == 0, done.err
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda rows: [row | {"stratum_size": str(3 * int(row["stratum_size"]))} for row in rows],
+        # weights of another program, without strata
+        lambda rows: [
+            {
+                name: str(2 * float(cell) + place % 2) if name == "weight" else cell
+                for name, cell in row.items()
+                if not name.startswith("stratum")
+            }
+            for place, row in enumerate(rows)
+        ],
+    ],
+)
+def test_weights_that_do_not_add_up_are_told(decided, workplace, change):
+    done = sheet_of(decided, workplace, change)
+    assert done.code == 0, done.err
+    text = " ".join((done.out + done.err).split())
+    assert " answers and there are 1,200 new ones: " in text and "the labelled answers stand for " in text
+
+
+def rated(decided, workplace, rows, *names):
+    with (workplace / "other.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([names, *rows])
+    done = decided("rate", "other.csv", "--decision", "decision", "-q")
+    return done.code, " ".join((done.out + done.err).split())
+
+
+def test_new_answers_of_another_kind_are_told(decided, workplace):
+    rows = [row[:4] for row in made_rows(3, 100)]
+    names = ("question", "reference", "candidate", "system")
+    code, text = rated(decided, workplace, rows, *names)
+    assert code == 0 and "written otherwise" not in text and "the labelled answers are of the systems" not in text
+    # another language, in the same script and in another one
+    for words in ("das weiß ich leider nicht", "\u6211\u4e0d\u77e5\u9053\u7b54\u6848"):
+        code, text = rated(decided, workplace, [(*row[:2], words, row[3]) for row in rows], *names)
+        assert code == 0 and "the new answers are written otherwise than the labelled ones: they share " in text
+    # a system that the labelled answers lack, and systems under another name
+    code, text = rated(decided, workplace, [(*row[:3], "gamma") for row in rows], *names)
+    assert code == 0 and "* no labels of its own" in text
+    code, text = rated(decided, workplace, rows, *names[:3], "who")
+    assert code == 0
+    assert "are of the systems alpha, beta, and the new ones have no column system: name theirs" in text
+    # other names of columns are recognised, or asked for
+    code, text = rated(decided, workplace, rows, "question", "gold", "answer", "system")
+    assert code == 0 and "beta" in text
+    code, text = rated(decided, workplace, rows, "question", "left", "right", "system")
+    assert code == 2 and "Say which is which: --columns candidate=CANDIDATE" in text
+
+
+def test_a_decision_of_another_version_is_told(decided, workplace):
+    file = workplace / "decision" / "decision.json"
+    kept = json.loads(file.read_text())
+    # a package in another version is told, another version of the metric refused
+    kept["decision"]["signature"]["assay"] = "0.0.1"
+    file.write_text(json.dumps(kept))
+    done = decided("rate", "new.csv", "--decision", "decision", "-q")
+    assert done.code == 0 and "f1: assay 0.0.1 then, " in " ".join((done.out + done.err).split())
+    kept["decision"]["signature"]["version"] = "99"
+    file.write_text(json.dumps(kept))
+    done = decided("rate", "new.csv", "--decision", "decision", "-q")
+    assert done.code == 2 and "f1: is another metric than the labelled answers were scored by (" in done.err
+
+
+def test_what_was_rated_is_kept_for_the_page(decided, workplace):
+    done = decided("rate", "new.csv", "--decision", "decision", "-f", "json", "-q", "--keep")
+    assert done.code == 0, done.err
+    whole, *systems = json.loads(done.out)["estimates"]
+    assert decided("report", "decision", "--for", "decision", "--out", "page.html").code == 0
+    page = (workplace / "page.html").read_text(encoding="utf-8")
+    assert f"new: 1,200 answers that nobody labelled, share right {100 * whole['value']:.1f}" in page
+    for part in systems:
+        assert f"{part['part']} {100 * part['value']:.1f}" in page
+    for command in (
+        "assay rate NEW.csv --decision decision",
+        "assay baseline decision --out baseline.json --ci github --system system",
+        "assay check NEW.csv --against decision --system-by rate",
+    ):
+        assert f"<code>{command}</code>" in page
+    # the same name again takes the place of the first; other labels make the estimates void
+    assert decided("rate", "new.csv", "--decision", "decision", "-q", "--keep").code == 0
+    assert len(json.loads((workplace / "decision/rates.json").read_text())["ratings"]) == 1
+    assert decided("report", "decision", "--for", "decision", "--out", "page.md").code == 0
+    assert "What to run next" in (workplace / "page.md").read_text(encoding="utf-8")
+    (workplace / "decision/rates.json").write_text(
+        (workplace / "decision/rates.json").read_text().replace('"digest": "', '"digest": "0')
+    )
+    assert decided("report", "decision", "--for", "decision", "--out", "page.html").code == 0
+    assert "nobody labelled, share right" not in (workplace / "page.html").read_text(encoding="utf-8")
+
+
+def test_recommend_writes_the_page_for_a_decision(decided, workplace):
+    page = (workplace / "decision/decision.html").read_text(encoding="utf-8")
+    assert "Use f1, and count a score of at least" in page
 
 
 def test_a_sheet_with_labels_is_not_overwritten(decided):

@@ -133,6 +133,17 @@ class ScoredDataset:
         annotations = annotations_of(self.table)[0]
         return annotations is not None and bool((np.isfinite(annotations).sum(axis=1) > 1).any())
 
+    def disagreements(self) -> tuple[int, int]:
+        """Return the number of pairs that two people or more labelled, and of those on which their labels differ."""
+        annotations = annotations_of(self.table)[0]
+        if annotations is None:
+            return 0, 0
+        known = np.isfinite(annotations)
+        several = known.sum(axis=1) > 1
+        lowest = np.where(known, annotations, np.inf).min(axis=1)
+        highest = np.where(known, annotations, -np.inf).max(axis=1)
+        return int(several.sum()), int((several & (lowest < highest)).sum())
+
     @cached_property
     def groups(self) -> NDArray[np.intp] | None:
         """The group code of each pair, shape (n,); None if single pairs were resampled.

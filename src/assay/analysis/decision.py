@@ -16,6 +16,7 @@ from assay.analysis.errors.settings import Rule
 from assay.analysis.folder import RunFolder
 from assay.analysis.leaderboard.board import Line
 from assay.analysis.leaderboard.join import missing_metrics
+from assay.analysis.rate.kept import KeptRating, kept_ratings
 from assay.analysis.recommend.advice import Advice
 from assay.analysis.recommend.best_systems import BestSystems, best_systems
 from assay.analysis.recommend.evidence import NO_COMMON_WORD, evidence_of, with_decision
@@ -147,6 +148,7 @@ class Evidence:
         choice: the recommended metric; None if none can be recommended.
         missing: one line per metric without scores.
         systems: the two best systems by people and by the chosen metric; None without systems or a choice.
+        ratings: the estimates for new answers that the folder keeps, of the chosen metric.
     """
 
     run: RunFolder
@@ -160,6 +162,7 @@ class Evidence:
     choice: Choice | None
     missing: Sequence[str]
     systems: BestSystems | None
+    ratings: Sequence[KeptRating]
 
     @property
     def all_pairs_bucket(self) -> BucketRecord | None:
@@ -204,6 +207,7 @@ def gather_evidence(run: RunFolder, settings: PageSettings, metric: str | None =
         choice=None if recommended is None else _choice_of_metric(run, data, recommended, settings, kept.tests),
         missing=missing_metrics([run]),
         systems=None if recommended is None else best_systems(run, data, recommended.metric),
+        ratings=[rating for rating in kept_ratings(run) if recommended and rating.metric == recommended.metric],
     )
 
 
@@ -313,7 +317,7 @@ def _decisions_by_threshold(
         )
         return None, (
             f"People are divided on {split_count:,} of the pairs, where as many said yes as no. With {as_no} these "
-            f"count as no, with {as_yes} as yes, and this page names a threshold and the errors to expect."
+            f"count as no, with {as_yes} as yes, and a threshold and the errors to expect are named."
         )
     if settings.positive is None and data.votes is None:
         label_count = len(np.unique(data.labels))
@@ -322,8 +326,8 @@ def _decisions_by_threshold(
         lowest, highest = exact_number(data.labels.min()), exact_number(data.labels.max())
         return None, (
             f"The labels have {label_count} values from {lowest} to {highest}, and nobody has said from which one "
-            f"on a pair counts as yes. With --positive 'label>={highest}', or another label, this page names a "
-            "threshold and the errors to expect."
+            f"on a pair counts as yes. With --positive 'label>={highest}', or another label, a threshold and "
+            "the errors to expect are named."
         )
     criterion = settings.values_of(Criterion)
     threshold_settings = ThresholdSettings(metrics=(metric,), datasets=(data.name,), **criterion)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from assay.analysis.rate.answers import join_answers
+from assay.analysis.rate.kept import keep_rating
 from assay.analysis.rate.rating import Rating, rate_answers
 from assay.analysis.rate.settings import RateSettings
 from assay.analysis.systems import find_system_column
@@ -50,4 +51,7 @@ def rate(settings: RateSettings) -> Rated:
     scored = score_by_decision(settings, settings.metric)
     answers = join_answers(scored.decision, scored.data, scored.pairs.table, scored.scores)
     system = find_system_column(answers.new_table, settings.system)
-    return Rated(rate_answers(answers, scored.pairs.name, system, settings.by, settings.confidence), scored.hints)
+    rating = rate_answers(answers, scored.pairs.name, system, settings.by, settings.confidence)
+    if settings.keep:
+        keep_rating(scored.data.run, rating.to_keep())
+    return Rated(rating, scored.hints)

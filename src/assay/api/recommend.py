@@ -8,6 +8,7 @@ from pathlib import Path
 
 from assay.analysis.combine import COMBINATION, SmallCombination, small_combination
 from assay.analysis.data import ALL
+from assay.analysis.decision import gather_evidence
 from assay.analysis.folder import read_run
 from assay.analysis.leaderboard.board import Line
 from assay.analysis.leaderboard.join import Filters, JoinedDataset, join_runs, missing_metrics
@@ -27,8 +28,11 @@ from assay.common.numbers import p_value, short
 from assay.common.progress import Silent
 from assay.exceptions import UnavailableError
 from assay.paths import user_path
+from assay.reports.decision.words import decision_page
+from assay.reports.decision.write import decision_html
 from assay.reports.layout import alternative_annotator_lines
 from assay.reports.leaderboard import to_document
+from assay.reports.page.render import put_page
 from assay.reports.recommend import with_advice, with_closing
 from assay.reports.sheets import with_signatures
 from assay.settings import AgreementSettings, Graphs, Limited, OwnData, Prices, Scoring, verb
@@ -41,6 +45,8 @@ from assay.statistics.coefficients import (
 )
 from assay.statistics.comparison import compare_all
 
+#: The page for a decision in the folder.
+DECISION_PAGE = "decision.html"
 #: The suite whose metrics are compared by default.
 SUITE = "quickstart"
 #: Further metrics that are compared by default, for long answers to questions whose gold answers are a word or two.
@@ -135,6 +141,9 @@ def recommend(settings: RecommendSettings) -> Report:
                 keep_decision(opened, decision)
             # only now, since the page names the metric that the evidence names
             result.write_page()
+            has_choice = for_decision.advice.recommended is not None
+            page = decision_page(for_decision if has_choice else gather_evidence(opened, deciding), deciding)
+            put_page(decision_html(page), folder / DECISION_PAGE)
         combined = small_combination(joined[0].data, by, settings.seed)
     tables = to_document(ranked_boards, tests, by, missing_metrics([opened]))
     signed = with_signatures(tables, [subject.data for subject in joined], (), tests.signature)

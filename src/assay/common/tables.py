@@ -21,6 +21,8 @@ PAIR_COLUMNS: Final = ("pair_id", "reference", "candidate", "label")
 GRAPH_COLUMNS: Final = ("reference_graph", "candidate_graph")
 #: Further columns of a pairs table, if the data has them. Pairs with the same ``group`` are not independent.
 OPTIONAL_PAIR_COLUMNS: Final = ("question", "subset", "split", "language", "group", "annotations", *GRAPH_COLUMNS)
+#: The column with the number of answers that a drawn one stands for, which run folders keep though it is no count.
+WEIGHT: Final = "weight"
 #: What a judge may read beside the question, if the data has it: passages that were retrieved, a source. A text; as it
 #: is no part of :data:`OPTIONAL_PAIR_COLUMNS`, it counts among the further columns in digests and run folders.
 CONTEXT: Final = "context"

@@ -25,11 +25,12 @@ from assay.analysis.check.systems import (
     shared_rows,
 )
 from assay.analysis.data import ScoredDataset
-from assay.analysis.rate.answers import STRATUM_SIZE, WEIGHT
+from assay.analysis.rate.answers import STRATUM_SIZE
 from assay.analysis.rate.rating import check_labels_suffice, decided, too_few
 from assay.analysis.recommend.decision import MetricDecision
 from assay.analysis.recommend.evidence import with_decision
 from assay.analysis.systems import find_system_column
+from assay.common.tables import WEIGHT
 from assay.exceptions import InputError
 from assay.statistics.concordance import Floats
 from assay.statistics.corrected_change import followed_part

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,15 +13,19 @@ from numpy.typing import NDArray
 from assay.analysis.data import ScoredDataset
 from assay.analysis.recommend.decision import MetricDecision
 from assay.analysis.recommend.evidence import with_decision
+from assay.analysis.systems import SYSTEM_COLUMNS
 from assay.common.messages import Setting
-from assay.common.tables import finite_number
+from assay.common.tables import WEIGHT, finite_number
 from assay.exceptions import InputError
 from assay.statistics.concordance import Floats
 from assay.statistics.prediction_powered import LabelledSample, NewSample
 
-#: The columns of a sheet of ``assay annotate``: the stratum an answer was drawn from, how many answers the stratum has,
-#: and for other programs how many answers each one stands for.
-STRATUM, STRATUM_SIZE, WEIGHT = "stratum", "stratum_size", "weight"
+#: The columns of a sheet of ``assay annotate``: the stratum an answer was drawn from, and how many answers it has.
+STRATUM, STRATUM_SIZE = "stratum", "stratum_size"
+
+
+#: The columns of texts of a pair.
+_TEXTS = ("question", "reference", "candidate")
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,14 +117,23 @@ def join_answers(decision: MetricDecision, data: ScoredDataset, new_table: pa.Ta
 
 
 def _check_sheet_is_of_new_answers(data: ScoredDataset, new_table: pa.Table) -> None:
-    """Raise InputError if labelled answers that were drawn from strata are not among the new ones.
+    """Raise InputError if labelled answers that were drawn from strata are not among the new ones, or are repeated.
 
     Such a sheet was drawn from the new answers; with other texts, its strata stand for nothing.
     """
     if STRATUM_SIZE not in data.table.column_names:
         return
-    known = set(_texts_of_pairs(new_table))
-    absent = [row for row, texts in enumerate(_texts_of_pairs(data.table)) if texts not in known]
+    columns = [
+        name for name in (*_TEXTS, *SYSTEM_COLUMNS) if name in {*data.table.column_names} & {*new_table.column_names}
+    ]
+    left = Counter(_keys(new_table, columns))
+    absent, repeated = [], []
+    for row, key in enumerate(_keys(data.table, columns)):
+        if key not in left:
+            absent.append(row)
+        elif not left[key]:
+            repeated.append(row)
+        left[key] -= 1
     if absent:
         pair = data.table["pair_id"][absent[0]].as_py()
         raise InputError(
@@ -130,14 +144,24 @@ def _check_sheet_is_of_new_answers(data: ScoredDataset, new_table: pa.Table) -> 
             Setting("columns"),
             ")",
         )
+    if repeated:
+        pair = data.table["pair_id"][repeated[0]].as_py()
+        raise InputError(
+            f"{len(repeated):,} of the {len(data):,} answers of the sheet, the first of them {pair}, are repeated: "
+            "keep one row of each, or name who labelled each row in a column annotator, and run recommend again"
+        )
 
 
-def _texts_of_pairs(table: pa.Table) -> list[tuple[tuple[str, ...], str]]:
-    """Return the gold answers and the candidate of each row."""
-    texts = []
-    for reference, candidate in zip(table["reference"].to_pylist(), table["candidate"].to_pylist(), strict=True):
-        texts.append((tuple(reference) if isinstance(reference, list) else (reference,), candidate))
-    return texts
+def _keys(table: pa.Table, columns: Sequence[str]) -> list[tuple[object, ...]]:
+    """Return the texts and the system of each row."""
+    cells: list[list[object]] = []
+    for name in columns:
+        of_column = table[name].to_pylist()
+        # a single gold answer may be a list or not
+        cells.append(
+            [(cell[0] if len(cell) == 1 else tuple(cell)) if isinstance(cell, list) else cell for cell in of_column]
+        )
+    return list(zip(*cells, strict=True))
 
 
 def _group_codes(data: ScoredDataset, old: pa.Table, new: pa.Table) -> NDArray[np.intp]:
@@ -164,6 +188,9 @@ def _weights_and_strata(data: ScoredDataset, table: pa.Table) -> tuple[Floats, N
     count = table.num_rows
     if STRATUM in table.column_names and STRATUM_SIZE in table.column_names:
         names = texts_of(table, STRATUM)
+        if None in names:
+            pair = table["pair_id"][names.index(None)].as_py()
+            raise InputError(f"{data.run.title}: the pair {pair} has no {STRATUM}, which says what it stands for")
         sizes = _positive_numbers(data, table, STRATUM_SIZE)
         known = list(dict.fromkeys(names))
         strata = np.array([known.index(name) for name in names], dtype=np.intp)

@@ -9,6 +9,7 @@ which is said of each.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -17,9 +18,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from assay.analysis.rate.answers import Answers, masks_of
+from assay.analysis.rate.answers import Answers, masks_of, texts_of
+from assay.analysis.rate.kept import KeptPart, KeptRating
 from assay.analysis.recommend.decision import MetricDecision
-from assay.common.numbers import Number, p_value, short
+from assay.analysis.systems import find_system_column
+from assay.common.numbers import Number, p_value, percent, short
 from assay.common.tables import exact_number
 from assay.exceptions import InputError
 from assay.statistics.concordance import Floats
@@ -40,6 +43,10 @@ LEAST_UNITS = 20
 LEAST_OF_KIND = 3
 #: The level of the tests whether the new answers differ from the labelled ones.
 SHIFT_LEVEL = 0.01
+#: New answers are written otherwise if they share this part of what labelled ones share with each other, at most.
+LEAST_SHARED = 0.7
+#: The most answers of a table whose words are compared.
+MOST_READ = 1_000
 
 
 @dataclass(frozen=True)
@@ -116,6 +123,23 @@ class Rating:
     warnings: Sequence[str]
     confidence: float
 
+    def to_keep(self) -> KeptRating:
+        """Return what the folder of the decision keeps."""
+        decision = self.decision
+        parts = []
+        for part in self.parts:
+            numbers = part.estimate.value_and_bounds
+            parts.append(KeptPart(part.column, part.name, part.answers, part.labelled, part.borrowed, *numbers))
+        return KeptRating(
+            self.title,
+            decision.metric,
+            decision.kind,
+            decision.positive,
+            self.confidence,
+            parts,
+            list(self.warnings),
+        )
+
 
 def rate_answers(answers: Answers, title: str, system: str | None, by: Sequence[str], confidence: float) -> Rating:
     """Return the estimates for new answers, their parts and the differences of systems.
@@ -151,7 +175,13 @@ def rate_answers(answers: Answers, title: str, system: str | None, by: Sequence[
         title,
         parts,
         _differences(systems, decision, confidence),
-        [*_shifts(answers), *_missing_scores(answers), *_strata_without_labels(answers)],
+        [
+            *_shifts(answers),
+            *_other_words(answers),
+            *_systems_unnamed(answers, system),
+            *_missing_scores(answers),
+            *_strata_without_labels(answers),
+        ],
         confidence,
     )
 
@@ -313,6 +343,53 @@ def _shifts(answers: Answers) -> list[str]:
     line = (
         f"the new answers differ from the labelled ones in their {' and '.join(differing)}: the estimate holds if both "
         "were drawn in the same way, which this makes doubtful; label some of the new ones (assay annotate)"
+    )
+    return [line]
+
+
+def _other_words(answers: Answers) -> list[str]:
+    """Return a sentence if the new answers are written in other words than the labelled ones.
+
+    The share of a text's runs of three characters that also occur in another labelled answer needs no division into
+    words, and falls with another language, script or subject.
+    """
+    if answers.is_drawn_by_strata:
+        return []
+    old, new = (_trigrams(table) for table in (answers.labelled_table, answers.new_table))
+    counts = Counter(trigram for trigrams in old for trigram in trigrams)
+    among_old = [sum(counts[trigram] > 1 for trigram in trigrams) / len(trigrams) for trigrams in old if trigrams]
+    of_new = [sum(trigram in counts for trigram in trigrams) / len(trigrams) for trigrams in new if trigrams]
+    if not among_old or not of_new:
+        return []
+    known, shared = float(np.mean(among_old)), float(np.mean(of_new))
+    if shared >= LEAST_SHARED * known:
+        return []
+    line = (
+        f"the new answers are written otherwise than the labelled ones: they share {percent(shared)} of their runs of "
+        f"three characters with them, and these {percent(known)} with each other; another language or subject needs "
+        "labels of its own"
+    )
+    return [line]
+
+
+def _trigrams(table: pa.Table) -> list[set[str]]:
+    """Return the runs of three characters of at most :data:`MOST_READ` candidates, spread evenly over the table."""
+    rows = np.unique(np.linspace(0, table.num_rows - 1, min(table.num_rows, MOST_READ)).astype(int))
+    texts = table["candidate"].take(pa.array(rows)).to_pylist()
+    lowered = [" ".join((text or "").lower().split()) for text in texts]
+    return [{text[start : start + 3] for start in range(len(text) - 2)} for text in lowered]
+
+
+def _systems_unnamed(answers: Answers, system: str | None) -> list[str]:
+    """Return a sentence if the labelled answers have systems and the new ones no column of that name."""
+    column = find_system_column(answers.labelled_table, None)
+    if system is not None or column is None or column in answers.new_table.column_names:
+        return []
+    names = list(dict.fromkeys(cell for cell in texts_of(answers.labelled_table, column) if cell is not None))
+    few = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
+    line = (
+        f"the labelled answers are of the systems {few}, and the new ones have no column {column}: name theirs "
+        "(--system COLUMN)"
     )
     return [line]
 

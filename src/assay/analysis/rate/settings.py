@@ -43,6 +43,9 @@ class RateSettings(ByDecision, SystemColumn, OwnData, Graphs, PaidScoring):
         "Also estimate each value of a column of the new and of the labelled answers.", (), metavar="COLUMN"
     )
     confidence: float = setting("Level of the intervals.", 0.95)
+    keep: bool = setting(
+        "Keep the estimates in the folder, for the page that assay report FOLDER --for decision writes.", False
+    )
 
     def check(self) -> None:
         """Raise InputError if the level is out of range."""

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from assay.analysis.data import draws_signature
 from assay.analysis.decision import Choice, Evidence, YesNoDecisions
 from assay.analysis.leaderboard.board import Line
+from assay.analysis.rate.kept import KeptPart, KeptRating
 from assay.analysis.report import PageSettings
+from assay.analysis.systems import find_system_column
 from assay.analysis.thresholds.settings import parse_costs
 from assay.common.addresses import command_line
 from assay.common.numbers import Number, money, percent
@@ -32,6 +34,7 @@ from assay.statistics.coefficients import OF_TWO_LABELS, title_of
 _KIND_DESCRIPTIONS = {
     "lexical": "which compares the words or characters of the two texts",
     "embedding": "which compares how a language model represents the two texts",
+    "combined": "one score that was learned from several metrics",
     "cross-encoder": "a language model that reads the two texts together",
     "judge": "a language model that is asked for its verdict on each pair",
     "amr": "which compares graphs of what the two texts mean",
@@ -81,6 +84,7 @@ class DecisionPage:
         answers: the answers on metric, threshold, errors, cost and labels.
         counts: the numbers of decisions by kind, for the picture; empty without decisions.
         sections: the sections on certainty and on weaknesses of the metric.
+        commands: the commands that apply the decision, by their purpose.
         examples: the right and wrong judgements by heading.
         small: the notes on how the numbers were computed.
     """
@@ -92,6 +96,7 @@ class DecisionPage:
     answers: Sequence[Answer]
     counts: Mapping[str, int]
     sections: Sequence[Section]
+    commands: Mapping[str, str]
     examples: Mapping[str, Sequence[Judgement]]
     small: Sequence[str]
 
@@ -120,6 +125,7 @@ def decision_page(evidence: Evidence, settings: PageSettings) -> DecisionPage:
         answers=list(_answers(evidence, names)),
         counts=choice.yes_no.counts if choice is not None and choice.yes_no is not None else {},
         sections=sections,
+        commands={} if choice is None else _commands(evidence),
         examples=examples,
         small=list(_notes_to_reproduce(evidence, has_examples=bool(examples))),
     )
@@ -150,6 +156,8 @@ def _answers(evidence: Evidence, names: Mapping[str, str]) -> Iterator[Answer]:
             yield Answer("Errors", _error_answer(choice.yes_no))
         if evidence.systems is not None:
             yield Answer("Systems", best_system_text(evidence.systems, names[choice.line.metric]))
+        for rating in evidence.ratings:
+            yield Answer("New answers", _rating_answer(rating, names[rating.metric]))
         yield Answer("Cost", " ".join([_cost_answer(choice, names), *_price_sentences(choice.line, evidence)]))
     yield Answer("Labels", _label_answer(evidence))
 
@@ -195,11 +203,11 @@ def _metric_answer(choice: Choice, names: Mapping[str, str], *, has_two_labels: 
     text = f"{names[record.metric]}, {description}." if description else f"{names[record.metric]}."
     if order.value is None:
         return text
-    two_pairs = "two that people label differently"
+    two_pairs = "two pairs that people label differently"
     if has_two_labels:
-        two_pairs = "one that people call yes and one that they call no"
+        two_pairs = "two pairs, one that people call yes and one that they call no"
     frequency = natural_frequency(order.value)
-    text += f" Of two pairs, {two_pairs}, it gives the better one the higher score in {frequency} cases"
+    text += f" Of {two_pairs}, it gives the better one the higher score in {frequency} cases"
     if order.low is not None and order.high is not None:
         low, high = f"{100 * order.low:.0f}", f"{100 * order.high:.0f}"
         text += f", on new pairs like these in {low} to {high}. Guessing would do so in 50"
@@ -316,6 +324,56 @@ def _duration_words(seconds: float) -> str:
     return f"{seconds:.2g} seconds" if seconds < 100 else f"{seconds:.0f} seconds"
 
 
+def _rating_answer(rating: KeptRating, metric: str) -> str:
+    """Return sentences on new answers that nobody labelled: the estimate of all, of each part, and what to doubt."""
+    whole, *parts = rating.parts
+    measure = "mean label" if rating.kind == "mean" else "share right"
+    if rating.positive is not None:
+        measure = f"share of {rating.positive}"
+    text = (
+        f"{rating.title}: {whole.answers:,} answers that nobody labelled, {measure} {_estimate_words(rating, whole)} "
+        f"({percent(rating.confidence)} interval), by {metric} and {whole.labelled:,} labels."
+    )
+    if parts:
+        of_parts = "; ".join(f"{part.name} {_estimate_words(rating, part)}" for part in parts)
+        text += f" By {' and '.join(dict.fromkeys(part.column for part in parts))}: {of_parts}."
+    if any(part.borrowed for part in rating.parts):
+        text += " * no labels of its own: holds only if the metric errs there as on the labelled answers."
+    return " ".join([text, *(f"Doubtful: {warning}." for warning in rating.warnings)])
+
+
+def _estimate_words(rating: KeptRating, part: KeptPart) -> str:
+    """Return an estimate with its interval, as percentages for shares, with a mark if its labels are borrowed."""
+    if part.value is None or part.low is None or part.high is None:
+        return "unknown"
+    if rating.kind == "share":
+        value, low, high = (percent_text(number) for number in (part.value, part.low, part.high))
+    else:
+        value, low, high = (f"{number:.3g}" for number in (part.value, part.low, part.high))
+    return f"{value}{'*' if part.borrowed else ''} [{low} to {high}]"
+
+
+def _commands(evidence: Evidence) -> dict[str, str]:
+    """Return the commands that apply the decision to answers of tomorrow, by their purpose."""
+    folder = evidence.run.title
+    system = find_system_column(evidence.data.table, None)
+    of_systems = ["--system", system] if system else []
+    commands = {
+        "The share right of answers that nobody labelled": command_line("rate", "NEW.csv", "--decision", folder),
+        "Each answer: score, probability, yes or no": command_line(
+            "score", "NEW.csv", "--decision", folder, "--out", "SCORED.csv"
+        ),
+        "In continuous integration, the metric is no worse than today": command_line(
+            "baseline", folder, "--out", "baseline.json", "--ci", "github", *of_systems
+        ),
+    }
+    if system or "question" in evidence.data.table.column_names:
+        commands["The answers of a next release, without labels, are no worse"] = command_line(
+            "check", "NEW.csv", "--against", folder, "--system-by", "rate"
+        )
+    return commands
+
+
 def _label_answer(evidence: Evidence) -> str:
     """Return the number of labelled pairs and groups, and the meaning of the labels."""
     facts, bucket = evidence.data.facts, evidence.all_pairs_bucket
@@ -325,6 +383,10 @@ def _label_answer(evidence: Evidence) -> str:
         text += f", {decision.positive:,} of them yes and {decision.n - decision.positive:,} no"
     if facts.group and bucket is not None and bucket.groups is not None:
         text += f", in {bucket.groups:,} groups, one per {facts.group}, each of which counts as a unit"
+    doubly, divided = evidence.data.disagreements()
+    if doubly:
+        who = "all" if doubly == facts.n else f"{doubly:,} of them"
+        text += f"; {who} by two people or more, whose labels differ on {divided:,}"
     meanings = [note for note in facts.notes if note.startswith("labels: ")]
     return f"{'; '.join([text, *meanings])}."
 

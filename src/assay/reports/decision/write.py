@@ -100,6 +100,9 @@ def decision_markdown(page: DecisionPage) -> str:
     sheets = [Sheet(page.title, (), (), facts=[*opening, page.lead]), Sheet(page.verdict, (), (), notes=answers)]
     for section in page.sections:
         sheets.append(Sheet(section.title, (), (), notes=section.points))
+    if page.commands:
+        lines = [f"{purpose}: {command}" for purpose, command in page.commands.items()]
+        sheets.append(Sheet("What to run next", (), (), notes=lines))
     heads = [Column(head) for head in ("question", "reference", "candidate", "people", "metric")]
     for title, judgements in page.examples.items():
         rows = [astuple(judgement) for judgement in judgements]
