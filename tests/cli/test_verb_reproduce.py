@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from assay.analysis import reproduce as published
+from assay.datasets import load_card
+from assay.exceptions import InputError
 
 TABLE = """
 name = "own"
@@ -107,3 +109,40 @@ def test_smatch_and_role_confusion_on_bamboo(shared_data, monkeypatch, assay):
 def test_every_format_has_the_cells(own, assay, form, said):
     own(0.0)
     assert said in assay("reproduce", "own", "--format", form, "--quiet").out
+
+
+def test_a_mean_over_the_buckets_of_a_column_is_a_column_of_a_table(own, assay):
+    own(0.0)
+    text = Path("published/own.toml").read_text(encoding="utf-8")
+    done = assay("run", "-d", "probe", "-m", "f1", "-b", "subset", "--statistic", "pearson", "--format", "json", "-q")
+    (mean,) = [row["value"] for row in json.loads(done.out) if row["bucket"] == "mean over subset"]
+    start = text.index('printed = ["') + len('printed = ["')
+    text = text[:start] + f"{100 * mean:.2f}" + text[text.index('"]', start) :]
+    text = text.replace('bucket = "all"', 'bucket = "mean over subset"')
+    Path("published/own.toml").write_text(text, encoding="utf-8")
+    done = assay("reproduce", "own", "--quiet")
+    assert done.code == 0 and "1 of 2 cells equal as printed; 1 left out" in done.out
+
+
+def test_the_mean_of_several_references_counts_where_a_table_says_so(own, assay, monkeypatch):
+    own(0.0)
+    path = Path("published/own.toml")
+    text = path.read_text(encoding="utf-8")
+    asked = []
+
+    def run(*_, references, **__):
+        asked.append(references)
+        raise InputError("enough")
+
+    monkeypatch.setattr("assay.api.reproduce.run", run)
+    for references in ("best", "mean"):
+        path.write_text(text.replace("scale = 100", f'scale = 100\nreferences = "{references}"'), encoding="utf-8")
+        assert assay("reproduce", "own", "--quiet").code == 2
+    assert asked == ["best", "mean"]
+
+
+def test_the_tables_that_ship_name_splits_and_buckets_that_exist():
+    for table in published.list_tables():
+        for column in table.columns:
+            name, _, split = column.dataset.partition(":")
+            assert split in ("", *load_card(name).splits), (table.name, column.title)

@@ -38,7 +38,10 @@ class _PublishedPart(BaseModel):
 
 
 class PublishedColumn(_PublishedPart):
-    """One column: the dataset, which may include version and split, the bucket, and the statistic."""
+    """One column: the dataset, which may include version and split, the bucket, and the statistic.
+
+    The bucket ``mean over COLUMN`` is the mean over the buckets of a column.
+    """
 
     title: str
     dataset: str
@@ -90,6 +93,7 @@ class PublishedTable(_PublishedPart):
 
     Attributes:
         scale: the factor by which coefficients were multiplied in print.
+        references: whether the best score of several references counts, or the mean.
     """
 
     name: str
@@ -97,6 +101,7 @@ class PublishedTable(_PublishedPart):
     source: str
     note: str = ""
     scale: float = Field(default=1, gt=0)
+    references: Literal["best", "mean"] = "best"
     columns: tuple[PublishedColumn, ...] = Field(min_length=1)
     rows: tuple[PublishedRow, ...] = Field(min_length=1)
 

@@ -89,7 +89,9 @@ def reproduce(settings: ReproduceSettings) -> Reproduced:
     if vectors is not None:
         # the path becomes a part of names, in which ",word=" begins an option
         MetricName("amr", SUBJECT, (("vectors", vectors),))
-    bucket_rules = dict.fromkeys(column.bucket.partition("=")[0].partition(">")[0] for column in table.columns)
+    bucket_rules: dict[str, None] = {}
+    for column in table.columns:
+        bucket_rules[column.bucket.removeprefix("mean over ").partition("=")[0].partition(">")[0]] = None
     bucket_rules.pop("all", None)
     result = run(
         list(table.datasets),
@@ -98,6 +100,7 @@ def reproduce(settings: ReproduceSettings) -> Reproduced:
         statistics=table.statistics,
         resamples=0,
         drop_duplicates=False,
+        references=table.references,
         out=settings.out,
         offline=settings.offline,
         progress=settings.progress,
