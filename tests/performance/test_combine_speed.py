@@ -71,8 +71,8 @@ def test_learning_from_ten_thousand_pairs(capsys):
     assert seconds < 60
 
 
-def test_the_shipped_judge_takes_half_the_time_of_bertscore(answers, real_models, tmp_path, monkeypatch, capsys):
-    """On the same encoder, whose lower layers the judge reads."""
+def test_the_shipped_judge_takes_a_tenth_of_the_time_of_bertscore(answers, real_models, tmp_path, monkeypatch, capsys):
+    """Both in one process with one thread."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "all-MiniLM-L6-v2").symlink_to(real_models / "minilm")
     data = assay.load_dataset(answers[:400])
@@ -85,4 +85,4 @@ def test_the_shipped_judge_takes_half_the_time_of_bertscore(answers, real_models
     with capsys.disabled():
         speed = len(data) / times["combined:answer-judge"]
         print(f"\nanswer-judge: {ratio:.2f} times the pairs per second of BERTScore, {speed:,.0f} answers per second")
-    assert ratio >= 2
+    assert ratio >= 10

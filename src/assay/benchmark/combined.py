@@ -25,7 +25,8 @@ def combined_and_other_metrics(
 ) -> tuple[list[Combined], list[Metric]]:
     """Return the combined metrics, and the other metrics to score: without duplicates, and with the members of these.
 
-    A combined metric whose members cannot be determined is left out, and the error is recorded for every dataset.
+    A combination without members is one of the other metrics, since it reads texts as they do. A combined metric
+    whose members cannot be determined is left out, and the error is recorded for every dataset.
     """
     combined: list[Combined] = []
     others = {str(metric): metric for metric in metrics if not isinstance(metric, Combined)}
@@ -37,6 +38,9 @@ def combined_and_other_metrics(
         except AssayError as error:
             for dataset in datasets:
                 records.fail(str(metric), dataset.pairs.name, error)
+            continue
+        if not members:
+            others.setdefault(str(metric), metric)
             continue
         combined.append(metric)
         for member in members:
@@ -87,16 +91,17 @@ def add_combined_scores(metric: Combined, dataset: PreparedDataset, records: Met
             short_signature=metric.short_signature(),
             signature=metric.signature(),
             declared=recorded_declaration(metric),
-            says=_remark_on(metric, dataset),
+            says=remark_on_combination(metric, dataset),
             flags={"without a score of some member, no score": without_score} if without_score else {},
             cost=_cost_of_members(member_records, seconds / max(1, len(scores))),
         )
     )
 
 
-def _remark_on(metric: Combined, dataset: PreparedDataset) -> str:
-    """Return the metric's remark on its members, with a warning if it was learned from these pairs."""
-    if metric.file.learned_from.get("digest") != dataset.pairs.digest:
+def remark_on_combination(metric: Combined, dataset: PreparedDataset) -> str:
+    """Return the metric's remark on its inputs, with a warning if it was learned from these pairs."""
+    learned_from = metric.file.learned_from
+    if dataset.pairs.digest not in (learned_from.get("digest"), *learned_from.get("digests", ())):
         return metric.says()
     return f"{metric.says()}; it was learned from these very pairs: its agreement with them is not a test of it"
 

@@ -93,7 +93,7 @@ def _estimate_metric(metric: Metric, dataset: PreparedDataset, store: ScoreStore
         return WorkEstimate(name, str(metric), note="read from the data")
     if lacks_references(metric, dataset.pairs) or not is_made_for(metric, dataset.pairs.language):
         return WorkEstimate(name, str(metric), note="not applicable")
-    if isinstance(metric, Combined):
+    if isinstance(metric, Combined) and not metric.is_stored:
         return WorkEstimate(name, str(metric), note="computed from its members")
     pairs = stored = 0
     try:

@@ -37,6 +37,7 @@ from assay.datasets.scored import load_scored_pairs
 from assay.exceptions import AssayError, InputError, UnavailableError
 from assay.manifest import AgreementRow, Manifest, MetricRecord
 from assay.metrics import ColumnMetric, Metric, load_metric
+from assay.metrics.combined import Combined
 from assay.metrics.load import UntrustedMetricError, load_untrusted_metric
 from assay.metrics.recorded import Recorded
 from assay.paths import path_exists
@@ -253,7 +254,10 @@ def rebuild_metric(name: str, data: ScoredDataset, *, trusted: bool) -> Metric |
                 reason = _reason_not_to_open(recorded.file, name, trusted=trusted)
             return UnavailableError(reason) if reason else recorded
         typed_name = typed_metric_name(name, data.run.manifest.request.metrics)
-        return load_metric(typed_name) if trusted else load_untrusted_metric(typed_name)
+        metric = load_metric(typed_name) if trusted else load_untrusted_metric(typed_name)
+        if isinstance(metric, Combined):
+            return metric.as_recorded(signature.get("combination", ""))
+        return metric
     except UntrustedMetricError as error:
         return UnavailableError(
             f"it would run code from outside of the installed packages ({error.reached})",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.benchmark.combined import add_combined_scores, combined_and_other_metrics
+from assay.benchmark.combined import add_combined_scores, combined_and_other_metrics, remark_on_combination
 from assay.benchmark.executor import EngineUnavailableError, UnitLostError
 from assay.benchmark.prepared import DatasetPart, PreparedDataset, is_made_for, lacks_references
 from assay.benchmark.records import MetricRecords, recorded_declaration
@@ -105,7 +105,7 @@ def _record_of_task(task: Task, scored: Scored, engine_cost: Cost, metrics_in_pa
         short_signature=metric.short_signature(),
         signature=metric.signature(),
         declared=recorded_declaration(metric),
-        says="" if str(metric) == task.name else _remark_on(task),
+        says=_remark_on(task),
         flags=scored.flags | _out_of_range_flags(metric, scored),
         cost=_cost_of_metric(task, scored, engine_cost, metrics_in_pass),
     )
@@ -152,6 +152,10 @@ def _cost_of_metric(task: Task, scored: Scored, engine_cost: Cost, metrics_in_pa
 def _remark_on(task: Task) -> str:
     """Return a remark on a metric that was bound to the data, such as the model of a preset; it may be empty."""
     metric = task.metric
+    if isinstance(metric, Combined):
+        return remark_on_combination(metric, task.dataset)
+    if str(metric) == task.name:
+        return ""
     remark = metric.says()
     # a preset with several models uses each of them for the pairs of some languages
     has_own_language = task.part.rows is not None and metric.name != task.name and task.part.language

@@ -10,6 +10,8 @@ import numpy as np
 import regex  # type: ignore[import-untyped,unused-ignore]
 from numpy.typing import NDArray
 
+from assay.language.answer_features import FEATURES, answer_features
+from assay.language.answer_features import OF_QUESTION as FEATURES_OF_QUESTION
 from assay.language.texts import text_key
 
 _NUMBER = regex.compile(r"\d[\d.,:]*")
@@ -87,8 +89,10 @@ PROPERTIES: dict[str, Callable[[TextPair], float]] = {
     "asks-for-number": lambda pair: float(bool(_ASKS_FOR_NUMBER.search(pair.question.lower()))),
     "asks-for-name": lambda pair: float(bool(_ASKS_FOR_NAME.search(pair.question.lower()))),
 }
-#: The properties that read the question.
-OF_QUESTION = frozenset({"asks-for-number", "asks-for-name"})
+#: The properties and features that read the question.
+OF_QUESTION = frozenset({"asks-for-number", "asks-for-name"}) | FEATURES_OF_QUESTION
+#: What may be an input of a combination beside scores: properties, and the features of answers.
+KNOWN = frozenset(PROPERTIES) | frozenset(FEATURES)
 
 
 def properties_of(pairs: Sequence[TextPair], names: Sequence[str]) -> NDArray[np.float64]:
@@ -98,14 +102,17 @@ def properties_of(pairs: Sequence[TextPair], names: Sequence[str]) -> NDArray[np
     The others are 1 if a condition holds, otherwise 0: ``shared-word`` if the candidate has a word of some gold answer,
     ``gold-has-number`` if a gold answer has digits, ``number-missing`` if every gold answer has a number that the
     candidate lacks, ``asks-for-number`` and ``asks-for-name`` if the question has an English or German question word
-    that asks for a number or a date, or for a person or a place.
+    that asks for a number or a date, or for a person or a place. The features of answers are described in
+    :data:`~assay.language.answer_features.FEATURES`.
 
     Args:
         pairs: the texts of the pairs.
-        names: the names of properties, keys of :data:`PROPERTIES`.
+        names: names in :data:`KNOWN`.
     """
     values = np.empty((len(pairs), len(names)))
+    features = {}
+    if not FEATURES.keys().isdisjoint(names):
+        features = dict(zip(FEATURES, answer_features(pairs).T, strict=True))
     for column, name in enumerate(names):
-        compute = PROPERTIES[name]
-        values[:, column] = [compute(pair) for pair in pairs]
+        values[:, column] = features[name] if name in features else [PROPERTIES[name](pair) for pair in pairs]
     return values

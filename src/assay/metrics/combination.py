@@ -13,7 +13,8 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from assay.exceptions import InputError
-from assay.language.properties import OF_QUESTION, PROPERTIES, TextPair, properties_of
+from assay.language.answer_features import FEATURES
+from assay.language.properties import KNOWN, OF_QUESTION, TextPair, properties_of
 from assay.metrics.base import Batch, Metric
 from assay.metrics.work import open_session
 from assay.paths import read_settings_file
@@ -92,8 +93,8 @@ class CombinedFile(_FilePart):
 
     Attributes:
         format: the version of the format.
-        members: the metrics, in the order of the inputs.
-        properties: the names of the :data:`~assay.language.properties.PROPERTIES` that are inputs after the metrics.
+        members: the metrics, in the order of the inputs; none if the function reads texts alone.
+        properties: the names of the inputs after the metrics, which are in :data:`~assay.language.properties.KNOWN`.
         means: the mean of each input over the training pairs.
         levels: the labels, ascending, if the function predicts probabilities of labels; empty if it predicts a number.
         low, high: the lowest and the highest label.
@@ -104,7 +105,7 @@ class CombinedFile(_FilePart):
     """
 
     format: Literal[1]
-    members: tuple[Member, ...] = Field(min_length=1)
+    members: tuple[Member, ...]
     properties: tuple[str, ...] = ()
     means: tuple[float, ...]
     levels: tuple[float, ...]
@@ -124,6 +125,11 @@ class CombinedFile(_FilePart):
         """Whether any of the properties is a property of the question."""
         return bool(OF_QUESTION.intersection(self.properties))
 
+    @property
+    def reads_features(self) -> bool:
+        """Whether any of the properties is a feature of an answer."""
+        return not FEATURES.keys().isdisjoint(self.properties)
+
     def inputs_of(self, scores: Sequence[Floats], texts: Sequence[TextPair]) -> Floats:
         """Return the inputs of the function, float64, shape (n, inputs): the members' scores, then the properties.
 
@@ -133,7 +139,7 @@ class CombinedFile(_FilePart):
             scores: the unchanged scores of each member, shape (n,) each.
             texts: the texts of each pair; may be empty if there are no properties.
         """
-        inputs = np.empty((len(scores[0]), len(self.means)))
+        inputs = np.empty((len(scores[0]) if scores else len(texts), len(self.means)))
         for column, (member, values) in enumerate(zip(self.members, scores, strict=True)):
             inputs[:, column] = values if member.higher_is_better else -values
         if self.properties:
@@ -210,7 +216,8 @@ def _check_parts(path: Path, content: CombinedFile) -> None:
     input_count = len(content.members) + len(content.properties)
     step_count = max(1, len(content.levels) - 1)
     fits = (
-        all(name in PROPERTIES for name in content.properties)
+        input_count > 0
+        and all(name in KNOWN for name in content.properties)
         and len(content.means) == input_count
         and len(content.steps) == step_count
         and all(len(step.weights) == input_count for step in content.steps if isinstance(step, LinearStep))

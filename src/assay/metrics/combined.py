@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import math
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from assay.exceptions import AssayError, InputError, UnavailableError
 from assay.metrics.base import Batch, ColumnMetric, Context, Declaration, Metric, option
-from assay.metrics.provenance import ABSENT
+from assay.metrics.provenance import ABSENT, version_of
 from assay.paths import user_path
 
 if TYPE_CHECKING:
@@ -25,8 +27,11 @@ if TYPE_CHECKING:
 
 @functools.cache
 def bundled_folders() -> dict[str, Path]:
-    """Return the folders of combinations that are bundled with assay, by name."""
-    return {path.name: path for path in sorted((Path(__file__).parent / "presets").iterdir())}
+    """Return the folders of combinations that are bundled with assay, by name.
+
+    A folder ``answer-judge_grade`` is called ``answer-judge:grade``, since a colon in a file's name fails on Windows.
+    """
+    return {path.name.replace("_", ":"): path for path in sorted((Path(__file__).parent / "presets").iterdir())}
 
 
 @dataclass(frozen=True)
@@ -37,7 +42,9 @@ class Combined(Metric):
     member that reads a single one, the best score counts. The score never decreases as a member's score improves.
     """
 
-    subject: str = option(help="FOLDER that assay combine wrote, or answer-judge, which comes with assay")
+    subject: str = option(
+        help="FOLDER that assay combine wrote, or one that comes with assay: answer-judge, answer-judge:grade"
+    )
     trust: bool = option(False, "use metrics that run code, or ask servers, which the folder names", reaches_out=True)
 
     declaration: ClassVar[Declaration] = Declaration(
@@ -50,17 +57,22 @@ class Combined(Metric):
         subject="FOLDER",
         tolerance=1e-4,
     )
-    #: The store keeps the scores of its members instead.
+    #: The store keeps the scores of its members instead, or its own if it has no members.
     is_stored: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        """Declare the range of the labels, and what members and properties read, if the folder can be used."""
+        """Declare the range of the labels, and what members and properties read, if the folder can be used.
+
+        Without members, it is a metric of texts like any other, whose scores are stored.
+        """
         super().__post_init__()
         try:
             combination, members = self.file, self.members()
         except AssayError:
             # check_available reports it when the metric is used
             return
+        # not a field, as options are; a frozen dataclass allows no plain assignment
+        object.__setattr__(self, "is_stored", not members)
         self.redeclare(
             low=combination.low,
             high=combination.high,
@@ -74,8 +86,34 @@ class Combined(Metric):
     @property
     def path(self) -> Path:
         """The folder of the combination: one on this machine, or else one that is bundled with assay."""
+        if "_earlier_folder" in self.__dict__:
+            earlier_folder: Path = self.__dict__["_earlier_folder"]
+            return earlier_folder
         user_folder = user_path(self.subject)
         return user_folder if user_folder.exists() else bundled_folders().get(self.subject, user_folder)
+
+    def as_recorded(self, digest: str) -> Combined:
+        """Return the combination that had this name when a run recorded its digest.
+
+        It is another one only if assay has replaced a bundled one since, and still has the earlier one under another
+        name.
+
+        Args:
+            digest: the value of ``combination`` in the recorded signature.
+        """
+        from assay.metrics.combination import read_combined
+
+        folders = bundled_folders().values()
+        if not digest or self.path not in folders or self.file.digest.startswith(digest):
+            return self
+        for folder in folders:
+            if read_combined(folder).digest.startswith(digest):
+                earlier = copy.copy(self)
+                object.__setattr__(earlier, "_earlier_folder", folder)
+                # declares what the earlier one reads
+                earlier.__post_init__()
+                return earlier
+        return self
 
     @property
     def file(self) -> CombinedFile:
@@ -179,12 +217,17 @@ class Combined(Metric):
     def data_signature(self) -> dict[str, str]:
         """Return the digest of the combination, which covers the members' signatures, under the key ``combination``.
 
-        It is ``absent`` if the folder cannot be used.
+        It is ``absent`` if the folder cannot be used. If the combination reads features of answers, the versions of
+        what computes them follow.
         """
         try:
-            return {"combination": self.file.digest[:16]}
+            combination = self.file
         except InputError:
             return {"combination": ABSENT}
+        digest = {"combination": combination.digest[:16]}
+        if combination.reads_features:
+            return digest | {"unicode": unicodedata.unidata_version, "rapidfuzz": version_of("rapidfuzz")}
+        return digest
 
     def obtain(self, *, offline: bool = False) -> None:
         """Download what the members need.
@@ -199,8 +242,10 @@ class Combined(Metric):
         """Return a line for readers with the training data, the range of the labels, and the members."""
         combination = self.file
         data = combination.learned_from.get("data", "data")
-        members = ", ".join(map(str, self.members()))
-        return f"learned from {data}, labels {combination.low:g} to {combination.high:g}: {members}"
+        inputs = [str(metric) for metric in self.members()]
+        if combination.properties:
+            inputs.append(f"{len(combination.properties)} properties of the texts")
+        return f"learned from {data}, labels {combination.low:g} to {combination.high:g}: {', '.join(inputs)}"
 
     def combine(self, scores: Sequence[NDArray[np.float64]], texts: Sequence[TextPair]) -> NDArray[np.float64]:
         """Return the score of each pair, float64, shape (n,); NaN if a member has no score.

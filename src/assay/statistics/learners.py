@@ -269,7 +269,13 @@ def _constant_margin(target: Floats, *, is_class: bool) -> float:
 
 
 def fit_linear(
-    inputs: Floats, target: Floats, bounded: Sequence[bool], *, is_class: bool, prior: float = 1.0
+    inputs: Floats,
+    target: Floats,
+    bounded: Sequence[bool],
+    *,
+    is_class: bool,
+    prior: float = 1.0,
+    counts: Floats | None = None,
 ) -> tuple[float, Floats]:
     """Return the intercept and the weights, shape (m,), of the linear or logistic function that fits best.
 
@@ -277,10 +283,11 @@ def fit_linear(
 
     Args:
         inputs: the inputs, shape (n, m), with mean 0 and standard deviation 1, so that one prior suits all.
-        target: the target, shape (n,), 0 or 1 for a class.
+        target: the target, shape (n,), 0 or 1 for a class, or a share between them.
         bounded: whether each weight is constrained to be at least 0.
         is_class: whether the logistic of the function is a probability.
         prior: the precision of the prior in pairs; 0 for no prior.
+        counts: how often each pair counts, shape (n,), 1 on average; None if all count once.
     """
     from scipy.optimize import minimize
     from scipy.special import expit
@@ -292,20 +299,25 @@ def fit_linear(
         scale, shift = float(target.std()) or 1.0, float(target.mean())
     standard_target = (target - shift) / scale
 
+    def mean(values: Floats) -> float:
+        return float(values.mean() if counts is None else (counts * values).mean())
+
     def loss(parameters: Floats) -> tuple[float, Floats]:
         # the mean loss with the prior, and its gradient
         margin = parameters[0] + inputs @ parameters[1:]
         weights = parameters[1:]
         if is_class:
             # log(1 + exp(margin)) - standard_target · margin
-            value = np.logaddexp(0.0, margin).mean() - (standard_target * margin).mean()
+            value = mean(np.logaddexp(0.0, margin)) - mean(standard_target * margin)
             residuals = expit(margin) - standard_target
         else:
             residuals = margin - standard_target
-            value = (residuals**2).mean() / 2
+            value = mean(residuals**2) / 2
+        if counts is not None:
+            residuals = counts * residuals
         value += prior / (2 * n) * (weights @ weights)
         gradient = np.concatenate([[residuals.mean()], inputs.T @ residuals / n + prior / n * weights])
-        return float(value), gradient
+        return value, gradient
 
     bounds: list[tuple[float | None, None]] = [
         (None, None),

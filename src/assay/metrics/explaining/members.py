@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.language.answer_features import FEATURES
 from assay.language.properties import text_pairs
 from assay.metrics.batch import Batch
 from assay.metrics.combination import CombinedFile
@@ -25,12 +26,14 @@ class MemberPart:
         mean: the mean of these values over the training pairs.
         moved: the contribution to the difference between the score and that of mean inputs, on the scale of *unit*;
             None if any member has no score.
+        meaning: what a feature of answers says, in words; empty for other inputs.
     """
 
     input: str
     value: float | None
     mean: float
     moved: float | None
+    meaning: str = ""
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,7 @@ def explain_members(
                     _finite_or_none(sign * inputs[row, column]),
                     float(sign * means[column]),
                     _finite_or_none(contributions[row, column]),
+                    FEATURES.get(name, ""),
                 )
             )
         explanations.append(

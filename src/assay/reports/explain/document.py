@@ -201,6 +201,10 @@ def _verdicts_sheet(explanation: ExplanationValues) -> Sheet:
     return _explanation_sheet(explanation, columns, explanation["replies"], notes)
 
 
+#: How many of the inputs that move a score most are explained in words.
+_EXPLAINED_INPUTS = 5
+
+
 def _members_sheet(explanation: ExplanationValues) -> Sheet:
     """Return the table of a combination's inputs: value, mean and effect on the score.
 
@@ -219,7 +223,9 @@ def _members_sheet(explanation: ExplanationValues) -> Sheet:
         Column("mean", number=True, cell=lambda item: "" if item is base else short(item["mean"], 3)),
         Column(f"moves it by ({explanation['unit']})", number=True, cell=effect),
     ]
-    return _explanation_sheet(explanation, columns, [base, *explanation["members"]])
+    moving = sorted(explanation["members"], key=lambda item: -abs(item["moved"] or 0.0))
+    notes = [f"{item['input']}: {item['meaning']}" for item in moving if item["meaning"] and item["moved"]]
+    return _explanation_sheet(explanation, columns, [base, *explanation["members"]], notes[:_EXPLAINED_INPUTS])
 
 
 _SHEETS_BY_KIND: dict[str, Callable[[ExplanationValues], Sheet]] = {

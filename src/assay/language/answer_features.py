@@ -1,0 +1,363 @@
+"""Features of an answer beside its gold answers and its question, from which a judge of answers is learned.
+
+They read words and characters only and need no model. Of several gold answers, all features are those of the one that
+the answer matches best.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import regex  # type: ignore[import-untyped,unused-ignore]
+from numpy.typing import NDArray
+
+from assay.language.answer_words import answer_words, folded, is_number, word_weight
+
+if TYPE_CHECKING:
+    from assay.language.properties import TextPair
+
+    Floats = NDArray[np.float64]
+
+#: The features by name, each with what it says in words.
+FEATURES: Mapping[str, str] = {
+    "gold-words": "share of the gold answer's words, without those of the question, that are in the answer",
+    "no-gold-word": "no telling word of the gold answer is found",
+    "gold-characters": "share of the gold answer's sequences of three characters that are in the answer",
+    "gold-phrase": "the gold answer occurs in the answer word by word",
+    "gold-words-together": "share of the gold answer's words in the best passage of the answer of that length",
+    "new-words-in-gold": "share of the answer's words, without those of the question, that are in the gold answer",
+    "part-of-gold": "the answer occurs in the gold answer",
+    "other-number": "the gold answer has numbers, and the answer has only others",
+    "yes-for-no": "the gold answer begins with yes and the answer with no, or the reverse",
+    "denied": "a negation directly before the gold answer's words, or a statement that it is wrong",
+    "negated": "the answer has a negation and the gold answer has none",
+    "gives-up": "the answer says that it does not know",
+    "repeats-question": "the answer repeats the question and adds hardly a word",
+}
+#: The features that read the question where there is one.
+OF_QUESTION = frozenset({"gold-words", "new-words-in-gold", "other-number", "denied", "repeats-question"})
+#: The features of which a higher value speaks against the answer; of the others it speaks for it.
+AGAINST = frozenset({"no-gold-word", "other-number", "yes-for-no", "denied", "negated", "gives-up", "repeats-question"})
+
+#: The similarity from which two different words match, such as two spellings of a name, and their shortest length.
+_MIN_SIMILARITY, _MIN_FUZZY_LENGTH = 0.75, 4
+#: The weight from which a word of the gold answer tells something.
+_TELLING_WEIGHT = 0.4
+#: The smallest total weight of words of which a share is taken.
+_MIN_TOTAL = 0.05
+#: How many words a negation may stand before the gold answer, and the weight that those between may have: "not in the
+#: city of Paris", but not "he never married, and was Newton".
+_DENIAL_REACH, _BETWEEN_WEIGHT = 5, 0.6
+#: The share of the question's weight that a repetition has, and the weight of the words that it may add.
+_REPEATED_SHARE, _ADDED_WEIGHT = 0.8, 0.5
+#: The length from which an answer without blanks is looked for within the gold answer.
+_MIN_JOINED_LENGTH = 4
+
+_NEGATIONS = (
+    frozenset({"not", "no", "never", "none", "neither", "nor", "cannot", "without"})
+    # niemals without its s, as words of answers are
+    | frozenset({"nicht", "kein", "keine", "keinen", "keiner", "keines", "nie", "niemal", "weder", "ohne"})
+)
+#: Pairs of words that deny what follows.
+_DENYING_PAIRS = frozenset(
+    {("anything", "but"), ("instead", "of"), ("rather", "than"), ("other", "than"), ("far", "from"), ("statt", "von")}
+)
+#: What denies the gold answer before it, with a negation: "Paris is not right", "Paris is wrong".
+_IS = frozenset({"is", "are", "was", "were", "be", "ist", "war", "sind", "waren"})
+_YES = frozenset({"yes", "yeah", "yep", "true", "correct", "right", "ja", "richtig"})
+_NO = frozenset({"no", "nope", "false", "incorrect", "wrong", "nein", "falsch"})
+_GIVES_UP = regex.compile(
+    r"\b(?:i (?:do not|don.?t) (?:know|have)|not sure|no idea|unknown|unclear|uncertain|sorry|apologi[sz]e|unable to"
+    r"|cannot (?:be )?(?:determin|answer|find|provide|confirm)\w*|can.?t (?:answer|find|say)"
+    r"|no (?:information|answer|record|evidence|mention|submission)|as an ai|empty submission"
+    r"|not (?:mentioned|specified|stated|clear|known|provided|available)"
+    r"|wei(?:ss|ß) (?:ich )?(?:es )?nicht|keine (?:antwort|ahnung|angabe))\b"
+)
+_CALLED_WRONG = regex.compile(
+    r"\b(?:(?:that|this|it|which|answer) (?:is|was|would be)"
+    r" (?:wrong|false|incorrect|untrue|not (?:right|true|correct))"
+    r"|the opposite (?:is|was)|(?:das|dies|es) (?:ist|war) (?:falsch|nicht (?:wahr|richtig))|das gegenteil)\b"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class _Text:
+    """The parts of a text that features compare.
+
+    Attributes:
+        words: the words in order.
+        weights: the weight of each distinct word, in order of occurrence.
+        phrase: the words joined by blanks, with a blank at both ends.
+        trigrams: the sequences of three characters of the phrase.
+    """
+
+    words: Sequence[str]
+    weights: Mapping[str, float]
+    phrase: str
+    trigrams: frozenset[str]
+
+    @cached_property
+    def telling_weight(self) -> float:
+        """The weight from which a word of this text tells something; its highest weight if no word tells much."""
+        return min(_TELLING_WEIGHT, max(self.weights.values(), default=0.0))
+
+
+def _text_of(text: str) -> _Text:
+    """Return the parts of a text."""
+    words = answer_words(text)
+    phrase = f" {' '.join(words)} "
+    trigrams = frozenset([phrase[start : start + 3] for start in range(len(phrase) - 2)])
+    return _Text(words, {word: word_weight(word) for word in words}, phrase, trigrams)
+
+
+# gold answers and questions recur with every answer to a question
+_recurring_text_of = functools.lru_cache(maxsize=2**13)(_text_of)
+
+
+@functools.lru_cache(maxsize=2**10)
+def _gold_answers_of(golds: tuple[str, ...]) -> Sequence[_Text]:
+    """Return gold answers, without those that have the same words in the same order."""
+    return list({text.phrase: text for text in map(_recurring_text_of, golds)}.values())
+
+
+#: How well words are found in another text, above 0 and at most 1; words that are not found are absent.
+_Found = Mapping[str, float]
+
+
+@dataclass(frozen=True, eq=False)
+class _Match:
+    """A gold answer beside an answer.
+
+    Attributes:
+        gold, answer: the two texts.
+        alike: for each word of the gold answer that is found, the words of the answer that match it, with their
+            similarity.
+        gold_found, answer_found: how well each word of one text is found in the other.
+        words_share, characters_share: the shares of the gold answer's words and trigrams that are in the answer.
+        is_phrase: whether the gold answer occurs in the answer word by word.
+    """
+
+    gold: _Text
+    answer: _Text
+    alike: Mapping[str, _Found]
+    gold_found: _Found
+    answer_found: _Found
+    words_share: float
+    characters_share: float
+    is_phrase: bool
+
+
+def answer_features(pairs: Sequence[TextPair]) -> Floats:
+    """Return the :data:`FEATURES` of n answers, float64, shape (n, 13), in their order; all are between 0 and 1.
+
+    Without a question, features that read it are those of an empty question. A gold answer without words matches an
+    answer without words only.
+
+    Args:
+        pairs: the texts of each answer.
+    """
+    values = np.empty((len(pairs), len(FEATURES)))
+    for row, pair in enumerate(pairs):
+        values[row] = _features_of(pair)
+    return values
+
+
+def _features_of(pair: TextPair) -> tuple[float, ...]:
+    """Return the features of one answer, in the order of :data:`FEATURES`."""
+    question, answer = _recurring_text_of(pair.question), _text_of(pair.candidate)
+    match = _best_match(_gold_answers_of(tuple(pair.golds)), answer)
+    gold = match.gold
+    if not gold.words:
+        is_equal = float(not answer.words)
+        return (is_equal, 1 - is_equal, *(is_equal,) * 5, *(0.0,) * 6)
+    gold_is_negated = _has_negation(gold)
+    lowered = folded(pair.candidate)
+    is_denied = not gold_is_negated and not _has_negation(question) and _is_denied(match)
+    return (
+        _new_share(gold, match.gold_found, question, otherwise=match.words_share),
+        float(not any(gold.weights[word] >= gold.telling_weight for word in match.gold_found)),
+        match.characters_share,
+        float(match.is_phrase),
+        _share_together(match),
+        _new_share(answer, match.answer_found, question, otherwise=0.0),
+        float(_is_part(answer, gold)),
+        float(_has_other_number(gold, answer, question)),
+        float(_says_opposite(gold, answer)),
+        float(is_denied or _is_called_wrong(lowered, pair.golds)),
+        float(_has_negation(answer) and not gold_is_negated),
+        float(bool(_GIVES_UP.search(lowered))),
+        float(_repeats(question, answer, gold)),
+    )
+
+
+def _best_match(golds: Sequence[_Text], answer: _Text) -> _Match:
+    """Return the gold answer that an answer matches best, beside it; of equally good ones the first of the longest."""
+    alike = _alike_words({word for gold in golds for word in gold.weights}, answer)
+    found = {word: max(matches.values()) for word, matches in alike.items()}
+    best, best_closeness = golds[0], (-1.0, 0)
+    for gold in golds:
+        closeness = 0.5 * _share(gold, found) + 0.3 * _characters_share(gold, answer) + 0.2 * _is_phrase(gold, answer)
+        # equal up to rounding, so that the order of the gold answers decides nothing
+        key = round(closeness, 9), len(gold.weights)
+        if key > best_closeness:
+            best, best_closeness = gold, key
+    gold_found = {word: found[word] for word in best.weights if word in found}
+    answer_found: dict[str, float] = {}
+    for word in gold_found:
+        for other, similarity in alike[word].items():
+            answer_found[other] = max(similarity, answer_found.get(other, 0.0))
+    shares = _share(best, found), _characters_share(best, answer)
+    return _Match(best, answer, alike, gold_found, answer_found, *shares, _is_phrase(best, answer))
+
+
+def _share(gold: _Text, found: _Found) -> float:
+    """Return the weighted share of a gold answer's words that are found."""
+    total = sum(gold.weights.values())
+    return (
+        sum([weight * found[word] for word, weight in gold.weights.items() if word in found]) / total if total else 0.0
+    )
+
+
+def _characters_share(gold: _Text, answer: _Text) -> float:
+    return len(gold.trigrams & answer.trigrams) / len(gold.trigrams) if gold.trigrams else 0.0
+
+
+def _is_phrase(gold: _Text, answer: _Text) -> bool:
+    return bool(gold.words) and gold.phrase in answer.phrase
+
+
+def _alike_words(words: Collection[str], answer: _Text) -> Mapping[str, _Found]:
+    """Return for each of some words that an answer has, the words of the answer that match it, with their similarity.
+
+    A word that the answer has itself matches that one alone, with 1. Otherwise it matches those that share at least
+    :data:`_MIN_SIMILARITY` of its characters, such as two spellings of a name; numbers and short words never do.
+    """
+    from rapidfuzz.distance import Indel
+    from rapidfuzz.process import cdist
+
+    alike: dict[str, dict[str, float]] = {word: {word: 1.0} for word in words if word in answer.weights}
+    missing = sorted(word for word in words if word not in alike and _may_vary(word))
+    others = [word for word in answer.weights if _may_vary(word)]
+    if not missing or not others:
+        return alike
+    similarity = cdist(
+        missing, others, scorer=Indel.normalized_similarity, score_cutoff=_MIN_SIMILARITY, dtype=np.float64
+    )
+    for row, column in zip(*(indices.tolist() for indices in similarity.nonzero()), strict=True):
+        alike.setdefault(missing[row], {})[others[column]] = float(similarity[row, column])
+    return alike
+
+
+def _may_vary(word: str) -> bool:
+    return len(word) >= _MIN_FUZZY_LENGTH and not is_number(word)
+
+
+def _has_negation(text: _Text) -> bool:
+    return not _NEGATIONS.isdisjoint(text.weights)
+
+
+def _new_share(text: _Text, found: _Found, question: _Text, otherwise: float) -> float:
+    """Return the share of a text's words that are found, without those that the question has.
+
+    Args:
+        text: the text.
+        found: how well its words are found in the other text.
+        question: the question.
+        otherwise: the result if the question has all words that weigh something.
+    """
+    total = share = 0.0
+    for word, weight in text.weights.items():
+        if word not in question.weights:
+            total += weight
+            share += weight * found.get(word, 0.0)
+    return share / total if total > _MIN_TOTAL else otherwise
+
+
+def _share_together(match: _Match) -> float:
+    """Return the greatest share of the gold answer's words that a passage of the answer of about its length has."""
+    words, length = match.answer.words, len(match.gold.words) + 3
+    if len(words) <= 2 * length or not match.words_share:
+        return match.words_share
+    best = 0.0
+    for start, first in enumerate(words):
+        # a best passage begins with a word that the gold answer has
+        if first in match.answer_found:
+            passage = set(words[start : start + length])
+            found = {
+                word: max(
+                    (similarity for other, similarity in match.alike[word].items() if other in passage), default=0
+                )
+                for word in match.gold_found
+            }
+            best = max(best, _share(match.gold, found))
+            if best >= match.words_share:
+                break
+    return best
+
+
+def _is_part(answer: _Text, gold: _Text) -> bool:
+    """Tell whether an answer occurs in a gold answer as words, or without regard to blanks."""
+    if not answer.words:
+        return False
+    joined = "".join(answer.words)
+    return answer.phrase in gold.phrase or (len(joined) >= _MIN_JOINED_LENGTH and joined in "".join(gold.words))
+
+
+def _has_other_number(gold: _Text, answer: _Text, question: _Text) -> bool:
+    """Tell whether a gold answer has numbers and the answer only others; those of the question do not count."""
+    gold_numbers = {word for word in gold.weights if is_number(word)}
+    if not gold_numbers or not gold_numbers.isdisjoint(answer.weights):
+        return False
+    return any(is_number(word) and word not in question.weights for word in answer.weights)
+
+
+def _says_opposite(gold: _Text, answer: _Text) -> bool:
+    """Tell whether one of two texts begins with yes and the other with no."""
+    if not answer.words:
+        return False
+    first, other = gold.words[0], answer.words[0]
+    return (first in _YES and other in _NO) or (first in _NO and other in _YES)
+
+
+def _is_denied(match: _Match) -> bool:
+    """Tell whether a negation stands shortly before the gold answer's first telling word, or directly after it."""
+    words, weights = match.answer.words, match.answer.weights
+    telling = [
+        place
+        for place, word in enumerate(words)
+        if word in match.answer_found and weights[word] >= match.gold.telling_weight
+    ]
+    if not telling:
+        return False
+    for place in range(telling[0] - 1, max(-1, telling[0] - 1 - _DENIAL_REACH), -1):
+        following = words[place + 1]
+        # "No. 1" counts and denies nothing
+        is_counting = words[place] == "no" and is_number(following)
+        if (words[place] in _NEGATIONS and not is_counting) or (words[place], following) in _DENYING_PAIRS:
+            return True
+        if weights[words[place]] > _BETWEEN_WEIGHT:
+            break
+    after = words[telling[-1] + 1 : telling[-1] + 3]
+    return len(after) == 2 and after[0] in _IS and after[1] in _NEGATIONS | _NO
+
+
+def _is_called_wrong(lowered: str, golds: Sequence[str]) -> bool:
+    """Tell whether an answer says of something that it is wrong, and no gold answer does."""
+    return bool(_CALLED_WRONG.search(lowered)) and not any(_CALLED_WRONG.search(folded(gold)) for gold in golds)
+
+
+def _repeats(question: _Text, answer: _Text, gold: _Text) -> bool:
+    """Tell whether an answer repeats the question and adds hardly a word.
+
+    An answer that is a part of the gold answer repeats nothing, such as one of two things that the question offers.
+    """
+    if not question.words or not answer.words or answer.phrase in gold.phrase:
+        return False
+    repeated = sum([weight for word, weight in question.weights.items() if word in answer.weights])
+    added = sum([weight for word, weight in answer.weights.items() if word not in question.weights])
+    return repeated >= _REPEATED_SHARE * sum(question.weights.values()) and added <= _ADDED_WEIGHT

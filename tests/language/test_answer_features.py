@@ -1,0 +1,132 @@
+"""Features of answers: what each says, without a question, and with several gold answers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from assay.language.answer_features import AGAINST, FEATURES, OF_QUESTION, answer_features
+from assay.language.properties import TextPair
+
+
+def features(golds, candidate, question=""):
+    golds = [golds] if isinstance(golds, str) else golds
+    (values,) = answer_features([TextPair(golds, candidate, question)])
+    return dict(zip(FEATURES, values.tolist(), strict=True))
+
+
+def test_a_right_answer_has_all_that_speaks_for_it_and_nothing_against():
+    found = features("Neil Armstrong", "Neil Armstrong")
+    assert all(value == (name not in AGAINST) for name, value in found.items())
+    assert set(FEATURES) > AGAINST and set(FEATURES) > OF_QUESTION
+
+
+def test_a_wrong_answer():
+    found = features("Neil Armstrong", "It was Yuri Gagarin.")
+    assert found["gold-words"] == 0 == found["gold-phrase"] and found["no-gold-word"] == 1
+
+
+@pytest.mark.parametrize(
+    ("gold", "candidate"),
+    [("Bagdasarian", "Ross Bagdassarian"), ("Tchaikovsky", "Chaikovsky"), ("Mikrojobs", "ein Mikrojob")],
+)
+def test_another_spelling_is_found_in_part(gold, candidate):
+    assert 0.7 < features(gold, candidate)["gold-words"] <= 1
+
+
+@pytest.mark.parametrize(("gold", "candidate"), [("1945", "1946"), ("12,345", "12,346"), ("cat", "cut")])
+def test_numbers_and_short_words_have_no_other_spelling(gold, candidate):
+    assert features(gold, candidate)["gold-words"] == 0
+
+
+def test_numbers_are_compared_as_values():
+    assert features("twenty-five", "25 people")["gold-words"] == 1
+    assert features("1945", "It was in 1946.")["other-number"] == 1
+    assert features("1945", "It was in May.")["other-number"] == 0
+    assert features("1945", "It was in 1946.", "Was it in 1946?")["other-number"] == 0, "the question has it"
+
+
+def test_words_of_the_question_do_not_count():
+    question = "Which battle of 1815 ended the reign of Napoleon?"
+    assert features("the battle of Waterloo", "the battle of Leipzig", question)["gold-words"] == 0
+    assert features("the battle of Waterloo", "the battle of Leipzig")["gold-words"] > 0.3
+    # a question that offers the answers leaves nothing new
+    assert features("red", "red", "Is it red or blue?")["gold-words"] == 1
+
+
+DENIALS = [
+    "not Paris",
+    "It is certainly not Paris.",
+    "It isn't Paris.",
+    "It was never the city of Paris",
+    "anything but Paris",
+    "London rather than Paris",
+    "Paris is not right",
+    "Paris is wrong",
+    "Paris. No, that is wrong: the opposite is true.",
+    "Es ist nicht Paris",
+]
+
+
+@pytest.mark.parametrize("candidate", DENIALS)
+def test_a_denial(candidate):
+    assert features("Paris", candidate)["denied"] == 1
+
+
+@pytest.mark.parametrize(
+    ("gold", "candidate", "question"),
+    [
+        ("Paris", "It is Paris, not London.", ""),
+        ("Paris", "Not many know it: he married late and died in Paris.", ""),
+        ("12", "He was the No. 12 seed.", ""),
+        ("not Paris", "It is not Paris.", ""),
+        ("French Open", "He did not win the French Open.", "Which tournament did he not win?"),
+    ],
+)
+def test_no_denial(gold, candidate, question):
+    assert features(gold, candidate, question)["denied"] == 0
+
+
+def test_yes_for_no_giving_up_and_repeating():
+    assert features("Yes, it does", "No.")["yes-for-no"] == 1
+    assert features("Yes", "yes, always")["yes-for-no"] == 0
+    assert features("Paris", "I don't know.")["gives-up"] == 1
+    assert features("Paris", "Das weiß ich nicht, keine Ahnung")["gives-up"] == 1
+    question = "What is the capital of France?"
+    assert features("Paris", question, question)["repeats-question"] == 1
+    assert features("Paris", "The capital of France is Paris", question)["repeats-question"] == 0
+    assert features("red", "red", "Is it red?")["repeats-question"] == 0
+
+
+def test_words_that_stand_together():
+    scattered = "Neil was born in Ohio and studied there for many years before he flew with Buzz and Mike Armstrong"
+    together = "He was born in Ohio and studied there for many years before he flew with Buzz: Neil Armstrong"
+    first, second = features("Neil Armstrong", scattered), features("Neil Armstrong", together)
+    assert first["gold-words"] == second["gold-words"] == 1
+    assert first["gold-words-together"] < second["gold-words-together"] == 1
+
+
+def test_of_several_gold_answers_the_best_counts_whatever_their_order():
+    golds = ["Ross Bagdasarian", "David Seville", "Alvin", "David Seville."]
+    first = features(golds, "It was David Seville.")
+    assert first == features(golds[::-1], "It was David Seville.") and first["gold-phrase"] == 1
+
+
+@pytest.mark.parametrize(("gold", "candidate", "same"), [("", "", 1.0), ("", "Paris", 0.0), ("?", "", 1.0)])
+def test_a_gold_answer_without_words(gold, candidate, same):
+    assert features(gold, candidate)["gold-words"] == same == 1 - features(gold, candidate)["no-gold-word"]
+
+
+def test_an_empty_answer_is_finite_and_found_nowhere():
+    assert features("Paris", "")["no-gold-word"] == 1
+
+
+def test_all_are_between_0_and_1_for_any_text():
+    rng = np.random.default_rng(0)
+    pieces = ["not", "Paris", "1,000", "II", "\u0301", "ß", "?", "the", "million", "-", "12", "Zürich", "no", "is"]
+    texts = [" ".join(rng.choice(pieces, rng.integers(0, 9))) for _ in range(300)]
+    pairs = [TextPair([texts[i], texts[i - 1]], texts[i - 2], texts[i - 3]) for i in range(len(texts))]
+    values = answer_features(pairs)
+    assert values.shape == (300, len(FEATURES)) and (values >= 0).all() and (values <= 1 + 1e-12).all()
+    # a pair has the same features alone
+    assert (answer_features(pairs[5:6]) == values[5:6]).all()
