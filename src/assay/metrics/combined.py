@@ -43,7 +43,7 @@ class Combined(Metric):
     """
 
     subject: str = option(
-        help="FOLDER that assay combine wrote, or one that comes with assay: answer-judge, answer-judge:grade"
+        help="FOLDER that assay combine wrote, or one of assay: answer-judge, answer-judge:grade, answer-judge:encoder"
     )
     trust: bool = option(False, "use metrics that run code, or ask servers, which the folder names", reaches_out=True)
 
