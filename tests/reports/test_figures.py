@@ -14,6 +14,7 @@ from assay.analysis.folder import read_run
 from assay.exceptions import InputError, MissingExtraError, install_command
 from assay.reports.figure.agreement import draw_agreement
 from assay.reports.figure.choice import choose_datasets
+from assay.reports.figure.labels import draw_labels, draw_scatter
 from assay.reports.figure.layers import draw_layers
 from assay.reports.figure.scores import draw_distributions, draw_scores
 from assay.reports.figure.style import create_panels, figure_style, line_style, metric_labels, save_figure
@@ -173,6 +174,34 @@ def test_scores_of_all_metrics_stand_on_one_axis(folder, run):
         assert len(ends) == 1 and max(values.max() for values in scores) <= next(iter(ends))[1]
 
 
+def test_labels_by_bucket(folder, run):
+    data = dataset(folder)
+    with figure_style():
+        figure = draw_labels(choose_datasets(run, [], [], ["all", "f1>0"]), 6.5)
+    (panel,) = figure.axes
+    buckets = ["f1>0", "all"]
+    assert [label.get_text() for label in panel.get_yticklabels()] == [
+        f"{bucket} ({int(data.buckets[bucket].sum())})" for bucket in buckets
+    ]
+    assert [line.get_xdata()[0] for line in panel.lines] == [
+        float(np.median(data.labels[data.buckets[bucket]])) for bucket in buckets
+    ]
+
+
+def test_a_dot_is_the_score_and_the_label_of_a_pair(folder, run, tmp_path):
+    data = dataset(folder)
+    with figure_style():
+        figure = draw_scatter(choose_datasets(run, [], ["f1", "chrf"], ["f1>0"]), 6.5)
+    mask = data.buckets["f1>0"]
+    for panel, name in zip(figure.axes, ["f1", "chrf"], strict=True):
+        (dots,) = panel.collections
+        assert dots.get_offsets().data == pytest.approx(np.column_stack([data.scores[name][mask], data.labels[mask]]))
+    written(run, tmp_path / "out.svg", "scatter", metrics=["f1"])
+    assert {"f1", "label"} <= texts(tmp_path / "out.svg")
+    written(run, tmp_path / "labels.svg", "labels")
+    assert "label; a line at the median, each strip scaled to its own highest bar" in texts(tmp_path / "labels.svg")
+
+
 def test_lower_is_better_and_scores_beyond_the_axis_are_said(tmp_path):
     # most scores lie between 0 and .5, a few at 500: the last bin holds them, and its end says so
     rows = [
@@ -299,7 +328,7 @@ def texts(path):
 @pytest.mark.parametrize(
     ("settings", "complaint"),
     [
-        ({"kind": "pie"}, "kind=pie: must be agreement, layers, scores, distributions or costs"),
+        ({"kind": "pie"}, "kind=pie: must be agreement, layers, scores, distributions, labels, scatter or costs"),
         ({"width": 0.0}, "width=0: must be from 1 to 100 inches"),
         ({"width": float("nan")}, "width=nan: must be from 1 to 100 inches"),
         ({"statistic": "auc"}, "has no statistic 'auc'. Valid: pearson, spearman, kendall."),

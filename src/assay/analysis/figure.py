@@ -10,7 +10,7 @@ from assay.common.messages import Setting
 from assay.exceptions import InputError
 from assay.settings import Settings, setting
 
-KINDS = ("agreement", "layers", "scores", "distributions", "costs")
+KINDS = ("agreement", "layers", "scores", "distributions", "labels", "scatter", "costs")
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,8 @@ class FigureKind(Settings):
     kind: str = setting(
         "agreement: a forest plot, one panel per bucket; layers: one line per bucket over the layers of a model; "
         "scores: the distribution of scores, one panel per metric, one strip per label; distributions: one panel per "
-        "dataset, one strip per metric; costs: agreement against pairs per second.",
+        "dataset, one strip per metric; labels: one strip per bucket; scatter: a dot per pair; costs: agreement "
+        "against pairs per second.",
         KINDS[0],
         choices=KINDS,
     )
@@ -39,7 +40,7 @@ class FigureSettings(FigureKind, DatasetsOfRun):
         "A metric of the run; repeatable [default: every one].", (), flags=("--metric", "-m"), metavar="METRIC"
     )
     buckets: Sequence[str] = setting(
-        "Only this bucket of the run; repeatable [scores, distributions: default all].",
+        "Only this bucket of the run; repeatable [scores, distributions, scatter: default all].",
         (),
         flags=("--bucket", "-b"),
         metavar="BUCKET",
@@ -49,7 +50,7 @@ class FigureSettings(FigureKind, DatasetsOfRun):
     @property
     def shows_scores(self) -> bool:
         """Whether the figure shows scores, not a statistic of them."""
-        return self.kind in ("scores", "distributions")
+        return self.kind in ("scores", "distributions", "labels", "scatter")
 
     def check(self) -> None:
         """Raise InputError for a width out of its range, and for a statistic where none is shown."""

@@ -13,6 +13,7 @@ from assay.exceptions import InputError
 from assay.reports.figure.agreement import draw_agreement, draw_forest_panel, set_rows
 from assay.reports.figure.choice import ChosenDataset, choose_datasets, choose_statistic
 from assay.reports.figure.costs import draw_costs, draw_costs_panel
+from assay.reports.figure.labels import draw_dots, draw_labels, draw_scatter, label_strips
 from assay.reports.figure.layers import choose_models, draw_curve, draw_layers
 from assay.reports.figure.scores import draw_distributions, draw_scores, draw_scores_panel
 from assay.reports.figure.style import line_style
@@ -31,6 +32,8 @@ _DRAWN: dict[str, Callable[[Sequence[ChosenDataset], str, float], Figure]] = {
     "layers": draw_layers,
     "scores": lambda chosen, _, width: draw_scores(chosen, width),
     "distributions": lambda chosen, _, width: draw_distributions(chosen, width),
+    "labels": lambda chosen, _, width: draw_labels(chosen, width),
+    "scatter": lambda chosen, _, width: draw_scatter(chosen, width),
     "costs": draw_costs,
 }
 
@@ -41,7 +44,7 @@ def draw_figure(run: RunFolder, settings: FigureSettings) -> Figure:
     Raises:
         InputError: the run lacks a requested metric, dataset or bucket, or has nothing to draw.
     """
-    by_default = [ALL] if settings.shows_scores else []
+    by_default = [ALL] if settings.shows_scores and settings.kind != "labels" else []
     chosen = choose_datasets(run, settings.datasets, settings.metrics, settings.buckets or by_default)
     return _DRAWN[settings.kind](chosen, choose_statistic(run, settings.statistic), settings.width)
 
@@ -70,11 +73,20 @@ def draw_on(panel: Axes, run: RunFolder, settings: FigureSettings) -> None:
         draw_costs_panel(panel, chosen, statistic)
         panel.set(xlabel="pairs per second", ylabel=title_of(statistic))
         return
+    if kind == "labels":
+        draw_scores_panel(panel, *label_strips(chosen))
+        panel.set(xlabel="label")
+        return
     block = _only(chosen.blocks, "buckets", [block.bucket for block in chosen.blocks])
     if kind == "distributions":
         axis, strips = strips_by_metric(chosen.unit, chosen.metrics[::-1], block.bucket)
         draw_scores_panel(panel, axis, strips)
         panel.set(xlabel="score", title=f"{block.bucket}, {block.facts[0]}")
+        return
+    if kind == "scatter":
+        metric = _only(chosen.metrics, "metrics", chosen.metrics)
+        draw_dots(panel, chosen, metric, block.bucket)
+        panel.set(xlabel=chosen.unit.names[metric], ylabel="label", title=f"{block.bucket}, {block.facts[0]}")
         return
     if kind == "scores":
         metric = _only(chosen.metrics, "metrics", chosen.metrics)

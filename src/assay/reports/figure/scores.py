@@ -33,7 +33,7 @@ MAX_BAR_HEIGHT = 0.8
 
 
 @dataclass(frozen=True)
-class _ScoresPanel:
+class ScoresPanel:
     """The content of one panel: the scores of a metric in a bucket of a dataset."""
 
     chosen: ChosenDataset
@@ -51,21 +51,7 @@ def draw_scores(chosen_datasets: Sequence[ChosenDataset], width: float) -> Figur
     Raises:
         InputError: there are too many panels, or a bucket is a mean over others and holds no pairs.
     """
-    contents = []
-    for chosen in chosen_datasets:
-        for block in chosen.blocks:
-            for metric in chosen.metrics:
-                contents.append(_ScoresPanel(chosen, block.bucket, metric))
-    if len(contents) > MAX_PANELS:
-        raise InputError(
-            f"{len(contents)} panels are too many ({MAX_PANELS} at the most); use ",
-            Setting("datasets"),
-            ", ",
-            Setting("metrics"),
-            " or ",
-            Setting("buckets"),
-        )
-    _check_buckets_have_pairs(chosen_datasets)
+    contents = scores_contents(chosen_datasets)
     columns = column_count(len(contents), width, MIN_SCORES_WIDTH)
     rows = [contents[start : start + columns] for start in range(0, len(contents), columns)]
     heights = []
@@ -76,7 +62,7 @@ def draw_scores(chosen_datasets: Sequence[ChosenDataset], width: float) -> Figur
     title_width = width / columns - 0.6
     for row, axes in zip(rows, grid, strict=True):
         for panel, content in zip(axes, row, strict=False):
-            panel.set_title(_scores_title(content, title_width, with_dataset=len(chosen_datasets) > 1))
+            panel.set_title(scores_title(content, title_width, with_dataset=len(chosen_datasets) > 1))
             draw_scores_panel(panel, *strips_by_label(content.chosen.unit, content.metric, content.bucket))
         for panel in axes[len(row) :]:
             panel.set_visible(False)
@@ -84,6 +70,30 @@ def draw_scores(chosen_datasets: Sequence[ChosenDataset], width: float) -> Figur
     caption_height = add_caption(figure, ["score; a line at the median, each strip scaled to its own highest bar"])
     figure.set_size_inches(width, sum(heights) + caption_height)
     return figure
+
+
+def scores_contents(chosen_datasets: Sequence[ChosenDataset]) -> list[ScoresPanel]:
+    """Return the panels of the chosen datasets, buckets and metrics.
+
+    Raises:
+        InputError: there are too many panels, or a bucket is a mean over others and holds no pairs.
+    """
+    contents = []
+    for chosen in chosen_datasets:
+        for block in chosen.blocks:
+            for metric in chosen.metrics:
+                contents.append(ScoresPanel(chosen, block.bucket, metric))
+    if len(contents) > MAX_PANELS:
+        raise InputError(
+            f"{len(contents)} panels are too many ({MAX_PANELS} at the most); use ",
+            Setting("datasets"),
+            ", ",
+            Setting("metrics"),
+            " or ",
+            Setting("buckets"),
+        )
+    _check_buckets_have_pairs(chosen_datasets)
+    return contents
 
 
 def _check_buckets_have_pairs(chosen_datasets: Sequence[ChosenDataset]) -> None:
@@ -98,7 +108,7 @@ def _check_buckets_have_pairs(chosen_datasets: Sequence[ChosenDataset]) -> None:
                 )
 
 
-def _scores_title(content: _ScoresPanel, title_width: float, *, with_dataset: bool) -> str:
+def scores_title(content: ScoresPanel, title_width: float, *, with_dataset: bool) -> str:
     """Return the title of a panel: the metric and, if lower scores are better, a note on that.
 
     A second line names the dataset if *with_dataset* is true, and the bucket if the dataset has several chosen ones.
