@@ -14,8 +14,8 @@ from assay.common.output import unfinished_folder
 from assay.common.progress import Silent
 from assay.common.visible import code_span
 from assay.exceptions import InputError
-from assay.metrics import load_metric
 from assay.metrics.combination import FILE_NAME, CombinedFile, LinearStep, Member, TreesStep
+from assay.metrics.load import foreign_code_of
 from assay.metrics.provenance import own_version
 from assay.paths import user_path
 from assay.reports.combine import to_document
@@ -149,7 +149,7 @@ def _plain_step(step: Step, input_columns: list[int]) -> LinearStep | TreesStep:
 
 def _card_heading(out: Path, content: CombinedFile) -> str:
     """Return the heading of the card, with the name under which the combination is loaded as a metric."""
-    trust = ",trust=true" if any(load_metric(member.metric).foreign_code() for member in content.members) else ""
+    trust = ",trust=true" if any(foreign_code_of(member.metric) for member in content.members) else ""
     return (
         f"# {escape_markdown(out.name)}\n\nOne score learned from metrics by assay {own_version()}. "
         f"Use it as the metric {code_span(f'combined:{out.name}{trust}')}.\n\n"

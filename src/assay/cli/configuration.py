@@ -157,6 +157,7 @@ def _resolve_metric(text: str, form: str, folder: Path) -> str:
         RefusedValueError: the metric runs code, calls a server or reads a key; or it cannot be built, so that nobody
             knows.
     """
+    from assay.metrics.code import names_code
     from assay.metrics.load import UntrustedMetricError, load_untrusted_metric
     from assay.metrics.name import MetricName
     from assay.metrics.registry import registry
@@ -168,7 +169,7 @@ def _resolve_metric(text: str, form: str, folder: Path) -> str:
         options = tuple((key, _resolve_paths(value, folder)) for key, value in typed.options)
         resolved = MetricName(typed.name, subject, options, typed.alias)
         # the verb reports an unknown name, which may be the name of a metric in a run
-        if any(entry.name == resolved.name for entry in registry().entries()):
+        if names_code(resolved) or any(entry.name == resolved.name for entry in registry().entries()):
             load_untrusted_metric(resolved.text)
     except UntrustedMetricError as error:
         raise RefusedValueError(

@@ -1,7 +1,8 @@
-"""``assay metrics``: list, show, check metrics."""
+"""``assay metrics``: list, show, check metrics; begin a new one."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,7 +19,7 @@ app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="The metrics: list them, show one with its options, check a plugin.",
+    help="The metrics: list them, show one with its options, check a plugin, begin a new one.",
 )
 
 
@@ -103,3 +104,22 @@ def check(name: Annotated[str, typer.Argument(help="A metric, such as bleu or a 
     print_to_stderr(f"{len(findings) - failed_count} passed, {failed_count} failed")
     if failed_count:
         raise typer.Exit(1)
+
+
+@app.command("new")
+@guarded
+def new(
+    name: Annotated[str, typer.Argument(help="The name of the metric, such as shared-words.")],
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="The folder to write [default: assay-NAME].")] = None,
+) -> None:
+    """Write a folder with a metric to change, its test, and the package that registers it."""
+    from assay.common.addresses import command_line
+    from assay.metrics.template import write_template
+    from assay.paths import user_path
+
+    file, cls = write_template(name, user_path(out or f"assay-{name}"))
+    metric = f"{file}:{cls}"
+    print_line(f"wrote {file}, its test and pyproject.toml")
+    print_to_stderr(f"try it: {command_line('run', 'probe', '-m', metric, '-m', 'f1')}")
+    print_to_stderr(f"check it: {command_line('metrics', 'check', metric)}")
+    print_to_stderr(f"share it: pip install {file.parent}, then -m {name}")

@@ -319,7 +319,10 @@ class Metric(ABC):
         Messages show the text, such as ``the endpoint http://localhost/v1``. If it is not empty, a metric whose name
         somebody else wrote (in a run, a folder or a configuration) is used only if the user trusts it.
         """
-        return ""
+        typed = self._typed_name
+        # a name that is not the declared one is that of a file or a module
+        is_code = typed is not None and typed.name != self.declaration.name
+        return f"{typed.name}:{typed.subject}" if typed is not None and is_code else ""
 
     @property
     def name(self) -> MetricName:

@@ -14,6 +14,7 @@ from assay.exceptions import InputError, MissingExtraError
 from assay.metrics.base import Declaration, Metric, PairMetric, option
 from assay.metrics.load import load_metric
 from assay.metrics.name import MetricName
+from assay.metrics.objects import chosen_value
 from assay.metrics.provenance import ABSENT
 from assay.paths import user_path
 
@@ -105,39 +106,6 @@ class EvaluateModule(PairMetric):
         if not script.is_file():
             raise InputError(f"metric {self}: there is no evaluate module at {self.subject!r}; expected {script}")
         return script.resolve()
-
-
-def chosen_value(result: dict[str, Any], key: str, module: str, advice: str) -> float:
-    """Return the number under a key of a module's result, or its only number if the key is empty.
-
-    Args:
-        result: what ``compute`` returned.
-        key: the key.
-        module, advice: the words of a message for the module, and for what to do if it returns several values.
-
-    Raises:
-        InputError: there is no such number, or the result has several and no key is set.
-    """
-    numbers = {name: value for name, value in result.items() if _is_number(_single_score(value))}
-    chosen = key or (next(iter(numbers)) if len(numbers) == 1 else "")
-    if chosen not in numbers:
-        problem = f"has no number {key!r}" if key else f"returns several values, {advice}"
-        raise InputError(f"{module} {problem}; it returns {', '.join(sorted(numbers))}")
-    return float(_single_score(numbers[chosen]))
-
-
-def _single_score(value: Any) -> Any:
-    """Return the only element of a list, tuple or array of length 1, else the value itself, an array as a list.
-
-    Some modules return a list with one value per pair, and each call has one pair.
-    """
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    return value[0] if isinstance(value, list | tuple) and len(value) == 1 else value
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float)
 
 
 def _source_digest(script: Path) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from assay.common.configuration import APPLIED
 from assay.exceptions import AssayError, InputError, UnavailableError
 from assay.metrics.base import Metric
+from assay.metrics.code import load_code, names_code
 from assay.metrics.name import SUBJECT, MetricName, format_value, options_of
 from assay.metrics.registry import registry
 
@@ -48,9 +49,14 @@ def load_metric(metric: str | MetricName | Metric | type[Metric] | Callable[...,
             f"sentence-transformers, or a metric of evaluate or sacrebleu, not {type(metric).__name__}"
         )
     name = metric if isinstance(metric, MetricName) else MetricName.parse(metric)
-    loaded = registry().build(name)
     configuration = APPLIED.get()
-    if configuration is not None and configuration.names(name.text):
+    is_from_file = configuration is not None and configuration.names(name.text)
+    if names_code(name):
+        if is_from_file:
+            raise UntrustedMetricError(name.text, f"{name.name}:{name.subject}")
+        return load_code(name)
+    loaded = registry().build(name)
+    if is_from_file:
         # the object that is used is checked, wherever in the command it is loaded
         _refuse_reaching_out(loaded)
     return loaded
@@ -82,9 +88,23 @@ def load_untrusted_metric(name: str) -> Metric:
         UntrustedMetricError: the metric runs code, calls a server or reads a key.
         InputError, UnavailableError: as for :func:`load_metric`; what cannot be built is not known to be harmless.
     """
-    metric = load_metric(name)
+    parsed = MetricName.parse(name)
+    if names_code(parsed):
+        # loading it would run it already
+        raise UntrustedMetricError(name, f"{parsed.name}:{parsed.subject}")
+    metric = load_metric(parsed)
     _refuse_reaching_out(metric)
     return metric
+
+
+def foreign_code_of(name: str) -> str:
+    """Return the code or server that a metric of a name would use, as :meth:`Metric.foreign_code`; runs none of it.
+
+    Raises:
+        InputError, UnavailableError: as for :func:`load_metric`.
+    """
+    parsed = MetricName.parse(name)
+    return parsed.text if names_code(parsed) else load_metric(parsed).foreign_code()
 
 
 def _refuse_reaching_out(metric: Metric) -> None:

@@ -13,10 +13,12 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from assay.exceptions import InputError, suggestion_for
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+#: In place of a name, the path of a Python file; the subject is a class or function in it.
+_FILE = re.compile(r"[^:,]+\.py(?=:)")
 _OPTION = re.compile(r",([A-Za-z_][A-Za-z0-9_-]*)=")
 _FORM = "[alias=]name[:subject][,option=value]…"
 #: An alias that the user gives a metric, before the metric's name.
-_ALIAS = re.compile(rf"(?P<alias>{_NAME.pattern})=(?=[A-Za-z0-9])")
+_ALIAS = re.compile(rf"(?P<alias>{_NAME.pattern})=(?=[A-Za-z0-9./~])")
 
 #: The name of the field with the model, file or column of a metric.
 SUBJECT = "subject"
@@ -31,7 +33,7 @@ class MetricName:
     starts only at ``,word=``. A value ends where the next option starts. Two names are equal if their texts are.
 
     Attributes:
-        name: the metric's name in the registry.
+        name: the metric's name in the registry; for code of the user's, the path of a file or the name of a module.
         subject: the text after the first colon, or None.
         options: pairs (option, value as text) in the order typed.
         alias: the name in tables, which ``str()`` returns; empty for the whole name.
@@ -90,7 +92,7 @@ def _split_name(text: str) -> tuple[str, str | None, tuple[tuple[str, str], ...]
     Raises:
         InputError: the text has another form, or a duplicate option.
     """
-    name = _NAME.match(text)
+    name = _FILE.match(text) or _NAME.match(text)
     if name is None:
         raise InputError(f"metric {text!r}: expected {_FORM}, starting with a letter or digit")
     rest = text[name.end() :]

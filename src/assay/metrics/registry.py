@@ -141,28 +141,36 @@ class Registry:
         if name.alias in self._entries and name.alias != name.name:
             # tables and filters by name would confuse the two
             raise InputError(f"metric {name.text!r}: {name.alias} is the name of another metric; give another alias")
-        return self._build(self.find(name.name).load(), name)
+        cls = self.find(name.name).load()
+        values = {} if name.subject is None else _values_from_subject(cls, name.name, name.subject)
+        return self._build(cls, name, values)
 
-    def build_class(self, cls: type[Metric]) -> Metric:
-        """Return the metric of a class with its default options.
+    def build_class(self, cls: type[Metric], name: MetricName | None = None) -> Metric:
+        """Return the metric of a class.
+
+        Args:
+            cls: the class.
+            name: the name under which the user loads the class, with its options; None for the declared name and the
+                default options.
 
         Raises:
-            InputError: an option has no default.
+            InputError: an unknown option, an invalid value, or an option that has no default.
         """
-        name = MetricName(cls.declaration.name)
-        return self._build(cls, name)
+        return self._build(cls, name or MetricName(cls.declaration.name), {})
 
-    def _build(self, cls: type[Metric], name: MetricName) -> Metric:
-        """Return the metric of a class with the subject and options of a name, which the metric keeps as its name.
+    def _build(self, cls: type[Metric], name: MetricName, values: dict[str, object]) -> Metric:
+        """Return the metric of a class with the options of a name, which the metric keeps as its name.
+
+        Args:
+            cls: the class.
+            name: the name.
+            values: the fields that the subject of the name stands for.
 
         Raises:
             InputError: unknown option set or option, an option given twice, an invalid value, or a missing subject or
                 option.
         """
         options = options_of(cls)
-        values: dict[str, object] = {}
-        if name.subject is not None:
-            values |= _values_from_subject(cls, name.name, name.subject)
         seen: set[str] = set()
         for typed_key, text in name.options:
             key = typed_key.replace("-", "_")

@@ -1,0 +1,106 @@
+"""Metrics in the user's own code, by name: ``path/to/file.py:Class`` and ``module:Class``, or a function there.
+
+Loading one runs its code, so that only the user may name it: see :func:`assay.metrics.load.load_untrusted_metric`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import sys
+from types import ModuleType
+from typing import Any
+
+from assay.exceptions import InputError, error_location, summary_of, unknown_name
+from assay.metrics.base import Metric
+from assay.metrics.function import function_metric
+from assay.metrics.name import MetricName
+from assay.metrics.registry import registry
+from assay.paths import user_path
+
+
+def names_code(name: MetricName) -> bool:
+    """Return whether a name means code of the user's: a Python file, or a module that can be imported; imports nothing.
+
+    A module that has the name of a metric is that metric.
+    """
+    if name.name.endswith(".py"):
+        return True
+    if not (name.subject or "").isidentifier() or name.name in {entry.name for entry in registry().entries()}:
+        return False
+    # the package alone, since the search for a module in it would import it
+    package = name.name.partition(".")[0]
+    return package in sys.modules or importlib.util.find_spec(package) is not None
+
+
+def load_code(name: MetricName) -> Metric:
+    """Return the metric class or function of a file or module, with the options of the name.
+
+    Raises:
+        InputError: there is no such file, module, class or function, or importing it fails; a wrong option.
+    """
+    module = _file_module(name) if name.name.endswith(".py") else _imported_module(name)
+    own = {key for key, value in vars(module).items() if _is_metric(value, module)}
+    found = getattr(module, name.subject, None) if name.subject else None
+    if isinstance(found, type) and issubclass(found, Metric):
+        return registry().build_class(found, name)
+    if inspect.isfunction(found):
+        code = hashlib.sha256(inspect.getsource(module).encode()).hexdigest()[:16]
+        signed = (("function", found.__qualname__), ("code", code))
+        return registry().build_class(type(function_metric(found, signed=signed)), name)
+    raise InputError(unknown_name(f"{name.name}: has no metric class or function", name.subject or "", sorted(own)))
+
+
+def _is_metric(value: Any, module: ModuleType) -> bool:
+    """Return whether a module itself defines a value, a metric class or a function that may be one."""
+    is_kind = inspect.isfunction(value) or (isinstance(value, type) and issubclass(value, Metric))
+    return is_kind and value.__module__ == module.__name__ and not value.__name__.startswith("_")
+
+
+def _file_module(name: MetricName) -> ModuleType:
+    """Return the module of a file; a file that did not change is run once.
+
+    Raises:
+        InputError: there is no such file, or running it fails.
+    """
+    path = user_path(name.name).resolve()
+    if not path.is_file():
+        raise InputError(f"metric {name.text}: there is no file {name.name}")
+    content = path.read_bytes()
+    # classes of a changed file are others; pickling needs the module by its name
+    title = f"assay_file_{path.stem}_{hashlib.sha256(str(path).encode() + content).hexdigest()[:12]}"
+    if title in sys.modules:
+        return sys.modules[title]
+    spec = importlib.util.spec_from_file_location(title, path)
+    if spec is None or spec.loader is None:
+        raise InputError(f"metric {name.text}: {name.name} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[title] = module
+    # a file may import its neighbours, as a script does
+    sys.path.insert(0, str(path.parent))
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[title]
+        raise InputError(_failure(name, error)) from error
+    finally:
+        sys.path.remove(str(path.parent))
+    return module
+
+
+def _imported_module(name: MetricName) -> ModuleType:
+    """Return a module by its name.
+
+    Raises:
+        InputError: it cannot be imported.
+    """
+    try:
+        return importlib.import_module(name.name)
+    except Exception as error:
+        raise InputError(_failure(name, error)) from error
+
+
+def _failure(name: MetricName, error: Exception) -> str:
+    return f"metric {name.text}: {name.name} cannot be imported: {summary_of(error)} ({error_location(error)})"
