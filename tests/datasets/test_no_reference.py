@@ -94,7 +94,7 @@ def test_metrics_that_need_a_reference_are_left_out_with_one_line(tmp_path: Path
     assert set(result.scores["metric"]) == {"test-words"}
     records = {record.metric: record for record in result.outcome.metrics}
     assert records["f1"].status == records["chrf"].status == "not applicable"
-    assert "compares with a reference" in records["f1"].reason and "columns=reference=COLUMN" in records["f1"].reason
+    assert "compares with a reference" in records["f1"].reason and 'columns="reference=COLUMN"' in records["f1"].reason
     assert records["combined:answer-judge"].status == "not applicable"
     notes = result.outcome.datasets[0].pairs.notes
     assert "no bucket 'f1': there is no reference" in notes

@@ -183,11 +183,11 @@ def test_words_in_an_order_of_the_user(tmp_path: Path, labels: Any) -> None:
         (
             ["yes", "partly", "no", "yes"],
             {},
-            ["row 3", "'partly' is none of no, yes", "labels=no=0,yes=1,partly=NUMBER"],
+            ["row 3", "'partly' is none of no, yes", 'labels="no=0,yes=1,partly=NUMBER"'],
         ),
         (["yes", "no", "yes", "unsure"], {}, ["row 5", "'unsure' is none of", '`missing="unsure"`']),
         (["Right", "right ", "wrong", "Unsure"], {}, ["row 5", "'Unsure' is none of wrong, Right"]),
-        (["yes", "partly", "no", "yes"], {"labels": "yes=1,no=0"}, ["row 3", "labels=yes=1,no=0,partly=NUMBER"]),
+        (["yes", "partly", "no", "yes"], {"labels": "yes=1,no=0"}, ["row 3", 'labels="yes=1,no=0,partly=NUMBER"']),
         (["2", "1", "unsure", "0"], {}, ["row 4", "'unsure' is not a number", '`missing="unsure"`']),
         (["2", "n", "1", "0"], {}, ["row 3", "'n' is not a number", '`missing="n"`']),
         (["some", "none", "all", "some"], {}, ["row 2", '`labels="some=NUMBER,none=NUMBER,all=NUMBER"`']),
