@@ -39,6 +39,8 @@ class Ter(PairMetric):
         """Return the function (reference, candidate) -> edits per word of the reference, 0 for equal texts."""
         from sacrebleu.metrics.ter import TER
 
+        from assay.metrics.edit_rate import count_edits
+
         ter = TER(
             normalized=self.normalized,
             no_punct=self.no_punct,
@@ -50,7 +52,10 @@ class Ter(PairMetric):
             # sacrebleu may find edits between equal texts, since it normalises the reference twice
             if reference == candidate:
                 return 0.0
-            value: float = ter.sentence_score(candidate, [reference]).score
+            # as in sacrebleu, the reference is prepared twice
+            prepared = ter._preprocess_segment(ter._preprocess_segment(reference)).split()
+            edits = count_edits(ter._preprocess_segment(candidate).split(), prepared)
+            value: float = ter._compute_score_from_stats([edits, len(prepared)]).score
             return value / 100
 
         return score
