@@ -2,12 +2,34 @@
 
 from __future__ import annotations
 
+import functools
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from assay.metrics.base import Declaration, option
-from assay.metrics.text import PreparedMetric, empty_score
+from assay.metrics.text import PreparedMetric, TextCache, common_counts, empty_score
+
+#: Tokenizers that look at one word at a time, apart from line breaks.
+_BY_WORD = frozenset({"13a", "none"})
+
+
+class _Ngrams:
+    """The tokens of a text, and its n-grams, which are counted when they are asked for."""
+
+    __slots__ = ("_counters", "tokens")
+
+    def __init__(self, tokens: list[str]) -> None:
+        self.tokens = tokens
+        self._counters: list[Counter[tuple[str, ...]]] = []
+
+    def counter(self, order: int) -> Counter[tuple[str, ...]]:
+        """Return how often each n-gram of that many tokens occurs."""
+        while len(self._counters) < order:
+            shifted = (self.tokens[i:] for i in range(len(self._counters) + 1))
+            self._counters.append(Counter(zip(*shifted, strict=False)))
+        return self._counters[order - 1]
 
 
 @dataclass(frozen=True)
@@ -61,14 +83,44 @@ class Bleu(PreparedMetric):
             effective_order=self.effective_order,
         )
 
+        orders = self.max_ngram_order
+
+        def tokenize(text: str) -> list[str]:
+            tokens: list[str] = bleu._preprocess_segment(text).split()
+            return tokens
+
+        # the tokenizers of sacrebleu that look at one word at a time need each distinct word only once, and leave words
+        # of letters and digits as they are
+        case = str.lower if self.lowercase else str
+        tokens_of_word = TextCache(lambda word: [case(word)] if word.isalnum() else tokenize(word))
+
+        def count_ngrams(text: str) -> _Ngrams:
+            if self.tokenize not in _BY_WORD or "\n" in text:
+                return _Ngrams(tokenize(text))
+            return _Ngrams([token for word in text.split() for token in tokens_of_word[word]])
+
+        counts = TextCache(count_ngrams)
+
+        # few numbers make up the statistics of short texts, so that they recur
+        @functools.lru_cache(maxsize=1 << 16)
+        def score_of(length: int, reference_length: int, *correct: int) -> float:
+            total = [max(length - order, 0) for order in range(orders)]
+            value: float = bleu._compute_score_from_stats([length, reference_length, *correct, *total]).score
+            # rounding errors may lead out of the range
+            return min(max(value / 100, 0.0), 1.0)
+
         def score(reference: str, candidate: str) -> float:
             score_of_blank = empty_score(reference, candidate)
             if score_of_blank is not None:
                 return score_of_blank
-            # a corpus of one sentence has the same value, without a warning for every sentence where effective_order
-            # is off on purpose
-            value: float = bleu.corpus_score([candidate], [[reference]]).score
-            # rounding errors may lead out of the range
-            return min(max(value / 100, 0.0), 1.0)
+            gold, ngrams = counts[reference], counts[candidate]
+            correct = [0] * orders
+            for order in range(orders):
+                common = common_counts(ngrams.counter(order + 1), gold.counter(order + 1))
+                correct[order] = sum(count for _, count in common)
+                if not correct[order]:
+                    # texts that share no n-gram share no longer one
+                    break
+            return score_of(len(ngrams.tokens), len(gold.tokens), *correct)
 
         return self.with_prepared_texts(score)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final, TypeVar
 
 import regex  # type: ignore[import-untyped,unused-ignore]
 
 from assay.metrics.base import PairMetric, option
 
+#: Most characters of the texts of which a string metric keeps what it prepared: n-grams take up to 1 kB a character.
+_KEPT_CHARACTERS: Final = 1 << 17
+Prepared = TypeVar("Prepared")
 # Scripts written without spaces: every character is a word.
 _UNSPACED: Final = r"\p{Han}\p{Hiragana}\p{Katakana}"
 # Inside a word: apostrophes of both shapes, and the joiners of Persian and Indic spelling.
@@ -63,6 +67,34 @@ def empty_score(left: str, right: str) -> float | None:
     if is_left_blank and is_right_blank:
         return 1.0
     return 0.0 if is_left_blank or is_right_blank else None
+
+
+class TextCache(dict[str, Prepared]):
+    """What a metric prepares of each text, such as its n-grams, computed when a text is first looked up.
+
+    Args:
+        prepare: the function from a text to what is kept.
+    """
+
+    def __init__(self, prepare: Callable[[str], Prepared]) -> None:
+        super().__init__()
+        self._prepare = prepare
+        self._room = _KEPT_CHARACTERS
+
+    def __missing__(self, text: str) -> Prepared:
+        prepared = self._prepare(text)
+        self._room -= len(text)
+        if self._room < 0:
+            self.clear()
+            self._room = _KEPT_CHARACTERS - len(text)
+        self[text] = prepared
+        return prepared
+
+
+def common_counts(left: Counter[Any], right: Counter[Any]) -> Iterator[tuple[Any, int]]:
+    """Yield the items that two texts share, and how often both have each."""
+    for item in left.keys() & right.keys():
+        yield item, min(left[item], right[item])
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,70 @@
+"""BLEU against a plain loop of sacrebleu on real words: same values, CPU time, taking turns.
+
+``ASSAY_TEST_PAIRS`` is the number of pairs. Each round begins with empty caches of sacrebleu, as in a new process.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import random
+
+import pytest
+from sacrebleu.metrics.bleu import BLEU
+
+from assay.metrics import Batch, load_metric
+from tests.performance.ratio import medians
+
+PAIRS = int(os.environ.get("ASSAY_TEST_PAIRS", "100000"))
+
+
+def forget_tokens() -> None:
+    """Empty the caches of sacrebleu's tokenizer."""
+    from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
+    from sacrebleu.tokenizers.tokenizer_re import TokenizerRegexp
+
+    Tokenizer13a.__call__.cache_clear()
+    TokenizerRegexp.__call__.cache_clear()
+
+
+@pytest.fixture(scope="module")
+def texts(shared_data):
+    """Texts of 3 to 15 words, as often as in the sentences of the STS Benchmark: references that recur, and others."""
+    with (shared_data / "stsbenchmark" / "sts-train.csv").open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.reader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
+    words = [word for row in rows for text in row[5:7] for word in text.split()]
+    rng = random.Random(0)
+
+    def text() -> str:
+        return " ".join(rng.choices(words, k=rng.randint(3, 15)))
+
+    recurring = [text() for _ in range(PAIRS // 100)]
+    return {
+        "recurring": [recurring[i // 100 % len(recurring)] for i in range(PAIRS)],
+        "distinct": [text() for _ in range(PAIRS)],
+        "candidates": [text() for _ in range(PAIRS)],
+    }
+
+
+@pytest.mark.parametrize("kind", ["recurring", "distinct"])
+def test_against_the_plain_loop(kind, texts, benchmark):
+    metric, library = load_metric("bleu"), BLEU(effective_order=True)
+    references, candidates = texts[kind], texts["candidates"]
+
+    def plain():
+        forget_tokens()
+        pairs = zip(candidates, references, strict=True)
+        scores = [library.sentence_score(candidate, [reference]).score for candidate, reference in pairs]
+        return [min(score / 100, 1.0) for score in scores]
+
+    def ours():
+        forget_tokens()
+        return metric.score(Batch(references, candidates)).tolist()
+
+    assert plain() == ours()
+    times = medians({"plain": plain, "ours": ours}, rounds=3)
+    ratio = times["plain"] / times["ours"]
+    benchmark.extra_info["ratio"] = ratio
+    benchmark.pedantic(ours, rounds=1)
+    print(f"\nbleu, {len(candidates):,} pairs, {kind} references: {ratio:.2f} times as fast as the plain loop")
+    assert ratio >= 1.2
