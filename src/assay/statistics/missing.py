@@ -129,11 +129,12 @@ def _depends_on_label(is_missing: NDArray[np.bool_], labels: Floats) -> bool:
     The distribution of the sum of ranks is drawn, since few missing scores and rare labels are far from normal. With
     fewer than :data:`MIN_TESTED` missing scores the answer is False: what they could change is then shown instead.
     """
-    from scipy.stats import mannwhitneyu, rankdata
-
     missing = int(is_missing.sum())
     if missing < MIN_TESTED or missing == len(labels):
         return False
+    # takes a second to import
+    from scipy.stats import mannwhitneyu, rankdata
+
     ranks = rankdata(labels)
     levels, counts = np.unique(ranks, return_counts=True)
     if len(levels) < 2:
