@@ -43,12 +43,14 @@ def serve_transformers(folder: Path) -> Iterator[str]:
     with log.open("w") as out:
         process = subprocess.Popen(command, stdout=out, stderr=out, env=environment)
     try:
-        for _ in range(300):
+        # on a busy machine it takes minutes to import what it needs
+        deadline = time.monotonic() + 900
+        while True:
             try:
                 urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=1)
                 break
             except (urllib.error.URLError, TimeoutError):
-                assert process.poll() is None, log.read_text()[-2000:]
+                assert process.poll() is None and time.monotonic() < deadline, log.read_text()[-2000:]
                 time.sleep(0.2)
         yield f"http://127.0.0.1:{port}/v1"
     finally:
