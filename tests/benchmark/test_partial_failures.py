@@ -65,7 +65,7 @@ def test_a_metric_that_fails_on_a_part_has_no_number_and_the_folder_is_whole(tmp
     assert list(data.scores) == ["f1"]
     # the half that it could score is in the store
     assert sum(EnglishAlone.scored) == 15
-    assay.run(ROWS, [EnglishAlone()], buckets="none", resamples=0)
+    assay.run(ROWS, ["f1", EnglishAlone()], buckets="none", resamples=0)
     assert sum(EnglishAlone.scored) == 15
 
 
@@ -148,9 +148,9 @@ def test_what_one_metric_of_an_engine_lacks_costs_the_others_nothing(openings):
 
 
 def test_an_engine_that_cannot_be_opened_is_tried_once(openings):
-    metrics = [Sharing(absent=True), Sharing(absent=True, weight=2.0)]
+    metrics = ["f1", Sharing(absent=True), Sharing(absent=True, weight=2.0)]
     result = assay.run(ROWS, metrics, buckets="none", resamples=0, language="en")
-    assert [(one.status, one.reason, one.remedy) for one in result.outcome.metrics] == [
+    assert [(one.status, one.reason, one.remedy) for one in result.outcome.metrics[1:]] == [
         ("unavailable", "no model", "fetch it")
     ] * 2
     assert len(openings) == 1
