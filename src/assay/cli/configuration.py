@@ -31,7 +31,7 @@ from assay.paths import path_exists, user_path
 
 #: Options that a configuration file may not set, with the reason as messages give it.
 REFUSED = {
-    **dict.fromkeys(("out", "junit", "run", "summary", "svg", "storage"), "names what is written"),
+    **dict.fromkeys(("out", "junit", "run", "summary", "svg", "storage", "figure", "results"), "names what is written"),
     **dict.fromkeys(("tagger", "pipeline", "trust"), "can run code"),
     "address": "sends data and code to another machine",
     **dict.fromkeys(("older_than", "dry_run"), "decides what is deleted"),
