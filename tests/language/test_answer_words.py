@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from importlib import resources
+
 import pytest
 
 from assay.language.answer_words import answer_words, folded, word_weight
@@ -67,3 +70,10 @@ def test_frequent_words_weigh_little():
 
 def test_folded_has_neither_case_nor_accents():
     assert folded("Ångström ﬁ") == "angstrom fi"
+
+
+def test_the_frequent_words_are_the_first_ones_of_glove(real_models):
+    text = (resources.files("assay.language") / "common_words.txt").read_text(encoding="utf-8")
+    vocabulary = (real_models / "glove" / "words.txt").read_text(encoding="utf-8").split("\n")
+    of_letters = [word for word in vocabulary if re.fullmatch(r"[^\W\d_]+", word)]
+    assert text.split("\n")[:-1] == of_letters[:10_000]

@@ -1,8 +1,8 @@
 """Words of answers in a form in which equal things are equal: numbers as values, acronyms without dots, no plural s.
 
-Each word has a weight between 0 and 1, low for a frequent word. It comes from a word's rank among the 10,000 most
-frequent words of ``common_words.txt``, the order of the vocabulary of GloVe 6B (Pennington, Socher and Manning 2014,
-Public Domain Dedication and License 1.0).
+Each word has a weight between 0 and 1, low for a frequent word. It comes from a word's rank in ``common_words.txt``:
+the first 10,000 words of letters alone in the vocabulary of GloVe 6B, which is in the order of their frequency
+(Pennington, Socher and Manning 2014, Public Domain Dedication and License 1.0).
 """
 
 from __future__ import annotations
