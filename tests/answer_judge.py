@@ -24,7 +24,8 @@ from scipy.special import expit
 import assay
 from assay.language.answer_features import AGAINST, FEATURES
 from assay.language.answer_words import answer_words
-from assay.language.properties import TextPair, properties_of
+from assay.language.properties import properties_of
+from assay.language.texts import TextPair
 from assay.metrics import Batch, Context, load_metric
 from assay.metrics.combination import FILE_NAME, CombinedFile, LinearStep, Member, best_scores
 from assay.metrics.provenance import own_version

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay.language.answer_features import AGAINST, FEATURES, OF_QUESTION, answer_features
-from assay.language.properties import TextPair
+from assay.language.texts import TextPair
 
 
 def features(golds, candidate, question=""):

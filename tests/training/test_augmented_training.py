@@ -116,10 +116,10 @@ def test_a_kill_while_labelling_loses_no_label(tiny_base, tiny_labeller, entitie
         labelling.Labeller, "_score", lambda self, batch: asked.append(len(batch)) or score(self, batch)
     )
     train_on(tiny_base, out, labeller=labeller, entities=str(entities))
-    # 60 random pairs in chunks of 16
-    assert sum(asked) == 60 - 16 * len(before) and len(kept(own_cache)) == 4
+    # 59 random pairs in chunks of 16: one entity has more ways of writing than are kept
+    assert sum(asked) == 59 - 16 * len(before) and len(kept(own_cache)) == 4
     train_on(tiny_base, tmp_path / "again", labeller=labeller, entities=str(entities))
-    assert sum(asked) == 60 - 16 * len(before)
+    assert sum(asked) == 59 - 16 * len(before)
     tables = [pq.read_table(tmp_path / name / "pairs.parquet") for name in ("out", "again")]
     assert tables[0].equals(tables[1])
 

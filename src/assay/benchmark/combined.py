@@ -11,7 +11,8 @@ import numpy as np
 from assay.benchmark.records import MetricRecords, recorded_declaration
 from assay.common.messages import Message
 from assay.exceptions import AssayError, UnavailableError
-from assay.language.properties import TextPair, text_pairs
+from assay.language.properties import text_pairs
+from assay.language.texts import TextPair
 from assay.manifest import Cost, MetricRecord
 from assay.metrics import Metric
 from assay.metrics.combined import Combined

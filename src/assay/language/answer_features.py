@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from assay.language.answer_words import answer_words, folded, is_number, word_weight
 
 if TYPE_CHECKING:
-    from assay.language.properties import TextPair
+    from assay.language.texts import TextPair
 
     Floats = NDArray[np.float64]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import regex  # type: ignore[import-untyped,unused-ignore]
@@ -12,28 +11,13 @@ from numpy.typing import NDArray
 
 from assay.language.answer_features import FEATURES, answer_features
 from assay.language.answer_features import OF_QUESTION as FEATURES_OF_QUESTION
-from assay.language.texts import text_key
+from assay.language.texts import TextPair, text_key
 
 _NUMBER = regex.compile(r"\d[\d.,:]*")
 _ASKS_FOR_NUMBER = regex.compile(
     r"\b(?:how (?:many|much|old|long|far|tall|high|big|fast)|what (?:number|year|percentage)|when|wie ?viele?|wann)\b"
 )
 _ASKS_FOR_NAME = regex.compile(r"\b(?:who|whom|whose|where|wer|wen|wem|wo|wohin)\b")
-
-
-@dataclass(frozen=True)
-class TextPair:
-    """The texts of a pair.
-
-    Attributes:
-        golds: the gold answers, at least one.
-        candidate: the answer to judge.
-        question: the question, empty if there is none.
-    """
-
-    golds: Sequence[str]
-    candidate: str
-    question: str = ""
 
 
 def text_pairs(

@@ -1,8 +1,9 @@
-"""Keys of texts that are equal up to case, punctuation and the order of a pair, and helpers for columns of texts."""
+"""Pairs of texts, keys of texts that are equal up to case, punctuation and order, and helpers for columns of texts."""
 
 from __future__ import annotations
 
 import unicodedata
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from assay.common.tables import is_list
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     import pyarrow as pa
 
@@ -24,6 +25,21 @@ _WORD = regex.compile(r"[\p{L}\p{N}_][\p{L}\p{M}\p{N}_]*")
 # Digits only, since number words ("one", German "ein") too often mean something else. On NQ-open this finds a number in
 # 28 % of references, as the answer-similarity paper reports.
 _NUMBER_CATEGORY = r"\pN"
+
+
+@dataclass(frozen=True)
+class TextPair:
+    """The texts of a pair.
+
+    Attributes:
+        golds: the gold answers, at least one.
+        candidate: the answer to judge.
+        question: the question, empty if there is none.
+    """
+
+    golds: Sequence[str]
+    candidate: str
+    question: str = ""
 
 
 def pair_key(first: str, second: str) -> tuple[str, str]:

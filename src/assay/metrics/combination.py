@@ -14,7 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from assay.exceptions import InputError
 from assay.language.answer_features import FEATURES
-from assay.language.properties import KNOWN, OF_QUESTION, TextPair, properties_of
+from assay.language.properties import KNOWN, OF_QUESTION, properties_of
+from assay.language.texts import TextPair
 from assay.metrics.base import Batch, Metric
 from assay.metrics.work import open_session
 from assay.paths import read_settings_file

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from assay.language.properties import TextPair
+    from assay.language.texts import TextPair
     from assay.metrics.combination import CombinedFile
     from assay.metrics.explaining.members import MembersExplanation
 
