@@ -125,9 +125,17 @@ def _metric_option(result: Result, folder: Path) -> list[str]:
 
 
 def _default_folder(suite: str | None, datasets: list[str] | None) -> Path:
-    """Return ``runs/NAME-DATE-TIME`` for a run without ``--out``, named after the suite or the first dataset."""
+    """Return ``runs/NAME-DATE-TIME`` for a run without ``--out``, named after the suite or the first dataset.
+
+    A second run within the second gets a number behind it.
+    """
     subject = Path(suite or (datasets or ["run"])[0]).stem.replace(":", "-")
     # the dataset is read from stdin
     if subject == "-":
         subject = "stdin"
-    return Path("runs") / f"{subject}-{datetime.now():%Y%m%d-%H%M%S}"
+    name = f"{subject}-{datetime.now():%Y%m%d-%H%M%S}"
+    folder, number = Path("runs") / name, 1
+    while folder.exists():
+        number += 1
+        folder = Path("runs") / f"{name}-{number}"
+    return folder
