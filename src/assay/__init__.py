@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from assay.api.crossval import crossval
     from assay.api.doctor import doctor
     from assay.api.errors import errors, evaluate_categories
+    from assay.api.evaluator import AssayEvaluator
     from assay.api.explain import Explained, explain
     from assay.api.figure import figure
     from assay.api.leaderboard import leaderboard
@@ -60,6 +61,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AssayError",
+    "AssayEvaluator",
     "Batch",
     "Checked",
     "Explained",

@@ -699,7 +699,8 @@ class Offline(Settings):
 class WithProgress(Settings):
     """The setting of work that reports its progress."""
 
-    progress: Progress | None = setting(
+    # a verb itself gets what it means, see shown_progress
+    progress: Progress | Any = setting(
         "True for a bar, False for none, or an object with the methods begin, advance and say [default: a bar in a "
         "terminal or notebook for work of more than two seconds].",
         None,

@@ -65,7 +65,7 @@ def test_what_can_be_searched_is_a_setting():
         ("[space.warmup]\nlow = 0\nhigh = 0.5\nlog = true", "space.warmup.low: must be above 0 with log"),
         ("[space.warmup]\nlow = 0\nhigh = 0.5\nlog = 1", "space.warmup.log: must be true or false"),
         ("[space.loss]\nlow = 'a'\nhigh = 'b'", "space.loss: has no range"),
-        ("[space.loss]\nchoices = ['cosine', 'bce']", "space.loss: loss=bce: must be one of cosine, cosent"),
+        ("[space.loss]\nchoices = ['cosine', 'mse']", "space.loss: loss=mse: must be one of cosine, cosent"),
         (
             "[space.loss]\nchoices = ['cosine', 'cosent']\n[space.batches]\nchoices = ['length', 'node']",
             "space.loss, space.batches: loss=cosent:",
