@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from assay.exceptions import InputError
+from assay.exceptions import AssayError, InputError
 from assay.metrics import Batch, as_evaluate, check_metric, load_metric
 
 pytest.importorskip("evaluate")
@@ -135,3 +135,28 @@ def test_several_references_give_the_best_score() -> None:
     assert worse["scores"] == [0.0], "of a metric where a low score is good, the lowest"
     with pytest.raises(InputError, match="the prediction at 1 has no reference"):
         bridge.compute(predictions=["a", "b"], references=[["a"], []])
+
+
+def test_a_module_in_memory_is_a_metric(tmp_path):
+    import evaluate
+
+    import assay
+
+    (tmp_path / "same").mkdir()
+    (tmp_path / "same" / "same.py").write_text(
+        "import datasets\nimport evaluate\n"
+        "class Same(evaluate.Metric):\n"
+        "    def _info(self):\n"
+        "        text = datasets.Value('string')\n"
+        "        return evaluate.MetricInfo(description='', citation='', inputs_description='',\n"
+        "            features=datasets.Features({'predictions': text, 'references': text}))\n"
+        "    def _compute(self, predictions, references):\n"
+        "        both = {'same': float(predictions == references)}\n"
+        "        return both | {'length': 1.0} if len(predictions[0]) > 15 else both\n"
+    )
+    module = evaluate.load(str(tmp_path / "same"), keep_in_memory=True)
+    rows = [("a", "a", 1), ("a", "b", 0), ("c", "c", 1), ("d", "e", 0)]
+    assert assay.run(rows, [module], resamples=0).pairs["same"].tolist() == [1.0, 0.0, 1.0, 0.0]
+    rows = [("a text of more words", "a long text of words", 1), *rows]
+    with pytest.raises(AssayError, match="returns several values, wrap it in a function that returns one of them"):
+        assay.run(rows, [module], resamples=0)

@@ -13,6 +13,8 @@ import sacrebleu
 
 import assay
 from assay.exceptions import AssayError, InputError
+from assay.metrics.name import MetricName, options_of
+from assay.metrics.registry import registry
 
 GOLD = ["7 km", "a red car", "in Paris", "a cat sat there"]
 TEXTS = ["seven kilometres", "red car", "Paris", "there sat a dog"]
@@ -66,27 +68,6 @@ def test_a_metric_object_of_sacrebleu(options: dict[str, Any]) -> None:
     found = assay.load_metric(sacrebleu.TER())
     assert not found.declaration.higher_is_better
     assert assay.load_metric(sacrebleu.CHRF(**options)).signature()["word_order"] == str(metric.word_order)
-
-
-def test_a_module_of_evaluate(tmp_path: Path) -> None:
-    evaluate = pytest.importorskip("evaluate")
-    (tmp_path / "same").mkdir()
-    (tmp_path / "same" / "same.py").write_text(
-        "import datasets\nimport evaluate\n"
-        "class Same(evaluate.Metric):\n"
-        "    def _info(self):\n"
-        "        text = datasets.Value('string')\n"
-        "        return evaluate.MetricInfo(description='', citation='', inputs_description='',\n"
-        "            features=datasets.Features({'predictions': text, 'references': text}))\n"
-        "    def _compute(self, predictions, references):\n"
-        "        both = {'same': float(predictions == references)}\n"
-        "        return both | {'length': 1.0} if len(predictions[0]) > 15 else both\n"
-    )
-    module = evaluate.load(str(tmp_path / "same"), keep_in_memory=True)
-    rows = [("a", "a", 1), ("a", "b", 0), ("c", "c", 1), ("d", "e", 0)]
-    assert assay.run(rows, [module], resamples=0).pairs["same"].tolist() == [1.0, 0.0, 1.0, 0.0]
-    with pytest.raises(AssayError, match="returns several values, wrap it in a function that returns one of them"):
-        scored(module)
 
 
 def test_other_objects_are_refused_by_name() -> None:
@@ -149,4 +130,8 @@ def test_the_table_of_names_in_other_libraries_names_metrics() -> None:
     assert len(names) > 12
     for name in names:
         if name not in ("recall", "f", "spearman"):
-            assert assay.load_metric(name).name.text
+            parsed = MetricName.parse(name)
+            entry = registry().find(parsed.name)
+            assert {key for key, _ in parsed.options} <= options_of(entry.load()).keys()
+            if parsed.subject != "MODEL":
+                assert assay.load_metric(name).name.text == name

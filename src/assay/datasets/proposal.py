@@ -25,6 +25,9 @@ MIN_REPEATS = 3
 def completed(error: MissingColumnsError, source: SourceTable, reading: Reading) -> MissingColumnsError:
     """Return an error for missing columns that proposes the labels, what is missing among them, and a separator."""
     guess = parse_columns(error.columns)
+    if all(source.isdecimal() for sources in guess.values() for source in sources):
+        # numbers of columns: the first row is one of data, and names none
+        return error
     table = source.table
     known = {name: sources for name, sources in guess.items() if set(sources) <= set(table.column_names)}
     missing: list[str] = []

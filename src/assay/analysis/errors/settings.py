@@ -71,9 +71,9 @@ class Rule(LabelScale):
                 raise InputError("must be a finite number", setting=name, value=f"{value:g}")
         if self.low > self.high:
             raise InputError(
-                Setting("low", f"{self.low:g}"),
+                Setting("low", self.low),
                 " ",
-                Setting("high", f"{self.high:g}"),
+                Setting("high", self.high),
                 ": a score between them would be too low with the highest label and too high with the lowest; ",
                 Setting("low"),
                 " is the lower one",

@@ -14,7 +14,6 @@ from markupsafe import Markup, escape
 
 from assay.analysis.errors.tags import MAX_TAGGED_PAIRS
 from assay.analysis.folder import STRESS_FILE, RunFolder, run_titles
-from assay.analysis.recommend.evidence import EvidenceFiles
 from assay.common.messages import Setting
 from assay.common.output import atomic_write, is_unfinished
 from assay.common.visible import visible_text
@@ -58,12 +57,18 @@ def page_html(runs: Sequence[RunFolder], *, leaderboard: bool = True, categories
     if len(main_names) == 1:
         (main_name,) = main_names
     parts = []
-    evidence_files = EvidenceFiles()
+    evidence_files = None
+    if any(len(unit.data.scores) > 1 for unit in units):
+        # a page on one metric needs no evidence, and loads nothing of it
+        from assay.analysis.recommend.evidence import EvidenceFiles
+
+        evidence_files = EvidenceFiles()
     for unit in units:
         # the pairs that the rules may tag are divided among the datasets in proportion to their sizes
         max_tagged = max(1, MAX_TAGGED_PAIRS * len(unit.data) // max(pair_count, MAX_TAGGED_PAIRS))
         parts.append(UnitPart(unit, max_tagged if categories else 0, evidence_files))
-    evidence_files.write()
+    if evidence_files is not None:
+        evidence_files.write()
     aspects = [AspectPart(model, parts, statistics) for model in aspect_models(units)]
     profiled_ids = {id(part) for model in aspects for part, _ in model.profiles}
     content = {
