@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -19,7 +20,7 @@ FILE = """
 from dataclasses import dataclass
 from pathlib import Path
 from assay.metrics import Declaration, PairMetric, option
-from neighbour import LIMIT
+from neighbour_of_one_test import LIMIT
 
 Path("ran").touch()
 
@@ -45,7 +46,7 @@ ROWS = "reference,candidate,label\na b,A c,1\nb,b,2\nc d,d e,0\nx y,x,1\nq r,q r
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "my metrics").mkdir()
     (tmp_path / "my metrics" / "mine.py").write_text(FILE, encoding="utf-8")
-    (tmp_path / "my metrics" / "neighbour.py").write_text("LIMIT = 1.0\n", encoding="utf-8")
+    (tmp_path / "my metrics" / "neighbour_of_one_test.py").write_text("LIMIT = 1.0\n", encoding="utf-8")
     (tmp_path / "x.csv").write_text(ROWS, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -73,7 +74,8 @@ def test_a_class_or_a_function_of_a_file(folder: Path, name: str, scores: list[f
 
 def test_a_module_that_is_installed(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     monkeypatch.syspath_prepend(folder / "my metrics")
-    assert load_metric("mine:first").score(["a"], ["ab"]).tolist() == [1.0]
+    shutil.copy(folder / "my metrics" / "mine.py", folder / "my metrics" / "module_of_one_test.py")
+    assert load_metric("module_of_one_test:first").score(["a"], ["ab"]).tolist() == [1.0]
 
 
 @pytest.mark.parametrize(

@@ -7,16 +7,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from sentence_transformers.evaluation import SentenceEvaluator
-
 from assay.api.run import run
 from assay.benchmark.buckets import ALL
 from assay.common.progress import reported_here
-from assay.exceptions import InputError
+from assay.exceptions import InputError, MissingExtraError
 from assay.metrics import load_metric
 
+try:
+    from sentence_transformers.sentence_transformer.evaluation import SentenceEvaluator
+except ImportError:
+    # the name exists without the extra, for help and for an import of all names; an evaluator cannot be made
+    SentenceEvaluator = None
 
-class AssayEvaluator(SentenceEvaluator):  # type: ignore[misc]
+
+class AssayEvaluator(SentenceEvaluator or object):  # type: ignore[misc]
     """An evaluator for the trainers of sentence-transformers: how far the model agrees with people, bucket by bucket.
 
     Each evaluation scores the pairs with the model as it is, by the similarity that it declares (a CrossEncoder by its
@@ -48,6 +52,8 @@ class AssayEvaluator(SentenceEvaluator):  # type: ignore[misc]
         write_csv: bool = True,
         **settings: Any,
     ) -> None:
+        if SentenceEvaluator is None:
+            raise MissingExtraError("sentence-transformers", "train")
         super().__init__()
         self.data, self.name, self.write_csv = data, name, write_csv
         self.settings = settings | {"buckets": tuple(buckets), "statistics": tuple(statistics), "resamples": 0}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import importlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -133,7 +134,12 @@ def _load_module(script: str, digest: str) -> tuple[Any, bool]:
     """
     import evaluate
 
-    module = evaluate.load(script, keep_in_memory=True)
+    try:
+        module = evaluate.load(script, keep_in_memory=True)
+    except ModuleNotFoundError:
+        # Python had listed the folder of copies before evaluate wrote this one into it
+        importlib.invalidate_caches()
+        module = evaluate.load(script, keep_in_memory=True)
     forms = module.features if isinstance(module.features, list) else [module.features]
     for form in forms:
         # only a single value has a dtype, and only a list has the feature of its elements
