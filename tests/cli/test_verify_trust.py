@@ -15,6 +15,9 @@ import pytest
 from assay.exceptions import InputError
 from assay.metrics import load_metric
 
+#: Where the package tests lies. The process below gets no other path of this one: evaluate adds its folder of copies to
+#: ``sys.path``, and Python looks for a new copy only in the first such folder.
+ROOT = Path(__file__).parents[2]
 MODULE = """
 from pathlib import Path
 
@@ -98,7 +101,7 @@ def test_a_module_that_the_run_names_is_not_run(tmp_path):
     Path("module/module.py").write_text(MODULE, encoding="utf-8")
     # a process of its own, since evaluate imports the copies that it makes, from one folder per process; one for all
     # three commands, since to import evaluate takes longer than they do
-    environment = os.environ | {"HF_MODULES_CACHE": str(tmp_path / "modules"), "PYTHONPATH": os.pathsep.join(sys.path)}
+    environment = os.environ | {"HF_MODULES_CACHE": str(tmp_path / "modules"), "PYTHONPATH": str(ROOT)}
     ended = subprocess.run(
         [sys.executable, "-c", COMMANDS], env=environment, capture_output=True, text=True, timeout=120
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import importlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -134,12 +133,7 @@ def _load_module(script: str, digest: str) -> tuple[Any, bool]:
     """
     import evaluate
 
-    try:
-        module = evaluate.load(script, keep_in_memory=True)
-    except ModuleNotFoundError:
-        # Python had listed the folder of copies before evaluate wrote this one into it
-        importlib.invalidate_caches()
-        module = evaluate.load(script, keep_in_memory=True)
+    module = evaluate.load(script, keep_in_memory=True)
     forms = module.features if isinstance(module.features, list) else [module.features]
     for form in forms:
         # only a single value has a dtype, and only a list has the feature of its elements
