@@ -23,7 +23,6 @@ from scipy import stats
 
 import assay
 from assay.datasets import list_datasets, load_card, load_dataset
-from assay.datasets.card import fill_address
 from assay.datasets.sources import is_here
 from tests.datasets import atlas_archives
 
@@ -370,7 +369,7 @@ def test_addresses_sizes_and_digests_are_those_of_the_list(shared_data: Path) ->
             assert (file.bytes, file.sha256) == (int(row["bytes"]), row["sha256"]), f"{card.name}: {file.name}"
             for source in card.sources:
                 if source.kind == "https" and source.provides(file.name):
-                    address = fill_address(source.url, source.path_of(file.name))
+                    address = source.address_of(file.name)
                     path = f"{row['repository']}/{row['commit']}/{row['path']}"
                     assert unquote(address) == f"https://raw.githubusercontent.com/{path}", f"{card.name}: {file.name}"
                     assert " " not in address

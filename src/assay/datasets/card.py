@@ -14,6 +14,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
+from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
@@ -147,6 +148,13 @@ class SourceEntry(_CardTable):
     def path_of(self, name: str) -> str:
         """Return the path at this source of the file called *name* in the manifest."""
         return fill_address(self.paths.get(name, self.path), name)
+
+    def address_of(self, name: str) -> str:
+        """Return the address, for ``https``, of the file called *name* in the manifest.
+
+        What an address may not hold, such as a blank, is encoded. A path that is encoded already stays as it is.
+        """
+        return fill_address(self.url, quote(self.path_of(name), safe="/%?=&!$'()*+,:;@~"))
 
     def provides(self, name: str) -> bool:
         """Tell whether this source provides a file: its name is in ``only``, or ``only`` is empty."""

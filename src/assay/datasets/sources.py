@@ -28,7 +28,7 @@ from assay.common.transfer import (
     mismatch_message,
     sha256_of,
 )
-from assay.datasets.card import Card, FileEntry, SourceEntry, fill_address, load_card, parse_spec
+from assay.datasets.card import Card, FileEntry, SourceEntry, load_card, parse_spec
 from assay.exceptions import (
     ChecksumError,
     InputError,
@@ -334,7 +334,7 @@ def fetch_from_web(source: SourceEntry, entry: FileEntry, context: Context) -> P
             size, sha256 = source.archive_bytes, source.archive_sha256
             download(source.url, archive, size=size, sha256=sha256, progress=context.progress)
         else:
-            url = fill_address(source.url, source.path_of(entry.name))
+            url = source.address_of(entry.name)
             if not is_encrypted_or_local(url):
                 raise SourceMiss(f"{public_address(url)!r} must begin with https://, whatever the name of the file is")
             download(url, target, size=entry.bytes, sha256=entry.sha256, progress=context.progress)
