@@ -30,15 +30,14 @@ def pareto_front(points: Mapping[str, tuple[tuple[float | None, ...], float]]) -
     on_front: dict[str, bool | None] = {}
     for name, (_, value) in points.items():
         own = known_points.get(name)
-        dominating = [
-            other
-            for other in known_points.values()
-            if own is not None and other != own and all(theirs >= mine for theirs, mine in zip(other, own, strict=True))
-        ]
-        if dominating:
+        if own is not None and any(_dominates(other, own) for other in known_points.values()):
             on_front[name] = False
         elif own is None or highest_unknown >= value:
             on_front[name] = None
         else:
             on_front[name] = True
     return on_front
+
+
+def _dominates(first: tuple[float, ...], second: tuple[float, ...]) -> bool:
+    return first != second and all(a >= b for a, b in zip(first, second, strict=True))

@@ -37,6 +37,8 @@ AHEAD = 2
 DEATHS = 2
 #: Maximum number of seconds to wait for a killed process to end.
 SECONDS_TO_END = 2.0
+#: Stands for the end of the items that are to be sent.
+_END: Any = object()
 
 
 class NotForWorkersError(AssayError):
@@ -152,6 +154,10 @@ class Crew(Generic[T]):
         """Whether at least one process is ready."""
         return any(worker.is_ready for worker in self._workers)
 
+    @property
+    def _has_items_in_work(self) -> bool:
+        return any(worker.sent for worker in self._workers)
+
     def map(self, items: Iterable[T]) -> Generator[tuple[T, Any]]:
         """Yield each item with the result of the function, or with the exception that it raised, as they are completed.
 
@@ -166,32 +172,30 @@ class Crew(Generic[T]):
                 # anew in each pass: a worker that died is replaced, or the crew has become smaller
                 self.start()
                 if not self._workers:
-                    # no process can be started, so that none will take what is left
+                    # none will take what is left
+                    problem = NotForWorkersError("no worker could be started")
                     while self._waiting:
-                        yield self._waiting.popleft().item, NotForWorkersError("no worker could be started")
+                        yield self._waiting.popleft().item, problem
                     for item in source:
-                        yield item, NotForWorkersError("no worker could be started")
+                        yield item, problem
                     return
                 least_busy = min(self._workers, key=lambda worker: len(worker.sent))
                 if len(least_busy.sent) == AHEAD:
                     yield from self._completed_items()
-                    continue
-                if not self._waiting:
-                    try:
-                        item = next(source)
-                    except StopIteration:
-                        if not any(worker.sent for worker in self._workers):
-                            return
-                        yield from self._completed_items()
-                        continue
+                elif self._waiting:
+                    least_busy.send(self._function, self._waiting.popleft())
+                elif (item := next(source, _END)) is not _END:
                     content = _pickled(item)
                     if content is None:
                         yield item, NotForWorkersError("it cannot be sent to a worker")
-                        continue
-                    self._waiting.append(_PickledItem(item, content))
-                least_busy.send(self._function, self._waiting.popleft())
+                    else:
+                        self._waiting.append(_PickledItem(item, content))
+                elif self._has_items_in_work:
+                    yield from self._completed_items()
+                else:
+                    return
         finally:
-            if self._waiting or any(worker.sent for worker in self._workers):
+            if self._waiting or self._has_items_in_work:
                 # the caller stopped early: items in work need not be finished
                 self.close()
 

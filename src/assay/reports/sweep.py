@@ -3,68 +3,64 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from assay.analysis.folder import RunFolder
 from assay.analysis.sweep import LAYER_PATTERN, best_layer
 from assay.common.numbers import Number
-from assay.reports.layout import lay_out
-from assay.reports.sheets import Document, Sheet, number_columns
+from assay.reports.layout import Block, lay_out
+from assay.reports.sheets import Column, Document, Sheet, table_rows
 from assay.statistics.coefficients import title_of
-
-# A layer sweep laid out: one table per bucket, one row per layer, one column per statistic.
 
 
 @dataclass(frozen=True)
-class LayerTable:
-    """The layers of a model on one bucket of one dataset.
+class _Layer:
+    """The agreement of one layer of a model on one bucket: its index, and its numbers by statistic."""
 
-    Attributes:
-        title: the dataset, bucket and number of pairs.
-        heads: the titles of the statistics.
-        rows: pairs of a layer index and its cells, one per statistic.
-    """
-
-    title: str
-    heads: list[str]
-    rows: list[tuple[int, list[Number]]]
-
-    def best_layer(self, column: int) -> int | None:
-        """Return the layer with the highest value in a column of :attr:`heads`; None if all values are undefined."""
-        return best_layer({layer: cells[column].value for layer, cells in self.rows})
-
-
-def layer_tables(run: RunFolder) -> list[LayerTable]:
-    """Return one table per dataset and bucket of a run whose metrics are the layers of one model.
-
-    Buckets without a row, and metrics that name no layer, are left out.
-    """
-    tables = []
-    for section in lay_out(run):
-        heads = [title_of(name) for name in section.statistics]
-        for block in section.blocks:
-            rows = []
-            for metric, cells, _ in block.rows:
-                match = LAYER_PATTERN.search(metric)
-                if match:
-                    rows.append((int(match[1]), cells))
-            if block.rows:
-                tables.append(LayerTable(f"{section.title}, {block.bucket}, {block.facts[0]}", heads, rows))
-    return tables
+    index: int
+    numbers: dict[str, Number]
 
 
 def document(run: RunFolder) -> Document:
-    """Return one table per bucket, with the best layer of each statistic in bold; records are the agreement table."""
-    return Document([_layer_sheet(table) for table in layer_tables(run)], [row.plain_values() for row in run.agreement])
+    """Return one table per bucket, with the best layer of each statistic in bold; records are the agreement table.
+
+    Args:
+        run: a run whose metrics are the layers of one model; metrics that name no layer are left out.
+    """
+    sheets = []
+    for section in lay_out(run):
+        for block in section.blocks:
+            if block.rows:
+                title = f"{section.title}, {block.bucket}, {block.facts[0]}"
+                sheets.append(_layer_sheet(title, _layers_of(block, section.statistics)))
+    return Document(sheets, [row.plain_values() for row in run.agreement])
 
 
-def _layer_sheet(table: LayerTable) -> Sheet:
+def _layers_of(block: Block, statistics: list[str]) -> list[_Layer]:
+    layers = []
+    for metric, numbers, _ in block.rows:
+        match = LAYER_PATTERN.search(metric)
+        if match:
+            layers.append(_Layer(int(match[1]), dict(zip(statistics, numbers, strict=True))))
+    return layers
+
+
+def _layer_sheet(title: str, layers: list[_Layer]) -> Sheet:
     """Return a table with one row per layer, in which the cell of the best layer of each statistic is emphasised."""
-    rows = [[str(layer), *(cell.text for cell in cells)] for layer, cells in table.rows]
-    best_layers = [table.best_layer(column) for column in range(len(table.heads))]
+    statistics = list(layers[0].numbers) if layers else []
+    columns = [
+        Column("layer", number=True, cell="index"),
+        *(Column(title_of(name), number=True, cell=partial(_number_text, name)) for name in statistics),
+    ]
+    rows_by_index = {layer.index: row for row, layer in enumerate(layers)}
     best_cells = set()
-    for row, (layer, _) in enumerate(table.rows):
-        # column 0 of the sheet is the layer itself
-        for column, best in enumerate(best_layers, start=1):
-            if layer == best:
-                best_cells.add((row, column))
-    return Sheet(table.title, number_columns(["layer", *table.heads]), rows, best=frozenset(best_cells))
+    # column 0 is the layer itself
+    for column, name in enumerate(statistics, start=1):
+        best = best_layer({layer.index: layer.numbers[name].value for layer in layers})
+        if best is not None:
+            best_cells.add((rows_by_index[best], column))
+    return Sheet(title, columns, table_rows(columns, layers), best=frozenset(best_cells))
+
+
+def _number_text(statistic: str, layer: _Layer) -> str:
+    return layer.numbers[statistic].text

@@ -124,14 +124,13 @@ def test_a_sweep_over_layers_is_one_pass(encoder: Path) -> None:
     assert names == [f"bertscore:{encoder},layer={layer}" for layer in range(4)]
     texts = {row[key] for row in rows(60) for key in ("reference", "candidate")}
     assert {status.cost.details["texts_embedded"] for status in result.outcome.metrics} == {len(texts)}
-    from assay.reports.formats import format_document
-    from assay.reports.sweep import document, layer_tables
-
-    tables = layer_tables(result.report)
-    assert [layer for layer, _ in tables[0].rows] == [0, 1, 2, 3]
+    sheet = result.document.sheets[0]
+    assert [column.head for column in sheet.columns] == ["layer", "Pearson r", "Spearman ρ", "Kendall τ-b"]
+    assert [row[0] for row in sheet.rows] == ["0", "1", "2", "3"]
     value = result.agreement.query("bucket == 'all' and statistic == 'pearson'").value
-    assert tables[0].best_layer(0) == int(value.to_numpy().argmax())
-    assert f"| {tables[0].best_layer(0)} | **" in format_document(document(result.report), "md")
+    best = int(value.to_numpy().argmax())
+    assert (best, 1) in sheet.best
+    assert f"| {best} | **" in result.to_markdown()
     with pytest.raises(InputError, match="has no layers"):
         assay.sweep([rows(5)], "f1")
     with pytest.raises(InputError, match="leave layer out"):

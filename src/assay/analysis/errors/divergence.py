@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,45 +102,24 @@ def find_divergence(
             equal and no scale is given.
     """
     rule = rule or Rule()
-    record = data.metrics[metric]
-    by = rule.criterion_for(record)
-    scores = data.scores[metric]
-    considered = np.isfinite(scores) if inside is None else np.isfinite(scores) & inside
+    by = rule.criterion_for(data.metrics[metric])
+    considered = np.isfinite(data.scores[metric])
+    if inside is not None:
+        considered &= inside
     decisions = None
     if rule.threshold is not None:
-        from assay.analysis.thresholds.search import decide
-
         decisions = decide_pairs(data, metric, rule, seed)
-        similarity = data.oriented_scores(metric)
-        decided_positive = decide(similarity, decisions.thresholds)
-        too_low = considered & ~decided_positive & decisions.positive
-        too_high = considered & decided_positive & ~decisions.positive
-        distance = np.abs(similarity - decisions.thresholds)
-        condition = decisions.condition(record.declared.higher_is_better)
+        sides = _wrongly_decided(data, metric, decisions)
     elif by == "threshold":
-        rule.check_bounds(record)
-        # 1 - score is in [0, 1] too, as low and high are, which a score with its sign turned would not be
-        similarity = scores if record.declared.higher_is_better else 1 - scores
-        low, high = rule.scale or label_scale(data)
-        if low == high and len(data):
-            raise InputError(
-                f"{data.run.title}: all labels of {data.name} are {exact_number(low)}; give the scale: ",
-                Setting("scale", "LOW,HIGH"),
-            )
-        too_low = considered & (similarity < rule.low) & (data.labels >= high)
-        too_high = considered & (similarity > rule.high) & (data.labels <= low)
-        distance = np.where(too_low, 1 - similarity, similarity)
-        term = "score" if record.declared.higher_is_better else "1 − score"
-        lowest, highest = label_texts([low, high])
-        condition = f"{term} < {rule.low:g} and label = {highest}, or {term} > {rule.high:g} and label = {lowest}"
+        sides = _beyond_bounds(data, metric, rule)
     else:
-        residuals = _rank_residuals(data.oriented_scores(metric), data.labels, considered)
-        too_low, too_high = residuals <= -rule.residual, residuals >= rule.residual
-        distance = np.abs(residuals)
-        condition = f"ranks of score and label differ by {rule.residual:g} of n or more"
-    rows = np.flatnonzero(too_low | too_high)
-    rows = rows[np.argsort(-distance[rows], kind="stable")]
-    divergence = Divergence(metric, by, condition, rows, distance[rows], too_low[rows], considered, decisions)
+        sides = _apart_in_rank(data, metric, rule, considered)
+    rows = np.flatnonzero(considered & (sides.too_low | sides.too_high))
+    # the worst first
+    rows = rows[np.argsort(-sides.distances[rows], kind="stable")]
+    divergence = Divergence(
+        metric, by, sides.condition, rows, sides.distances[rows], sides.too_low[rows], considered, decisions
+    )
     if divergence.is_next_to_nothing and by == "threshold" and rule == Rule():
         by_rank = find_divergence(data, metric, replace(rule, by="rank"), inside, seed)
         if not by_rank.is_next_to_nothing:
@@ -148,20 +127,69 @@ def find_divergence(
     return divergence
 
 
-def _rank_residuals(
-    scores: NDArray[np.float64], labels: NDArray[np.float64], considered: NDArray[np.bool_]
-) -> NDArray[np.float64]:
-    """Return the rank of each score minus the rank of its label, as a share of the considered pairs, shape (n,).
+class _Sides(NamedTuple):
+    """Which of n pairs a metric scores too low or too high under one criterion.
 
-    Pairs that are not considered have 0.
+    Attributes:
+        condition: the criterion in words, with its numbers.
+        too_low, too_high: the pairs, shape (n,) each.
+        distances: how far each pair is off, see :attr:`Divergence.distances`, shape (n,).
     """
+
+    condition: str
+    too_low: NDArray[np.bool_]
+    too_high: NDArray[np.bool_]
+    distances: Floats
+
+
+def _wrongly_decided(data: ScoredDataset, metric: str, decisions: Decisions) -> _Sides:
+    """Return the pairs that thresholds decide otherwise than people."""
+    from assay.analysis.thresholds.search import decide
+
+    similarity = data.oriented_scores(metric)
+    decided_positive = decide(similarity, decisions.thresholds)
+    return _Sides(
+        decisions.condition(data.metrics[metric].declared.higher_is_better),
+        ~decided_positive & decisions.positive,
+        decided_positive & ~decisions.positive,
+        np.abs(similarity - decisions.thresholds),
+    )
+
+
+def _beyond_bounds(data: ScoredDataset, metric: str, rule: Rule) -> _Sides:
+    """Return the pairs with the highest label and a score below ``low``, and with the lowest and one above ``high``.
+
+    Raises:
+        InputError: a bound is outside those of the metric; or all labels are equal and no scale is given.
+    """
+    record, scores = data.metrics[metric], data.scores[metric]
+    rule.check_bounds(record)
+    low, high = rule.scale or label_scale(data)
+    if low == high and len(data):
+        raise InputError(
+            f"{data.run.title}: all labels of {data.name} are {exact_number(low)}; give the scale: ",
+            Setting("scale", "LOW,HIGH"),
+        )
+    # 1 - score is in [0, 1] too, as the bounds are, which a score with its sign turned would not be
+    similarity, term = (scores, "score") if record.declared.higher_is_better else (1 - scores, "1 − score")
+    too_low = (similarity < rule.low) & (data.labels >= high)
+    too_high = (similarity > rule.high) & (data.labels <= low)
+    lowest, highest = label_texts([low, high])
+    condition = f"{term} < {rule.low:g} and label = {highest}, or {term} > {rule.high:g} and label = {lowest}"
+    return _Sides(condition, too_low, too_high, np.where(too_low, 1 - similarity, similarity))
+
+
+def _apart_in_rank(data: ScoredDataset, metric: str, rule: Rule, considered: NDArray[np.bool_]) -> _Sides:
+    """Return the considered pairs whose ranks of score and label differ by ``residual`` * n or more."""
     from scipy.stats import rankdata
 
-    residuals = np.zeros(len(scores))
+    # the rank of each score minus the rank of its label, as a share of the considered pairs
+    residuals = np.zeros(len(data))
     if considered.any():
-        rank_differences = rankdata(scores[considered]) - rankdata(labels[considered])
-        residuals[considered] = rank_differences / int(considered.sum())
-    return residuals
+        scores, labels = data.oriented_scores(metric)[considered], data.labels[considered]
+        residuals[considered] = (rankdata(scores) - rankdata(labels)) / len(scores)
+    condition = f"ranks of score and label differ by {rule.residual:g} of n or more"
+    return _Sides(condition, residuals <= -rule.residual, residuals >= rule.residual, np.abs(residuals))
 
 
 # Thresholds that decide pairs: learned on other pairs, given as a number, or read from a file.
@@ -337,14 +365,15 @@ def _threshold_of_metric(path: Path, saved: _SavedDataset, record: MetricRecord)
     Raises:
         InputError: the dataset has no threshold of the metric, or one of another metric with the same name.
     """
-    of_name = [entry for entry in saved.metrics if entry.metric == record.metric]
-    if of_name and not of_name[0].signature:
-        return of_name[0]
+    of_same_name = next((entry for entry in saved.metrics if entry.metric == record.metric), None)
+    if of_same_name is not None and not of_same_name.signature:
+        return of_same_name
     identity = identity_of(record.signature)
-    for entry in (*of_name[:1], *saved.metrics):
-        if entry.signature and identity_of(entry.signature) == identity:
-            return entry
-    if of_name:
+    of_same_metric = [entry for entry in saved.metrics if entry.signature and identity_of(entry.signature) == identity]
+    if of_same_metric:
+        # the same metric may be there under several names
+        return next((entry for entry in of_same_metric if entry.metric == record.metric), of_same_metric[0])
+    if of_same_name is not None:
         raise InputError(
             f"{record.metric} there is another metric, of other options or weights; learn the "
             "threshold anew by assay thresholds",

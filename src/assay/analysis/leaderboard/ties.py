@@ -40,14 +40,10 @@ def has_influential_ties(ties: Mapping[str, float], by: str) -> bool:
         ties: the share of tied comparisons by metric; NaN if unknown.
         by: the name of the coefficient that ranks.
     """
+    if calibrated_form(by) in (None, by):
+        return False
     known_shares = [share for share in ties.values() if not np.isnan(share)]
-    calibrated_name = calibrated_form(by)
-    return (
-        calibrated_name is not None
-        and calibrated_name != by
-        and len(known_shares) > 1
-        and max(known_shares) - min(known_shares) > INFLUENTIAL_TIE_DIFFERENCE
-    )
+    return len(known_shares) > 1 and max(known_shares) - min(known_shares) > INFLUENTIAL_TIE_DIFFERENCE
 
 
 def calibrated_values(

@@ -10,6 +10,7 @@ from assay.reports.figure.choice import ChosenDataset, legend_lines
 from assay.reports.figure.style import (
     CHARACTER_WIDTH,
     add_caption,
+    add_height,
     column_count,
     create_panels,
     fit_in_inches,
@@ -107,7 +108,7 @@ def draw_agreement(chosen_datasets: Sequence[ChosenDataset], statistic: str, wid
     notes = [title_of(statistic), *legend_lines(chosen_datasets, statistic, "bar")]
     if any(panel.reference for plot in plots for panel in plot.panels):
         notes.append("dashed: the best a score without ties could reach")
-    figure.set_size_inches(width, sum(heights) + add_caption(figure, notes))
+    add_height(figure, add_caption(figure, notes))
     return figure
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +10,9 @@ from assay.exceptions import InputError
 from assay.reports.figure.choice import ChosenDataset
 from assay.reports.figure.style import (
     add_caption,
+    add_height,
     column_count,
-    create_panels,
+    create_panel_grid,
     fit_in_inches,
     line_style,
     visible_line,
@@ -41,21 +41,17 @@ def draw_costs(chosen_datasets: Sequence[ChosenDataset], statistic: str, width: 
     """
     count = len(chosen_datasets)
     columns = column_count(count, width, MIN_COSTS_WIDTH)
-    row_count = math.ceil(count / columns)
-    figure, grid = create_panels(row_count, columns, width, COSTS_HEIGHT * row_count)
-    panels = [panel for row in grid for panel in row]
+    figure, panels = create_panel_grid(count, columns, width, COSTS_HEIGHT)
     absent: dict[str, None] = {}
-    for panel, chosen in zip(panels, chosen_datasets, strict=False):
+    for panel, chosen in zip(panels, chosen_datasets, strict=True):
         absent |= dict.fromkeys(draw_costs_panel(panel, chosen, statistic))
         if count > 1:
             panel.set_title(fit_in_inches(chosen.unit.title, width / columns - 0.5))
-    for panel in panels[count:]:
-        panel.set_visible(False)
     figure.supylabel(title_of(statistic), fontsize=8)
     notes = ["pairs per second; filled: no other metric is both faster and closer to people"]
     if absent:
         notes.append(f"speed unknown or agreement undefined: {', '.join(absent)}")
-    figure.set_size_inches(width, COSTS_HEIGHT * row_count + add_caption(figure, notes))
+    add_height(figure, add_caption(figure, notes))
     return figure
 
 

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -18,7 +17,15 @@ from assay.reports.figure.scores import (
     scores_contents,
     scores_title,
 )
-from assay.reports.figure.style import add_caption, column_count, create_panels, fit_in_inches, metric_labels
+from assay.reports.figure.style import (
+    add_caption,
+    add_height,
+    column_count,
+    create_panel_grid,
+    create_panels,
+    fit_in_inches,
+    metric_labels,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,7 +51,7 @@ def draw_labels(chosen_datasets: Sequence[ChosenDataset], width: float) -> Figur
         names = metric_labels([strip.title for strip in strips], width / 3)
         panel.set_yticklabels([f"{name} ({len(strip.scores):,})" for name, strip in zip(names, strips, strict=True)])
     caption_height = add_caption(figure, ["label; a line at the median, each strip scaled to its own highest bar"])
-    figure.set_size_inches(width, sum(heights) + caption_height)
+    add_height(figure, caption_height)
     return figure
 
 
@@ -71,17 +78,12 @@ def draw_scatter(chosen_datasets: Sequence[ChosenDataset], width: float) -> Figu
     """
     contents = scores_contents(chosen_datasets)
     columns = column_count(len(contents), width, MIN_SCORES_WIDTH)
-    row_count = math.ceil(len(contents) / columns)
-    figure, grid = create_panels(row_count, columns, width, SCATTER_HEIGHT * row_count)
-    panels = [panel for row in grid for panel in row]
-    for panel, content in zip(panels, contents, strict=False):
+    figure, panels = create_panel_grid(len(contents), columns, width, SCATTER_HEIGHT)
+    for panel, content in zip(panels, contents, strict=True):
         panel.set_title(scores_title(content, width / columns - 0.6, with_dataset=len(chosen_datasets) > 1))
         draw_dots(panel, content.chosen, content.metric, content.bucket)
-    for panel in panels[len(contents) :]:
-        panel.set_visible(False)
     figure.supylabel("label", fontsize=8)
-    caption_height = add_caption(figure, ["score; a dot is a pair"])
-    figure.set_size_inches(width, SCATTER_HEIGHT * row_count + caption_height)
+    add_height(figure, add_caption(figure, ["score; a dot is a pair"]))
     return figure
 
 

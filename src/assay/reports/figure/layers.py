@@ -17,8 +17,9 @@ from assay.reports.figure.style import (
     CHARACTER_WIDTH,
     LINE_HEIGHT,
     add_caption,
+    add_height,
     column_count,
-    create_panels,
+    create_panel_grid,
     fit_in_inches,
     line_style,
 )
@@ -48,12 +49,10 @@ def draw_layers(chosen_datasets: Sequence[ChosenDataset], statistic: str, width:
     chosen_models = choose_models(chosen_datasets)
     names = short_names(dict.fromkeys(model.name for _, model in chosen_models))
     columns = column_count(len(chosen_models), width, MIN_LAYERS_WIDTH)
-    row_count = math.ceil(len(chosen_models) / columns)
-    figure, grid = create_panels(row_count, columns, width, LAYERS_HEIGHT * row_count, sharey=True)
-    all_panels = [panel for row in grid for panel in row]
+    figure, panels = create_panel_grid(len(chosen_models), columns, width, LAYERS_HEIGHT, sharey=True)
     buckets = list(dict.fromkeys(block.bucket for chosen, _ in chosen_models for block in chosen.blocks))
     title_width = width / columns - 0.5
-    for panel, (chosen, model) in zip(all_panels, chosen_models, strict=False):
+    for panel, (chosen, model) in zip(panels, chosen_models, strict=True):
         title = fit_in_inches(names[model.name], title_width)
         if len(chosen_datasets) > 1:
             title = f"{fit_in_inches(chosen.unit.title, title_width)}\n{title}"
@@ -62,17 +61,10 @@ def draw_layers(chosen_datasets: Sequence[ChosenDataset], statistic: str, width:
         panel.set_xticks(ticked_layers(model.layers))
         for curve in layer_curves(chosen.unit, statistic, chosen.blocks, model):
             draw_curve(panel, curve, list(model.layers), line_style(buckets.index(curve.bucket)))
-    for panel in all_panels[len(chosen_models) :]:
-        panel.set_visible(False)
     figure.supylabel(title_of(statistic), fontsize=8)
     caption_height = add_caption(figure, ["layer", *legend_lines(chosen_datasets, statistic, "band")])
-    legend_height = _add_bucket_legend(
-        figure,
-        all_panels[: len(chosen_models)],
-        _bucket_labels(buckets, [chosen for chosen, _ in chosen_models]),
-        width,
-    )
-    figure.set_size_inches(width, LAYERS_HEIGHT * row_count + caption_height + legend_height)
+    labels = _bucket_labels(buckets, [chosen for chosen, _ in chosen_models])
+    add_height(figure, caption_height + _add_bucket_legend(figure, panels, labels, width))
     return figure
 
 

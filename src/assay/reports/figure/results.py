@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from assay.analysis.significance.testing import Samples
-from assay.reports.figure.style import LINE_HEIGHT, add_caption, create_panels, fit_in_inches, line_style
+from assay.reports.figure.style import (
+    LINE_HEIGHT,
+    add_caption,
+    add_height,
+    create_panel_grid,
+    fit_in_inches,
+    line_style,
+)
 from assay.statistics.coefficients import title_of
 
 if TYPE_CHECKING:
@@ -25,28 +33,24 @@ def draw_cumulative(samples: Sequence[Samples]) -> Figure:
     """
     systems = list(dict.fromkeys(system for group in samples for system in group.values))
     columns = min(COLUMNS, len(samples))
-    row_count = -(-len(samples) // columns)
-    figure, grid = create_panels(row_count, columns, WIDTH, HEIGHT * row_count, sharey=True)
-    panels = [panel for row in grid for panel in row]
-    for panel, group in zip(panels, samples, strict=False):
-        title_width = WIDTH / columns - 0.5
-        panel.set_title(
-            f"{fit_in_inches(group.dataset, title_width)}\n{fit_in_inches(title_of(group.statistic), title_width)}"
-        )
+    figure, panels = create_panel_grid(len(samples), columns, WIDTH, HEIGHT, sharey=True)
+    title_width = WIDTH / columns - 0.5
+    for panel, group in zip(panels, samples, strict=True):
+        lines_of_title = [group.dataset, title_of(group.statistic)]
+        panel.set_title("\n".join(fit_in_inches(line, title_width) for line in lines_of_title))
         # the curves of all systems have the same ends, so that each is visible from 0 to 1
-        low, high = (end(np.concatenate(list(group.values.values()))) for end in (np.min, np.max))
+        all_values = np.concatenate(list(group.values.values()))
+        low, high = all_values.min(), all_values.max()
         for system, values in group.values.items():
             steps = np.concatenate([[low], np.sort(values), [high]])
             shares = np.concatenate([[0.0], np.arange(1, len(values) + 1) / len(values), [1.0]])
             style = line_style(systems.index(system)) | {"marker": ""}
             panel.plot(steps, shares, drawstyle="steps-post", label=system, **style)
-    for panel in panels[len(samples) :]:
-        panel.set_visible(False)
     figure.supylabel("share of seeds", fontsize=8)
     caption_height = add_caption(figure, ["result; the share of seeds whose result is at most so high"])
     lines = {line.get_label(): line for panel in panels for line in panel.lines}
     labels = [fit_in_inches(system, WIDTH / 2 - 0.6) for system in systems]
     figure.legend([lines[system] for system in systems], labels, loc="outside upper center", ncols=2)
-    legend_height = LINE_HEIGHT * -(-len(systems) // 2) + 0.1
-    figure.set_size_inches(WIDTH, HEIGHT * row_count + caption_height + legend_height)
+    legend_height = LINE_HEIGHT * math.ceil(len(systems) / 2) + 0.1
+    add_height(figure, caption_height + legend_height)
     return figure

@@ -13,6 +13,7 @@ from assay.reports.figure.choice import ChosenDataset
 from assay.reports.figure.style import (
     CHARACTER_WIDTH,
     add_caption,
+    add_height,
     column_count,
     create_panels,
     fit_in_inches,
@@ -68,7 +69,7 @@ def draw_scores(chosen_datasets: Sequence[ChosenDataset], width: float) -> Figur
             panel.set_visible(False)
     figure.supylabel("label (pairs)", fontsize=8)
     caption_height = add_caption(figure, ["score; a line at the median, each strip scaled to its own highest bar"])
-    figure.set_size_inches(width, sum(heights) + caption_height)
+    add_height(figure, caption_height)
     return figure
 
 
@@ -155,7 +156,7 @@ def draw_distributions(chosen_datasets: Sequence[ChosenDataset], width: float) -
         for panel in axes[len(row) :]:
             panel.set_visible(False)
     caption_height = add_caption(figure, ["score; a line at the median, each strip scaled to its own highest bar"])
-    figure.set_size_inches(width, sum(heights) + caption_height)
+    add_height(figure, caption_height)
     return figure
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import textwrap
 import warnings
 from collections import Counter
@@ -103,6 +104,26 @@ def create_panels(
     return figure, [list(row) for row in axes]
 
 
+def create_panel_grid(
+    panel_count: int, columns: int, width: float, panel_height: float, **shared: Any
+) -> tuple[Figure, list[Axes]]:
+    """Return a figure and its panels, row by row, all of one height; the last row may have fewer.
+
+    Args:
+        panel_count: the number of panels.
+        columns: the number of panels in a row.
+        width: the width of the figure in inches.
+        panel_height: the height of a row in inches.
+        **shared: further arguments of ``Figure.subplots``, such as ``sharey``.
+    """
+    row_count = math.ceil(panel_count / columns)
+    figure, rows = create_panels(row_count, columns, width, panel_height * row_count, **shared)
+    panels = [panel for row in rows for panel in row]
+    for unused_panel in panels[panel_count:]:
+        unused_panel.set_visible(False)
+    return figure, panels[:panel_count]
+
+
 def _plain_figure(**settings: Any) -> Figure:
     from matplotlib.figure import Figure
 
@@ -170,6 +191,11 @@ def metric_labels(names: Sequence[str], inches: float) -> list[str]:
             label = "\n".join(textwrap.wrap(visible_line(name), characters_per_line))
         labels.append(label)
     return labels
+
+
+def add_height(figure: Figure, height: float) -> None:
+    """Make a figure higher, by inches, for what is written above and below its panels."""
+    figure.set_size_inches(figure.get_figwidth(), figure.get_figheight() + height)
 
 
 def add_caption(figure: Figure, parts: Sequence[str]) -> float:
