@@ -109,6 +109,7 @@ def _reading_notes(reader: Reader, data: ScoredDataset) -> list[str]:
     notes = [f"words read by {reader.about}"]
     if reader.parses:
         notes.append(f"subject: {', '.join(SUBJECTS)}; object: {', '.join(OBJECTS)} that is not a preposition")
+        notes.append("of a triple: all words of subjects and objects of verbs that have both, as in STR-2022")
     else:
         notes.append("Q4 is left out: the pipeline has no parser")
     return notes

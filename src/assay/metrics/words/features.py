@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.language.pipelines import describe_pipeline, load_pipeline
+from assay.metrics.words.triples import ParsedToken, find_triple_words
 from assay.metrics.words.vectors import WordVectors
 
 #: Components of pipelines that are not needed here.
@@ -46,11 +47,15 @@ class Word:
         text: the token as written.
         part: the part of speech, one of the 17 tags of Universal Dependencies.
         role: the dependency label; empty if the pipeline has no parser.
+        in_subject, in_object: whether the token is in the subject, or in the object, of a complete triple of subject,
+            verb and object, see :mod:`assay.metrics.words.triples`.
     """
 
     text: str
     part: str
     role: str = ""
+    in_subject: bool = False
+    in_object: bool = False
 
 
 class Reader(Protocol):
@@ -95,7 +100,13 @@ class SpacyReader:
         docs = self._pipeline.pipe(distinct, batch_size=_TEXTS_PER_BATCH)
         words_by_text = {}
         for text, doc in zip(distinct, docs, strict=True):
-            words_by_text[text] = [Word(token.text, token.pos_, token.dep_) for token in doc if not token.is_space]
+            tokens = [ParsedToken(token.text, token.pos_, token.dep_, token.head.i) for token in doc]
+            in_triples = find_triple_words(tokens)
+            words_by_text[text] = [
+                Word(token.text, token.part, token.role, i in in_triples.subjects, i in in_triples.objects)
+                for i, token in enumerate(tokens)
+                if not doc[i].is_space
+            ]
         return [words_by_text[text] for text in texts]
 
 
@@ -158,6 +169,8 @@ def _kinds_of_words(roles: bool) -> Iterator[tuple[str, str, Callable[[Word], bo
         yield "Q4", "subject", lambda word: word.role in SUBJECTS
         # "dative" labels an indirect object, and also the preposition of one ("to her")
         yield "Q4", "object", lambda word: word.role in OBJECTS and word.part != "ADP"
+        yield "Q4", "subject of a triple", lambda word: word.in_subject
+        yield "Q4", "object of a triple", lambda word: word.in_object
 
 
 def _has_any_part(parts: tuple[str, ...], word: Word) -> bool:

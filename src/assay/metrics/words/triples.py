@@ -1,0 +1,188 @@
+"""The words of subjects and objects of complete triples: a subject, its verb and an object of the verb.
+
+Source: de Vocht, Subject Verb Object Extractor (2020), which STR-2022 uses (Abdalla, Vishnubhotla and Mohammad 2023,
+section 5.1). Its rules are followed for triples with an object; verbs without one, which later versions of the program
+also return, make no triple here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+#: Dependency labels of spaCy's English pipelines.
+_SUBJECTS: Final = frozenset({"nsubj", "nsubjpass", "csubj", "csubjpass", "agent", "expl"})
+_OBJECTS: Final = frozenset({"dobj", "dative", "attr", "oprd"})
+_CONJUNCTIONS: Final = frozenset({"and", "or", "nor", "but", "yet", "so", "for"})
+_NEGATIONS: Final = frozenset({"no", "not", "n't", "never", "none"})
+
+
+@dataclass(frozen=True)
+class ParsedToken:
+    """A token of a parsed text.
+
+    Attributes:
+        text: the token as written.
+        part: the part of speech of Universal Dependencies.
+        role: the dependency label of spaCy's English pipelines.
+        head: the index of its head in the text; its own index for a root.
+    """
+
+    text: str
+    part: str
+    role: str
+    head: int
+
+
+@dataclass(frozen=True)
+class TripleWords:
+    """The indices of the tokens of a text that are in the subject, or in the object, of a complete triple."""
+
+    subjects: frozenset[int]
+    objects: frozenset[int]
+
+
+def find_triple_words(tokens: Sequence[ParsedToken]) -> TripleWords:
+    """Return which tokens of a text are in the phrase of a subject or of an object of a complete triple.
+
+    In a text with a passive verb, subject and object of all triples change places.
+    """
+    text = _ParsedText(tokens)
+    first: set[int] = set()
+    second: set[int] = set()
+    # a noun that follows a phrase extends the first phrase that it follows, of all triples of the text
+    followers: set[int] = set()
+    for subject, found in text.triples():
+        pair = (found, subject) if text.is_passive else (subject, found)
+        for phrase, head in zip((first, second), pair, strict=True):
+            phrase |= set(text.phrase(head, followers))
+    return TripleWords(frozenset(first), frozenset(second))
+
+
+class _ParsedText:
+    """The tokens of a text with their children."""
+
+    def __init__(self, tokens: Sequence[ParsedToken]) -> None:
+        self._tokens = tokens
+        self._left: list[list[int]] = [[] for _ in tokens]
+        self._right: list[list[int]] = [[] for _ in tokens]
+        for index, token in enumerate(tokens):
+            if index != token.head:
+                (self._left if index < token.head else self._right)[token.head].append(index)
+        self.is_passive = any(token.role == "auxpass" for token in tokens)
+
+    def triples(self) -> Iterator[tuple[int, int]]:
+        """Yield the head of the subject and of the object of each triple, verb by verb."""
+        for verb in self._verbs():
+            objects = self._objects_of(self._coordinated_verb(verb))
+            for subject in self._subjects_of(verb):
+                for found in objects:
+                    yield subject, found
+
+    def phrase(self, head: int, followers: set[int]) -> list[int]:
+        """Return the tokens of the phrase of a head: its children up to a verb or conjunction, without negations.
+
+        A determiner or noun that depends on the last of them is added with its own phrase, and to *followers*, unless
+        it is there already.
+        """
+        if self._tokens[head].text.lower() == "that" and self._antecedent_of_that is not None:
+            head = self._antecedent_of_that
+        tokens = [*self._modifiers(self._left[head]), head, *self._modifiers(self._right[head])]
+        for follower in self._right[tokens[-1]][:1]:
+            if self._tokens[follower].part in ("DET", "NOUN") and follower not in followers:
+                followers.add(follower)
+                tokens += self.phrase(follower, followers)
+        return tokens
+
+    def _verbs(self) -> list[int]:
+        """Return the verbs that are no auxiliaries; all verbs and auxiliaries of a text without one."""
+        verbs = [index for index in range(len(self._tokens)) if self._is_main_verb(index)]
+        return verbs or [index for index, token in enumerate(self._tokens) if token.part in ("VERB", "AUX")]
+
+    def _is_main_verb(self, index: int) -> bool:
+        token = self._tokens[index]
+        return token.part == "VERB" and token.role not in ("aux", "auxpass")
+
+    def _coordinated_verb(self, verb: int) -> int:
+        """Return the verb whose objects a verb shares: the second of "beat and hurt", or the verb itself."""
+        right = self._right[verb]
+        if right and self._tokens[right[0]].part == "CCONJ":
+            return next((index for index in right[1:] if self._is_main_verb(index)), verb)
+        return verb
+
+    def _subjects_of(self, verb: int) -> list[int]:
+        """Return the subjects on the left of a verb, with coordinated ones; without, the noun that it depends on."""
+        subjects = []
+        for index in self._left[verb]:
+            if self._tokens[index].role in _SUBJECTS and self._tokens[index].part != "DET":
+                subjects.append(index)
+        if subjects:
+            return self._with_coordinated(subjects, _SUBJECTS)
+        while self._tokens[verb].head != verb:
+            verb = self._tokens[verb].head
+            if self._tokens[verb].part == "NOUN":
+                return [verb]
+        return []
+
+    def _objects_of(self, verb: int) -> list[int]:
+        """Return the objects on the right of a verb, of its prepositions, and of its first complement that has any."""
+        objects = self._objects_among(self._right[verb], passive=self.is_passive)
+        for index in self._right[verb]:
+            if self._tokens[index].part == "VERB" and self._tokens[index].role == "xcomp":
+                of_complement = self._objects_among(self._right[index], passive=False)
+                if of_complement:
+                    objects += of_complement
+                    break
+        return self._with_coordinated(objects, _OBJECTS)
+
+    def _objects_among(self, indices: list[int], *, passive: bool) -> list[int]:
+        """Return the objects among some tokens, and those of the prepositions among them.
+
+        Args:
+            indices: the tokens.
+            passive: whether objects of prepositions that depend on the verb itself count as its own.
+        """
+        objects = []
+        for index in indices:
+            if self._tokens[index].role in _OBJECTS or (passive and self._tokens[index].role == "pobj"):
+                objects.append(index)
+        prepositions = ("prep", "agent") if self.is_passive else ("prep",)
+        for index in indices:
+            if self._tokens[index].part == "ADP" and self._tokens[index].role in prepositions:
+                objects += [child for child in self._right[index] if self._is_object_of_preposition(child)]
+        return objects
+
+    def _is_object_of_preposition(self, index: int) -> bool:
+        token = self._tokens[index]
+        if token.role in _OBJECTS or (self.is_passive and token.role == "pobj"):
+            return True
+        return token.part == "PRON" and token.text.lower() == "me"
+
+    def _with_coordinated(self, heads: list[int], roles: frozenset[str]) -> list[int]:
+        """Return some heads and those that a conjunction joins to them: nouns, or tokens with one of some roles."""
+        found = list(heads)
+        for head in found:  # what is appended is looked at as well
+            right = self._right[head]
+            if any(self._tokens[index].text.lower() in _CONJUNCTIONS for index in right):
+                for index in right:
+                    if index not in found and (self._tokens[index].role in roles or self._tokens[index].part == "NOUN"):
+                        found.append(index)
+        return found
+
+    def _modifiers(self, children: list[int]) -> Iterator[int]:
+        """Yield the children before the first verb or conjunction, without negations."""
+        for index in children:
+            if self._tokens[index].part in ("CCONJ", "VERB"):
+                return
+            if self._tokens[index].text.lower() not in _NEGATIONS:
+                yield index
+
+    @cached_property
+    def _antecedent_of_that(self) -> int | None:
+        """The head of the first token with "that" on its left, which every "that" of the text stands for."""
+        for index, token in enumerate(self._tokens):
+            if any(self._tokens[child].text == "that" for child in self._left[index]):
+                return token.head
+        return None
