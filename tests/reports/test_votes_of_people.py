@@ -138,6 +138,56 @@ def test_a_threshold_is_by_majority_unless_people_are_divided(tmp_path):
     assert data.votes.text(row) == "one of two said yes"
 
 
+@pytest.mark.parametrize("case", ["two", "four", "one unsure of 400", "two, some unsure"])
+def test_a_threshold_is_learned_where_people_agree(tmp_path, case):
+    """Whatever is decided of the others, half of the people disagree: they are left out, and a line says so."""
+    settings = CASES[case]
+    labels = {"labels": "no=0,unsure=.5,yes=1"} if "unsure" in settings else {}
+    folder = run(write(tmp_path / "people.csv", **settings), settings["annotators"], **labels)
+    (data,) = read_datasets(read_run(folder))
+    divided = data.votes.is_split
+    assert divided.any()
+    found = assay.thresholds(folder, metrics=["recorded:good"], resamples=0)
+    record = next(record for record in found.document.records if record["metric"] == "recorded:good")
+    assert record["n"] == int((~divided).sum())
+    (note,) = [note for note in found.document.value[0]["notes"] if "divided" in note]
+    noun = "1 pair" if divided.sum() == 1 else f"{divided.sum()} pairs"
+    assert note.startswith(f"people are divided on {noun}, as many said yes as no: left out; `positive=")
+    # the same threshold and errors as from a file without these pairs
+    agreed = run(write_agreed(tmp_path / "agreed.csv", data, ~divided), 1)
+    alone = assay.thresholds(agreed, metrics=["recorded:good"], resamples=0).document.records
+    assert {record["metric"]: record["deploy"] for record in alone}["recorded:good"] == record["deploy"]
+
+
+def write_agreed(path, data, mask):
+    """Write the pairs of a mask with the majority as their only label."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        out = csv.writer(file)
+        out.writerow(["reference", "candidate", "good", "bad", "a0"])
+        for row in np.flatnonzero(mask):
+            texts = data.texts(int(row))
+            scores = [data.scores[name][row] for name in ("recorded:good", "recorded:bad")]
+            out.writerow([texts["reference"], texts["candidate"], *scores, int(data.votes.majority[row])])
+    return path
+
+
+def test_recommend_sets_a_threshold_where_people_are_divided(tmp_path):
+    path = write(tmp_path / "people.csv", wrong=0.2)
+    metrics = ["recorded:good", "recorded:bad"]
+    report = assay.recommend(
+        str(path), metrics, columns={"label": ["a0", "a1"]}, out=tmp_path / "decision", resamples=100
+    )
+    use, errors, *_ = report.document.value["closing"]
+    (data,) = read_datasets(read_run(tmp_path / "decision"))
+    divided = int(data.votes.is_split.sum())
+    assert use.startswith("Use recorded:good: label>=1 if its score is >= ")
+    assert errors.endswith(f" Without {divided} pairs on which as many people said yes as no.")
+    decision = json.loads((tmp_path / "decision" / "decision.json").read_text())["decision"]
+    assert 0 < decision["threshold"] < 1 and decision["positive"] is None
+    page = (tmp_path / "decision" / "decision.html").read_text(encoding="utf-8")
+    assert f"People are divided on {divided} further pairs" in page
+
+
 def test_grades_are_decided_as_before(tmp_path):
     path = tmp_path / "grades.jsonl"
     rng = np.random.default_rng(0)
@@ -171,7 +221,9 @@ def test_the_page_for_a_decision_says_what_people_said(tmp_path):
     run(write(folder.with_suffix(".csv"), 2, wrong=0.2), 2)
     page = assay.report(folder, tmp_path / "a.html", audience="decision").read_text(encoding="utf-8")
     assert ">Use recorded:good" in page and "AUC (votes)" in page
-    assert "People are divided on" in page and "--positive &#39;label&gt;=1&#39; these count as no" in page
+    assert "People are divided on" in page and "--positive &#39;label&gt;=1&#39; counts them as no" in page
+    assert "count a score of at least" in page
+    assert ">yes (label 0.5)" not in page and ">no (label 0.5)" not in page
     with_rule = assay.report(folder, tmp_path / "b.html", audience="decision", positive="label>=1")
     text = with_rule.read_text(encoding="utf-8")
     assert "count a score of at least" in text
@@ -179,3 +231,18 @@ def test_the_page_for_a_decision_says_what_people_said(tmp_path):
     assert "one of two said yes (label 0.5)" in text
     assert ">yes (label 0.5)" not in text and ">no (label 0.5)" not in text
     assert "The data does not show how well people agree" not in text
+
+
+def test_a_decision_can_be_made_again_in_its_folder(tmp_path):
+    """Its files are the run's: they go with the scores that they were made from, and stand in nobody's way."""
+    path, folder = write(tmp_path / "people.csv"), tmp_path / "decision"
+    metrics = ["recorded:good", "recorded:bad"]
+    columns = {"label": ["a0", "a1"]}
+    for _ in range(2):
+        assay.recommend(str(path), metrics, columns=columns, out=folder, resamples=100)
+        names = {file.name for file in folder.iterdir()}
+        assert {"decision.json", "decision.html"} <= names and "rates.json" not in names
+        (folder / "rates.json").write_text("[]", encoding="utf-8")
+    (folder / "notes.txt").write_text("mine", encoding="utf-8")
+    with pytest.raises(InputError, match=r"holds notes\.txt beside the run"):
+        assay.recommend(str(path), metrics, columns=columns, out=folder, resamples=100)

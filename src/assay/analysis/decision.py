@@ -24,7 +24,7 @@ from assay.analysis.recommend.settings import Limits
 from assay.analysis.report import PageSettings
 from assay.analysis.settings import PairedTests
 from assay.analysis.thresholds.intervals import error_share
-from assay.analysis.thresholds.planning import DatasetThresholds, find_thresholds, positive_labels_of
+from assay.analysis.thresholds.planning import DatasetThresholds, find_thresholds, have_majority, positive_labels_of
 from assay.analysis.thresholds.search import decide
 from assay.analysis.thresholds.settings import Criterion, ThresholdSettings
 from assay.analysis.thresholds.study import Decision
@@ -309,16 +309,6 @@ def _decisions_by_threshold(
     Raises:
         InputError: the rule for the positive class cannot be parsed, or it leaves only one class.
     """
-    if settings.positive is None and data.votes is not None and data.votes.is_split.any():
-        split_count = int(data.votes.is_split.sum())
-        as_no, as_yes = (
-            f"--positive 'label>={exact_number(data.votes.lowest_yes(with_split=with_split))}'"
-            for with_split in (False, True)
-        )
-        return None, (
-            f"People are divided on {split_count:,} of the pairs, where as many said yes as no. With {as_no} these "
-            f"count as no, with {as_yes} as yes, and a threshold and the errors to expect are named."
-        )
     if settings.positive is None and data.votes is None:
         label_count = len(np.unique(data.labels))
         if label_count < 2:
@@ -331,13 +321,13 @@ def _decisions_by_threshold(
         )
     criterion = settings.values_of(Criterion)
     threshold_settings = ThresholdSettings(metrics=(metric,), datasets=(data.name,), **criterion)
-    _, positive = positive_labels_of(data, settings.positive)
     try:
         (subject,) = find_thresholds(run, threshold_settings)
     except InputError as error:
         return None, f"No threshold could be learned from these pairs: {error.message.with_flags({})}."
     decision = subject.decisions[metric]
-    rows = np.flatnonzero(np.isfinite(data.scores[metric]))
+    _, positive = positive_labels_of(data, subject.rule)
+    rows = np.flatnonzero(np.isfinite(data.scores[metric]) & have_majority(data, settings.positive))
     wrong = np.zeros(len(data), dtype=bool)
     wrong[rows] = decision.decided[:, 0] != positive[rows]
     return YesNoDecisions(threshold_settings, subject, decision, rows, wrong), ""
@@ -423,20 +413,22 @@ def draw_examples(data: ScoredDataset, choice: Choice) -> tuple[list[Example], l
     """
     metric, yes_no = choice.line.metric, choice.yes_no
     scores = data.oriented_scores(metric)
-    has_score = np.isfinite(scores)
     seen: set[object] = set()
     if yes_no is None:
+        has_score = np.isfinite(scores)
         right = [has_score & ~find_divergence(data, metric, Rule(by="rank", residual=NEAR)).mask]
         wrong = [find_divergence(data, metric, Rule(by="rank")).mask]
         return (
             [Example(row) for row in _draw_rows(data, right, seen)],
             [Example(row) for row in _draw_rows(data, wrong, seen)],
         )
-    _, positive = positive_labels_of(data, yes_no.settings.positive)
+    _, positive = positive_labels_of(data, yes_no.subject.rule)
     called_yes = decide(scores, yes_no.decision.deployed)
     as_people = called_yes == positive
-    right = [has_score & as_people & called_yes, has_score & as_people & ~called_yes]
-    wrong = [has_score & ~as_people & called_yes, has_score & ~as_people & ~called_yes]
+    tested = np.zeros(len(data), dtype=bool)
+    tested[yes_no.rows] = True
+    right = [tested & as_people & called_yes, tested & as_people & ~called_yes]
+    wrong = [tested & ~as_people & called_yes, tested & ~as_people & ~called_yes]
     right_rows, wrong_rows = _draw_rows(data, right, seen), _draw_rows(data, wrong, seen)
     return (
         [Example(row, bool(positive[row]), bool(called_yes[row])) for row in right_rows],

@@ -16,6 +16,8 @@
 ``stress.json``
     the results of the run's metrics under perturbations; written by ``assay stress --run``, and removed when the run is
     replaced
+``evidence.json``, ``decision.json``, ``decision.html``, ``rates.json``
+    what was concluded from the run, see docs/architecture.md; removed when the run is replaced
 """
 
 from __future__ import annotations
@@ -63,6 +65,9 @@ FILES = (
     "table.tex",
     "stress.json",
     "evidence.json",
+    "decision.json",
+    "decision.html",
+    "rates.json",
     PAGE,
 )
 

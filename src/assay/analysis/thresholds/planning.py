@@ -55,20 +55,39 @@ def positive_labels_of(data: ScoredDataset, rule: str | None) -> tuple[str, NDAr
     return classify_labels(data.labels, rule, data.run.title, data.name)
 
 
+def have_majority(data: ScoredDataset, rule: str | None) -> NDArray[np.bool_]:
+    """Return whether people say yes or no to each pair, shape (n,).
+
+    By a rule they do everywhere. Without one, as many may say yes as no. Whatever is decided of such a pair, half of
+    them disagree, so that it says nothing of where a threshold should be.
+    """
+    if rule is not None or data.votes is None:
+        return np.ones(len(data), dtype=bool)
+    return ~data.votes.is_split
+
+
 def _rule_of_majority(data: ScoredDataset, votes: Votes) -> str:
     """Return the rule by which a pair is positive that a majority calls yes; raise InputError if a pair has none."""
     rule = f"label>={exact_number(votes.lowest_yes())}"
     split_count = int(votes.is_split.sum())
     if split_count:
-        noun = "pair" if split_count == 1 else "pairs"
-        raise InputError(
-            f"{data.run.title}: people are divided on {split_count:,} {noun} of {data.name}, as many said yes as no; ",
-            Setting("positive", rule),
-            f" counts {'it' if split_count == 1 else 'them'} as no, ",
-            Setting("positive", f"label>={exact_number(votes.lowest_yes(with_split=True))}"),
-            " as yes",
-        )
+        where = f"{data.run.title}: people are divided on {_pair_count(split_count)} of {data.name}"
+        raise InputError(f"{where}, as many said yes as no; ", _how_divided_pairs_count(votes))
     return rule
+
+
+def _how_divided_pairs_count(votes: Votes) -> Message:
+    """Return a phrase with the rules by which pairs count as no or as yes on which as many said yes as no."""
+    as_no, as_yes = (
+        Setting("positive", f"label>={exact_number(votes.lowest_yes(with_split=with_split))}")
+        for with_split in (False, True)
+    )
+    them = "it" if votes.is_split.sum() == 1 else "them"
+    return Message(as_no, f" counts {them} as no, ", as_yes, " as yes")
+
+
+def _pair_count(count: int) -> str:
+    return "1 pair" if count == 1 else f"{count:,} pairs"
 
 
 def classify_labels(labels: Floats, rule: str | None, title: str, name: str) -> tuple[str, NDArray[np.bool_]]:
@@ -147,6 +166,7 @@ class DatasetThresholds:
         rising: by metric, whether a higher score means more similar.
         signatures: by metric, the settings and versions that determine its scores.
         notes: lines for the reader: metrics that were left out and why, and pairs without a score.
+        divided: the number of tested pairs that were left out, since as many people said yes as no.
         each: by metric, the agreement on the pairs of each value of a column; empty if no column was named.
     """
 
@@ -160,6 +180,7 @@ class DatasetThresholds:
     rising: dict[str, bool]
     signatures: dict[str, dict[str, str]]
     notes: list[str]
+    divided: int = 0
     each: dict[str, list[ValueAgreement]] = field(default_factory=dict)
 
 
@@ -211,11 +232,20 @@ def _thresholds_of_dataset(tune: ScoredDataset, test: ScoredDataset, settings: T
         InputError: no metric has a threshold, or a metric that the settings name has none; or the two datasets share
             pairs or groups.
     """
+    notes = _shared_text_notes(test, settings.split_by)
+    divided = int((~have_majority(test, settings.positive)).sum())
+    if divided and test.votes is not None:
+        counted = _how_divided_pairs_count(test.votes)
+        notes.append(
+            Message(f"people are divided on {_pair_count(divided)}, as many said yes as no: left out; ", counted)
+        )
+    tested = _with_majority(test, settings.positive)
+    tune = tested if tune is test else _with_majority(tune, settings.positive)
+    test = tested
     rule, _ = positive_labels_of(tune, settings.positive)
     if test is not tune:
         positive_labels_of(test, rule)
         _check_disjoint(tune, test, settings.group_by)
-    notes = _shared_text_notes(test, settings.split_by)
     decisions: dict[str, Decision] = {}
     each: dict[str, list[ValueAgreement]] = {}
     failures: list[InputError] = []
@@ -254,6 +284,7 @@ def _thresholds_of_dataset(tune: ScoredDataset, test: ScoredDataset, settings: T
         rising={metric: test.metrics[metric].declared.higher_is_better for metric in decisions},
         signatures={metric: test.metrics[metric].signature for metric in decisions},
         notes=notes,
+        divided=divided,
         each=each,
     )
 
@@ -358,6 +389,12 @@ def out_of_fold_thresholds(
     for part, threshold in zip(repeats[0], learned.thresholds[0], strict=True):
         thresholds[rows[part.test]] = threshold
     return thresholds, split_description
+
+
+def _with_majority(data: ScoredDataset, rule: str | None) -> ScoredDataset:
+    """Return the data without the pairs on which people are divided, see :func:`have_majority`."""
+    decided = have_majority(data, rule)
+    return data if decided.all() else data.take(np.flatnonzero(decided))
 
 
 def _pairs_with_score(data: ScoredDataset, metric: str) -> ScoredDataset:

@@ -13,6 +13,7 @@ from assay.analysis.report import PageSettings
 from assay.analysis.systems import find_system_column
 from assay.analysis.thresholds.settings import parse_costs
 from assay.common.addresses import command_line
+from assay.common.messages import Message
 from assay.common.numbers import Number, money, percent
 from assay.common.tables import short_names
 from assay.manifest import MetricRecord
@@ -261,6 +262,8 @@ def _error_answer(yes_no: YesNoDecisions) -> str:
         f"Expect {natural_frequency(share.value)} decisions to be wrong: {percent_text(share.value)} of those on pairs "
         "that the threshold was not learned on"
     )
+    if yes_no.subject.divided:
+        text += ", of pairs that people agree on"
     interval = _interval_words(share, level)
     text += f"; on new pairs like these, {interval}." if interval else ", which are too few for an interval."
     counts = yes_no.counts
@@ -281,6 +284,11 @@ def _error_answer(yes_no: YesNoDecisions) -> str:
     cost = decision.tested.get("cost")
     if cost is not None and cost.value is not None:
         text += f". At the costs given, a decision costs {cost.value:.3g} on average"
+    if yes_no.subject.divided:
+        text += (
+            f". People are divided on {yes_no.subject.divided:,} further pairs, as many said yes as no; whatever is "
+            "decided there, half of them disagree"
+        )
     return f"{text}."
 
 
@@ -424,7 +432,7 @@ def _notes_to_reproduce(evidence: Evidence, *, has_examples: bool) -> Iterator[s
         exact = yes_no.decision.deployed if yes_no.is_rising else -yes_no.decision.deployed
         yield f"The threshold in full: {exact!r}"
         for note in yes_no.subject.notes:
-            yield f"{note}."
+            yield Message(note, ".").with_flags({})
     created = f" of {run.manifest.created[:10]}" if run.manifest.created else ""
     digest = f"n:{len(data)}|digest:{data.facts.digest[:16]}"
     yield f"Run {run.title}{created}; data {data.title}, {digest}|{run.manifest.signature}"
