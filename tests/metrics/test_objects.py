@@ -123,9 +123,9 @@ def test_a_hint_is_valid_python() -> None:
 
 
 def test_the_table_of_names_in_other_libraries_names_metrics() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "python.md").read_text(encoding="utf-8")
-    rows = page.partition("## Names in other libraries")[2].splitlines()
-    here = [row.split("|")[2] for row in rows if row.startswith("| ")][1:]
+    page = (Path(__file__).parents[2] / "docs" / "start" / "from.md").read_text(encoding="utf-8")
+    rows = page.partition("| there | here |")[2].partition("\n\n")[0].splitlines()[1:]
+    here = [row.split("|")[2] for row in rows if row.startswith("| ")]
     names = [name for cell in here for name in re.findall(r"`([a-z0-9:+-]+(?:MODEL(?:,[a-z=]+)?)?)`", cell)]
     assert len(names) > 12
     for name in names:
