@@ -16,7 +16,8 @@ from assay.metrics import Batch, Declaration, Metric, check_metric, list_metrics
 from assay.metrics.registry import Entry, Registry
 
 NAMES = [
-    *(e.name for e in list_metrics() if e.origin == "assay" and e.declaration.subject is None),
+    # spbleu needs a model: tests/metrics/test_segmenters.py
+    *(e.name for e in list_metrics() if e.origin == "assay" and e.declaration.subject is None and e.name != "spbleu"),
     *[
         "f1:paper",
         "bleu:paper",

@@ -32,6 +32,9 @@ _EXTRAS = (
     ("ray", "ray", "runs on several machines, --engine ray"),
     ("lightgbm", "combine", "trees in assay combine"),
     ("openpyxl", "excel", "Excel files"),
+    ("mecab-python3", "tokenizers", "Japanese words, tokenizer=ja-mecab"),
+    ("mecab-ko", "tokenizers", "Korean words, tokenizer=ko-mecab"),
+    ("sentencepiece", "tokenizers", "spbleu"),
 )
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from assay.metrics.base import Declaration, option
+from assay.metrics.segmenters import SEGMENTERS, check_segmenter, segmenter, segmenter_signature
 from assay.metrics.text import PreparedMetric, TextCache, common_counts, empty_score
 
 #: Tokenizers that look at one word at a time, apart from line breaks.
@@ -42,7 +43,9 @@ class Bleu(PreparedMetric):
 
     smoothing: Literal["exp", "floor", "add-k", "none"] = option("exp", "how an n-gram without a match counts")
     smooth_value: float | None = option(None, "value for floor and add-k; none: sacrebleu's own", minimum=0)
-    tokenize: Literal["13a", "intl", "char", "zh", "none"] = option("13a", "sacrebleu's tokenizer; none: split()")
+    tokenize: Literal["13a", "intl", "char", "zh", "ja-mecab", "ko-mecab", "flores101", "flores200", "none"] = option(
+        "13a", "sacrebleu's tokenizer; none: split()"
+    )
     lowercase: bool = option(False, "compare in lower case")
     effective_order: bool = option(True, "leave out n-gram orders longer than the candidate")
     max_ngram_order: int = option(4, "longest n-gram", minimum=1)
@@ -70,13 +73,31 @@ class Bleu(PreparedMetric):
         if not self.effective_order:
             self.redeclare(perfect=None)
 
+    def check_available(self) -> None:
+        """Check that sacrebleu and what the tokenizer needs are on this machine.
+
+        Raises:
+            UnavailableError: something is missing; the error has the command that installs or downloads it.
+        """
+        super().check_available()
+        check_segmenter(self.tokenize)
+
+    def data_signature(self) -> dict[str, str]:
+        """Return the versions and the model of a tokenizer with a dictionary or a model.
+
+        Raises:
+            UnavailableError: something is missing.
+        """
+        return segmenter_signature(self.tokenize)
+
     def scorer(self) -> Callable[[str, str], float]:
         """Return the function (reference, candidate) -> BLEU, from 0 to 1, after the options ``swap`` and ``blank``."""
         from sacrebleu.metrics.bleu import BLEU
 
+        split = segmenter(self.tokenize) if self.tokenize in SEGMENTERS else str.split
         bleu = BLEU(
             lowercase=self.lowercase,
-            tokenize=self.tokenize,
+            tokenize="none" if self.tokenize in SEGMENTERS else self.tokenize,
             smooth_method=self.smoothing,
             smooth_value=self.smooth_value,
             max_ngram_order=self.max_ngram_order,
@@ -86,8 +107,7 @@ class Bleu(PreparedMetric):
         orders = self.max_ngram_order
 
         def tokenize(text: str) -> list[str]:
-            tokens: list[str] = bleu._preprocess_segment(text).split()
-            return tokens
+            return split(bleu._preprocess_segment(text))
 
         # the tokenizers of sacrebleu that look at one word at a time need each distinct word only once, and leave words
         # of letters and digits as they are
@@ -124,3 +144,23 @@ class Bleu(PreparedMetric):
             return score_of(len(ngrams.tokens), len(gold.tokens), *correct)
 
         return self.with_prepared_texts(score)
+
+
+@dataclass(frozen=True)
+class SpBleu(Bleu):
+    """Sentence BLEU on the pieces of FLORES-200's SentencePiece model, for any language, from 0 to 1.
+
+    sacrebleu downloads the model once, on a command that the message shows if it is absent.
+    """
+
+    tokenize: Literal["flores200", "flores101"] = option("flores200", "the model; flores101 is the older one")
+
+    declaration: ClassVar[Declaration] = Declaration(
+        name="spbleu",
+        kind="lexical",
+        summary="sentence BLEU on SentencePiece pieces, for any language",
+        perfect=1.0,
+        citation="Goyal et al. 2022, The FLORES-101 Evaluation Benchmark; NLLB Team 2022, No Language Left Behind",
+        provider=("sacrebleu", "sentencepiece"),
+        extra="tokenizers",
+    )

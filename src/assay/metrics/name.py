@@ -99,7 +99,10 @@ def _split_name(text: str) -> tuple[str, str | None, tuple[tuple[str, str], ...]
     option_starts = list(_OPTION.finditer(rest))
     subject = rest[: option_starts[0].start()] if option_starts else rest
     if subject and not subject.startswith(":"):
-        raise InputError(f"metric {text!r}: expected {_FORM}, found {subject!r} after {name.group()!r}")
+        raise InputError(
+            f"metric {text!r}: expected {_FORM}, found {subject!r} after {name.group()!r}; a set of options stands "
+            f"behind a colon: {name.group()}:{subject.strip()}"
+        )
     if subject == ":":
         raise InputError(f"metric {text!r}: nothing follows the colon; expected {_FORM}")
     options: dict[str, str] = {}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from assay.metrics.base import Declaration, option
+from assay.metrics.segmenters import check_segmenter, segmenter, segmenter_signature
 from assay.metrics.text import PreparedMetric, tokenizer_signature, words
 
 
@@ -15,12 +16,16 @@ class _Rouge(PreparedMetric):
     """Base of the ROUGE metrics: an F-measure of the overlap of two texts, from 0 to 1, as rouge-score computes it.
 
     The tokens are Unicode words by default. ``tokenizer=rouge`` is the package's own tokenizer, which drops every
-    character outside a-z and 0-9, so that ``Ä`` has no token. If neither text has a unit to compare (a token, or two
+    character outside a-z and 0-9, so that ``Ä`` has no token. ``ja-mecab`` and ``ko-mecab`` are the words of MeCab with
+    its dictionaries of Japanese and Korean, without punctuation; Unicode words are single characters in Japanese and
+    Chinese, and what stands between blanks in Korean. If neither text has a unit to compare (a token, or two
     for ROUGE-2), the score is 1 for equal texts, else 0 (always 0 with ``tokenizer=rouge``, as in the package). If only
     one text has none, it is 0.
     """
 
-    tokenizer: Literal["unicode", "rouge"] = option("unicode", "unicode: words of any script; rouge: a-z0-9")
+    tokenizer: Literal["unicode", "rouge", "ja-mecab", "ko-mecab"] = option(
+        "unicode", "unicode: words of any script; rouge: a-z0-9; ja-mecab, ko-mecab: words of MeCab"
+    )
     stemmer: bool = option(False, "compare English stems (Porter) of words longer than three letters")
 
     #: The name of the metric in rouge-score.
@@ -44,13 +49,26 @@ class _Rouge(PreparedMetric):
             # a text without a-z and 0-9 scores 0 even with itself
             self.redeclare(perfect=None)
 
+    def check_available(self) -> None:
+        """Check that the packages of the metric and of its tokenizer are installed.
+
+        Raises:
+            UnavailableError: one is missing; the error has the command that installs it.
+        """
+        super().check_available()
+        check_segmenter(self.tokenizer)
+
     def data_signature(self) -> dict[str, str]:
-        """Return the version of NLTK if its stemmer is used, and that of the Unicode tables if they are used."""
+        """Return the versions of what makes tokens and stems: NLTK, Unicode tables, MeCab and its dictionary.
+
+        Raises:
+            UnavailableError: MeCab or its dictionary is not installed.
+        """
         from assay.metrics.provenance import version_of
 
         stemmer_version = {"nltk": version_of("nltk")} if self.stemmer else {}
         unicode_version = tokenizer_signature() if self.tokenizer == "unicode" else {}
-        return stemmer_version | unicode_version
+        return stemmer_version | unicode_version | segmenter_signature(self.tokenizer)
 
     def scorer(self) -> Callable[[str, str], float]:
         """Return the function (reference, candidate) -> F-measure, after the options ``swap`` and ``blank``."""
@@ -58,7 +76,8 @@ class _Rouge(PreparedMetric):
             from rouge_score.tokenizers import DefaultTokenizer
 
             return self.with_prepared_texts(self._f_measure(DefaultTokenizer(self.stemmer)))
-        tokenizer = _UnicodeTokenizer(stem=self.stemmer)
+        split = words if self.tokenizer == "unicode" else _words_without_punctuation(segmenter(self.tokenizer))
+        tokenizer = _WordTokenizer(split, stem=self.stemmer)
         f_measure = self._f_measure(tokenizer)
 
         def score(reference: str, candidate: str) -> float:
@@ -68,7 +87,12 @@ class _Rouge(PreparedMetric):
         return self.with_prepared_texts(score)
 
 
-def _have_same_tokens(tokenizer: _UnicodeTokenizer, reference: str, candidate: str) -> bool:
+def _words_without_punctuation(split: Callable[[str], list[str]]) -> Callable[[str], list[str]]:
+    """Return the function from a text to its tokens in lower case, without those that have no letter and no digit."""
+    return lambda text: [token for token in split(text.lower()) if any(map(str.isalnum, token))]
+
+
+def _have_same_tokens(tokenizer: _WordTokenizer, reference: str, candidate: str) -> bool:
     """Tell whether two texts have the same tokens, or, if they have no tokens, are equal."""
     tokens = tokenizer.tokenize(reference)
     return tokens == tokenizer.tokenize(candidate) and (bool(tokens) or reference.strip() == candidate.strip())
@@ -146,14 +170,16 @@ class Rouge2(_Rouge):
     )
 
 
-class _UnicodeTokenizer:
+class _WordTokenizer:
     """A tokenizer for rouge-score: words in lower case, or their stems.
 
     Args:
+        split: the function from a text to its words in lower case.
         stem: whether to stem (Porter) words of more than three characters.
     """
 
-    def __init__(self, *, stem: bool) -> None:
+    def __init__(self, split: Callable[[str], list[str]], *, stem: bool) -> None:
+        self._split = split
         self._stem: Callable[[str], str] | None = None
         if stem:
             from nltk.stem.porter import PorterStemmer
@@ -162,7 +188,7 @@ class _UnicodeTokenizer:
 
     def tokenize(self, text: str) -> list[str]:
         """Return the words of a text in lower case and in order; with stems, those of the longer words instead."""
-        tokens = words(text)
+        tokens = self._split(text)
         stem = self._stem
         if stem is None:
             return tokens

