@@ -243,12 +243,8 @@ def _choice_of_metric(
     without_common_word = next((part for part in parts if part.name == NO_COMMON_WORD), None)
     worse = []
     for part in parts:
-        if (
-            part is not without_common_word
-            and part.wrong.of >= MIN_PART_PAIRS
-            and part.ratio is not None
-            and part.ratio[0] > 1
-        ):
+        has_more_errors = part.ratio is not None and part.ratio[0] > 1
+        if has_more_errors and part.wrong.of >= MIN_PART_PAIRS and part is not without_common_word:
             worse.append(part)
     return Choice(
         line=line,

@@ -227,7 +227,9 @@ def _study_answers(parts: Sequence[_SystemAnswers], title: str, settings: System
             fewer than two items were answered by all systems.
     """
     answers = _index_answers(parts, settings)
-    system_names = tuple(dict.fromkeys(str(system) for system, _ in answers))
+    # the cells of the column of systems, which need not be text
+    systems = list(dict.fromkeys(system for system, _ in answers))
+    system_names = list(dict.fromkeys(map(str, systems)))
     for name in settings.only:
         if name not in system_names:
             raise InputError(unknown_name(f"{title} has no system", name, _known_systems(parts)), setting="only")
@@ -235,17 +237,7 @@ def _study_answers(parts: Sequence[_SystemAnswers], title: str, settings: System
         raise InputError(
             f"{title}: there is one system ({', '.join(system_names) or 'none'}); two are compared at least"
         )
-    # the cells of the column of systems, which need not be text
-    systems = list(dict.fromkeys(system for system, _ in answers))
-    all_items = dict.fromkeys(item for _, item in answers)
-    # systems are compared on the same items only, so that a difference of means is not a difference of items
-    shared_items = [item for item in all_items if all((system, item) in answers for system in systems)]
-    if len(shared_items) < 2:
-        count = f"{len(shared_items)} {'item' if shared_items else 'items'}"
-        problem = f"{title}: the systems {', '.join(system_names)} have {count} in common; two are needed"
-        raise InputError(problem + _odd_system_hint(answers, systems))
-    # in an order of their own, so that draws and results do not depend on the order of the rows
-    items = sorted(shared_items, key=lambda item: (type(item).__name__, repr(item)))
+    items = _items_of_all_systems(answers, systems, title)
     rows = np.array([[answers[system, item] for item in items] for system in systems])
     all_labels = np.concatenate([part.data.labels for part in parts])
     # rounded, because the mean of equal labels depends on the order of summation in the last bits
@@ -258,20 +250,38 @@ def _study_answers(parts: Sequence[_SystemAnswers], title: str, settings: System
     for name in _metrics_to_compare(parts, settings):
         all_scores = np.concatenate([part.data.oriented_scores(name) for part in parts])
         metrics[name] = _study_metric(labels, all_scores[rows], groups, parts[0].data, settings)
-    absent_metrics: tuple[str, ...] = ()
+    absent_metrics: list[str] = []
     if not settings.metrics:
         all_metrics = dict.fromkeys(name for part in parts for name in part.data.scores)
-        absent_metrics = tuple(name for name in all_metrics if name not in metrics)
+        absent_metrics = [name for name in all_metrics if name not in metrics]
     return SystemStudy(
         title=title,
         systems=tuple(str(systems[index]) for index in order),
         items=len(items),
-        left_out=len(all_items) - len(items),
+        left_out=len({item for _, item in answers}) - len(items),
         groups=None if groups is None else int(groups.max()) + 1,
         people=_means_of(labels, _resampler_of(groups, len(items), parts[0].data, settings), settings),
         metrics=metrics,
-        absent=absent_metrics,
+        absent=tuple(absent_metrics),
     )
+
+
+def _items_of_all_systems(answers: _AnswerIndex, systems: Sequence[Any], title: str) -> list[Any]:
+    """Return the items that every system answered, in an order that does not depend on that of the rows.
+
+    Systems are compared on these only, so that a difference of means is not a difference of items.
+
+    Raises:
+        InputError: there are fewer than two.
+    """
+    items = dict.fromkeys(item for _, item in answers)
+    shared = [item for item in items if all((system, item) in answers for system in systems)]
+    if len(shared) < 2:
+        names = ", ".join(dict.fromkeys(map(str, systems)))
+        count = f"{len(shared)} {'item' if shared else 'items'}"
+        problem = f"{title}: the systems {names} have {count} in common; two are needed"
+        raise InputError(problem + _odd_system_hint(answers, systems))
+    return sorted(shared, key=lambda item: (type(item).__name__, repr(item)))
 
 
 def _study_metric(

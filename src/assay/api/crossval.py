@@ -111,11 +111,12 @@ def _recipes_by_name(settings: CrossvalSettings) -> dict[str, tuple[str, int]]:
     """Return each recipe with its seed in place, and that seed, by the name of its row; each seed has a row."""
     if settings.seeds == 1:
         return {recipe: (recipe, 0) for recipe in settings.train}
-    return {
-        f"{recipe},seed={seed}": (f"{recipe},seed={seed}", seed)
-        for recipe in settings.train
-        for seed in range(settings.seeds)
-    }
+    recipes = {}
+    for recipe in settings.train:
+        for seed in range(settings.seeds):
+            seeded_recipe = f"{recipe},seed={seed}"
+            recipes[seeded_recipe] = seeded_recipe, seed
+    return recipes
 
 
 def _write_results(

@@ -200,10 +200,10 @@ def parse_rule(rule: str) -> list[Term]:
                 "or number, joined by + where several should hold"
             )
         edges = _parse_edges(rule, match["name"], match["edges"]) if match["edges"] else ()
-        if match["name"] == "number" and (
-            edges or (match["op"] and (match["op"], match["value"]) not in _NUMBER_RULES)
-        ):
-            raise InputError(f"bucket {rule!r}: number has no other conditions than number=yes and number=no")
+        if match["name"] == "number":
+            condition = match["op"], match["value"]
+            if edges or (match["op"] and condition not in _NUMBER_RULES):
+                raise InputError(f"bucket {rule!r}: number has no other conditions than number=yes and number=no")
         if match["op"] and match["name"] in _NUMERIC:
             _parse_number(rule, match["value"])
         terms.append(Term(text.strip(), match["name"], match["op"] or "", match["value"] or "", edges))

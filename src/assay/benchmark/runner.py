@@ -18,7 +18,7 @@ from assay.benchmark.buckets import check_columns, split_into_buckets, usable_ru
 from assay.benchmark.executor import Executor, InProcess
 from assay.benchmark.kept import KeptTables
 from assay.benchmark.prepared import DatasetPart, PreparedDataset, prepare_datasets
-from assay.benchmark.records import Outcome
+from assay.benchmark.records import DatasetScores, Outcome
 from assay.benchmark.request import Request
 from assay.benchmark.scoring import Scorer
 from assay.benchmark.store import ScoreStore, default_store
@@ -64,33 +64,15 @@ def run(
         StoreError: scores can no longer be stored.
     """
     progress = progress or Silent()
-    # checked here and not in the request, because the request of an earlier run is read and verified as it was
-    check_level(request.confidence, request.resamples)
-    repeated_rule = first_repeated(request.buckets)
-    if repeated_rule is not None:
-        raise InputError(f"the bucket {repeated_rule} is asked for twice")
-    _check_utf8([*(pairs.name for pairs in request.pairs), *map(str, request.metrics)])
-    check_columns(request.pairs, request.buckets)
-    check_columns(request.pairs, request.controls)
-    for pairs in request.pairs:
-        _check_labels(pairs)
-        for note in usable_rules(pairs, [*request.buckets, *request.controls])[1]:
-            progress.say(f"{pairs.name}: {note}")
+    _check_request(request, progress)
     begun = time.perf_counter()
     with ScoreStore(store or default_store()) as score_store:
         scorer = Scorer(score_store, executor or InProcess(), request.references, fresh, progress)
         datasets, records = _score_datasets(request, scorer)
         scored = time.perf_counter()
-        rows: list[AgreementRow] = []
-        summaries: list[BucketRecord] = []
-        finished = []
-        for dataset in datasets:
-            token_f1 = partial(_token_f1, dataset, scorer)
-            buckets = split_into_buckets(dataset.pairs, dataset.rules, token_f1)
-            controls: tuple[Control, ...] = ()
-            if request.controls:
-                controls = make_controls(dataset.pairs, usable_rules(dataset.pairs, request.controls)[0], token_f1)
-            finished.append(replace(dataset.finish(), buckets=tuple(buckets), controls=controls))
+        finished = [_with_buckets(dataset, request, scorer) for dataset in datasets]
+    rows: list[AgreementRow] = []
+    summaries: list[BucketRecord] = []
     # agreement needs memory of its own, and no longer the texts
     release_pages()
     with KeptTables(request, _results_of(store), fresh, progress) as tables:
@@ -133,6 +115,37 @@ def score_pairs(
         datasets, records = _score_datasets(request, scorer)
     finished = tuple(dataset.finish() for dataset in datasets)
     return Outcome(request, finished, tuple(records), (), (), {"score": time.perf_counter() - begun})
+
+
+def _check_request(request: Request, progress: Progress) -> None:
+    """Check what a run needs of its request, and show notes on buckets and controls whose columns a dataset lacks.
+
+    It is not a part of the request itself, because the request of an earlier run is read and verified as it was.
+
+    Raises:
+        InputError: as for :func:`run`.
+    """
+    check_level(request.confidence, request.resamples)
+    repeated_rule = first_repeated(request.buckets)
+    if repeated_rule is not None:
+        raise InputError(f"the bucket {repeated_rule} is asked for twice")
+    _check_utf8([*(pairs.name for pairs in request.pairs), *map(str, request.metrics)])
+    check_columns(request.pairs, request.buckets)
+    check_columns(request.pairs, request.controls)
+    for pairs in request.pairs:
+        _check_labels(pairs)
+        for note in usable_rules(pairs, [*request.buckets, *request.controls])[1]:
+            progress.say(f"{pairs.name}: {note}")
+
+
+def _with_buckets(dataset: PreparedDataset, request: Request, scorer: Scorer) -> DatasetScores:
+    """Return the scores of a dataset, divided into buckets, with the quantities to control for if any are named."""
+    token_f1 = partial(_token_f1, dataset, scorer)
+    buckets = split_into_buckets(dataset.pairs, dataset.rules, token_f1)
+    controls: tuple[Control, ...] = ()
+    if request.controls:
+        controls = make_controls(dataset.pairs, usable_rules(dataset.pairs, request.controls)[0], token_f1)
+    return replace(dataset.finish(), buckets=tuple(buckets), controls=controls)
 
 
 def _results_of(store: Path | None) -> Path:

@@ -98,7 +98,36 @@ def tabulate(
             mean_rows, mean_summaries = mean_over_buckets(rule, value_buckets, rows, summaries)
             rows += mean_rows
             summaries += mean_summaries
-    blocks: list[AdjustedBlock] = []
+    votes = annotations if columns_are_annotators else None
+    for block in _adjusted_blocks(request, dataset, scores, annotations, votes, groups, summaries):
+        adjusted = Bucket(block.name, np.ones(len(pairs), dtype=bool))
+        for estimate in block.estimates:
+            rows.append(_agreement_row(pairs, adjusted, estimate, NEGATED if estimate.metric in negated else ""))
+        summaries.append(_block_record(block, summaries[0]))
+    return rows, summaries
+
+
+def _adjusted_blocks(
+    request: Request,
+    dataset: DatasetScores,
+    scores: Mapping[str, NDArray[np.float64]],
+    annotations: NDArray[np.float64] | None,
+    votes: NDArray[np.float64] | None,
+    groups: NDArray[np.intp] | None,
+    summaries: Sequence[BucketRecord],
+) -> list[AdjustedBlock]:
+    """Return the agreement on all n pairs adjusted for controls, for the noise of annotators, or by their votes.
+
+    Args:
+        request: the settings of the run.
+        dataset: the labelled pairs and the quantities to control for.
+        scores: the scores by metric, higher for more similar, shape (n,).
+        annotations: the labels of each annotator, shape (n, annotators); None if the data has none.
+        votes: the same, if each column is one annotator; else None.
+        groups: the group codes of the pairs, shape (n,); None without groups.
+        summaries: the records of the buckets, of which the first has all pairs.
+    """
+    pairs = dataset.pairs
     drawing: dict[str, Any] = {
         "statistics": request.statistics,
         "resamples": request.resamples,
@@ -106,19 +135,14 @@ def tabulate(
         "seed": seed_of(request.seed, pairs.name, pairs.split, ALL),
         "groups": groups,
     }
+    blocks: list[AdjustedBlock] = []
     if dataset.controls or annotations is not None:
-        # that of the first bucket, which has all pairs
         reliability = summaries[0].reliability
         known = None if reliability is None else vars(reliability)
-        blocks = adjusted_blocks(dataset.controls, dict(scores), labels, annotations, known, **drawing)
-    if OF_VOTES in request.statistics and annotations is not None and columns_are_annotators:
-        blocks += vote_blocks(scores, labels, annotations, interval=request.interval, **drawing)
-    for block in blocks:
-        adjusted = Bucket(block.name, np.ones(len(pairs), dtype=bool))
-        for estimate in block.estimates:
-            rows.append(_agreement_row(pairs, adjusted, estimate, NEGATED if estimate.metric in negated else ""))
-        summaries.append(_block_record(block, summaries[0]))
-    return rows, summaries
+        blocks = adjusted_blocks(dataset.controls, dict(scores), pairs.labels, annotations, known, **drawing)
+    if OF_VOTES in request.statistics and votes is not None:
+        blocks += vote_blocks(scores, pairs.labels, votes, interval=request.interval, **drawing)
+    return blocks
 
 
 class BucketScores(Mapping[str, NDArray[np.float64]]):

@@ -111,7 +111,6 @@ def command_of(verb: DeclaredVerb) -> Callable[..., None]:
         if dry_run:
             print_report(getattr(assay, verb.estimate)(*subjects, **arguments), output, explain=explain)
             return
-        # a picture that cannot be written must not cost the tables, so that it comes after them
         picture = arguments.pop("svg", None)
         written = subjects[-1] if "out" in verb.subjects else arguments.get("out") or picture
         with progress_on_stderr(quiet) as progress:
@@ -121,16 +120,12 @@ def command_of(verb: DeclaredVerb) -> Callable[..., None]:
         if verb.prints_tables:
             print_report(result, output, explain=explain)
         if picture is not None:
+            # a picture that cannot be written must not cost the tables, so that it comes after them
             result.write_svg(picture)
-        failures = result if isinstance(result, list) else getattr(result, "failures", ())
         lines = [*getattr(result, "remarks", ())]
         if not quiet:
-            lines += [f"wrote {path}" for path in getattr(result, "written", ())]
-        if written is not None and not quiet:
-            lines.append(_written_line(result, written))
-            if verb.next:
-                lines.append(f"next: {command_line(*(word.format(out=written) for word in verb.next.split()))}")
-        report_failures(failures, lines)
+            lines += _lines_on_files(verb, result, written)
+        report_failures(result if isinstance(result, list) else getattr(result, "failures", ()), lines)
         if getattr(result, "exit_code", 0):
             print_to_stderr(f"assay: {result.headline}")
             raise typer.Exit(result.exit_code)
@@ -138,16 +133,7 @@ def command_of(verb: DeclaredVerb) -> Callable[..., None]:
     def call_silent(quiet: bool, **arguments: Any) -> None:
         call(ReportFormat.table, False, quiet, **arguments)
 
-    parameters = [_subject_parameter(verb, name) for name in verb.subjects]
-    terminal: dict[str, tuple[Any, Any]] = {"quiet": (QuietOption, False)}
-    if verb.prints_tables:
-        shown = {"output": (ReportFormatOption, ReportFormat(verb.output)), "explain": (ExplainOption, False)}
-        terminal = shown | terminal
-    if verb.estimate:
-        terminal = {"dry_run": (DryRunOption, False)} | terminal
-    for name, (annotation, default) in terminal.items():
-        keyword = inspect.Parameter.KEYWORD_ONLY
-        parameters.append(inspect.Parameter(name, keyword, default=default, annotation=annotation))
+    parameters = [_subject_parameter(verb, name) for name in verb.subjects] + _terminal_parameters(verb)
     function: Any = call if verb.prints_tables else call_silent
     function.__signature__ = inspect.Signature(parameters)
     function.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
@@ -166,6 +152,38 @@ def _subject_parameter(verb: DeclaredVerb, name: str) -> inspect.Parameter:
     if name == "out":
         info = typer.Option("--out", "-o", help=verb.subjects[name])
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, info])
+
+
+def _terminal_parameters(verb: DeclaredVerb) -> list[inspect.Parameter]:
+    """Return the parameters of the command that concern the terminal, in the order of ``--help``."""
+    options: list[tuple[str, Any, Any]] = []
+    if verb.estimate:
+        options.append(("dry_run", DryRunOption, False))
+    if verb.prints_tables:
+        options.append(("output", ReportFormatOption, ReportFormat(verb.output)))
+        options.append(("explain", ExplainOption, False))
+    options.append(("quiet", QuietOption, False))
+    return [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        for name, annotation, default in options
+    ]
+
+
+def _lines_on_files(verb: DeclaredVerb, result: Any, written: Any) -> list[str]:
+    """Return a line for each file or folder that a verb wrote, and the command to suggest for it.
+
+    Args:
+        verb: the verb.
+        result: what its function returned.
+        written: the path that the user named; None if there is none.
+    """
+    lines = [f"wrote {path}" for path in getattr(result, "written", ())]
+    if written is not None:
+        lines.append(_written_line(result, written))
+        if verb.next:
+            words = [word.format(out=written) for word in verb.next.split()]
+            lines.append(f"next: {command_line(*words)}")
+    return lines
 
 
 def _written_line(result: Any, written: Any) -> str:

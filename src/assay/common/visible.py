@@ -28,12 +28,12 @@ def visible_text(text: str, *, keep: str = "") -> str:
     """
     if text.isprintable():
         return text
-    return "".join(
-        character.encode("unicode_escape").decode("ascii")
-        if character not in keep and _must_be_escaped(character)
-        else character
-        for character in text
-    )
+    shown = []
+    for character in text:
+        if character not in keep and _must_be_escaped(character):
+            character = character.encode("unicode_escape").decode("ascii")
+        shown.append(character)
+    return "".join(shown)
 
 
 def _must_be_escaped(character: str) -> bool:

@@ -288,12 +288,10 @@ def _share_together(match: _Match) -> float:
         # a best passage begins with a word that the gold answer has
         if first in match.answer_found:
             passage = set(words[start : start + length])
-            found = {
-                word: max(
-                    (similarity for other, similarity in match.alike[word].items() if other in passage), default=0
-                )
-                for word in match.gold_found
-            }
+            found = {}
+            for word in match.gold_found:
+                similarities = [value for other, value in match.alike[word].items() if other in passage]
+                found[word] = max(similarities, default=0.0)
             best = max(best, _share(match.gold, found))
             if best >= match.words_share:
                 break

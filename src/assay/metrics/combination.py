@@ -216,14 +216,9 @@ def _check_parts(path: Path, content: CombinedFile) -> None:
     """
     input_count = len(content.members) + len(content.properties)
     step_count = max(1, len(content.levels) - 1)
-    fits = (
-        input_count > 0
-        and all(name in KNOWN for name in content.properties)
-        and len(content.means) == input_count
-        and len(content.steps) == step_count
-        and all(len(step.weights) == input_count for step in content.steps if isinstance(step, LinearStep))
-    )
-    if not fits:
+    sizes = [len(content.means), *(len(step.weights) for step in content.steps if isinstance(step, LinearStep))]
+    inputs_fit = input_count > 0 and set(sizes) == {input_count} and KNOWN.issuperset(content.properties)
+    if not inputs_fit or len(content.steps) != step_count:
         raise InputError(f"{path}: its parts do not fit each other; {_REMEDY}")
     try:
         # kept with the content, so that what is used later is what was read here

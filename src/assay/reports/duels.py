@@ -62,14 +62,15 @@ def _undefined_text(measured: Strengths) -> str:
 
 
 def _agreement_sheet(study: DuelStudy) -> Sheet:
+    """Return the table of how far each metric prefers as people do, one row per metric."""
     columns = [
-        Column("metric", cell=lambda row: row[0]),
-        Column("preferences", number=True, cell=lambda row: f"{row[1].strengths.duels:,}"),
-        Column("as people", number=True, cell=lambda row: Number(row[1].accuracy).text),
-        Column("Kendall τ-b of strengths", number=True, cell=lambda row: Number(row[1].kendall).text),
+        Column("metric", cell=str),
+        Column("preferences", number=True, cell=lambda name: f"{study.metrics[name].strengths.duels:,}"),
+        Column("as people", number=True, cell=lambda name: Number(study.metrics[name].accuracy).text),
+        Column("Kendall τ-b of strengths", number=True, cell=lambda name: Number(study.metrics[name].kendall).text),
     ]
     notes = ["as people: share of the preferences without ties in which the metric prefers the same answer"]
-    rows = table_rows(columns, study.metrics.items())
+    rows = table_rows(columns, study.metrics)
     return Sheet(f"{study.title}: does the metric prefer as people do?", columns, rows, notes=notes)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from typing import Any
@@ -12,7 +13,7 @@ from assay.analysis.data import ScoredDataset
 from assay.analysis.errors.categories import MIN_DIVERGING_PAIRS, Frequency, Share, long_answer_warning
 from assay.analysis.errors.divergence import Divergence
 from assay.analysis.errors.evaluation import Evaluation
-from assay.analysis.errors.report import Cleaning, ErrorReport, SubsetAgreement, records
+from assay.analysis.errors.report import Cleaning, ErrorReport, NumberAgreement, SubsetAgreement, records
 from assay.common.numbers import label_texts, short
 from assay.reports.layout import cut
 from assay.reports.sheets import Column, Document, Sheet, table_rows
@@ -204,24 +205,32 @@ def _agreement_by_category_sheet(report: ErrorReport, metric: str) -> Sheet:
     )
 
 
+@dataclass(frozen=True)
+class _NumberRow:
+    """One metric under one statistic on a bucket, whose pairs with and without a number are told apart."""
+
+    part: NumberAgreement
+    metric: str
+    statistic: str
+
+    def text_of(self, subset: SubsetAgreement) -> str:
+        return subset.estimate_of(self.metric, self.statistic).text
+
+
 def _agreement_by_number_sheets(report: ErrorReport) -> Iterator[Sheet]:
     """Yield one table per statistic with the agreement on all pairs, and on pairs without and with a number."""
-    for name in report.statistics:
-        rows = [(*numbers, metric) for numbers in report.numbers for metric in report.divergences]
-
-        def text(row: Any, subset: int, statistic: str = name) -> str:
-            return str(row[subset].estimate_of(row[-1], statistic).text)
-
-        columns = [
-            Column("bucket", cell=lambda row: row[0]),
-            Column("metric", cell=lambda row: row[-1]),
-            Column("all pairs", number=True, cell=partial(text, subset=1)),
-            Column("without numbers", number=True, cell=partial(text, subset=2)),
-            Column("only with numbers", number=True, cell=partial(text, subset=3)),
-            Column("pairs with numbers", number=True, cell=lambda row: f"{row[3].n:,}"),
-        ]
+    columns = [
+        Column("bucket", cell=lambda row: row.part.bucket),
+        Column("metric", cell="metric"),
+        Column("all pairs", number=True, cell=lambda row: row.text_of(row.part.all_pairs)),
+        Column("without numbers", number=True, cell=lambda row: row.text_of(row.part.without_number)),
+        Column("only with numbers", number=True, cell=lambda row: row.text_of(row.part.with_number)),
+        Column("pairs with numbers", number=True, cell=lambda row: f"{row.part.with_number.n:,}"),
+    ]
+    for statistic in report.statistics:
+        rows = [_NumberRow(part, metric, statistic) for part in report.numbers for metric in report.divergences]
         yield Sheet(
-            f"{title_of(name)} with and without numbers: {_dataset_title(report)}",
+            f"{title_of(statistic)} with and without numbers: {_dataset_title(report)}",
             columns,
             table_rows(columns, rows),
             notes=["A pair has a number where a gold answer has a digit."],

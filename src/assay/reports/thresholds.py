@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from assay.analysis.thresholds.calibration import Calibration
 from assay.analysis.thresholds.intervals import error_share
@@ -188,28 +188,32 @@ def _agreement_sheet(subject: DatasetThresholds) -> Sheet:
     )
 
 
+class _ValueRow(NamedTuple):
+    """The agreement of one metric on the pairs of one value of a column."""
+
+    metric: str
+    agreement: ValueAgreement
+
+
 def _column_values_sheet(subject: DatasetThresholds, column: str) -> Sheet:
     """Return the table of agreement on the pairs of each value of a column, one row per value and metric."""
-    # a metric lacks a value if it has no score for any of the pairs with this value
-    parts = [
-        (metric, part)
-        for first in next(iter(subject.each.values()))
-        for metric, agreements in subject.each.items()
-        for part in agreements
-        if part.value == first.value
-    ]
+    rows = []
+    for value in [agreement.value for agreement in next(iter(subject.each.values()))]:
+        for metric, agreements in subject.each.items():
+            # a metric lacks a value if it has no score for any of the pairs with this value
+            rows += [_ValueRow(metric, agreement) for agreement in agreements if agreement.value == value]
     columns = [
-        Column(column, cell=lambda row: row[1].value),
-        Column("n", number=True, cell=lambda row: f"{row[1].n:,}"),
-        Column("yes", number=True, cell=lambda row: f"{row[1].positive:,}"),
-        Column("metric", cell=lambda row: row[0]),
+        Column(column, cell=lambda row: row.agreement.value),
+        Column("n", number=True, cell=lambda row: f"{row.agreement.n:,}"),
+        Column("yes", number=True, cell=lambda row: f"{row.agreement.positive:,}"),
+        Column("metric", cell="metric"),
         # only one measure is shown with its interval, to keep the table narrow
-        *_agreement_columns(lambda row: row[1], with_intervals=("accuracy",)),
+        *_agreement_columns(lambda row: row.agreement, with_intervals=("accuracy",)),
     ]
     return Sheet(
         f"{subject.title}: agreement on each {column}",
         columns,
-        table_rows(columns, parts),
+        table_rows(columns, rows),
         facts=["the same decisions as above; the intervals hold the thresholds fixed"],
     )
 

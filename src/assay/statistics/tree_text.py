@@ -125,14 +125,9 @@ def _check_head(head: str, tree_count: int, inputs: int) -> None:
     first, *lines = head.split("\n")
     values = _fields_of_lines(lines)
     values.pop(_CONSTRAINTS, None)
-    if (
-        first != "tree"
-        or values.keys() != _HEAD.keys() | _HEAD_OTHERS
-        or any(values[key] != value for key, value in _HEAD.items())
-        or values["max_feature_idx"] != str(inputs - 1)
-        or values["objective"] not in _OBJECTIVES
-        or len(values["tree_sizes"].split(" ")) != tree_count
-    ):
+    is_head = first == "tree" and values.keys() == _HEAD.keys() | _HEAD_OTHERS and values.items() >= _HEAD.items()
+    fits = is_head and values["max_feature_idx"] == str(inputs - 1) and values["objective"] in _OBJECTIVES
+    if not fits or len(values["tree_sizes"].split(" ")) != tree_count:
         raise ValueError("the lines before the trees are not those of such trees")
 
 

@@ -149,11 +149,8 @@ def tag_coreferences(pair: Pair) -> Iterator[Tag]:
     asked_who = asks_who(pair.question.clean)
     for text, other in pair.sides:
         is_person = asked_who or reads_as_person(other, pair.question, pair.language)
-        if (
-            _is_description(text, pair.language, is_person)
-            and not _is_description(other, pair.language, asked_who)
-            and _looks_like_a_name(other, pair)
-        ):
+        other_is_name = not _is_description(other, pair.language, asked_who) and _looks_like_a_name(other, pair)
+        if other_is_name and _is_description(text, pair.language, is_person):
             yield Tag("co-reference", f"{text.clean!r} describes what {other.clean!r} names")
             return
 

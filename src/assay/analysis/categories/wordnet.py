@@ -132,9 +132,9 @@ class Lexicon:
         Only senses of *wide* that are of one of the *parts* of speech count.
         """
         targets = {synset for synset in self.senses(wide) if synset.pos() in parts}
-        return bool(targets) and any(
-            not targets.isdisjoint(self.more_general_senses(synset)) for synset in self.senses(narrow)
-        )
+        if not targets:
+            return False
+        return any(not targets.isdisjoint(self.more_general_senses(synset)) for synset in self.senses(narrow))
 
     def is_part_of(self, part: str, whole: str) -> bool:
         """Return whether *part* is a part of *whole* by up to ``_MAX_STEPS`` steps; cities are parts of countries."""

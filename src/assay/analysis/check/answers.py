@@ -85,9 +85,7 @@ def answers_from(values: dict[str, Any], n: int) -> Answers:
     item, names, votes = values.get("item"), values.get("names"), values.get("votes")
     if not isinstance(item, str) or not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ValueError("they name no item or no systems")
-    if votes is not None and not (
-        isinstance(votes, list) and len(votes) == 2 and all(type(vote) in (int, float) for vote in votes)
-    ):
+    if votes is not None and not _are_two_numbers(votes):
         raise ValueError("the labels that mean no and yes are not two numbers")
     contents = {}
     for name, width in (("codes", 4), ("items", 8), ("labels", 4)):
@@ -105,6 +103,10 @@ def answers_from(values: dict[str, Any], n: int) -> Answers:
     if answers.digest != values.get("digest"):
         raise ValueError("they do not fit their digest")
     return answers
+
+
+def _are_two_numbers(value: object) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(type(item) in (int, float) for item in value)
 
 
 def take_answers(data: ScoredDataset, system: str, item: str | None, *, labelled: bool = True) -> Answers:

@@ -286,9 +286,10 @@ def _json_in_lines(value: Any, depth: int) -> str:
         depth: the number of spaces by which the value is indented.
     """
     line = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    if not isinstance(value, dict) or (
-        len(line) + depth <= WIDTH and not any(isinstance(item, dict) for item in value.values())
-    ):
+    if not isinstance(value, dict):
+        return line
+    has_objects = any(isinstance(item, dict) for item in value.values())
+    if not has_objects and len(line) + depth <= WIDTH:
         return line
     parts = [f"{json.dumps(key, ensure_ascii=False)}: {_json_in_lines(item, depth + 1)}" for key, item in value.items()]
     line_break = "\n" + " " * (depth + 1)

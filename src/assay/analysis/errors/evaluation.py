@@ -86,13 +86,14 @@ def evaluate_tags(people: Sequence[str], rules: Sequence[Sequence[str]]) -> Eval
         people: the one category that people gave each pair, shape (n,).
         rules: the categories that the rules gave each pair, most important first, shape (n,).
     """
+    pairs = list(zip(people, rules, strict=True))
     by_category = [_count_agreement(name, {name}, people, rules) for name in dict.fromkeys((*CATEGORIES, *people))]
     return Evaluation(
         n=len(people),
         untagged=sum(not categories for categories in rules),
         tags=sum(len(categories) for categories in rules),
-        first=sum(bool(categories) and categories[0] == name for name, categories in zip(people, rules, strict=True)),
-        any=sum(name in categories for name, categories in zip(people, rules, strict=True)),
+        first=sum(name in categories[:1] for name, categories in pairs),
+        any=sum(name in categories for name, categories in pairs),
         categories=tuple(row for row in by_category if row.people or row.rules),
         groups=tuple(_count_agreement(name, set(members), people, rules) for name, members in GROUPS.items()),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,10 +113,19 @@ def agreement_by_category(
     return agreement
 
 
+class NumberAgreement(NamedTuple):
+    """The agreement on a bucket: on all of its pairs, on those without a number, and on those with one."""
+
+    bucket: str
+    all_pairs: SubsetAgreement
+    without_number: SubsetAgreement
+    with_number: SubsetAgreement
+
+
 def agreement_by_number(
     data: ScoredDataset, buckets: Sequence[str], metrics: Sequence[str], statistics: Sequence[str], drawing: Resampling
-) -> list[tuple[str, SubsetAgreement, SubsetAgreement, SubsetAgreement]]:
-    """Return, for each bucket, its name and the agreement on all pairs, on pairs without and on pairs with a number.
+) -> list[NumberAgreement]:
+    """Return, for each bucket, the agreement on all pairs, on pairs without and on pairs with a number.
 
     A pair has a number if a gold answer has a digit or another sign for a number. Source: tables 7 and 8 of
     Mustafazade & Ebbinghaus (2022), where ``w_num`` are all pairs, and ``wo_num`` the pairs without a number.
@@ -133,7 +142,7 @@ def agreement_by_number(
             data, "without", mask & ~with_number, metrics, statistics, drawing, bucket=bucket_without
         )
         having = agreement_on(data, "with", mask & with_number, metrics, statistics, drawing, bucket=bucket_with)
-        parts.append((bucket, all_pairs, without, having))
+        parts.append(NumberAgreement(bucket, all_pairs, without, having))
     return parts
 
 
@@ -240,7 +249,7 @@ class ErrorReport:
         frequencies: by metric, one entry per category.
         everywhere: the agreement on all pairs of the bucket.
         categories: for each category, the agreement on the pairs with it, and on the pairs without it.
-        numbers: for each bucket, its name and the agreement on all pairs, on pairs without and with a number.
+        numbers: for each bucket, the agreement on all pairs, on pairs without and with a number.
         cleaning: the agreement with corrected labels; None if there are none.
     """
 
@@ -253,7 +262,7 @@ class ErrorReport:
     frequencies: dict[str, list[Frequency]]
     everywhere: SubsetAgreement
     categories: list[tuple[SubsetAgreement, SubsetAgreement]]
-    numbers: list[tuple[str, SubsetAgreement, SubsetAgreement, SubsetAgreement]]
+    numbers: list[NumberAgreement]
     cleaning: Cleaning | None
 
 

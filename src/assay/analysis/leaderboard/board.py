@@ -229,19 +229,18 @@ def ranked_board(
             ranked_values[line.metric] = value
     highest = max(ranked_values, key=lambda name: ranked_values[name], default=None)
     apart_names = {line.metric for line in lines if line.apart is not None}
+
+    def difference_of(comparison: PairDraws) -> Difference:
+        return summarise(comparison, settings.statistics, settings.confidence)[statistic_index]
+
     differences, apart = {}, {}
-    for names, comparison in comparisons.items():
-        is_between_ranked = set(names) <= set(ranked_values)
-        if not is_between_ranked and highest not in names:
-            continue
-        difference = summarise(comparison, settings.statistics, settings.confidence)[statistic_index]
-        first, second = names
-        if is_between_ranked:
-            differences[names] = difference
-        elif first in apart_names:
-            apart[first] = difference
-        elif second in apart_names:
-            apart[second] = difference.reversed
+    for (first, second), comparison in comparisons.items():
+        if first in ranked_values and second in ranked_values:
+            differences[first, second] = difference_of(comparison)
+        elif first in apart_names and second == highest:
+            apart[first] = difference_of(comparison)
+        elif second in apart_names and first == highest:
+            apart[second] = difference_of(comparison).reversed
     compared = comparison_outcomes(differences, settings)
     ranks = rank(ranked_values, compared)
     ordered = []

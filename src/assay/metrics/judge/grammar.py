@@ -182,16 +182,12 @@ class Grammar:
         match = self._word.match(text, start)
         if match is None:
             return None, False
-        tail = text[match.end() :]
-        is_item = self.is_numeric and (
-            re.match(r"\.[^\S\n]+\S", tail)
-            or (tail.startswith(")") and "(" not in text[:start])
-            or (re.match(r"[*_]{0,3}\s*[.):–-]", tail) and _LIST.search(tail))
-        )
-        if is_item or re.match(r"\.\s*\d", tail):
-            return match["verdict"].lower(), False
-        is_concluded = self._is_concluded(match, tail, wording.TURN, wording.LIMIT, is_cut=is_cut)
-        return match["verdict"].lower(), is_concluded
+        verdict, tail = match["verdict"].lower(), text[match.end() :]
+        if re.match(r"\.\s*\d", tail):
+            return verdict, False
+        if self.is_numeric and _is_item_number(text[:start], tail):
+            return verdict, False
+        return verdict, self._is_concluded(match, tail, wording.TURN, wording.LIMIT, is_cut=is_cut)
 
     def _is_concluded(self, match: re.Match[str], tail: str, *taking_back: re.Pattern[str], is_cut: bool) -> bool:
         """Tell whether a verdict word is a conclusion.
@@ -262,6 +258,15 @@ class Grammar:
         if not last or not wording.FINAL.isdisjoint(re.findall(r"\w+", last)):
             return False
         return len({verdict for verdict, name in found if name}) > 1
+
+
+def _is_item_number(before: str, tail: str) -> bool:
+    """Tell whether a number between two texts begins an item of a list: "1. The answer", "1) The answer"."""
+    if re.match(r"\.[^\S\n]+\S", tail):
+        return True
+    if tail.startswith(")") and "(" not in before:
+        return True
+    return re.match(r"[*_]{0,3}\s*[.):–-]", tail) is not None and _LIST.search(tail) is not None
 
 
 def _is_about_other(before: str) -> bool:

@@ -71,7 +71,9 @@ def _verdict_of(fields: dict[str, Any], grammar: Grammar) -> tuple[bool, str | N
 def _verdict_in(value: Any, grammar: Grammar) -> str | None:
     """Return the verdict that a value in JSON is: a number, a text that begins with one, or true and false."""
     if isinstance(value, bool):
-        value = "" if grammar.is_numeric else ("yes" if value else "no")
+        if grammar.is_numeric:
+            return None
+        value = "yes" if value else "no"
     if not isinstance(value, str | int | float):
         return None
     text = grammar.without_scale(str(value))

@@ -160,19 +160,19 @@ class HiddenKey:
         probes = (compact[i : i + PROBE] in self._probes for i in range(0, len(compact) - PROBE + 1, self._stride))
         if not any(probes):
             return []
-        found = sorted(
-            (i, i + size)
-            for size, parts in self._parts.items()
-            if size >= shortest
-            for i in range(len(compact) - size + 1)
-            if compact[i : i + size] in parts
-        )
+        found = []
+        for size, parts in self._parts.items():
+            if size >= shortest:
+                starts = range(len(compact) - size + 1)
+                found += [(start, start + size) for start in starts if compact[start : start + size] in parts]
         ranges: list[tuple[int, int]] = []
-        for first, last in found:
-            if ranges and first <= ranges[-1][1]:
-                first, last = ranges[-1][0], max(last, ranges[-1][1])
-                ranges.pop()
-            ranges.append((first, last))
+        for start, end in sorted(found):
+            if ranges and start <= ranges[-1][1]:
+                # it overlaps the range before it, or follows at once
+                earlier_start, earlier_end = ranges.pop()
+                ranges.append((earlier_start, max(end, earlier_end)))
+            else:
+                ranges.append((start, end))
         return ranges
 
 
@@ -218,8 +218,11 @@ def _forms(key: str) -> Iterator[str]:
     content = key.encode()
     in_base64 = base64.b64encode(content)
     forms = [key, key[::-1], codecs.encode(key, "rot13")]
-    forms += ["".join(f"{byte:{form}}" for byte in content) for form in ("02x", "d", "03o", "o", "08b")]
-    forms += ["".join(f"{prefix}{byte:02x}" for byte in content) for prefix in ("x", "0x", "u00", "u")]
+    # each byte as a number: hexadecimal, decimal, octal, binary, and as escapes (x6b, 0x6b, u006b)
+    for number_format in ("02x", "d", "03o", "o", "08b"):
+        forms.append("".join(format(byte, number_format) for byte in content))
+    for prefix in ("x", "0x", "u00", "u"):
+        forms.append("".join(f"{prefix}{byte:02x}" for byte in content))
     for data in (content, key.encode("utf-16-le"), key.encode("utf-16-be"), in_base64, in_base64.rstrip(b"=")):
         forms += _shifted(data, base64.b64encode, 6)
     forms += _shifted(content, base64.b32encode, 5)

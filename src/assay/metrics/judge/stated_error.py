@@ -27,17 +27,22 @@ def stated_error(body: Any) -> StatedError | None:
     """
     if not isinstance(body, dict) or body.get("choices"):
         return None
-    found = body.get("error") or body.get("errors") or body.get("detail") or body.get("message")
+    found = _first_of(body, "error", "errors", "detail", "message")
     while isinstance(found, list) and found:
         found = found[0]
     if not found:
         return None
     part = found if isinstance(found, dict) else body | {"message": found}
-    code = next((str(part[key]) for key in ("code", "status", "status_code", "error_code") if part.get(key)), "")
-    message = part.get("message") or part.get("msg") or part.get("detail") or found
+    code = str(_first_of(part, "code", "status", "status_code", "error_code") or "")
+    message = _first_of(part, "message", "msg", "detail") or found
     reason = f"{message} ({code})" if code else str(message)
     status = int(code) if code.isdecimal() and 400 <= int(code) < 600 else 0
     return StatedError(status, brief_text(" ".join(reason[:LONGEST_REASON].split())))
+
+
+def _first_of(values: dict[str, Any], *keys: str) -> Any:
+    """Return the first value under one of some keys that is neither empty nor zero; None if there is none."""
+    return next((values[key] for key in keys if values.get(key)), None)
 
 
 def error_within(content: bytes) -> StatedError | None:

@@ -232,11 +232,9 @@ def pack_linears(model: Any, trial: Callable[[], torch.Tensor]) -> None:
     """
     torch = import_torch()
     kernels = torch.ops.mkldnn
-    if (
-        platform.machine().lower() not in ("x86_64", "amd64")
-        or not torch.backends.mkldnn.is_available()
-        or not (hasattr(kernels, "_linear_pointwise") and hasattr(kernels, "_reorder_linear_weight"))
-    ):
+    if platform.machine().lower() not in ("x86_64", "amd64") or not torch.backends.mkldnn.is_available():
+        return
+    if not (hasattr(kernels, "_linear_pointwise") and hasattr(kernels, "_reorder_linear_weight")):
         return
     with torch.inference_mode():
         expected = trial()

@@ -149,26 +149,23 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
         """
         limit = judge.reply_limit(reasons=False)
         replies = [[Reply("", flag=Flag.TOO_LONG)] for _ in prompts]
-        fitting = {number: ids for number, ids in enumerate(prompts) if len(ids) + limit <= self._limit}
-        to_write = fitting
+        to_write = [number for number, ids in enumerate(prompts) if len(ids) + limit <= self._limit]
         if judge.verdict != "text" and not self._chat.opened_reasoning:
+            fitting = {number: prompts[number] for number in to_write}
+            to_write = []
             for number, reply in self._first_token_replies(judge.scale_used, fitting):
                 replies[number] = [reply]
-            to_write = {}
-            if judge.verdict == "auto":
                 # the text of such a reply is its first token alone
-                scale = judge.scale_used
-                to_write = {
-                    number: ids
-                    for number, ids in fitting.items()
-                    if scale.read(replies[number][0], "probability").score is None
-                }
-        thinking = {
-            number: ids
-            for number, ids in to_write.items()
-            if self._chat.opened_reasoning or begins_reasoning(replies[number][0].text)
-        }
-        written = self._generate_replies(judge, {n: ids for n, ids in to_write.items() if n not in thinking}, limit)
+                if judge.verdict == "auto" and judge.scale_used.read(reply, "probability").score is None:
+                    to_write.append(number)
+        direct: dict[int, list[int]] = {}
+        thinking: dict[int, list[int]] = {}
+        for number in sorted(to_write):
+            if self._chat.opened_reasoning or begins_reasoning(replies[number][0].text):
+                thinking[number] = prompts[number]
+            else:
+                direct[number] = prompts[number]
+        written = self._generate_replies(judge, direct, limit)
         if thinking:
             room = self._limit - max(map(len, thinking.values()))
             written |= self._generate_replies(judge, thinking, min(judge.reply_limit(reasons=True), room))

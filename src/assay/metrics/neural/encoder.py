@@ -97,10 +97,9 @@ class EncoderSession(ModelSession[LoadedEncoder, Body]):
 
     def __init__(self, engine: EncoderEngine) -> None:
         super().__init__(engine, load_encoder, open_encoder_bodies)
-        self._with_types = "token_type_ids" in self._tokenizer.model_input_names and (
-            # converted models need segments as an input
-            engine.backend != "torch" or self._segments_matter
-        )
+        has_segments = "token_type_ids" in self._tokenizer.model_input_names
+        # converted models need segments as an input
+        self._with_types = has_segments and (engine.backend != "torch" or self._segments_matter)
         self._cache = EmbeddingCache()
         self._max_bytes = GPU_BYTES if self._collecting_device.startswith("cuda") else CPU_BYTES
 

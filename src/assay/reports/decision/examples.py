@@ -69,9 +69,9 @@ def one_line_excerpt(text: str, max_length: int) -> str:
     line = " ".join(text.split())
     cut = line if len(line) <= max_length else f"{line[: max_length - 1].rstrip()}…"
     # the zero-width joiners (U+200C, U+200D) are part of letters and emoji, so they stay
-    return "".join(
-        f"[U+{ord(character):04X}]"
-        if character not in "\u200c\u200d" and unicodedata.category(character) in ("Cc", "Cf", "Co", "Cs")
-        else character
-        for character in cut
-    )
+    shown = []
+    for character in cut:
+        if unicodedata.category(character) in ("Cc", "Cf", "Co", "Cs") and character not in "\u200c\u200d":
+            character = f"[U+{ord(character):04X}]"
+        shown.append(character)
+    return "".join(shown)

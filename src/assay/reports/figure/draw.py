@@ -17,6 +17,7 @@ from assay.reports.figure.labels import draw_dots, draw_labels, draw_scatter, la
 from assay.reports.figure.layers import choose_models, draw_curve, draw_layers
 from assay.reports.figure.scores import draw_distributions, draw_scores, draw_scores_panel
 from assay.reports.figure.style import line_style
+from assay.reports.layout import Block
 from assay.reports.plots import agreement_forest, layer_curves, strips_by_label, strips_by_metric, ticked_layers
 from assay.statistics.coefficients import title_of
 
@@ -56,47 +57,77 @@ def draw_on(panel: Axes, run: RunFolder, settings: FigureSettings) -> None:
         InputError: the run lacks a requested metric, dataset or bucket, has nothing to draw, or has several panels.
     """
     by_default = [] if settings.kind == "layers" else [ALL]
-    chosen_datasets = choose_datasets(run, settings.datasets, settings.metrics, settings.buckets or by_default)
+    datasets = choose_datasets(run, settings.datasets, settings.metrics, settings.buckets or by_default)
     statistic = choose_statistic(run, settings.statistic)
-    kind = settings.kind
-    chosen = _only(chosen_datasets, "datasets", [item.unit.data.name for item in chosen_datasets])
-    if kind == "layers":
-        models = choose_models([chosen])
-        _, model = _only(models, "metrics", [model.name for _, model in models])
-        buckets = [block.bucket for block in chosen.blocks]
-        for curve in layer_curves(chosen.unit, statistic, chosen.blocks, model):
-            draw_curve(panel, curve, list(model.layers), line_style(buckets.index(curve.bucket)))
-        panel.set(xlabel="layer", ylabel=title_of(statistic), xticks=ticked_layers(model.layers))
-        panel.legend()
-        return
-    if kind == "costs":
-        draw_costs_panel(panel, chosen, statistic)
-        panel.set(xlabel="pairs per second", ylabel=title_of(statistic))
-        return
-    if kind == "labels":
-        draw_scores_panel(panel, *label_strips(chosen))
-        panel.set(xlabel="label")
-        return
-    block = _only(chosen.blocks, "buckets", [block.bucket for block in chosen.blocks])
-    if kind == "distributions":
-        axis, strips = strips_by_metric(chosen.unit, chosen.metrics[::-1], block.bucket)
-        draw_scores_panel(panel, axis, strips)
-        panel.set(xlabel="score", title=f"{block.bucket}, {block.facts[0]}")
-        return
-    if kind == "scatter":
-        metric = _only(chosen.metrics, "metrics", chosen.metrics)
-        draw_dots(panel, chosen, metric, block.bucket)
-        panel.set(xlabel=chosen.unit.names[metric], ylabel="label", title=f"{block.bucket}, {block.facts[0]}")
-        return
-    if kind == "scores":
-        metric = _only(chosen.metrics, "metrics", chosen.metrics)
-        draw_scores_panel(panel, *strips_by_label(chosen.unit, metric, block.bucket))
-        panel.set(xlabel=chosen.unit.names[metric], ylabel="label (pairs)")
-        return
+    chosen = _only(datasets, "datasets", [item.unit.data.name for item in datasets])
+    _DRAWN_ON[settings.kind](panel, chosen, statistic)
+
+
+def _agreement_on(panel: Axes, chosen: ChosenDataset, statistic: str) -> None:
+    block = _only_block(chosen)
     forest = agreement_forest(chosen.unit, statistic, [block], chosen.metrics)
     draw_forest_panel(panel, forest.panels[0])
     set_rows(panel, [row.label for row in forest.rows])
     panel.set(xlabel=title_of(statistic), title=f"{block.bucket}, {block.facts[0]}")
+
+
+def _layers_on(panel: Axes, chosen: ChosenDataset, statistic: str) -> None:
+    models = choose_models([chosen])
+    _, model = _only(models, "metrics", [model.name for _, model in models])
+    buckets = [block.bucket for block in chosen.blocks]
+    for curve in layer_curves(chosen.unit, statistic, chosen.blocks, model):
+        draw_curve(panel, curve, list(model.layers), line_style(buckets.index(curve.bucket)))
+    panel.set(xlabel="layer", ylabel=title_of(statistic), xticks=ticked_layers(model.layers))
+    panel.legend()
+
+
+def _scores_on(panel: Axes, chosen: ChosenDataset, statistic: str) -> None:
+    block, metric = _only_block(chosen), _only_metric(chosen)
+    draw_scores_panel(panel, *strips_by_label(chosen.unit, metric, block.bucket))
+    panel.set(xlabel=chosen.unit.names[metric], ylabel="label (pairs)")
+
+
+def _distributions_on(panel: Axes, chosen: ChosenDataset, statistic: str) -> None:
+    block = _only_block(chosen)
+    # the first metric is the highest strip
+    draw_scores_panel(panel, *strips_by_metric(chosen.unit, chosen.metrics[::-1], block.bucket))
+    panel.set(xlabel="score", title=f"{block.bucket}, {block.facts[0]}")
+
+
+def _labels_on(panel: Axes, chosen: ChosenDataset, statistic: str) -> None:
+    draw_scores_panel(panel, *label_strips(chosen))
+    panel.set(xlabel="label")
+
+
+def _scatter_on(panel: Axes, chosen: ChosenDataset, statistic: str) -> None:
+    block, metric = _only_block(chosen), _only_metric(chosen)
+    draw_dots(panel, chosen, metric, block.bucket)
+    panel.set(xlabel=chosen.unit.names[metric], ylabel="label", title=f"{block.bucket}, {block.facts[0]}")
+
+
+def _costs_on(panel: Axes, chosen: ChosenDataset, statistic: str) -> None:
+    draw_costs_panel(panel, chosen, statistic)
+    panel.set(xlabel="pairs per second", ylabel=title_of(statistic))
+
+
+#: Kind of a figure -> a function that draws a chosen dataset on axes, by the statistic if the kind shows one.
+_DRAWN_ON: dict[str, Callable[[Axes, ChosenDataset, str], None]] = {
+    "agreement": _agreement_on,
+    "layers": _layers_on,
+    "scores": _scores_on,
+    "distributions": _distributions_on,
+    "labels": _labels_on,
+    "scatter": _scatter_on,
+    "costs": _costs_on,
+}
+
+
+def _only_block(chosen: ChosenDataset) -> Block:
+    return _only(chosen.blocks, "buckets", [block.bucket for block in chosen.blocks])
+
+
+def _only_metric(chosen: ChosenDataset) -> str:
+    return _only(chosen.metrics, "metrics", chosen.metrics)
 
 
 def _only(items: Sequence[Item], setting: str, names: Sequence[str]) -> Item:

@@ -1,19 +1,33 @@
-"""The figure of systems: the mean label of each with its interval, on one panel."""
+"""The figures of systems: the mean label of each, and the results of each over seeds."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from assay.analysis.duels import DuelStudy
+from assay.analysis.significance.testing import Samples
 from assay.analysis.systems import SystemStudy
 from assay.exceptions import InputError
 from assay.reports.figure.agreement import draw_forest_panel, set_rows
-from assay.reports.figure.style import visible_line
+from assay.reports.figure.style import (
+    LINE_HEIGHT,
+    add_caption,
+    add_height,
+    create_panel_grid,
+    fit_in_inches,
+    line_style,
+    visible_line,
+)
 from assay.reports.plots import ForestPanel
+from assay.statistics.coefficients import title_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 def draw_systems(panel: Axes, studies: Sequence[SystemStudy | DuelStudy]) -> None:
@@ -34,3 +48,39 @@ def draw_systems(panel: Axes, studies: Sequence[SystemStudy | DuelStudy]) -> Non
     draw_forest_panel(panel, ForestPanel(title, "", study.people.means))
     set_rows(panel, [visible_line(name) for name in study.systems])
     panel.set(xlabel="mean label", title=title)
+
+
+# Systems with several seeds: the cumulative distribution of their results (figure 6 of Waldis, Beck and Gurevych 2022).
+
+#: In inches: the width of the figure, the height of a row of panels; and the panels side by side.
+WIDTH, HEIGHT, COLUMNS = 6.5, 2.4, 3
+
+
+def draw_cumulative(samples: Sequence[Samples]) -> Figure:
+    """Return one panel per dataset and statistic, with one step curve per system: the share of seeds at or below x.
+
+    A system is better than another throughout if its curve is never above the other's.
+    """
+    systems = list(dict.fromkeys(system for group in samples for system in group.values))
+    columns = min(COLUMNS, len(samples))
+    figure, panels = create_panel_grid(len(samples), columns, WIDTH, HEIGHT, sharey=True)
+    title_width = WIDTH / columns - 0.5
+    for panel, group in zip(panels, samples, strict=True):
+        lines_of_title = [group.dataset, title_of(group.statistic)]
+        panel.set_title("\n".join(fit_in_inches(line, title_width) for line in lines_of_title))
+        # the curves of all systems have the same ends, so that each is visible from 0 to 1
+        all_values = np.concatenate(list(group.values.values()))
+        low, high = all_values.min(), all_values.max()
+        for system, values in group.values.items():
+            steps = np.concatenate([[low], np.sort(values), [high]])
+            shares = np.concatenate([[0.0], np.arange(1, len(values) + 1) / len(values), [1.0]])
+            style = line_style(systems.index(system)) | {"marker": ""}
+            panel.plot(steps, shares, drawstyle="steps-post", label=system, **style)
+    figure.supylabel("share of seeds", fontsize=8)
+    caption_height = add_caption(figure, ["result; the share of seeds whose result is at most so high"])
+    lines = {line.get_label(): line for panel in panels for line in panel.lines}
+    labels = [fit_in_inches(system, WIDTH / 2 - 0.6) for system in systems]
+    figure.legend([lines[system] for system in systems], labels, loc="outside upper center", ncols=2)
+    legend_height = LINE_HEIGHT * math.ceil(len(systems) / 2) + 0.1
+    add_height(figure, caption_height + legend_height)
+    return figure
