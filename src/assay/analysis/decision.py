@@ -14,7 +14,7 @@ from assay.analysis.errors.categories import Share, categorise_pairs, ratio_inte
 from assay.analysis.errors.divergence import Divergence, find_divergence
 from assay.analysis.errors.settings import Rule
 from assay.analysis.folder import RunFolder
-from assay.analysis.leaderboard.board import Line
+from assay.analysis.leaderboard.board import Board, Line
 from assay.analysis.leaderboard.join import missing_metrics
 from assay.analysis.rate.kept import KeptRating, kept_ratings
 from assay.analysis.recommend.advice import Advice
@@ -116,7 +116,10 @@ class Choice:
     Attributes:
         line: the metric's line on the board of all pairs.
         record: the metric's entry in the manifest.
-        order: the share of comparisons of a higher with a lower label that the score orders as people do.
+        order: the share of comparisons of a higher with a lower label that the score orders as people do, on the pairs
+            that the metrics were compared on.
+        compared: the number of these pairs.
+        scored: the number of pairs that the metric scored.
         yes_no: the decisions by a threshold; None without one.
         why_no_threshold: a sentence on why there is no threshold; empty if there is one.
         parts: the parts of the pairs with more errors than others, the worst first.
@@ -126,6 +129,8 @@ class Choice:
     line: Line
     record: MetricRecord
     order: Number
+    compared: int
+    scored: int
     yes_no: YesNoDecisions | None
     why_no_threshold: str
     parts: Sequence[Part]
@@ -204,7 +209,9 @@ def gather_evidence(run: RunFolder, settings: PageSettings, metric: str | None =
         advice=advice[ALL],
         advice_without_common_word=advice.get(NO_COMMON_WORD),
         compared=len(data.scores),
-        choice=None if recommended is None else _choice_of_metric(run, data, recommended, settings, kept.tests),
+        choice=None
+        if recommended is None
+        else _choice_of_metric(run, data, advice[ALL].board, recommended, settings, kept.tests),
         missing=missing_metrics([run]),
         systems=None if recommended is None else best_systems(run, data, recommended.metric),
         ratings=[rating for rating in kept_ratings(run) if recommended and rating.metric == recommended.metric],
@@ -222,18 +229,21 @@ def _limits_of_page(settings: PageSettings, kept: Limits) -> Limits:
 
 
 def _choice_of_metric(
-    run: RunFolder, data: ScoredDataset, line: Line, settings: PageSettings, tests: PairedTests
+    run: RunFolder, data: ScoredDataset, board: Board, line: Line, settings: PageSettings, tests: PairedTests
 ) -> Choice:
     """Return the recommended metric with its order, decisions and errors.
 
     Args:
         run: the run.
         data: the dataset.
-        line: the line of the recommended metric on the board of all pairs.
+        board: the board of all pairs.
+        line: the line of the recommended metric on it.
         settings: the settings of the page.
         tests: the settings of intervals.
     """
     yes_no, why_no_threshold = _decisions_by_threshold(run, data, line.metric, settings)
+    compared = _compared_rows(data, board, line)
+    ordered = data.take(np.flatnonzero(compared))
     parts: list[Part] = []
     if yes_no is not None:
         masks = {name: mask for name, mask in data.buckets.items() if name != ALL and mask.any()}
@@ -249,7 +259,9 @@ def _choice_of_metric(
     return Choice(
         line=line,
         record=data.metrics[line.metric],
-        order=_share_in_order(with_decision(data, settings.positive)[0], line.metric, tests),
+        order=_share_in_order(with_decision(ordered, settings.positive)[0], line.metric, tests),
+        compared=int(compared.sum()),
+        scored=int(np.isfinite(data.scores[line.metric]).sum()),
         yes_no=yes_no,
         why_no_threshold=why_no_threshold,
         parts=sorted(worse, key=lambda part: -(part.wrong.value or 0.0))[:MAX_PARTS],
@@ -271,6 +283,16 @@ def _only_dataset(run: RunFolder, settings: PageSettings) -> ScoredDataset:
     if not datasets:
         raise InputError(f"{run.title}: no metric gave scores on {', '.join(settings.datasets)}")
     return datasets[0]
+
+
+def _compared_rows(data: ScoredDataset, board: Board, line: Line) -> NDArray[np.bool_]:
+    """Return the pairs on which a metric was compared, shape (n,): those that all compared metrics have scored.
+
+    For a metric that was set apart they are those of its own scores.
+    """
+    compared = [line, *(other for other in board.lines if other.apart is None)] if line.apart is None else [line]
+    rows: NDArray[np.bool_] = np.all([np.isfinite(data.scores[other.metric]) for other in compared], axis=0)
+    return rows
 
 
 def _share_in_order(data: ScoredDataset, metric: str, tests: PairedTests) -> Number:

@@ -20,6 +20,8 @@ from assay.statistics.coefficients import title_of
 
 #: The number of labelled pairs above which the exact number that would settle the choice is not shown.
 MAX_REALISTIC_PAIRS = 100_000
+#: What a metric costs, where nothing of it is known.
+_UNKNOWN_COST = "unknown cost"
 #: The bucket of all pairs.
 WHOLE = "all"
 
@@ -100,7 +102,8 @@ def _use_lines(closing: Closing) -> list[str]:
     if closing.line is None:
         return ["Use no metric of these without people: none is known to agree with them."]
     line, yes_no = closing.line, closing.yes_no
-    cost = f"It costs {_cost_text(line, has_prices=line.price_per_1000 is not None)}."
+    cost = _cost_text(line, has_prices=line.price_per_1000 is not None)
+    cost = "What it costs is unknown." if cost == _UNKNOWN_COST else f"It costs {cost}."
     if yes_no is None:
         return [f"Use {line.metric}.", cost, *([closing.why_no_threshold] if closing.why_no_threshold else [])]
     deployed = yes_no.decision.deployed
@@ -250,7 +253,7 @@ def _cost_text(line: Line, *, has_prices: bool) -> str:
     """
     speed = "" if line.pairs_per_second is None else f"{rate(line.pairs_per_second)} pairs/s"
     if not has_prices or line.price_per_1000 is None:
-        return speed or "unknown cost"
+        return speed or _UNKNOWN_COST
     price = f"{money(line.price_per_1000)} per 1,000 pairs" if line.price_per_1000 else "free"
     return f"{speed}, {price}" if speed else price
 

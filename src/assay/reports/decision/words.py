@@ -212,6 +212,8 @@ def _metric_answer(choice: Choice, names: Mapping[str, str], *, has_two_labels: 
     if order.low is not None and order.high is not None:
         low, high = f"{100 * order.low:.0f}", f"{100 * order.high:.0f}"
         text += f", on new pairs like these in {low} to {high}. Guessing would do so in 50"
+    if choice.compared < choice.scored:
+        text += f". This is of the {choice.compared:,} pairs that all compared metrics scored"
     return f"{text}."
 
 
