@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,12 +21,15 @@ from assay.analysis.recommend.settings import Limits, RecommendSettings
 from assay.analysis.report import PageSettings
 from assay.analysis.settings import PairedTests
 from assay.analysis.thresholds.settings import Criterion
+from assay.api.result import Result
 from assay.api.run import run
 from assay.api.values import Report
 from assay.benchmark.suite import load_suite
 from assay.common.addresses import command_line
+from assay.common.messages import Message, Setting
 from assay.common.numbers import p_value, short
 from assay.common.progress import Silent
+from assay.datasets.columns import MissingColumnsError
 from assay.exceptions import UnavailableError
 from assay.paths import user_path
 from assay.reports.decision.words import decision_page
@@ -92,17 +96,29 @@ def recommend(settings: RecommendSettings) -> Report:
         scoring["resamples"] = 0
     with tempfile.TemporaryDirectory(prefix="assay-") as temporary:
         folder = Path(temporary) / "run" if settings.out is None else user_path(settings.out)
-        result = run(
-            settings.dataset,
-            settings.metrics or (*load_suite(SUITE).metrics, *LONG_ANSWER_METRICS),
-            suite=SUITE,
-            store=settings.store,
-            fresh=True,
-            keep_replies=True,
-            out=folder,
-            page=False,
-            **scoring,
-        )
+
+        def run_with(reading: Mapping[str, str]) -> Result:
+            """Run the metrics on the dataset, read with these settings besides those of the user."""
+            return run(
+                settings.dataset,
+                settings.metrics or (*load_suite(SUITE).metrics, *LONG_ANSWER_METRICS),
+                suite=SUITE,
+                store=settings.store,
+                fresh=True,
+                keep_replies=True,
+                out=folder,
+                page=False,
+                **{**scoring, **reading},
+            )
+
+        recognised = None
+        try:
+            result = run_with({})
+        except MissingColumnsError as error:
+            if not error.clear_settings or settings.columns is not None:
+                raise
+            result = run_with(error.clear_settings)
+            recognised = _recognised_note(error.clear_settings)
         opened = read_run(folder)
         if not opened.manifest.has_scores:
             raise UnavailableError("no metric gave scores", "; ".join(missing_metrics([opened])))
@@ -156,7 +172,17 @@ def recommend(settings: RecommendSettings) -> Report:
     alternative = opened.manifest.buckets[0].alternative
     if alternative is not None:
         advised = replace(advised, warnings=[*advised.warnings, *alternative_annotator_lines(alternative)])
+    if recognised is not None:
+        advised = replace(advised, hints=[recognised, *advised.hints])
     return Report(with_closing(advised, closing, settings.out))
+
+
+def _recognised_note(reading: Mapping[str, str]) -> Message:
+    """Return a line on the settings that the data was read with, as its columns left no doubt."""
+    settings = [part for name, value in reading.items() for part in (Setting(name, value), " ")]
+    return Message(
+        "read with ", *settings, "by the names and cells of its columns; say ", Setting("columns"), " if not so"
+    )
 
 
 def _combination_note(

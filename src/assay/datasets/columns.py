@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -159,22 +159,35 @@ class MissingColumnsError(InputError):
         columns: a value of ``--columns`` that would solve the problem, guessed from the column names of the source; the
             user must replace NAMES IN CAPITALS.
         remark: a sentence behind the proposal.
+        unclear: the pair columns for which several source columns have usual names, or none.
+        clear_settings: the settings of the proposal by name, if nothing in it is in doubt; else empty.
     """
 
     def __init__(
-        self, problem: str, columns: str, *, remark: str = "", options: Mapping[str, str | None] | None = None
+        self,
+        problem: str,
+        columns: str,
+        *,
+        remark: str = "",
+        options: Mapping[str, str | None] | None = None,
+        unclear: Collection[str] = (),
+        is_clear: bool = False,
     ) -> None:
         """Make the error.
 
         Args:
-            problem, columns, remark: the attributes.
+            problem, columns, remark, unclear: the attributes.
             options: further settings of the proposal by name; None for those that are not needed.
+            is_clear: whether nothing in the proposal is in doubt.
         """
         further = [part for name, value in (options or {}).items() if value for part in (" ", Setting(name, value))]
         super().__init__(f"{problem} Say which is which: ", Setting("columns", columns), *further, remark)
         self.problem = problem
         self.columns = columns
         self.remark = remark
+        self.unclear = unclear
+        settings = {"columns": columns, **(options or {})}
+        self.clear_settings = {name: value for name, value in settings.items() if value} if is_clear else {}
 
 
 def parse_columns(columns: str | Mapping[str, str | Sequence[str]] | None) -> dict[str, list[str]]:
@@ -347,10 +360,14 @@ def _missing_columns_error(
         where: the name of the source for the message.
     """
     guessed_columns = {}
+    # no column was found for a reference
+    unclear = ["reference"] if resolved.get("reference") == [] else []
     # optional columns are guessed as well, since the caller's next step may require them: the labels for training, the
     # texts for a report on errors
     for name in dict.fromkeys([*missing, *(usual for usual in USUAL_NAMES if usual not in (*resolved, CONTEXT))]):
         found = _columns_by_usual_names(name, source_columns, resolved) if name in USUAL_NAMES else []
+        if len(found) > 1 or (not found and name in missing):
+            unclear.append(name)
         if found or name in missing:
             guessed_columns[name] = found[0] if found else name.upper()
     annotators = _numbered_alike(source_columns, resolved)
@@ -364,6 +381,7 @@ def _missing_columns_error(
     return MissingColumnsError(
         " ".join([problem, *filter(None, suggestions)]),
         ",".join(f"{name}={source}" for name, source in guessed_columns.items()),
+        unclear=unclear,
     )
 
 

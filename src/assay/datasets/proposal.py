@@ -1,10 +1,13 @@
 """A complete proposal for reading a table whose columns have other names: labels and separators by what cells hold.
 
-It is only proposed, never read: a column of yes and no need not be a label.
+A proposal is read without asking by ``assay recommend`` alone, and only if nothing in it is in doubt. A column of yes
+and no need not be a label, but one of right and wrong is hardly anything else; a column with the name of a model may
+hold the verdicts of a judge.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -20,6 +23,28 @@ from assay.datasets.reading import MISSING_WORDS, Reading, normalised_word
 MIN_SHARE_OF_WORDS = 0.8
 #: Each label occurs this often on average, at least, or the numbers are identifiers, years or lengths.
 MIN_REPEATS = 3
+#: Words that only verdicts on an answer have: a column of them is a label.
+VERDICTS = (("incorrect", "correct"), ("wrong", "right"))
+#: Names of numbered columns that belong to annotators.
+_ANNOTATOR_NAME = re.compile(
+    r"(a|ann|annotators?|annotations?|assessor|coder|expert|grader|human|labell?er|person|rater|worker) ?[0-9]{1,2}"
+)
+#: Parts of names of columns that are not the label of one annotator: verdicts of programs, several labels in one, and
+#: aspects that are labelled beside others.
+_NO_ANNOTATOR = re.compile(
+    "|".join(
+        (
+            r"\b(ai|auto|automatic|bert|bleu|chat|claude|em|f1|gemini|gpt|judge|llama|llm|machine|match|metric|mistral)",
+            r"\b(model|pred|predicted|prediction|qwen|rouge|system)",
+            r"\b(adjudicated|agreed|agreement|consensus|final|gold|majority|mean|overall|resolved|total|truth|vote|votes)\b",
+            r"\b(accura|citation|coheren|complete|conten|correctness|fact|faithful|fluen|form|gramma|ground|help|informat)",
+            r"\b(language|logic|quality|reason|relevan|safe|spelling|style|support|tone|usefu)",
+        )
+    )
+)
+#: A separator is clear if this many references, at least, have an answer that occurs in the candidate and one that does
+#: not, and ten times as many as those whose answers all occur there: the parts of one answer do so in right candidates.
+MIN_ALIASES, MIN_ALIAS_RATIO = 10, 10
 
 
 def completed(error: MissingColumnsError, source: SourceTable, reading: Reading) -> MissingColumnsError:
@@ -35,12 +60,48 @@ def completed(error: MissingColumnsError, source: SourceTable, reading: Reading)
         labels, missing = _label_columns(table, {name for sources in known.values() for name in sources})
         if labels:
             guess["label"] = labels
+    texts = {name for key, sources in known.items() if key != "label" for name in sources}
+    is_clear = not missing and {*error.unclear} <= {"label"} and _are_labels(guess.get("label", []), table, texts)
     separator = None
     if reading.separator is None and {"reference", "candidate"} <= known.keys():
         separator = _separator(table, known)
+        is_clear = is_clear and (separator is None or _divides_aliases(table, known, separator))
     options = {"separator": separator, "missing": ",".join(missing) if reading.missing is None and missing else None}
     columns = ",".join(f"{name}={'+'.join(sources)}" for name, sources in guess.items())
-    return MissingColumnsError(error.problem, columns, remark=error.remark, options=options)
+    return MissingColumnsError(error.problem, columns, remark=error.remark, options=options, is_clear=is_clear)
+
+
+def _are_labels(names: Sequence[str], table: pa.Table, used: set[str]) -> bool:
+    """Tell whether columns are beyond doubt the labels of people: all that look like labels, and nothing else.
+
+    They hold words that only verdicts have, or their names are those of numbered annotators.
+
+    Args:
+        names: the columns.
+        table: the source's columns.
+        used: the columns that the pair has for its texts.
+    """
+    if names != _label_columns(table, used)[0]:
+        return False
+    plain_names = [re.sub(r"[\W_]+", " ", name.casefold()) for name in names]
+    if any(_NO_ANNOTATOR.search(name) for name in plain_names):
+        return False
+    if all(_ANNOTATOR_NAME.fullmatch(name) for name in plain_names):
+        return True
+    words = [{normalised_word(str(cell)) for cell in table.column(name).unique().to_pylist()} for name in names]
+    return all(any({*pair} <= of_column for pair in VERDICTS) for of_column in words)
+
+
+def _divides_aliases(table: pa.Table, known: Mapping[str, Sequence[str]], separator: str) -> bool:
+    """Tell whether a separator stands between answers of which each is enough, as candidates show."""
+    references, candidates = (table.column(known[name][0]).to_pylist() for name in ("reference", "candidate"))
+    some = whole = 0
+    for reference, candidate in zip(references, candidates, strict=True):
+        answers = [answer.strip().casefold() for answer in str(reference or "").split(separator) if answer.strip()]
+        occurring = sum(answer in str(candidate or "").casefold() for answer in answers)
+        some += 0 < occurring < len(answers)
+        whole += occurring == len(answers) > 1
+    return some >= max(MIN_ALIASES, MIN_ALIAS_RATIO * whole)
 
 
 def _separator(table: pa.Table, known: Mapping[str, Sequence[str]]) -> str | None:
