@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from assay.api.reproduce import list_published, reproduce
     from assay.api.result import Result
     from assay.api.run import estimate, run
+    from assay.api.sample import sample
     from assay.api.score import score
     from assay.api.significance import significance
     from assay.api.stress import estimate_stress, stress
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
         train_s3bert,
     )
     from assay.api.tune import tune
+    from assay.api.tuples import tuples
     from assay.api.values import Report
     from assay.api.verify import verify
     from assay.datasets import Pairs, load_dataset
@@ -106,6 +108,7 @@ __all__ = [
     "report",
     "reproduce",
     "run",
+    "sample",
     "score",
     "significance",
     "stress",
@@ -119,5 +122,6 @@ __all__ = [
     "train_mid_tuning",
     "train_s3bert",
     "tune",
+    "tuples",
     "verify",
 ]

@@ -53,6 +53,9 @@ def test_all_is_always_there(pairs):
     [
         ("f1", {"f1=0": [0, 3], "f1>0": [1, 2]}),
         ("f1:0,0.5,1", {"0<=f1<0.5": [0, 2, 3], "0.5<=f1<=1": [1]}),
+        ("f1:(0,0.2,0.5]", {"0<f1<=0.2": [2], "0.2<f1<=0.5": [1]}),
+        ("label:(0,1,2]", {"0<label<=1": [1], "1<label<=2": [0]}),
+        ("votes:(1,3]", {"1<votes<=3": [0, 3]}),
         ("label<1", {"label<1": [2, 3], "label>=1": [0, 1]}),
         ("label=2", {"label=2": [0], "label!=2": [1, 2, 3]}),
         ("subset", {"subset=Number": [0, 1], "subset=Text": [2, 3]}),
@@ -73,6 +76,10 @@ def test_rules(pairs, rule, expected):
     [
         ("f1:0.5", "two or more rising edges"),
         ("f1:1,0", "two or more rising edges"),
+        ("f1:(1,0]", "two or more rising edges"),
+        ("f1:(0,1", r"'\(0' is not a number"),
+        ("f1:(0,1)", r"'\(0' is not a number"),
+        ("f1:(]", "'' is not a number"),
         ("label<low", "'low' is not a number"),
         ("label<nan", "'nan' is not a number"),
         ("f1:nan,1", "'nan' is not a number"),

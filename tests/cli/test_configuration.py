@@ -31,6 +31,7 @@ PLAIN_TEXT = {
     *("forms", "group_by", "item", "kinds", "label", "labels", "language", "languages", "lengths", "loss", "numbers"),
     *("annotator", "encoding", "learners", "system_by", "task", "member", "missing", "perturbations"),
     *("measure", "per"),
+    *("id", "length", "shared", "show", "text"),
     *("number_range", "objective", "pair_ids", "positive", "recipe", "scale", "scores", "separator", "space"),
     *("each", "note", "only", "title", "split_by", "statistic", "statistics", "study", "subset", "system", "tune"),
 }
@@ -442,7 +443,18 @@ def test_paths_that_may_be_set_are_read_only():
             if {str, Path} <= option._types or option.value_type is Path:
                 paths.add(option.name)
     assert paths - REFUSED.keys() == {
-        *("against", "baseline_of", "corrected", "decision", "entities", "prices", "space", "threshold", "vectors")
+        *(
+            "against",
+            "baseline_of",
+            "corrected",
+            "decision",
+            "entities",
+            "gold",
+            "prices",
+            "space",
+            "threshold",
+            "vectors",
+        )
     }
 
 

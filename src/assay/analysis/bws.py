@@ -1,15 +1,16 @@
-"""Scores from best-worst annotations: their settings, their items and how reliable they are, as records."""
+"""Best-worst annotations: the settings of a study and of its scores; items and their reliability as records."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from assay.settings import Seeded, setting
+from assay.exceptions import InputError
+from assay.settings import Seeded, Settings, check_seed, setting
 from assay.statistics.best_worst import ChoiceCounts, Codes, SplitHalf
 
 
@@ -24,6 +25,52 @@ class BestWorstSettings(Seeded):
         metavar="FILE",
     )
     splits: int = setting("Random splits for the reliability.", 1000, at_least=1)
+    gold: str | Path | None = setting(
+        "Gold questions, as annotations with the agreed best and worst: they do not count, and annotators who answer "
+        "too few of them so are left out.",
+        None,
+        metavar="FILE",
+    )
+    gold_share: float = setting("The least share of gold questions to answer as agreed.", 0.7)
+
+    def check(self) -> None:
+        """Raise InputError if the share is not between 0 and 1, or is set without gold questions."""
+        super().check()
+        if not 0 <= self.gold_share <= 1:
+            raise InputError("must lie between 0 and 1", setting="gold_share", value=self.gold_share)
+
+
+@dataclass(frozen=True)
+class TupleSettings(Settings):
+    """What a best-worst study asks, and whom."""
+
+    file: str | Path = setting("The items: a table with one per row, such as pairs of sentences.", argument=True)
+    _: KW_ONLY
+    out: str | Path = setting("The sheet to fill in, a CSV file.", flags=("--out", "-o"), metavar="FILE")
+    id: str | None = setting(
+        "The column that names an item [default: id or pair_id, else rows are numbered].", None, metavar="COLUMN"
+    )
+    show: Sequence[str] = setting(
+        "A column to show with every item [default: reference and candidate, else all].", (), metavar="COLUMN"
+    )
+    size: int = setting("Items in a tuple.", 4, at_least=2)
+    per_item: int = setting("Tuples that each item is in.", 8, at_least=1)
+    annotations: int = setting("People who answer each tuple.", 2, at_least=1)
+    people: int | None = setting(
+        "People among whom the tuples are divided [default: as many as answer each tuple].", None, at_least=1
+    )
+    gold: str | Path | None = setting(
+        "Gold questions to insert, as annotations with the agreed best and worst.", None, metavar="FILE"
+    )
+    gold_every: int = setting("Ask a gold question after so many others, each once a person.", 10, at_least=1)
+    seed: int = setting("Seed of every random draw.", 0)
+
+    def check(self) -> None:
+        """Raise InputError for an invalid seed, or fewer people than each tuple needs."""
+        super().check()
+        check_seed(self.seed)
+        if self.people is not None and self.people < self.annotations:
+            raise InputError(f"each tuple needs {self.annotations} people", setting="people", value=self.people)
 
 
 #: The columns of the table of items.
@@ -42,6 +89,7 @@ class AnnotationSet:
         tuples_per_item: the number of tuples that each item occurs in, shape (n,).
         annotators: the number of annotators; None if unknown.
         warnings: messages about irregular tuples.
+        gold_records: how each annotator answered the gold questions, as plain values; empty without any.
     """
 
     title: str
@@ -51,6 +99,7 @@ class AnnotationSet:
     tuples_per_item: Codes
     annotators: int | None
     warnings: Sequence[str]
+    gold_records: Sequence[Mapping[str, Any]] = ()
 
     @property
     def tuples_with_one_annotation(self) -> int:

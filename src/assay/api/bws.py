@@ -12,7 +12,7 @@ from assay.api.values import Report
 from assay.api.writing import check_output_path, write_table
 from assay.common.output import FileKind, check_replaceable
 from assay.datasets import read_table_file
-from assay.datasets.best_worst import read_best_worst
+from assay.datasets.best_worst import read_best_worst, read_gold_questions
 from assay.exceptions import InputError
 from assay.paths import user_path
 from assay.reports.bws import to_document
@@ -39,14 +39,15 @@ def bws(tuples: str | Path, settings: BestWorstSettings) -> Report:
         more than once.
 
     Raises:
-        InputError: the file or a row of it cannot be read; or *out* cannot be written, or exists and is not a score
+        InputError: a file or a row of it cannot be read; or *out* cannot be written, or exists and is not a score
             table of the same items.
     """
     tuples_file = user_path(tuples)
     out = None if settings.out is None else user_path(settings.out)
     if out is not None:
         check_output_path(tuples_file, out)
-    annotations = read_best_worst(tuples_file)
+    gold = None if settings.gold is None else read_gold_questions(user_path(settings.gold), settings.gold_share)
+    annotations = read_best_worst(tuples_file, gold)
     if out is not None:
         scores = FileKind("scores of these items", "out", partial(_is_score_table_of, items=annotations.items))
         check_replaceable(out, scores)
@@ -70,6 +71,7 @@ def bws(tuples: str | Path, settings: BestWorstSettings) -> Report:
         tuples_per_item=annotations.tuples_per_item,
         annotators=annotations.annotators,
         warnings=annotations.warnings,
+        gold_records=[vars(score) | {"share": score.share} for score in annotations.gold_scores],
     )
     records = item_records(annotated_items, counts)
     document = to_document(annotated_items, records, reliability_record(reliability))

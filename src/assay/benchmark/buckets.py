@@ -5,6 +5,7 @@ Rules, alone or joined by ``+`` (their cross product):
 ====================  ==================================================================
 ``f1``                ``f1=0`` and ``f1>0``: no token, or some, in common
 ``f1:0,0.5,1``        ``0<=f1<0.5`` and ``0.5<=f1<=1``
+``label:(0,1,2]``     ``0<label<=1`` and ``1<label<=2``: each range has its upper edge
 ``label<0.5``         ``label<0.5`` and the rest, ``label>=0.5``; also with <=, >, >=, =, !=
 ``subset``            one bucket per value; likewise ``split``, ``language``, or any text column
 ``length``            words of the longer text: ``length<6``, ``6<=length<16``, ``length>=16``
@@ -82,6 +83,7 @@ class Term:
         op: the comparison operator; empty without a condition.
         value: the value after the operator; empty without a condition.
         edges: the rising edges of ranges; empty without ranges.
+        has_upper_edges: whether each range includes its upper edge instead of its lower one.
     """
 
     text: str
@@ -89,6 +91,7 @@ class Term:
     op: str
     value: str
     edges: tuple[float, ...]
+    has_upper_edges: bool = False
 
 
 def check_columns(datasets: Sequence[Pairs], rules: Sequence[str]) -> None:
@@ -199,14 +202,18 @@ def parse_rule(rule: str) -> list[Term]:
                 f"bucket {rule!r}: cannot be read; write f1, f1:0,0.5,1, label<0.5, subset, split, language, length "
                 "or number, joined by + where several should hold"
             )
-        edges = _parse_edges(rule, match["name"], match["edges"]) if match["edges"] else ()
+        edge_text = match["edges"] or ""
+        has_upper_edges = edge_text.startswith("(") and edge_text.endswith("]")
+        if has_upper_edges:
+            edge_text = edge_text[1:-1]
+        edges = _parse_edges(rule, match["name"], edge_text) if match["edges"] else ()
         if match["name"] == "number":
             condition = match["op"], match["value"]
             if edges or (match["op"] and condition not in _NUMBER_RULES):
                 raise InputError(f"bucket {rule!r}: number has no other conditions than number=yes and number=no")
         if match["op"] and match["name"] in _NUMERIC:
             _parse_number(rule, match["value"])
-        terms.append(Term(text.strip(), match["name"], match["op"] or "", match["value"] or "", edges))
+        terms.append(Term(text.strip(), match["name"], match["op"] or "", match["value"] or "", edges, has_upper_edges))
     return terms
 
 
@@ -307,9 +314,16 @@ def _distinct_values(values: NDArray[np.float64], term: Term) -> list[Any]:
 
 
 def _range_buckets(term: Term, values: NDArray[np.float64]) -> list[Bucket]:
-    """Return one bucket per range between neighbouring edges; only the last range includes its upper edge."""
+    """Return one bucket per range between neighbouring edges.
+
+    A range includes its lower edge, and the last one both edges; with upper edges it includes its upper edge alone.
+    """
     buckets = []
     for low, high in pairwise(term.edges):
+        if term.has_upper_edges:
+            name = f"{plain_number(low)}<{term.name}<={plain_number(high)}"
+            buckets.append(Bucket(name, (values > low) & (values <= high)))
+            continue
         is_last = high == term.edges[-1]
         is_below = values <= high if is_last else values < high
         operator = "<=" if is_last else "<"

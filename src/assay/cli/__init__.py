@@ -29,6 +29,8 @@ VERB_ORDER = (
         "crossval",
         "thresholds",
         "stress",
+        "sample",
+        "tuples",
         "bws",
         "relatedness",
         "report",

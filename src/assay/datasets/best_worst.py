@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from assay.datasets.columns import SourceTable
 from assay.datasets.files import read_table_file
+from assay.datasets.gold_questions import GoldQuestions, GoldScore, gather_answers, score_annotators
 from assay.exceptions import InputError, unknown_name
 
 Codes = NDArray[np.intp]
@@ -32,6 +33,8 @@ class BestWorstAnnotations:
         tuples: the codes of the tuples, shape (m,); annotations of the same tuple have the same code.
         annotators: the number of annotators; None if the file has no column for them.
         warnings: oddities of the tuples, one line each with file and row.
+        gold_scores: how each annotator answered the gold questions; empty without any. Their answers to these are not
+            among the annotations, and those of annotators who are not kept are not either.
     """
 
     items: tuple[str, ...]
@@ -41,6 +44,7 @@ class BestWorstAnnotations:
     tuples: Codes
     annotators: int | None
     warnings: tuple[str, ...]
+    gold_scores: tuple[GoldScore, ...] = ()
 
     def __len__(self) -> int:
         return len(self.best)
@@ -57,30 +61,68 @@ class BestWorstAnnotations:
         return np.bincount(self.shown[first_annotations].ravel(), minlength=len(self.items))
 
 
-def read_best_worst(path: str | Path) -> BestWorstAnnotations:
+def read_gold_questions(path: str | Path, least_share: float) -> GoldQuestions:
+    """Read gold questions: a file as for :func:`read_best_worst`, in which rows with the same items are all right.
+
+    Raises:
+        InputError: the file cannot be read, or a row is invalid.
+    """
+    _, rows, best, worst = _read_choices(path)
+    return GoldQuestions(gather_answers(rows, best, worst), least_share)
+
+
+def _read_choices(path: str | Path) -> tuple[SourceTable, list[tuple[str, ...]], list[str], list[str]]:
+    """Return a table of annotations, the items of its rows, and their best and worst items.
+
+    Raises:
+        InputError: the file cannot be read, or a row is invalid.
+    """
+    source = read_table_file(path)
+    rows = [tuple(row) for row in _items_by_row(source)]
+    best, worst = _required_texts(source, "best"), _required_texts(source, "worst")
+    _raise_first_fault(source, _faults_of_rows(rows, best, worst))
+    return source, rows, best, worst
+
+
+def read_best_worst(path: str | Path, gold: GoldQuestions | None = None) -> BestWorstAnnotations:
     """Read annotated tuples from CSV, TSV, JSONL or Parquet, one annotation per row.
 
     The columns are ``item1``, ``item2`` … or ``items`` (a list, written as JSON in CSV and TSV); ``best`` and
     ``worst``, each an item of the tuple; optionally ``tuple``, the tuple's name (without it, rows with the same items
     have the same tuple); and optionally ``annotator``.
 
+    Args:
+        path: the file.
+        gold: gold questions, which are left out, as are all annotations of those who answered too few of them as
+            agreed; None for none.
+
     Raises:
         InputError: a column is missing, or a row is invalid: the tuple has a duplicate item or a different size from
             the first, the same item is best and worst, a chosen item is not in the tuple, or the tuple's name was used
-            for other items before.
+            for other items before; or there are gold questions, and no annotators, or none of them is kept.
     """
-    source = read_table_file(path)
-    rows = [tuple(row) for row in _items_by_row(source)]
-    best, worst = _required_texts(source, "best"), _required_texts(source, "worst")
-    _raise_first_fault(source, _faults_of_rows(rows, best, worst))
+    source, rows, best, worst = _read_choices(path)
     tuple_names = _optional_texts(source, "tuple")
     _raise_first_fault(source, _faults_of_tuple_names(rows, tuple_names))
+    annotator_names = _optional_texts(source, "annotator")
+    gold_scores: list[GoldScore] = []
+    kept = list(range(len(rows)))
+    if gold is not None:
+        gold_scores = _check_gold(source, gold, rows, best, worst, annotator_names)
+        discarded = {score.annotator for score in gold_scores if not score.is_kept}
+        names = annotator_names or []
+        kept = [i for i in kept if frozenset(rows[i]) not in gold.answers and names[i] not in discarded]
+        if not kept:
+            raise InputError(f"{source.name}: no annotation is left beside gold questions and discarded annotators")
+        rows = [rows[i] for i in kept]
+        best, worst = [best[i] for i in kept], [worst[i] for i in kept]
+        tuple_names = tuple_names and [tuple_names[i] for i in kept]
+        annotator_names = [names[i] for i in kept]
     item_codes = _codes_by_first_appearance(item for row in rows for item in row)
     shown = np.array([[item_codes[item] for item in row] for row in rows], dtype=np.intp)
     tuple_keys: list[Any] = [frozenset(row) for row in rows] if tuple_names is None else list(tuple_names)
     tuple_codes = _codes_by_first_appearance(tuple_keys)
     tuples = np.array([tuple_codes[key] for key in tuple_keys], dtype=np.intp)
-    annotator_names = _optional_texts(source, "annotator")
     annotations = BestWorstAnnotations(
         items=tuple(item_codes),
         shown=shown,
@@ -88,9 +130,31 @@ def read_best_worst(path: str | Path) -> BestWorstAnnotations:
         worst=np.array([item_codes[item] for item in worst], dtype=np.intp),
         tuples=tuples,
         annotators=None if annotator_names is None else len(set(annotator_names)),
-        warnings=tuple(_repeat_warnings(source, tuples, annotator_names)),
+        warnings=tuple(_repeat_warnings(source, kept, tuples, annotator_names)),
+        gold_scores=tuple(gold_scores),
     )
-    return _with_frequency_warnings(annotations, source)
+    return _with_frequency_warnings(annotations, source, kept)
+
+
+def _check_gold(
+    source: SourceTable,
+    gold: GoldQuestions,
+    rows: list[tuple[str, ...]],
+    best: list[str],
+    worst: list[str],
+    annotator_names: list[str] | None,
+) -> list[GoldScore]:
+    """Return how each annotator answered the gold questions.
+
+    Raises:
+        InputError: there are no annotators, or no gold question was asked.
+    """
+    if annotator_names is None:
+        raise InputError(f"{source.name}: gold questions need a column annotator")
+    scores = score_annotators(gold, rows, best, worst, annotator_names)
+    if not any(score.answered for score in scores):
+        raise InputError(f"{source.name}: has none of the {len(gold.answers):,} gold questions", setting="gold")
+    return scores
 
 
 def _codes_by_first_appearance(keys: Iterable[Any]) -> dict[Any, int]:
@@ -221,10 +285,18 @@ def _raise_first_fault(source: SourceTable, faults: Iterator[tuple[int, str]]) -
     raise InputError(f"{source.location(row)}: {problem}")
 
 
-def _repeat_warnings(source: SourceTable, tuples: Codes, annotator_names: list[str] | None) -> list[str]:
+def _repeat_warnings(
+    source: SourceTable, kept: list[int], tuples: Codes, annotator_names: list[str] | None
+) -> list[str]:
     """Return one warning if an annotator annotated the same tuple more than once, else an empty list.
 
     The list is also empty if the annotators are unknown.
+
+    Args:
+        source: the table, for the message.
+        kept: the row of the table of each annotation.
+        tuples: the code of the tuple of each annotation, shape (m,).
+        annotator_names: the annotator of each annotation.
     """
     if annotator_names is None:
         return []
@@ -236,16 +308,19 @@ def _repeat_warnings(source: SourceTable, tuples: Codes, annotator_names: list[s
         seen_annotations.add(annotation)
     if not repeated_rows:
         return []
-    location = source.location(repeated_rows[0])
+    location = source.location(kept[repeated_rows[0]])
     return [f"{location}: annotates a tuple again that its annotator has above; such rows: {len(repeated_rows):,}"]
 
 
-def _with_frequency_warnings(data: BestWorstAnnotations, source: SourceTable) -> BestWorstAnnotations:
-    """Return the annotations with further warnings: items in a single tuple, and unequal frequencies of items."""
+def _with_frequency_warnings(data: BestWorstAnnotations, source: SourceTable, kept: list[int]) -> BestWorstAnnotations:
+    """Return the annotations with further warnings: items in a single tuple, and unequal frequencies of items.
+
+    The annotations are the rows *kept* of the table.
+    """
     frequencies = data.tuples_per_item
     warnings = list(data.warnings)
     _, first_positions = np.unique(data.shown.ravel(), return_index=True)
-    first_row_of_item = first_positions // data.shown.shape[1]
+    first_row_of_item = [kept[annotation] for annotation in first_positions // data.shown.shape[1]]
     rare_items = np.flatnonzero(frequencies < 2)
     if len(rare_items):
         rare_item = rare_items[0]

@@ -26,11 +26,16 @@ def to_document(
         reliability: the split-half reliability by name; None if no tuple has two annotations.
     """
     return Document(
-        [_summary_table(annotation_set, reliability), _extreme_items_table(records)],
+        [
+            _summary_table(annotation_set, reliability),
+            *([_gold_table(annotation_set.gold_records)] if annotation_set.gold_records else ()),
+            _extreme_items_table(records),
+        ],
         records,
         value={
             "annotations": annotation_counts(annotation_set),
             "reliability": reliability,
+            **({"annotators": list(annotation_set.gold_records)} if annotation_set.gold_records else {}),
             "items": records,
         },
     )
@@ -87,6 +92,30 @@ def _reliability_notes(annotation_set: AnnotationSet, reliability: Mapping[str, 
     if single:
         notes.append(f"tuples with one annotation, which falls to either half by chance: {single:,}")
     return notes
+
+
+_GOLD_COLUMNS = (
+    Column("annotator", cell=lambda record: record["annotator"]),
+    Column("annotations", number=True, cell=lambda record: f"{record['annotations']:,}"),
+    Column("gold questions", number=True, cell=lambda record: f"{record['answered']:,}"),
+    Column("as agreed", number=True, cell=lambda record: f"{record['right']:,}"),
+    Column("share", number=True, cell=lambda record: "–" if record["share"] is None else short(record["share"], 3)),
+    Column("counted", cell=lambda record: "yes" if record["is_kept"] else "no"),
+)
+
+
+def _gold_table(records: Sequence[Mapping[str, Any]]) -> Sheet:
+    """Return the table of annotators and the gold questions that they answered as agreed, the lowest share first."""
+    discarded = [record for record in records if not record["is_kept"]]
+    annotations = sum(record["annotations"] for record in discarded)
+    unchecked = sum(record["share"] is None for record in records)
+    notes = ["as agreed: best and worst item; gold questions themselves do not count for the scores"]
+    if discarded:
+        notes.append(f"left out: {len(discarded):,} of {len(records):,} annotators with {annotations:,} annotations")
+    if unchecked:
+        notes.append(f"annotators without a gold question, who are counted: {unchecked:,}")
+    in_order = sorted(records, key=lambda record: 2.0 if record["share"] is None else record["share"])
+    return Sheet("Gold questions", _GOLD_COLUMNS, table_rows(_GOLD_COLUMNS, in_order), notes=notes)
 
 
 def _mean_cell(mean: float | None, deviation: float | None) -> str:

@@ -1,0 +1,137 @@
+"""``assay sample``: pairs of sentences to annotate, sampled by the overlap of their words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from assay.analysis.overlap_sample import (
+    SampleSettings,
+    dice,
+    draw_from_bins,
+    inverse_document_frequencies,
+    pair_by_shared_words,
+    random_pairs,
+    words_of,
+)
+from assay.api.writing import check_output_path, write_table
+from assay.common.messages import Setting
+from assay.datasets import read_table_file
+from assay.exceptions import InputError, unknown_name
+from assay.paths import user_path
+from assay.settings import parse_scale, verb
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from assay.datasets.columns import SourceTable
+
+
+@verb(
+    SampleSettings,
+    "Sample pairs of sentences to annotate by the overlap of their words, so that they are related to every degree.",
+    "assay sample sentences.csv -n 500 --out pairs.csv",
+    next="tuples {out} --out sheet.csv",
+)
+def sample(settings: SampleSettings) -> Path:
+    """Write pairs of sentences, sampled by the overlap of their words, and return the path.
+
+    As in STR-2022 (Abdalla, Vishnubhotla and Mohammad 2023), appendix A: ``shared`` for its random pairs of Wikipedia,
+    ParaNMT and Formality, ``dice`` for its paraphrases, and ``idf-dice`` for Goodreads. The columns are ``id``,
+    ``reference``, ``candidate``, ``overlap`` and, if there are ranges, ``range``; sampled pairs keep their own.
+
+    Raises:
+        InputError: *out* exists or cannot be written, the file cannot be read or lacks a column, or it has too few
+            pairs.
+    """
+    texts_file, out = user_path(settings.file), user_path(settings.out)
+    check_output_path(texts_file, out)
+    if out.exists():
+        raise InputError(f"{out}: exists; give ", Setting("out"), " another name")
+    source = read_table_file(texts_file)
+    rng = np.random.default_rng(settings.seed)
+    table = _sampled_pairs(source, settings, rng) if settings.by == "dice" else _new_pairs(source, settings, rng)
+    write_table(table, out)
+    return out
+
+
+def _texts_of(source: SourceTable, column: str, setting: str = "") -> list[str]:
+    """Return a column as texts; an empty cell is an empty text.
+
+    Raises:
+        InputError: the column is missing.
+    """
+    if column not in source.table.column_names:
+        raise InputError(
+            unknown_name(f"{source.name}: has no column", column, source.table.column_names), setting=setting
+        )
+    return ["" if cell is None else str(cell) for cell in source.table.column(column).to_pylist()]
+
+
+def _has_allowed_length(text: str, settings: SampleSettings) -> bool:
+    low, high = parse_scale(settings.length)
+    return low <= len(words_of(text)) <= high
+
+
+def _new_pairs(source: SourceTable, settings: SampleSettings, rng: np.random.Generator) -> pa.Table:
+    """Return pairs of the sentences of a file.
+
+    Raises:
+        InputError: the file has no such sentences, or too few.
+    """
+    import pyarrow as pa
+
+    texts = [text for text in _texts_of(source, settings.text, "text") if _has_allowed_length(text, settings)]
+    texts = list(dict.fromkeys(texts))
+    if len(texts) < 2:
+        raise InputError(f"{source.name}: has {len(texts)} sentences of {settings.length.replace(',', ' to ')} words")
+    words = [words_of(text) for text in texts]
+    sets = [frozenset(text_words) for text_words in words]
+    ranges: dict[str, object] = {}
+    if settings.by == "shared":
+        pairs = pair_by_shared_words(words, settings, rng)
+        overlaps = [dice(sets[first], sets[second]) for first, second in pairs.tolist()]
+    else:
+        weights = inverse_document_frequencies(sets)
+        candidates = random_pairs(len(texts), settings.candidates, rng)
+        scores = np.array([dice(sets[first], sets[second], weights) for first, second in candidates.tolist()])
+        drawn = draw_from_bins(scores, settings.n, settings.bins, settings.growth, rng)
+        pairs, overlaps, ranges = candidates[drawn.rows], scores[drawn.rows].tolist(), {"range": drawn.bins}
+    return pa.table(
+        {
+            "id": [f"p{number}" for number in range(1, len(pairs) + 1)],
+            "reference": [texts[first] for first, _ in pairs.tolist()],
+            "candidate": [texts[second] for _, second in pairs.tolist()],
+            "overlap": overlaps,
+        }
+        | ranges
+    )
+
+
+def _sampled_pairs(source: SourceTable, settings: SampleSettings, rng: np.random.Generator) -> pa.Table:
+    """Return pairs of a file, as many from each range of overlap.
+
+    Raises:
+        InputError: the file has no pairs, or too few.
+    """
+    import pyarrow as pa
+
+    references, candidates = _texts_of(source, "reference"), _texts_of(source, "candidate")
+    kept = [
+        row
+        for row, texts in enumerate(zip(references, candidates, strict=True))
+        if all(_has_allowed_length(text, settings) for text in texts)
+    ]
+    scores = np.array([dice(frozenset(words_of(references[i])), frozenset(words_of(candidates[i]))) for i in kept])
+    drawn = draw_from_bins(scores, settings.n, settings.bins, 1.0, rng)
+    table = source.table.take(pa.array(np.array(kept, dtype=np.intp)[drawn.rows]))
+    added = {"overlap": scores[drawn.rows], "range": drawn.bins}
+    if "id" not in table.column_names:
+        added["id"] = np.array([f"p{number}" for number in range(1, len(drawn.rows) + 1)])
+    for name, values in added.items():
+        if name in table.column_names:
+            raise InputError(f"{source.name}: has a column {name}, which the sample would replace; rename it")
+        table = table.append_column(name, pa.array(values))
+    return table

@@ -1,0 +1,193 @@
+"""``assay tuples``: a sheet of tuples of items for best-worst annotation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from assay.analysis.bws import TupleSettings
+from assay.api.writing import check_output_path, write_table
+from assay.common.messages import Setting
+from assay.datasets import read_table_file
+from assay.datasets.best_worst import read_gold_questions
+from assay.exceptions import InputError, unknown_name
+from assay.paths import user_path
+from assay.settings import verb
+from assay.statistics.tuples import Codes, draw_tuples
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from assay.datasets.columns import SourceTable
+
+#: The columns that name an item, and those that are shown with it, unless others are named.
+_ID_COLUMNS, _TEXT_COLUMNS = ("id", "pair_id"), ("reference", "candidate")
+#: The number of times that tuples are drawn anew because one of them is a gold question.
+_DRAWS = 20
+
+
+@verb(
+    TupleSettings,
+    (
+        "Make the tuples of a best-worst study, and write a sheet to fill in.\n\nEach person chooses the best and the "
+        "worst item of every row and writes their names into the columns best and worst; assay bws scores the sheet."
+    ),
+    "assay tuples pairs.csv --people 5 --gold gold.csv --out sheet.csv",
+    next="bws {out}",
+)
+def tuples(settings: TupleSettings) -> Path:
+    """Write a sheet of tuples of items for people to choose the best and worst of, and return its path.
+
+    As in STR-2022 (Abdalla, Vishnubhotla and Mohammad 2023, section 3.2): twice as many tuples of four as items, each
+    answered by two people, with gold questions at regular intervals. The sheet has a row per question and person, with
+    ``annotator``, ``tuple``, ``item1`` … and the texts of the items, ``item1_reference`` and so on. Nothing tells a
+    gold question from the others.
+
+    Raises:
+        InputError: *out* exists or cannot be written; a file or a row of it cannot be read; an item of a gold question
+            is unknown; or there are too few items.
+    """
+    items_file, out = user_path(settings.file), user_path(settings.out)
+    check_output_path(items_file, out)
+    if out.exists():
+        raise InputError(f"{out}: exists, and may hold annotations; give ", Setting("out"), " another name")
+    source = read_table_file(items_file)
+    names = _item_names(source, settings.id)
+    shown = _shown_columns(source, settings)
+    gold = _gold_tuples(settings, names)
+    rng = np.random.default_rng(settings.seed)
+    drawn = _draw_new_tuples(settings, len(names), gold, rng)
+    asked, people = _questions_by_person(drawn, gold, settings, rng)
+    write_table(_sheet(source.table, shown, names, asked, people), out)
+    return out
+
+
+def _item_names(source: SourceTable, column: str | None) -> list[str]:
+    """Return the name of each item.
+
+    Raises:
+        InputError: the column is missing, or a name is empty or occurs twice.
+    """
+    columns = source.table.column_names
+    if column is not None and column not in columns:
+        raise InputError(unknown_name(f"{source.name}: has no column", column, columns), setting="id")
+    chosen = column or next((name for name in _ID_COLUMNS if name in columns), None)
+    if chosen is None:
+        return [str(number) for number in range(1, source.table.num_rows + 1)]
+    names: list[str] = []
+    seen: set[str] = set()
+    for row, cell in enumerate(source.table.column(chosen).to_pylist()):
+        name = "" if cell is None else str(cell).strip()
+        if not name or name in seen:
+            problem = f"{name!r} names an item above" if name else "is empty"
+            raise InputError(f"{source.location(row)}, column {chosen}: {problem}")
+        seen.add(name)
+        names.append(name)
+    return names
+
+
+def _shown_columns(source: SourceTable, settings: TupleSettings) -> list[str]:
+    """Return the columns that are shown with each item.
+
+    Raises:
+        InputError: a named column is missing.
+    """
+    columns = source.table.column_names
+    for name in settings.show:
+        if name not in columns:
+            raise InputError(unknown_name(f"{source.name}: has no column", name, columns), setting="show")
+    if settings.show:
+        return list(settings.show)
+    if set(_TEXT_COLUMNS) <= set(columns):
+        return list(_TEXT_COLUMNS)
+    return [name for name in columns if name not in (settings.id, *_ID_COLUMNS, "label")]
+
+
+def _gold_tuples(settings: TupleSettings, names: Sequence[str]) -> Codes:
+    """Return the items of the gold questions, shape (questions, size); without any, of no questions.
+
+    Raises:
+        InputError: the file cannot be read, or names another number of items or an unknown one.
+    """
+    if settings.gold is None:
+        return np.empty((0, settings.size), dtype=np.intp)
+    path = user_path(settings.gold)
+    questions = read_gold_questions(path, 0.0).answers
+    code_of = {name: code for code, name in enumerate(names)}
+    rows = []
+    for question in questions:
+        unknown = sorted(question - code_of.keys())
+        if unknown:
+            raise InputError(f"{path.name}: {unknown[0]!r} is none of the items", setting="gold")
+        if len(question) != settings.size:
+            raise InputError(f"{path.name}: a tuple has {len(question)} items; give ", Setting("size", len(question)))
+        rows.append(sorted(code_of[name] for name in question))
+    return np.array(rows, dtype=np.intp)
+
+
+def _draw_new_tuples(settings: TupleSettings, items: int, gold: Codes, rng: np.random.Generator) -> Codes:
+    """Return the tuples of the study, none of which is a gold question.
+
+    Raises:
+        InputError: there are too few items.
+    """
+    known = {frozenset(row) for row in gold.tolist()}
+    for _ in range(_DRAWS):
+        try:
+            drawn = draw_tuples(items, settings.size, settings.per_item, rng)
+        except ValueError as error:
+            raise InputError(f"{error}; give ", Setting("per_item"), " a smaller number, or add items") from None
+        if not any(frozenset(row) in known for row in drawn.tolist()):
+            return drawn
+    raise InputError(
+        f"{items:,} items make too few tuples beside the gold questions; give ", Setting("per_item"), " less"
+    )
+
+
+def _questions_by_person(
+    drawn: Codes, gold: Codes, settings: TupleSettings, rng: np.random.Generator
+) -> tuple[Codes, list[int]]:
+    """Return the tuple of each row of the sheet, and the number of the person who answers it, from 1.
+
+    People get tuples in turn. A gold question follows every so many of a person, until each has been asked.
+    """
+    people = settings.people or settings.annotations
+    given = np.repeat(np.arange(len(drawn)), settings.annotations)
+    rows: list[Codes] = []
+    annotators: list[int] = []
+    for person in range(people):
+        own = drawn[given[person::people]]
+        gold_left = list(rng.permutation(gold, axis=0))
+        asked: list[Codes] = []
+        for number, question in enumerate(own, start=1):
+            asked.append(question)
+            if number % settings.gold_every == 0 and gold_left:
+                asked.append(rng.permutation(gold_left.pop()))
+        rows += asked
+        annotators += [person + 1] * len(asked)
+    return np.array(rows), annotators
+
+
+def _sheet(
+    table: pa.Table, shown: Sequence[str], names: Sequence[str], asked: Codes, people: Sequence[int]
+) -> pa.Table:
+    """Return one row per question and person, with empty columns for the best and the worst item."""
+    import pyarrow as pa
+
+    numbers: dict[frozenset[int], int] = {}
+    for row in asked.tolist():
+        numbers.setdefault(frozenset(row), len(numbers) + 1)
+    columns: dict[str, object] = {
+        "annotator": list(people),
+        "tuple": [f"t{numbers[frozenset(row)]}" for row in asked.tolist()],
+    }
+    for place, codes in enumerate(asked.T, start=1):
+        columns[f"item{place}"] = [names[code] for code in codes]
+        for name in shown:
+            columns[f"item{place}_{name}"] = table.column(name).take(pa.array(codes))
+    for name in ("best", "worst"):
+        columns[name] = pa.nulls(len(asked), pa.string())
+    return pa.table(columns)
