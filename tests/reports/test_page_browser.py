@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 
 import pytest
 
 from assay.analysis.folder import read_run
 from assay.reports.page.render import write_page
+from tests.reports.contrasts import CONTRASTS
 from tests.reports.page_run import ODD, dataset, make_run
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-CHROMIUM = os.environ.get("ASSAY_TEST_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine ($ASSAY_TEST_CHROMIUM)"),
-]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -32,28 +26,6 @@ def runs(tmp_path_factory):
 @pytest.fixture(scope="module")
 def address(runs, tmp_path_factory):
     return write_page([read_run(run) for run in runs], tmp_path_factory.mktemp("page")).as_uri()
-
-
-@pytest.fixture(scope="module")
-def browser():
-    flags = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-    with sync_api.sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
-        yield running
-        running.close()
-
-
-@pytest.fixture
-def context(browser):
-    """A window that must stay silent: no request but for the page, no word on the console, no error."""
-    heard = []
-    opened = browser.new_context(viewport={"width": 1200, "height": 900})
-    opened.on("console", lambda message: heard.append(message.text))
-    opened.on("weberror", lambda error: heard.append(str(error.error)))
-    opened.on("request", lambda request: heard.append(request.url) if not request.url.startswith("file:") else None)
-    yield opened
-    opened.close()
-    assert heard == []
 
 
 def visit(context, address):
@@ -337,39 +309,6 @@ def test_everything_to_fill_in_has_a_name(page):
             one.checkVisibility() && !one.labels?.length && !one.textContent.trim() && !one.ariaLabel).length"""
     )
     assert unnamed == 0
-
-
-#: Ratio of two colours by WCAG 2, on the colour behind a text.
-CONTRASTS = """() => {
-  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-  const channels = (colour) => {
-    canvas.clearRect(0, 0, 1, 1);
-    canvas.fillStyle = colour;
-    canvas.fillRect(0, 0, 1, 1);
-    return [...canvas.getImageData(0, 0, 1, 1).data];
-  };
-  const light = (colour) => channels(colour).slice(0, 3).map((one) => one / 255)
-    .map((one) => (one <= 0.04045 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4))
-    .reduce((sum, one, place) => sum + one * [0.2126, 0.7152, 0.0722][place], 0);
-  const behind = (one) => {
-    for (; one; one = one.parentElement) {
-      const colour = getComputedStyle(one).backgroundColor;
-      if (channels(colour)[3] > 0) return colour;
-    }
-    return getComputedStyle(document.body).backgroundColor;
-  };
-  const found = {};
-  for (const one of document.querySelectorAll("body *")) {
-    const own = [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
-    if (!own || !one.checkVisibility() || one.disabled || one.closest("title, desc, script, option")) continue;
-    const drawn = one instanceof SVGElement;
-    const style = getComputedStyle(one);
-    const [a, b] = [light(drawn ? style.fill : style.color), light(behind(one))].sort((x, y) => y - x);
-    const ratio = (a + 0.05) / (b + 0.05);
-    if (ratio < 4.5) found[one.tagName + "." + one.getAttribute("class")] = ratio;
-  }
-  return found;
-}"""
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -13,6 +13,12 @@ from assay.common.messages import Setting
 from assay.exceptions import InputError
 from assay.settings import declarations_of, setting
 
+#: The settings of each page; that for a decision has all of them.
+_PAGE_SETTINGS = {
+    "analysis": ("audience", "leaderboard", "categories"),
+    "leaderboard": ("audience", "datasets", "title", "note"),
+}
+
 
 @dataclass(frozen=True, kw_only=True)
 class PageSettings(DatasetsOfRun, Criterion):
@@ -22,13 +28,14 @@ class PageSettings(DatasetsOfRun, Criterion):
         InputError: settings that contradict each other or are out of their range.
     """
 
-    audience: Literal["analysis", "decision"] = setting(
-        "The reader of the page: somebody who studies every number, or somebody who decides by them.",
+    audience: Literal["analysis", "decision", "leaderboard"] = setting(
+        "The reader of the page: somebody who studies every number, who decides by them, or who looks for the best "
+        "metrics over many datasets.",
         "analysis",
         flags=("--for",),
-        choices=("analysis", "decision"),
+        choices=("analysis", "decision", "leaderboard"),
     )
-    title: str | None = setting("Title of the page for a decision.", None, metavar="TEXT")
+    title: str | None = setting("Title of the page for a decision or of the leaderboard.", None, metavar="TEXT")
     note: str | None = setting("A line of your own below the title.", None, metavar="TEXT")
     budget: str | None = setting(
         "For a decision, the speed that the metric must reach: 1000/s, 600/min, 5e5/h.", None, metavar="PAIRS/TIME"
@@ -51,8 +58,7 @@ class PageSettings(DatasetsOfRun, Criterion):
     def check(self) -> None:
         """Raise InputError for settings that contradict each other or are out of their range.
 
-        A page for a decision needs the leaderboard. On a page for an analysis, all settings other than ``leaderboard``
-        and ``categories`` must have their defaults.
+        A page for a decision needs the leaderboard. Settings that another page lacks must have their defaults.
         """
         super().check()
         check_limits(self.budget, self.max_price, self.max_loss)
@@ -62,7 +68,8 @@ class PageSettings(DatasetsOfRun, Criterion):
             return
         defaults = {field.name: field.default for field in dataclasses.fields(self)}
         for name in declarations_of(type(self)):
-            if name not in ("leaderboard", "categories") and getattr(self, name) != defaults[name]:
-                raise InputError(
-                    "only the page for a decision has it; add ", Setting("audience", "decision"), setting=name
-                )
+            if name in _PAGE_SETTINGS[self.audience] or getattr(self, name) == defaults[name]:
+                continue
+            if self.audience == "leaderboard":
+                raise InputError("the page of a leaderboard has no such setting", setting=name)
+            raise InputError("only the page for a decision has it; add ", Setting("audience", "decision"), setting=name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from assay.analysis.data import ALL
@@ -12,7 +12,7 @@ from assay.analysis.leaderboard.measurements import boards, boards_of_groups, re
 from assay.api.files import Run, open_runs
 from assay.api.values import Report
 from assay.common.progress import Silent
-from assay.datasets import list_datasets
+from assay.datasets import Card, list_datasets
 from assay.exceptions import InputError
 from assay.language.families import family_of
 from assay.reports.field import to_document as field_document
@@ -101,11 +101,9 @@ def _per_group(joined: Sequence[JoinedDataset], settings: LeaderboardSettings, b
 
 def _groups(joined: Sequence[JoinedDataset], grouping: str) -> dict[str, list[str]]:
     """Return the names of the datasets of each group, in the order of the titles; datasets without one are left out."""
-    cards = {entry.name: entry.card for entry in list_datasets() if entry.default}
     groups: dict[str, list[str]] = {}
-    for dataset in joined:
+    for dataset, card in with_cards(joined):
         facts = dataset.data.facts
-        card = cards.get(facts.name.partition(":")[0].partition("@")[0])
         titles: dict[str, Sequence[str | None]] = {
             "task": () if card is None else card.tasks,
             "language": (facts.language,),
@@ -116,3 +114,10 @@ def _groups(joined: Sequence[JoinedDataset], grouping: str) -> dict[str, list[st
             if title:
                 groups.setdefault(title, []).append(facts.name)
     return {title: groups[title] for title in sorted(groups)}
+
+
+def with_cards(joined: Sequence[JoinedDataset]) -> Iterator[tuple[JoinedDataset, Card | None]]:
+    """Yield each dataset with the card of its name, in the default version; None for a dataset without one."""
+    cards = {entry.name: entry.card for entry in list_datasets() if entry.default}
+    for dataset in joined:
+        yield dataset, cards.get(dataset.data.facts.name.partition(":")[0].partition("@")[0])

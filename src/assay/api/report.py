@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from assay.analysis.folder import RunFolder
 from assay.analysis.report import PageSettings
 from assay.api.files import Run, open_runs
 from assay.exceptions import InputError
@@ -15,23 +16,27 @@ from assay.settings import verb
 
 @verb(
     PageSettings,
-    ("Write one self-contained HTML page: tables, figures, and every pair to look at; or the decision in sentences."),
+    "Write one self-contained HTML page: tables, figures, and every pair to look at; the decision in sentences; or a "
+    "leaderboard to filter.",
     "assay report runs/answers --out page",
     "assay report runs/answers --for decision --out decision.html",
+    "assay report runs/one runs/two --for leaderboard --out board.html",
     runs="Run folders, or files with a label and score columns.",
-    out="The folder for the page; for a decision also an .html or .md file. An earlier page is replaced.",
+    out="The folder for the page, or an .html file for a leaderboard or a decision (also .md). An earlier page is "
+    "replaced.",
 )
 def report(runs: Run | Sequence[Run], out: str | Path, settings: PageSettings) -> Path:
     """Write one self-contained HTML page with tables, figures and every pair, and return its path.
 
     A page for a decision describes one run in sentences: the metric that :func:`recommend` names, the threshold that
-    :func:`thresholds` learns, the errors to expect, the cost and blind spots of the metric, and examples.
+    :func:`thresholds` learns, the errors to expect, the cost and blind spots of the metric, and examples. A
+    leaderboard has the metrics and datasets of all runs, to sort, filter and compare.
 
     Args:
         runs: run folders, results of :func:`assay.run`, or files with a label and score columns; for a decision
             only one.
-        out: a folder for the page alone; an earlier page in it is replaced. For a decision also the path of a file that
-            ends in ``.html`` or ``.md``.
+        out: a folder for the page alone; an earlier page in it is replaced. For a leaderboard or a decision also the
+            path of a file that ends in ``.html``, or for a decision ``.md``.
 
     Raises:
         InputError: a run cannot be read, or *out* contains anything but an earlier page.
@@ -45,4 +50,24 @@ def report(runs: Run | Sequence[Run], out: str | Path, settings: PageSettings) -
                     f"{len(opened)} runs: a page for a decision is about one; assay leaderboard compares them"
                 )
             return write_decision(opened[0], user_path(out), settings)
+        if settings.audience == "leaderboard":
+            return _write_leaderboard(opened, user_path(out), settings)
         return write_page(opened, user_path(out), leaderboard=settings.leaderboard, categories=settings.categories)
+
+
+def _write_leaderboard(runs: Sequence[RunFolder], out: Path, settings: PageSettings) -> Path:
+    """Write the leaderboard of some runs, each dataset with the tasks and licence of its card."""
+    from assay.analysis.leaderboard.explore import ExploredSet
+    from assay.analysis.leaderboard.join import Filters, join_runs
+    from assay.api.leaderboard import with_cards
+    from assay.reports.page.leaderboard import write_leaderboard
+
+    sets, left_out = [], []
+    for joined, card in with_cards(join_runs(runs, Filters(datasets=tuple(settings.datasets)))):
+        if joined.unranked:
+            left_out.append(f"{joined.title}: {joined.unranked}")
+        elif card is None:
+            sets.append(ExploredSet(joined))
+        else:
+            sets.append(ExploredSet(joined, card.tasks, card.licence))
+    return write_leaderboard(sets, out, title=settings.title, note=settings.note, left_out=left_out)

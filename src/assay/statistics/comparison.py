@@ -181,10 +181,10 @@ def summarise(drawn: PairDraws, statistics: Sequence[str], confidence: float) ->
         statistics: the names of the statistics, in the order of the draws.
         confidence: the level of the intervals.
     """
-    return [_test_difference(name, index, drawn, confidence) for index, name in enumerate(statistics)]
+    return [test_difference(name, index, drawn, confidence) for index, name in enumerate(statistics)]
 
 
-def _test_difference(name: str, index: int, drawn: PairDraws, confidence: float) -> Difference:
+def test_difference(name: str, index: int, drawn: PairDraws, confidence: float) -> Difference:
     """Return the difference of two scores in the statistic *name*, whose position in the draws is *index*.
 
     Tests and interval are added step by step, as far as the draws allow; a note says why one is missing.

@@ -310,6 +310,8 @@ class _Tests:
         from scipy.special import ndtr
 
         normal = np.random.default_rng(0).normal(size=(DRAWS, self._points.shape[1])) @ self._points.T
+        # the draws of each metric side by side in memory, since each pair of metrics reads two of them
+        normal = np.asfortranarray(normal)
         largest = np.zeros(DRAWS)
         for first, second in pairs:
             i, j = self.names.index(first), self.names.index(second)

@@ -14,7 +14,7 @@ from assay.analysis.settings import PairedTests
 from assay.common.numbers import Number
 from assay.statistics.agreement import Coefficients, RareValues
 from assay.statistics.coefficients import STATISTICS
-from assay.statistics.comparison import Difference, summarise
+from assay.statistics.comparison import Difference, test_difference
 from assay.statistics.draws import MetricPair, PairDraws
 from assay.statistics.missing import SetApart
 from assay.statistics.random_effects import RandomEffects
@@ -231,7 +231,7 @@ def ranked_board(
     apart_names = {line.metric for line in lines if line.apart is not None}
 
     def difference_of(comparison: PairDraws) -> Difference:
-        return summarise(comparison, settings.statistics, settings.confidence)[statistic_index]
+        return test_difference(by, statistic_index, comparison, settings.confidence)
 
     differences, apart = {}, {}
     for (first, second), comparison in comparisons.items():

@@ -140,6 +140,40 @@ def boards_of_groups(
     measured = {}
     for measurement in _measure(ranked, settings, by, [bucket], advance):
         measured[measurement.joined.data.name] = measurement
+    return _boards_of_measured(measured, groups, settings, by)
+
+
+def boards_by_statistic(
+    joined: Sequence[JoinedDataset], groups: Mapping[Group, Sequence[str]], settings: PairedTests, *, bucket: str
+) -> dict[str, dict[Group, GroupBoards]]:
+    """Return the boards of groups of datasets in one bucket, ranked by each statistic of the settings in turn.
+
+    Every dataset is measured once for all statistics. The boards lack values with calibrated ties and the bounds that
+    missing scores allow, which are those of one statistic. See :func:`boards_of_groups`.
+
+    Args:
+        joined: the datasets, whose metrics are ranked.
+        groups: the titles of the datasets of each group, by any key.
+        settings: the settings of intervals and tests.
+        bucket: the name of the bucket.
+    """
+    measured = {}
+    for measurement in _measure(joined, settings, settings.statistics[0], [bucket], None):
+        measured[measurement.joined.title] = replace(measurement, calibrated={}, filled={})
+    return {by: _boards_of_measured(measured, groups, settings, by) for by in settings.statistics}
+
+
+def _boards_of_measured(
+    measured: Mapping[str, _BucketMeasurement], groups: Mapping[Group, Sequence[str]], settings: PairedTests, by: str
+) -> dict[Group, GroupBoards]:
+    """Return the boards of groups of measured datasets, see :func:`boards_of_groups`.
+
+    Args:
+        measured: the measurement of each dataset on one bucket, by the names that the groups hold.
+        groups: the names of the datasets of each group.
+        settings: the settings of intervals and tests.
+        by: the coefficient that ranks.
+    """
     boards_by_name = {name: _board_of_bucket(measurement, settings, by) for name, measurement in measured.items()}
     found = {}
     for group, names in groups.items():
@@ -148,7 +182,8 @@ def boards_of_groups(
             continue
         means: Board | None = boards_by_name[in_group[0]]
         if len(in_group) > 1:
-            means = _board_of_largest(bucket, [measured[name] for name in in_group], settings, by)
+            measurements = [measured[name] for name in in_group]
+            means = _board_of_largest(measurements[0].bucket, measurements, settings, by)
         if means is not None:
             found[group] = GroupBoards(tuple(boards_by_name[name] for name in in_group), means)
     return found

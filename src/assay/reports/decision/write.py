@@ -11,19 +11,9 @@ from markupsafe import Markup
 from assay.analysis.decision import gather_evidence
 from assay.analysis.folder import RunFolder
 from assay.analysis.report import PageSettings
-from assay.common.messages import Setting
-from assay.common.output import FileKind, check_replaceable
-from assay.exceptions import InputError
 from assay.reports.decision.words import DecisionPage, decision_page
 from assay.reports.formats import format_document
-from assay.reports.page.render import (
-    GENERATOR,
-    PAGE_NAME,
-    asset_text,
-    check_page_target,
-    put_page,
-    template_environment,
-)
+from assay.reports.page.render import GENERATOR, HTML_SUFFIXES, asset_text, template_environment, write_page_file
 from assay.reports.plots import drawing, element
 from assay.reports.sheets import Column, Document, Sheet
 
@@ -49,29 +39,12 @@ def write_decision(run: RunFolder, out: Path, settings: PageSettings) -> Path:
     Raises:
         InputError: *out* exists and is not an earlier page, or cannot be written; see also :func:`gather_evidence`.
     """
-    suffix = out.suffix.lower()
-    is_file = suffix in (".html", ".htm", ".md")
-    path = out if is_file else out / PAGE_NAME
-    try:
-        if is_file:
-            check_replaceable(out, FileKind("a page of assay", "out", _is_page))
-        else:
-            check_page_target(out)
+
+    def text() -> str:
         page = decision_page(gather_evidence(run, settings), settings)
-        text = decision_markdown(page) if suffix == ".md" else decision_html(page)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        put_page(text, path)
-    except OSError as error:
-        raise InputError(
-            f"{out}: cannot be written ({error.strerror or error}); give ", Setting("out"), " another place"
-        ) from error
-    return path
+        return decision_markdown(page) if out.suffix.lower() == ".md" else decision_html(page)
 
-
-def _is_page(path: Path) -> bool:
-    # a page names its generator in its head
-    with path.open("rb") as file:
-        return GENERATOR.encode() in file.read(1000)
+    return write_page_file(text, out, (*HTML_SUFFIXES, ".md"))
 
 
 def decision_html(page: DecisionPage) -> str:

@@ -74,7 +74,12 @@ def pack_pairs(unit: Unit, tagged: TagColumns) -> str:
         "categories": tagged.names,
         "texts": list(texts),
     }
-    # without the time of compression, equal pairs make equal text
+    return pack(head, columns)
+
+
+def pack(head: dict[str, Any], columns: dict[str, NDArray[Any]]) -> str:
+    """Return a JSON object and columns of numbers as base64 text, in the format that this section begins with."""
+    # without the time of compression, equal data make equal text
     compressed = gzip.compress(_join_columns(head, columns), GZIP_LEVEL, mtime=0)
     return base64.b64encode(compressed).decode("ascii")
 

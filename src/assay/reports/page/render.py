@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 from assay.analysis.errors.tags import MAX_TAGGED_PAIRS
 from assay.analysis.folder import STRESS_FILE, RunFolder, run_titles
 from assay.common.messages import Setting
-from assay.common.output import atomic_write, is_unfinished
+from assay.common.output import FileKind, atomic_write, check_replaceable, is_unfinished
 from assay.common.visible import visible_text
 from assay.exceptions import InputError
 from assay.reports.formats import format_document
@@ -31,7 +31,7 @@ from assay.statistics.coefficients import main_statistic, title_of
 #: Identifies a page of assay by one of its first lines.
 GENERATOR = '<meta name="generator" content="assay">'
 #: The scripts of the page, in order: later ones use definitions of earlier ones.
-SCRIPTS = ("data.js", "views.js", "tables.js", "scatter.js", "explorer.js", "start.js")
+SCRIPTS = ("data.js", "views.js", "tables.js", "scatter.js", "explorer.js", "theme.js", "start.js")
 
 
 def page_html(runs: Sequence[RunFolder], *, leaderboard: bool = True, categories: bool = True) -> str:
@@ -196,6 +196,38 @@ def write_page(runs: Sequence[RunFolder], out: Path, *, leaderboard: bool = True
             f"{out}: cannot be written ({error.strerror or error}); give ", Setting("out"), " another place"
         ) from error
     return out / PAGE_NAME
+
+
+#: The suffixes of a page in a file of its own.
+HTML_SUFFIXES = (".html", ".htm")
+
+
+def write_page_file(text: Callable[[], str], out: Path, suffixes: Sequence[str] = HTML_SUFFIXES) -> Path:
+    """Write a page to a file, or to ``index.html`` in a folder of its own, and return the path of the file.
+
+    Args:
+        text: returns the text of the page; called once the place has been checked.
+        out: a file with one of the suffixes, or a folder.
+        suffixes: the suffixes of files.
+
+    Raises:
+        InputError: *out* exists and is not an earlier page, or cannot be written.
+    """
+    is_file = out.suffix.lower() in suffixes
+    path = out if is_file else out / PAGE_NAME
+    try:
+        if is_file:
+            check_replaceable(out, FileKind("a page of assay", "out", _is_page))
+        else:
+            check_page_target(out)
+        content = text()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        put_page(content, path)
+    except OSError as error:
+        raise InputError(
+            f"{out}: cannot be written ({error.strerror or error}); give ", Setting("out"), " another place"
+        ) from error
+    return path
 
 
 def put_page(text: str, path: Path) -> None:

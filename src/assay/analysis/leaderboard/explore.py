@@ -1,0 +1,102 @@
+"""The boards that a reader of many datasets may ask for: of each dataset, and of the datasets that a filter leaves."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from assay.analysis.leaderboard.board import Board
+from assay.analysis.leaderboard.join import JoinedDataset
+from assay.analysis.leaderboard.measurements import boards_by_statistic
+from assay.analysis.settings import PairedTests
+
+#: The number of buckets of each dataset, usually all pairs, F1 = 0 and F1 > 0.
+MAX_BUCKETS = 3
+#: The maximum number of tests of two metrics on means, in each bucket and for each statistic: about two minutes.
+MAX_TESTS = 100_000
+
+
+@dataclass(frozen=True)
+class ExploredSet:
+    """A dataset as a reader filters it.
+
+    Attributes:
+        joined: the dataset, whose metrics are ranked by labels from people.
+        tasks: the tasks of its card; empty without a card.
+        terms: the licence of its card; empty without a card.
+    """
+
+    joined: JoinedDataset
+    tasks: tuple[str, ...] = ()
+    terms: str = ""
+
+    @property
+    def licence(self) -> str:
+        """The name that the licence begins with, without conditions and sources."""
+        return re.split("[;(]", self.terms)[0].strip()
+
+    @property
+    def title(self) -> str:
+        """The unique title of the dataset."""
+        return self.joined.title
+
+    @property
+    def language(self) -> str:
+        """The language of the texts; empty if it is unknown or if there are several."""
+        return self.joined.data.facts.language or ""
+
+
+#: The positions of the datasets of a board, in ascending order.
+Positions = tuple[int, ...]
+
+
+def explore(sets: Sequence[ExploredSet], settings: PairedTests) -> dict[str, dict[str, dict[Positions, Board]]]:
+    """Return boards by bucket, statistic, and the positions of the datasets that a board is about.
+
+    There is a board of each dataset, of all of them, and of those that every filter by task, language and licence
+    leaves, alone and together, from the widest filter on as long as :data:`MAX_TESTS` allow. Datasets without the
+    bucket are not among the positions.
+
+    Args:
+        sets: the datasets.
+        settings: the settings of intervals and tests, with the statistics.
+    """
+    buckets = dict.fromkeys(name for one in sets for name in list(one.joined.data.buckets)[:MAX_BUCKETS])
+    explored: dict[str, dict[str, dict[Positions, Board]]] = {}
+    for bucket in buckets:
+        having = {position: one for position, one in enumerate(sets) if bucket in one.joined.data.buckets}
+        groups = {group: [sets[position].title for position in group] for group in filtered_groups(having)}
+        found = boards_by_statistic([one.joined for one in having.values()], groups, settings, bucket=bucket)
+        explored[bucket] = {}
+        for statistic, of_groups in found.items():
+            explored[bucket][statistic] = {positions: group.means for positions, group in of_groups.items()}
+    return explored
+
+
+def filtered_groups(sets: Mapping[int, ExploredSet]) -> list[Positions]:
+    """Return the distinct groups of datasets: each dataset alone, and what filters leave, see :func:`explore`.
+
+    Args:
+        sets: the datasets by position.
+    """
+    groups: dict[Positions, None] = {(position,): None for position in sets}
+    filters: dict[tuple[str, str, str], None] = {}
+    for one in sets.values():
+        filters |= dict.fromkeys(product(("", *one.tasks), ("", one.language), ("", one.licence)))
+    tests = 0
+    # the widest first: those with the fewest values
+    for task, language, licence in sorted(filters, key=lambda values: sum(map(bool, values))):
+        group = []
+        for position, one in sets.items():
+            is_of_task = not task or task in one.tasks
+            if is_of_task and language in ("", one.language) and licence in ("", one.licence):
+                group.append(position)
+        common_metrics = set.intersection(*(set(sets[position].joined.scores) for position in group))
+        cost = math.comb(len(common_metrics), 2)
+        if tuple(group) not in groups and tests + cost <= MAX_TESTS:
+            groups[tuple(group)] = None
+            tests += cost
+    return list(groups)

@@ -1,0 +1,179 @@
+"""The leaderboard of many datasets as one HTML file, whose reader sorts, filters and compares."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from assay.analysis.leaderboard.board import Board, Line
+from assay.analysis.leaderboard.explore import ExploredSet, Positions, explore
+from assay.analysis.settings import PairedTests
+from assay.common.tables import short_names
+from assay.exceptions import InputError
+from assay.reports.layout import intervals_in_words
+from assay.reports.page.pairs import pack
+from assay.reports.page.render import GENERATOR, asset_text, template_environment, write_page_file
+from assay.statistics.coefficients import (
+    deciding_statistic,
+    default_statistics,
+    symbol_of,
+    title_of,
+)
+
+#: The scripts of the page, in order.
+SCRIPTS = ("data.js", "theme.js", "board.js", "duel.js")
+#: Signs of the outcome of a test of two metrics: the first is better, the second is, the test cannot tell.
+OUTCOME_SIGNS = {1: "+", -1: "-", 0: "="}
+#: The sign of two metrics that were not tested.
+UNTESTED = "."
+
+
+def write_leaderboard(
+    sets: Sequence[ExploredSet], out: Path, *, title: str | None, note: str | None, left_out: Sequence[str]
+) -> Path:
+    """Write the leaderboard and return the path of the file.
+
+    Args:
+        sets: the datasets.
+        out: an ``.html`` file, or a folder of its own; an earlier page is replaced.
+        title: the title; None for one that counts metrics and datasets.
+        note: a line below it; None for none.
+        left_out: a line on each dataset whose labels rank no metrics.
+
+    Raises:
+        InputError: there is no dataset, or *out* cannot be written or holds something else.
+    """
+    if not sets:
+        raise InputError(f"no dataset has labels that rank metrics: {'; '.join(left_out)}")
+    return write_page_file(lambda: leaderboard_html(sets, title=title, note=note, left_out=left_out), out)
+
+
+def leaderboard_html(
+    sets: Sequence[ExploredSet], *, title: str | None = None, note: str | None = None, left_out: Sequence[str] = ()
+) -> str:
+    """Return the page as HTML that needs no other file and no network; see :func:`write_leaderboard`.
+
+    Values, intervals and tests are those of ``assay leaderboard`` with intervals from the influence of each pair. They
+    are computed here for every filter of datasets; the page only counts, sorts and draws.
+    """
+    of_votes = [one.joined.data.vote_statistic for one in sets]
+    main = deciding_statistic(of_votes)
+    statistics = tuple(dict.fromkeys((main, *default_statistics(of_votes))))
+    settings = PairedTests(statistics=statistics, interval="influence")
+    explored = explore(sets, settings)
+    metrics = list(dict.fromkeys(name for one in sets for name in one.joined.scores))
+    script = "\n".join(asset_text(name) for name in SCRIPTS)
+    page: str = (
+        template_environment()
+        .get_template("board.html")
+        .render(
+            generator=Markup(GENERATOR),
+            style=Markup(asset_text("page.css") + asset_text("board.css")),
+            script=Markup(script),
+            script_digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii"),
+            title=title or f"Leaderboard: {_counted(len(metrics), 'metric')} on {_counted(len(sets), 'dataset')}",
+            note=note,
+            left_out=left_out,
+            pairs=sum(len(one.joined.data) for one in sets),
+            method=intervals_in_words(settings.confidence, settings.resamples, settings.interval, [0]),
+            packed=pack(_content(sets, metrics, explored, statistics), {}),
+        )
+    )
+    return page
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _content(
+    sets: Sequence[ExploredSet],
+    metrics: Sequence[str],
+    explored: Mapping[str, Mapping[str, Mapping[Positions, Board]]],
+    statistics: Sequence[str],
+) -> dict[str, Any]:
+    """Return what the page is drawn from, as values of JSON.
+
+    Metrics and datasets are listed once, and boards name them by position. The boards stand under bucket, statistic,
+    and the positions of their datasets, joined by commas.
+    """
+    short = short_names(metrics)
+    kinds = {name: record.declared.kind for one in sets for name, record in one.joined.records.items()}
+    position_of = {name: position for position, name in enumerate(metrics)}
+    boards: dict[str, dict[str, dict[str, Any]]] = {}
+    for bucket, of_statistics in explored.items():
+        boards[bucket] = {}
+        for statistic, of_positions in of_statistics.items():
+            plain = {}
+            for positions, board in of_positions.items():
+                plain[",".join(map(str, positions))] = _plain(board, statistic, position_of)
+            boards[bucket][statistic] = plain
+    return {
+        "metrics": [{"name": name, "short": short[name], "kind": kinds[name]} for name in metrics],
+        "sets": [
+            {name: getattr(one, name) for name in ("title", "tasks", "language", "licence", "terms")} for one in sets
+        ],
+        "statistics": [{"name": name, "title": title_of(name), "symbol": symbol_of(name)} for name in statistics],
+        "boards": boards,
+    }
+
+
+def _plain(board: Board, statistic: str, position_of: Mapping[str, int]) -> dict[str, Any]:
+    """Return a board as values of JSON.
+
+    ``ranked`` has the metrics with a rank, best first; ``numbers`` value and bounds of each in turn; ``signs`` the
+    outcome of the test of every two of them, in the order of ``itertools.combinations``; ``best`` those that could be
+    the best; ``letters`` those of metrics that the tests cannot tell apart; ``fresh`` the range of each on a dataset
+    not seen; ``costs`` pairs per second and price of 1,000 pairs of each metric; ``others`` the metrics without a rank
+    with the reason.
+    """
+    ranked = [line for line in board.lines if line.rank]
+    names = [line.metric for line in ranked]
+    numbers: list[float | None] = []
+    fresh: list[float | None] = []
+    for line in ranked:
+        numbers += map(_rounded, line.values[statistic].value_and_bounds)
+        random_effects = line.random_effects.get(statistic)
+        fresh += (None, None) if random_effects is None else map(_rounded, random_effects.new.value_and_bounds[1:])
+    signs = ""
+    for first, second in combinations(names, 2):
+        outcome = board.compared.get((first, second))
+        if outcome is None and (second, first) in board.compared:
+            outcome = -board.compared[second, first]
+        signs += UNTESTED if outcome is None else OUTCOME_SIGNS[outcome]
+    alike = board.alike
+    return {
+        "n": board.n,
+        "ranked": [position_of[name] for name in names],
+        "numbers": numbers,
+        "signs": signs,
+        "best": [position_of[name] for name in board.best],
+        "letters": [alike.get(name, "") for name in names],
+        "fresh": fresh if any(bound is not None for bound in fresh) else [],
+        "costs": {position_of[line.metric]: costs for line in board.lines if any(costs := _costs(line))},
+        "others": {position_of[line.metric]: _why_unranked(line, board) for line in board.lines if not line.rank},
+    }
+
+
+def _rounded(value: float | None) -> float | None:
+    """Return a value with more digits than are shown."""
+    return None if value is None else round(value, 5)
+
+
+def _costs(line: Line) -> tuple[float | None, float | None]:
+    speed, price = line.pairs_per_second, line.price_per_1000
+    return None if speed is None else float(f"{speed:.4g}"), price
+
+
+def _why_unranked(line: Line, board: Board) -> str:
+    if line.missing:
+        return f"no comparable score on {len(line.missing)} of {len(board.sizes)} datasets"
+    if line.apart is not None:
+        return "scored so few pairs that it is not compared"
+    return "undefined: labels or scores do not vary"
