@@ -17,7 +17,7 @@ from assay.paths import cache_dir
 #: Kinds of files in the cache, each with a description and the consequence of removing them.
 KINDS = {
     "scores": "scores of earlier runs; computed anew",
-    "results": "agreement and comparisons of earlier runs; computed anew",
+    "results": "pairs of datasets as they were read, agreement and comparisons of earlier runs; computed anew",
     "replies": "replies of judges at endpoints; paid for anew",
     "models": "models that were downloaded",
     "datasets": "datasets that were downloaded",

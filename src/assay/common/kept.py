@@ -23,7 +23,7 @@ from assay.paths import cache_dir
 #: The least product of metrics, pairs and resamples of which a result is kept; less takes about a quarter of a second.
 MIN_WORK = 2_000_000
 #: The libraries by which results are computed.
-_LIBRARIES = ("numpy", "scipy")
+_LIBRARIES = ("numpy", "scipy", "pandas", "pyarrow", "regex")
 
 
 def default_results() -> Path:
@@ -51,13 +51,23 @@ class KeptResults(Database):
         Raises:
             StoreError: the store cannot be read, or is damaged.
         """
+        content = self.find_bytes(key)
+        try:
+            return None if content is None else json.loads(content)
+        except ValueError as error:
+            raise self.damage_error(f"a result cannot be read: {error}") from error
+
+    def find_bytes(self, key: bytes) -> bytes | None:
+        """Return the bytes that were kept under a key; None without them.
+
+        Raises:
+            StoreError: the store cannot be read, or is damaged.
+        """
         with self._translated_errors():
             row = self._connection.execute("SELECT value FROM results WHERE key = ?", (key,)).fetchone()
-        if row is None:
-            return None
         try:
-            return json.loads(zlib.decompress(row[0]))
-        except (zlib.error, ValueError, TypeError) as error:
+            return None if row is None else zlib.decompress(row[0])
+        except (zlib.error, TypeError) as error:
             raise self.damage_error(f"a result cannot be read: {error}") from error
 
     def keep(self, key: bytes, value: Any) -> None:
@@ -66,9 +76,16 @@ class KeptResults(Database):
         Raises:
             StoreError: the store cannot be written.
         """
-        content = zlib.compress(json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass"), 1)
+        self.keep_bytes(key, json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+
+    def keep_bytes(self, key: bytes, content: bytes) -> None:
+        """Keep bytes under a key, in place of earlier ones.
+
+        Raises:
+            StoreError: the store cannot be written.
+        """
         with self._transaction():
-            self._connection.execute("INSERT OR REPLACE INTO results VALUES (?, ?)", (key, content))
+            self._connection.execute("INSERT OR REPLACE INTO results VALUES (?, ?)", (key, zlib.compress(content, 1)))
 
 
 def result_key(*inputs: Any) -> bytes:

@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,9 @@ from assay.datasets.files import (
     read_table_file,
     table_from_memory,
 )
+from assay.datasets.kept import kept_result
 from assay.datasets.pairs import Pairs
-from assay.datasets.readers.base import Reader, ReaderResult, check_options, load_reader
+from assay.datasets.readers.base import Reader, ReaderResult, built_in_readers, check_options, load_reader
 from assay.datasets.reading import Columns, Labels, Reading
 from assay.datasets.sources import LocatedFile, locate_files
 from assay.exceptions import AssayError, InputError, OfflineError, UnavailableError, summary_of, unknown_name
@@ -325,7 +327,10 @@ def _load_card_pairs(
         options = card.options_of(split_name)
         # options may name a file that the reader can do without
         check_options(reader, options, dict.fromkeys(split.optional_files, Path()) | paths, location)
-        result = _run_reader(reader, paths, options, f"{location}: its reader {card.reader!r} cannot read it")
+        problem = f"{location}: its reader {card.reader!r} cannot read it"
+        read = partial(_run_reader, reader, paths, options, problem)
+        # the code of another package may change without a new version
+        result = kept_result(card.reader, files, options, read) if card.reader in built_in_readers() else read()
         if check_rows and split.rows is not None and result.table.num_rows != split.rows:
             raise InputError(f"{location}: {result.table.num_rows} pairs were read; its card says {split.rows}")
         table = result.table
