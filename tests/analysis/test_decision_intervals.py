@@ -11,6 +11,7 @@ import assay
 from assay.analysis.thresholds.intervals import values_with_intervals
 from assay.analysis.thresholds.measures import LOWEST, MEASURES, ConfusionMatrix
 from assay.analysis.thresholds.objectives import MeasureObjective
+from assay.analysis.thresholds.parts import LabelledScores
 from assay.statistics.resampling import Resampler
 
 
@@ -19,7 +20,7 @@ def values_of(cells, *, groups=None, resamples=500, seed=0):
     positive, decided = np.isin(cells, (0, 2)), np.asarray(cells) < 2
     resampler = Resampler(len(cells), resamples, (seed,), groups)
     return values_with_intervals(
-        decided[:, None], (positive * 1.0, positive), (), MeasureObjective("f1-macro"), resampler, 0.95
+        decided[:, None], LabelledScores(positive * 1.0, positive), (), MeasureObjective("f1-macro"), resampler, 0.95
     )
 
 

@@ -11,7 +11,7 @@ from assay.analysis.thresholds.calibration import IsotonicModel, calibrate, cali
 from assay.analysis.thresholds.intervals import values_with_intervals
 from assay.analysis.thresholds.measures import MEASURES, ConfusionMatrix
 from assay.analysis.thresholds.objectives import Costs, MeasureObjective, Target
-from assay.analysis.thresholds.parts import ThresholdPart, draw_folds, same_pairs_part
+from assay.analysis.thresholds.parts import LabelledScores, ThresholdPart, draw_folds, same_pairs_part
 from assay.analysis.thresholds.search import (
     Levels,
     average_precision,
@@ -34,7 +34,7 @@ POSITIVE = np.array([False, False, True, False, True, True])
 
 def examine(scores, positive, repeats, objective, *, resamples=0, groups=None):
     """Study one dataset without a name."""
-    pairs, drawing = (scores, positive), Resampling(resamples=resamples)
+    pairs, drawing = LabelledScores(scores, positive), Resampling(resamples=resamples)
     return tune_and_test(
         "s",
         pairs,
@@ -206,7 +206,7 @@ def interval_of_folds(case, n, resamples):
         decided[part.test, 0] = scores[part.test] >= threshold
         true_values.append(0.35 * stats.norm.sf(threshold - 1.2) + 0.65 * stats.norm.cdf(threshold))
     resampler = Resampler(n, resamples, (case,))
-    same = decided, (scores, positive)
+    same = decided, LabelledScores(scores, positive)
     with_choice = values_with_intervals(*same, [parts], MeasureObjective("accuracy"), resampler, 0.95)["accuracy"]
     fixed = values_with_intervals(*same, (), MeasureObjective("accuracy"), resampler, 0.95)["accuracy"]
     return with_choice, fixed, np.mean(true_values)
@@ -327,7 +327,7 @@ def test_a_wrong_score_does_not_widen_its_own_limit():
     rng = np.random.default_rng(9)
     scores = rng.random(600) ** 4
     positive, groups = rng.random(600) < 0.5, np.repeat(np.arange(60), 10)
-    pairs = scores, positive
+    pairs = LabelledScores(scores, positive)
     repeats = list(draw_folds(groups, 5, 1, 0))
     drawing = Resampling(resamples=0)
     by_f1 = MeasureObjective("f1")

@@ -10,6 +10,7 @@ import numpy as np
 from assay.analysis.thresholds.intervals import decision_measures, values_with_intervals
 from assay.analysis.thresholds.measures import MEASURES, ConfusionMatrix
 from assay.analysis.thresholds.objectives import MeasureObjective
+from assay.analysis.thresholds.parts import LabelledScores
 from assay.statistics.agreement import percentile_interval
 from assay.statistics.resampling import Resampler
 
@@ -43,7 +44,7 @@ def coverage(chances: tuple[float, ...], n: int, size: int) -> tuple[dict[str, f
         positive, decided = np.isin(cells, (0, 2)), (cells < 2)[:, None]
         resampler = Resampler(n, RESAMPLES, (case,), groups)
         values = values_with_intervals(
-            decided, (positive * 1.0, positive), (), MeasureObjective("f1-macro"), resampler, 0.95
+            decided, LabelledScores(positive * 1.0, positive), (), MeasureObjective("f1-macro"), resampler, 0.95
         )
         blocks = [
             decision_measures(decided, positive, MeasureObjective("f1-macro"), weights)[:, 0]

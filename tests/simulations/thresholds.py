@@ -11,7 +11,7 @@ from scipy import stats
 from assay.analysis.thresholds.intervals import values_with_intervals
 from assay.analysis.thresholds.measures import MEASURES, ConfusionMatrix
 from assay.analysis.thresholds.objectives import MeasureObjective
-from assay.analysis.thresholds.parts import draw_folds
+from assay.analysis.thresholds.parts import LabelledScores, draw_folds
 from assay.analysis.thresholds.search import best_threshold
 from assay.common.numbers import Number
 from assay.statistics.resampling import Resampler
@@ -46,8 +46,12 @@ def intervals(units: int, group_size: int, measure: str, case: int) -> tuple[Num
         decided[part.test, 0] = scores[part.test] >= threshold
         true_values.append(true_value(threshold, measure))
     resampler = Resampler(n, RESAMPLES, (case,), groups)
-    chosen = values_with_intervals(decided, (scores, positive), [parts], MeasureObjective(measure), resampler, 0.95)
-    fixed = values_with_intervals(decided, (scores, positive), (), MeasureObjective(measure), resampler, 0.95)
+    chosen = values_with_intervals(
+        decided, LabelledScores(scores, positive), [parts], MeasureObjective(measure), resampler, 0.95
+    )
+    fixed = values_with_intervals(
+        decided, LabelledScores(scores, positive), (), MeasureObjective(measure), resampler, 0.95
+    )
     return chosen[measure], fixed[measure], float(np.mean(true_values))
 
 

@@ -15,7 +15,7 @@ from pydantic import BeforeValidator, FiniteFloat, PlainSerializer, TypeAdapter,
 
 from assay.analysis.folder import STRESS_FILE
 from assay.analysis.thresholds.objectives import MeasureObjective
-from assay.analysis.thresholds.parts import draw_folds
+from assay.analysis.thresholds.parts import LabelledScores, draw_folds
 from assay.analysis.thresholds.settings import OPTIMISED
 from assay.analysis.thresholds.study import tune_and_decide
 from assay.common.messages import Setting
@@ -182,7 +182,7 @@ def learned_thresholds(
     rows = np.flatnonzero(np.isfinite(scores))
     codes = texts[rows] if groups is None else join_codes(groups[rows], texts[rows])
     (parts,) = draw_folds(codes, FOLDS, 1, seed)
-    tested = scores[rows], positive[rows]
+    tested = LabelledScores(scores[rows], positive[rows])
     learned = tune_and_decide(name, tested, tested, [parts], MeasureObjective(OPTIMISED[0]))
     thresholds = np.full(len(scores), np.nan)
     for part, threshold in zip(parts, learned.thresholds[0], strict=True):

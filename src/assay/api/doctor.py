@@ -97,18 +97,12 @@ def _machine_findings() -> list[DoctorFinding]:
     is_writable = existing_folder.is_dir() and os.access(existing_folder, os.W_OK | os.X_OK)
     store = default_store()
     size = f"{store.stat().st_size / 2**20:.1f} MiB" if os.access(store, os.R_OK) else "made by the first run"
+    python = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
+    space, remedy = f"{cache} ({free_gib:.0f} GiB free)", "" if is_writable else "set ASSAY_CACHE"
     return [
-        DoctorFinding(
-            "machine", "python", True, f"{platform.python_version()} on {platform.system()} {platform.machine()}"
-        ),
+        DoctorFinding("machine", "python", True, python),
         DoctorFinding("machine", "cores", True, str(os.cpu_count())),
-        DoctorFinding(
-            "machine",
-            "cache",
-            is_writable,
-            f"{cache} ({free_gib:.0f} GiB free)",
-            "" if is_writable else "set ASSAY_CACHE",
-        ),
+        DoctorFinding("machine", "cache", is_writable, space, remedy),
         DoctorFinding("machine", "score store", True, f"{store} ({size})"),
     ]
 

@@ -111,18 +111,14 @@ def explain(settings: ExplainSettings) -> Explained:
         ids, batch = _batch_of_gold_answers(data)
     if not ids:
         raise InputError(f"{data.name}: has no pair to explain")
-    explanations = []
+    costs: Sequence[str | Message] = ()
     prices = {} if settings.prices is None else read_prices(settings.prices)
     with use_runtime(Runtime(settings.device, settings.threads)), use_purse(Purse(prices=prices)):
         bound_metric = metric.bind(Context(data.language, references))
         bound_metric.for_language(data.language)
         bound_metric.obtain(offline=settings.offline)
         bound_metric.check_available()
-        for explanation in bound_metric.explain(batch):
-            # reported under the name as typed; for a preset, a note says which model it used
-            notes = (bound_metric.says(), *explanation.notes) if metric.picks_by_language else explanation.notes
-            explanations.append(replace(explanation, metric=str(metric), notes=notes).as_dict())
-        costs: Sequence[str | Message] = ()
+        explanations = _explain_batch(metric, bound_metric, batch)
         if isinstance(bound_metric, ServerJudge):
             reads_all = metric.declaration.reads_all_references
             total = len(all_pairs.table) if reads_all else len(_batch_of_gold_answers(all_pairs)[0])
@@ -133,6 +129,18 @@ def explain(settings: ExplainSettings) -> Explained:
     if settings.svg is not None:
         explained.write_svg(settings.svg)
     return explained
+
+
+def _explain_batch(metric: Metric, bound_metric: Metric, batch: Batch) -> list[dict[str, Any]]:
+    """Return the explanation of each pair as plain values, under the name of the metric as it was typed.
+
+    For a preset, a note says which model it used.
+    """
+    explanations = []
+    for explanation in bound_metric.explain(batch):
+        notes = (bound_metric.says(), *explanation.notes) if metric.picks_by_language else explanation.notes
+        explanations.append(replace(explanation, metric=str(metric), notes=notes).as_dict())
+    return explanations
 
 
 def _cost_lines(judge: ServerJudge, explanations: Sequence[Mapping[str, Any]], total: int) -> list[str | Message]:

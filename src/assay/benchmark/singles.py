@@ -49,14 +49,7 @@ class Singles:
         self._rows = len(pairs)
         #: the row of the pair of each single, shape (s,); None if every pair is one single
         self._parents: NDArray[np.int64] | None = None
-        # both graph columns even if one is absent: the same graph on the other side makes another single
-        graph_columns = GRAPH_COLUMNS if declaration.reads_graphs else ()
-        names = ["reference", "candidate"]
-        if declaration.reads_question:
-            names.append("question")
-        if declaration.reads_context and has_contexts(pairs.table):
-            names.append(CONTEXT)
-        names += graph_columns
+        names = _columns_read(pairs, declaration)
         self._columns = {name: pairs.table.column(name) for name in names if name in pairs.table.column_names}
         if not declaration.reads_reference:
             self._columns["reference"] = pa.chunked_array([pa.repeat(pa.scalar(""), len(pairs))])
@@ -66,7 +59,10 @@ class Singles:
         self._together = declaration.reads_all_references and has_lists
         if has_lists and not declaration.reads_all_references:
             self._columns, self._parents = _one_row_per_gold_answer(self._columns)
-        key_columns = [*(name for name in self._columns if name not in GRAPH_COLUMNS), *graph_columns]
+        key_columns = [name for name in self._columns if name not in GRAPH_COLUMNS]
+        if declaration.reads_graphs:
+            # both, even if one is absent: the same graph on the other side makes another single
+            key_columns += GRAPH_COLUMNS
         digests = row_digests([self._columns.get(name) for name in key_columns], len(self._columns["reference"]))
         # in order of first appearance, so that neighbours in the file are scored together
         self._first_rows, self.inverse = distinct_rows(digests)
@@ -116,6 +112,18 @@ class Singles:
         best_of = np.maximum if higher_is_better else np.minimum
         best: NDArray[np.float64] = best_of.reduceat(single_scores, starts)
         return best
+
+
+def _columns_read(pairs: Pairs, declaration: Declaration) -> list[str]:
+    """Return the columns of texts and graphs that a metric reads; the data may lack those of graphs."""
+    names = ["reference", "candidate"]
+    if declaration.reads_question:
+        names.append("question")
+    if declaration.reads_context and has_contexts(pairs.table):
+        names.append(CONTEXT)
+    if declaration.reads_graphs:
+        names += GRAPH_COLUMNS
+    return names
 
 
 def _check_not_empty(lists: pa.ChunkedArray, dataset: str) -> None:

@@ -52,16 +52,8 @@ def command(
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         """Return the guarded verb; its signature, which typer reads, has the own parameters and the options."""
-        hints = get_type_hints(function, include_extras=True)
-        own_parameters = []
-        for name, parameter in inspect.signature(function).parameters.items():
-            if parameter.kind is not inspect.Parameter.VAR_KEYWORD:
-                if name in ("run", "runs"):
-                    # the argument with run folders; its annotation holds the typer.Argument
-                    hints[name].__metadata__[0].autocompletion = complete_runs
-                keyword_parameter = parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY)
-                own_parameters.append(keyword_parameter)
-        takes_context = "context" in hints
+        own_parameters = _own_parameters(function)
+        takes_context = "context" in {parameter.name for parameter in own_parameters}
         options = _setting_parameters(settings_class, position_callback)
         by_position = [name for name in declarations_of(settings_class) if name + POSITION in options]
         parameters = sorted(
@@ -93,6 +85,20 @@ def command(
         return guarded_verb
 
     return decorate
+
+
+def _own_parameters(function: Callable[..., None]) -> list[inspect.Parameter]:
+    """Return the parameters that a verb's function declares itself, all but ``**settings``, as keywords for typer."""
+    hints = get_type_hints(function, include_extras=True)
+    parameters = []
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            continue
+        if name in ("run", "runs"):
+            # the argument with run folders; its annotation holds the typer.Argument
+            hints[name].__metadata__[0].autocompletion = complete_runs
+        parameters.append(parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY))
+    return parameters
 
 
 @contextmanager
@@ -180,29 +186,21 @@ def _setting_parameters(
         settings_class: the settings class.
         position_callback: the callback of the positional setting, as in :func:`command`.
     """
-    settings = {name: setting for name, setting in declarations_of(settings_class).items() if not setting.python_only}
     hints = settings_class.setting_types()
     defaults = {field.name: field.default for field in dataclasses.fields(settings_class)}
     flags = flags_of(settings_class)
     parameters = {}
-    for name, setting in settings.items():
-        default = defaults[name]
+    for name, setting in declarations_of(settings_class).items():
+        if setting.python_only:
+            continue
         typer_type = _typer_type(hints[name], setting)
         # found by the name of the setting, or by its placeholder in the help
         completer = COMPLETERS.get(name) or COMPLETERS.get(setting.metavar or "")
         help_text = help_with_flags(setting.help, flags)
         if get_origin(typer_type) is list and not setting.argument and "repeatable" not in help_text:
             help_text = f"{help_text.rstrip('.')}; repeatable."
+        typer_type, default = _with_default(typer_type, defaults[name], setting)
         has_both = setting.argument and setting.flags
-        if default is dataclasses.MISSING and has_both:
-            # required in one of two places, which is checked when both are known
-            typer_type, default = typer_type | None, None
-        elif default is dataclasses.MISSING:
-            # the option is required
-            default = inspect.Parameter.empty
-        elif default is None or default == ():
-            # typer would show an empty sequence as a default in the help
-            typer_type, default = typer_type | None, None
         typer_info: Any
         if setting.argument:
             typer_info = typer.Argument(
@@ -213,12 +211,7 @@ def _setting_parameters(
                 autocompletion=completer,
             )
             if has_both:
-                parameters[name + POSITION] = inspect.Parameter(
-                    name + POSITION,
-                    inspect.Parameter.KEYWORD_ONLY,
-                    default=None,
-                    annotation=Annotated[typer_type | None, typer_info],
-                )
+                parameters[name + POSITION] = _keyword(name + POSITION, typer_type | None, typer_info, None)
                 help_text = "The same."
         if not setting.argument or has_both:
             # a switch that is off by default gets its single flag, so that typer adds no --no- form
@@ -230,11 +223,27 @@ def _setting_parameters(
                 callback=_checking_callback(setting),
                 autocompletion=completer,
             )
-        annotation: Any = Annotated[typer_type, typer_info]
-        parameters[name] = inspect.Parameter(
-            name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
-        )
+        parameters[name] = _keyword(name, typer_type, typer_info, default)
     return parameters
+
+
+def _keyword(name: str, typer_type: Any, typer_info: Any, default: Any) -> inspect.Parameter:
+    annotation: Any = Annotated[typer_type, typer_info]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _with_default(typer_type: Any, default: Any, setting: SettingDeclaration) -> tuple[Any, Any]:
+    """Return the type and the default that typer needs for a setting, from its type for typer and its own default."""
+    if default is dataclasses.MISSING:
+        if setting.argument and setting.flags:
+            # required in one of two places, which is checked when both are known
+            return typer_type | None, None
+        # the option is required
+        return typer_type, inspect.Parameter.empty
+    if default is None or default == ():
+        # typer would show an empty sequence as a default in the help
+        return typer_type | None, None
+    return typer_type, default
 
 
 def _checking_callback(setting: SettingDeclaration) -> Callable[[str | None], str | None] | None:

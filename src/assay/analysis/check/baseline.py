@@ -168,11 +168,10 @@ def continue_chain(baseline: Baseline, old: Baseline) -> Baseline:
             if dataset.answers is not None and answered.answers is not None:
                 origins[name] = replace(answered, metrics={})
             continue
-        firsts = before.metrics | earliest.metrics
         changed = {}
-        for metric, first in firsts.items():
-            new_metric = dataset.metrics.get(metric)
-            if new_metric is not None and not np.array_equal(new_metric.scores, first.scores, equal_nan=True):
+        for metric, first in (before.metrics | earliest.metrics).items():
+            now = dataset.metrics.get(metric)
+            if now is not None and not np.array_equal(now.scores, first.scores, equal_nan=True):
                 changed[metric] = first
         if changed:
             origins[name] = replace(before, metrics=changed, answers=None)

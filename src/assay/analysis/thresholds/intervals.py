@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from assay.analysis.thresholds.measures import HIGHEST, LOWEST, PSEUDO_COUNT, SHARES, ConfusionMatrix
 from assay.analysis.thresholds.objectives import Objective
-from assay.analysis.thresholds.parts import ThresholdPart
+from assay.analysis.thresholds.parts import LabelledScores, ThresholdPart
 from assay.analysis.thresholds.search import resampled_thresholds
 from assay.common.numbers import Number
 from assay.statistics.agreement import percentile_interval
@@ -65,7 +65,7 @@ def _all_measures(matrix: ConfusionMatrix, objective: Objective) -> Floats:
 
 def values_with_intervals(
     decided: NDArray[np.bool_],
-    test: tuple[Floats, NDArray[np.bool_]],
+    test: LabelledScores,
     repeats: Sequence[Sequence[ThresholdPart]],
     objective: Objective,
     resampler: Resampler,
@@ -77,14 +77,14 @@ def values_with_intervals(
 
     Args:
         decided: which pairs are decided positive, shape (n, repeats).
-        test: the scores of the tested pairs, and which pairs are positive, shape (n,) each.
+        test: the n tested pairs.
         repeats: the parts of each repeat, if thresholds were tuned on other parts of the same pairs: the intervals then
             include the choice of the thresholds. Empty if the thresholds were tuned elsewhere.
         objective: what thresholds are chosen by.
         resampler: the resamples of the tested pairs.
         confidence: the level of the intervals.
     """
-    positive = test[1]
+    positive = test.positive
     # thresholds tuned on the tested pairs themselves stay fixed: their measures are too optimistic with any interval
     chosen_apart = [parts for parts in repeats if all(part.tune is not part.test for part in parts)]
     values = decision_measures(decided, positive, objective).mean(axis=1)
@@ -182,25 +182,24 @@ class _PseudoCounts:
 
 
 def _refitted_measures(
-    test: tuple[Floats, NDArray[np.bool_]], parts: Sequence[ThresholdPart], weights: Floats, objective: Objective
+    test: LabelledScores, parts: Sequence[ThresholdPart], weights: Floats, objective: Objective
 ) -> Floats:
     """Return every measure with the thresholds tuned anew in each resample, shape (measures, b).
 
     Args:
-        test: the scores of n pairs, and which pairs are positive, shape (n,) each.
+        test: the n pairs.
         parts: parts whose test rows together contain every pair once.
         weights: how often each pair was drawn, shape (n, b); all copies of a pair stay in one part.
         objective: what thresholds are chosen by.
     """
-    scores, positive = test
     decided = np.empty(weights.shape, dtype=bool)
     for part in parts:
-        thresholds = resampled_thresholds(scores[part.tune], positive[part.tune], weights[part.tune], objective)
-        decided[part.test] = scores[part.test][:, None] >= thresholds
+        thresholds = resampled_thresholds(*test.take(part.tune), weights[part.tune], objective)
+        decided[part.test] = test.scores[part.test][:, None] >= thresholds
     decided_weights = weights * decided
-    true_positives = positive @ decided_weights
+    true_positives = test.positive @ decided_weights
     false_positives = decided_weights.sum(axis=0) - true_positives
-    positives = positive @ weights
+    positives = test.positive @ weights
     negatives = weights.sum(axis=0) - positives
     matrix = ConfusionMatrix(true_positives, false_positives, positives - true_positives, negatives - false_positives)
     return _all_measures(matrix, objective)

@@ -4,13 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assay.analysis.data import ScoredDataset, cells_of
 from assay.common.messages import Message, Setting
 from assay.exceptions import InputError
+from assay.statistics.concordance import Floats
 from assay.statistics.crossvalidation import Rows, leave_one_value_out, make_folds
+
+
+class LabelledScores(NamedTuple):
+    """The scores of n pairs by a metric, beside their labels.
+
+    Attributes:
+        scores: finite scores that rise with similarity, shape (n,).
+        positive: which pairs are positive, shape (n,).
+    """
+
+    scores: Floats
+    positive: NDArray[np.bool_]
+
+    def take(self, rows: Rows) -> LabelledScores:
+        """Return those of some rows."""
+        return LabelledScores(self.scores[rows], self.positive[rows])
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from assay.analysis.data import (
 )
 from assay.analysis.folder import RunFolder
 from assay.analysis.thresholds.objectives import GivenThreshold
-from assay.analysis.thresholds.parts import ThresholdPart, draw_folds, parts_by_value, same_pairs_part
+from assay.analysis.thresholds.parts import LabelledScores, ThresholdPart, draw_folds, parts_by_value, same_pairs_part
 from assay.analysis.thresholds.search import with_design_effect
 from assay.analysis.thresholds.settings import ThresholdSettings
 from assay.analysis.thresholds.study import Decision, ValueAgreement, agreement_by_value, tune_and_decide, tune_and_test
@@ -333,10 +333,10 @@ def _decide_by_metric(
     groups = group_codes(test, settings.group_by)
     repeats, split_description = _parts_of_repeats(tune, test, groups, settings)
     declared = test.metrics[metric].declared
-    tested = test.oriented_scores(metric), positive_labels_of(test, rule)[1]
+    tested = _labelled_scores(test, metric, rule)
     tuned, tuned_groups = tested, groups
     if tune is not test:
-        tuned = tune.oriented_scores(metric), positive_labels_of(tune, rule)[1]
+        tuned = _labelled_scores(tune, metric, rule)
         tuned_groups = group_codes(tune, settings.group_by)
     objective = with_design_effect(settings.objective, *tuned, tuned_groups)
     if settings.at is not None:
@@ -382,7 +382,7 @@ def out_of_fold_thresholds(
     rows = np.flatnonzero(np.isfinite(data.scores[metric]))
     scored = data.take(rows)
     repeats, split_description = _parts_of_repeats(scored, scored, group_codes(scored, settings.group_by), settings)
-    pairs = scored.oriented_scores(metric), positive_labels_of(scored, rule)[1]
+    pairs = _labelled_scores(scored, metric, rule)
     objective = with_design_effect(settings.objective, *pairs, group_codes(scored, settings.group_by))
     learned = tune_and_decide(f"{data.name}, {metric}", pairs, pairs, repeats[:1], objective)
     thresholds = np.full(len(data), np.nan)
@@ -401,6 +401,11 @@ def _pairs_with_score(data: ScoredDataset, metric: str) -> ScoredDataset:
     """Return the data without the pairs that lack a score of a metric."""
     has_score = np.isfinite(data.scores[metric])
     return data if has_score.all() else data.take(np.flatnonzero(has_score))
+
+
+def _labelled_scores(data: ScoredDataset, metric: str, rule: str) -> LabelledScores:
+    """Return the scores of a metric, all of them finite, beside the labels."""
+    return LabelledScores(data.oriented_scores(metric), positive_labels_of(data, rule)[1])
 
 
 def _parts_of_repeats(

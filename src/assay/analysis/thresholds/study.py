@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +18,7 @@ from assay.analysis.thresholds.intervals import (
 )
 from assay.analysis.thresholds.measures import MEASURES
 from assay.analysis.thresholds.objectives import Objective, Target
-from assay.analysis.thresholds.parts import ThresholdPart
+from assay.analysis.thresholds.parts import LabelledScores, ThresholdPart
 from assay.analysis.thresholds.search import (
     Levels,
     average_precision,
@@ -96,8 +96,8 @@ class Decision:
 
 def tune_and_test(
     name: str,
-    tune: tuple[Floats, NDArray[np.bool_]],
-    test: tuple[Floats, NDArray[np.bool_]],
+    tune: LabelledScores,
+    test: LabelledScores,
     repeats: Sequence[Sequence[ThresholdPart]],
     objective: Objective,
     drawing: Resampling,
@@ -111,9 +111,8 @@ def tune_and_test(
 
     Args:
         name: the names of dataset and metric, for messages.
-        tune: the pairs to tune on: finite scores that rise with similarity, and which pairs are positive, shape (m,)
-            each.
-        test: the same of the pairs to test, shape (n,) each; the same object as *tune* to split one dataset.
+        tune: the m pairs to tune on.
+        test: the n pairs to test; the same object as *tune* to split one dataset.
         repeats: the parts of each repeat; their test rows together contain every pair of *test* once.
         objective: what thresholds are chosen by.
         drawing: how intervals are drawn.
@@ -129,36 +128,39 @@ def tune_and_test(
     tuned = tune_and_decide(name, tune, test, repeats, objective)
     resampler = Resampler(len(scores), drawing.resamples, tuple(seed), groups)
     levels = Levels.from_scores(scores, positive)
-    names = objective.measures
+
+    def by_measure(values: Iterable[float]) -> dict[str, float | None]:
+        return {name: none_if_nan(value) for name, value in zip(objective.measures, values, strict=True)}
+
+    spread: dict[str, float | None] = dict.fromkeys(objective.measures)
+    if len(repeats) > 1:
+        spread = by_measure(row.std(ddof=1) for row in tuned.means)
     # column 0 decides every pair positive, column 1 every pair negative
     constant = np.array([[True, False]]).repeat(len(scores), axis=0)
     always, never = decision_measures(constant, positive, objective).T
     rows = [(part.tune, part.test) for part in repeats[0]]
-    isotonic = IsotonicModel.from_rows(tune[0], scores, rows, has_same_pairs=tune is test)
+    isotonic = IsotonicModel.from_rows(tune.scores, scores, rows, has_same_pairs=tune is test)
     # intervals include the choice of the threshold only if thresholds were tuned on parts of the tested pairs
     refitted_repeats = repeats if tune is test else ()
     as_probability = None
     if are_probabilities:
-        as_probability = _calibration_of_scores(isotonic, tune[1], positive, drawing.seed, groups)
+        as_probability = _calibration_of_scores(isotonic, tune.positive, positive, drawing.seed, groups)
     deployed = best_threshold(*tune, objective)[0]
     return Decision(
         thresholds=tuned.thresholds,
         deployed=deployed,
         tuned=float(np.mean(tuned.values)),
         tested=values_with_intervals(tuned.decided, test, refitted_repeats, objective, resampler, drawing.confidence),
-        averaged={key: none_if_nan(row.mean()) for key, row in zip(names, tuned.means, strict=True)},
-        spread={
-            key: none_if_nan(row.std(ddof=1)) if len(repeats) > 1 else None
-            for key, row in zip(names, tuned.means, strict=True)
-        },
+        averaged=by_measure(row.mean() for row in tuned.means),
+        spread=spread,
         auc=area_under_roc(scores, positive, drawing, seed, groups),
         average_precision=_average_precision_value(scores, positive, levels, resampler, drawing.confidence),
         roc=roc(levels),
         precision_recall=precision_recall(levels),
-        calibrated=calibrate_fitted(isotonic, tune[1], positive, drawing.seed, tuned_groups, groups),
+        calibrated=calibrate_fitted(isotonic, tune.positive, positive, drawing.seed, tuned_groups, groups),
         as_probability=as_probability,
-        always={key: none_if_nan(value) for key, value in zip(names, always, strict=True)},
-        never={key: none_if_nan(value) for key, value in zip(names, never, strict=True)},
+        always=by_measure(always),
+        never=by_measure(never),
         n=len(scores),
         positive=int(positive.sum()),
         decided=tuned.decided,
@@ -166,17 +168,17 @@ def tune_and_test(
     )
 
 
-def _target_value(threshold: float, tune: tuple[Floats, NDArray[np.bool_]], objective: Objective) -> Number | None:
+def _target_value(threshold: float, tune: LabelledScores, objective: Objective) -> Number | None:
     """Return the required precision or recall by a threshold, with its lower bound; None without such a bound.
 
     Args:
         threshold: the threshold to deploy.
-        tune: the scores of the pairs that it was tuned on, and which pairs are positive, shape (m,) each.
+        tune: the pairs that it was tuned on.
         objective: what the threshold was chosen by.
     """
     if not isinstance(objective, Target) or objective.confidence is None:
         return None
-    matrix = confusion_matrix(decide(tune[0], threshold), tune[1])
+    matrix = confusion_matrix(decide(tune.scores, threshold), tune.positive)
     return Number(none_if_nan(float(MEASURES[objective.name](matrix))), none_if_nan(float(objective.reached(matrix))))
 
 
@@ -199,8 +201,8 @@ class TunedParts:
 
 def tune_and_decide(
     name: str,
-    tune: tuple[Floats, NDArray[np.bool_]],
-    test: tuple[Floats, NDArray[np.bool_]],
+    tune: LabelledScores,
+    test: LabelledScores,
     repeats: Sequence[Sequence[ThresholdPart]],
     objective: Objective,
 ) -> TunedParts:
@@ -208,37 +210,35 @@ def tune_and_decide(
 
     Args:
         name: the names of dataset and metric, for messages.
-        tune: the pairs to tune on: finite scores that rise with similarity, and which pairs are positive, shape (m,)
-            each.
-        test: the same of the pairs to test, shape (n,) each.
+        tune: the m pairs to tune on.
+        test: the n pairs to test.
         repeats: the parts of each repeat; their test rows together contain every pair of *test* once.
         objective: what thresholds are chosen by.
 
     Raises:
         InputError: a part to tune on has no pairs, one class only, or one score only.
     """
-    scores, positive = test
     thresholds = np.empty((len(repeats), len(repeats[0])))
-    decided = np.empty((len(scores), len(repeats)), dtype=bool)
+    decided = np.empty((len(test.scores), len(repeats)), dtype=bool)
     values, means = [], []
     for repeat, parts in enumerate(repeats):
         measures_of_parts = []
         for column, part in enumerate(parts):
-            tuned_scores, tuned_positive = tune[0][part.tune], tune[1][part.tune]
-            _check_tunable(f"{name}, {part.name}", tuned_scores, tuned_positive, part.remedy)
-            threshold, value = best_threshold(tuned_scores, tuned_positive, objective)
+            tuned, tested = tune.take(part.tune), test.take(part.test)
+            _check_tunable(f"{name}, {part.name}", tuned, part.remedy)
+            threshold, value = best_threshold(*tuned, objective)
             thresholds[repeat, column] = threshold
             values.append(value)
-            decided[part.test, repeat] = decide(scores[part.test], threshold)
-            measures_of_parts.append(
-                decision_measures(decided[part.test, repeat : repeat + 1], positive[part.test], objective)
-            )
+            decided_here = decide(tested.scores, threshold)
+            decided[part.test, repeat] = decided_here
+            measures_of_parts.append(decision_measures(decided_here[:, None], tested.positive, objective))
         means.append(np.mean(measures_of_parts, axis=0)[:, 0])
     return TunedParts(thresholds, values, decided, np.stack(means, axis=1))
 
 
-def _check_tunable(where: str, scores: Floats, positive: NDArray[np.bool_], remedy: str) -> None:
+def _check_tunable(where: str, tune: LabelledScores, remedy: str) -> None:
     """Raise InputError if no threshold can be tuned: no pairs, one class only, or one score only."""
+    scores, positive = tune
     if not len(positive):
         raise InputError(f"{where}: no pair is left to tune on; ", remedy)
     if positive.all() or not positive.any():
@@ -326,7 +326,7 @@ def agreement_by_value(
     data: ScoredDataset,
     column: str,
     decision: Decision,
-    pairs: tuple[Floats, NDArray[np.bool_]],
+    pairs: LabelledScores,
     groups: Rows | None,
     objective: Objective,
     drawing: Resampling,
@@ -340,7 +340,7 @@ def agreement_by_value(
         data: n pairs.
         column: the column whose values split the pairs; pairs with an empty cell are left out.
         decision: the decisions of one metric on all n pairs.
-        pairs: scores that rise with similarity, and which pairs are positive, shape (n,) each.
+        pairs: the scores and labels of the n pairs.
         groups: codes of pairs that are resampled as a whole, shape (n,), or None.
         objective: what thresholds were chosen by; a cost is a measure of its own.
         drawing: how intervals are drawn.
@@ -356,18 +356,17 @@ def agreement_by_value(
             f"has {len(values):,} values; choose a column of at most {MAX_COLUMN_VALUES}", setting="each", value=column
         )
     texts = np.array([str(cell) for cell in cells], dtype=object)
-    scores, positive = pairs
     agreements = []
     for value in values:
         rows = np.flatnonzero(texts == value)
         # the resampler expects codes without gaps
         own_groups = None if groups is None else np.unique(groups[rows], return_inverse=True)[1]
         resampler = Resampler(len(rows), drawing.resamples, tuple(seed), own_groups)
-        part_of_value = scores[rows], positive[rows]
+        part_of_value = pairs.take(rows)
         # without repeats, the thresholds stay fixed
         tested = values_with_intervals(
             decision.decided[rows], part_of_value, (), objective, resampler, drawing.confidence
         )
         auc = area_under_roc(*part_of_value, drawing, seed, own_groups)
-        agreements.append(ValueAgreement(value, len(rows), int(positive[rows].sum()), tested, auc))
+        agreements.append(ValueAgreement(value, len(rows), int(part_of_value.positive.sum()), tested, auc))
     return agreements
