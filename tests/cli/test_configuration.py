@@ -396,6 +396,8 @@ def test_every_option_that_names_code_or_a_server_is_declared():
         ("evaluate", "subject"),
         ("judge", "endpoint"),
         ("judge", "key"),
+        ("ragas", "endpoint"),
+        ("ragas", "key"),
     }
 
 

@@ -11,10 +11,10 @@ import functools
 import json
 import threading
 import time
-from collections.abc import Callable, Collection, Coroutine, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
 from concurrent.futures import wait
 from dataclasses import dataclass
-from typing import Any, Self, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from assay.common.messages import Setting
 from assay.common.progress import report_share
@@ -27,7 +27,7 @@ from assay.metrics.judge.missing import MOST_STATED, SECONDS_BETWEEN_LOOKS, Miss
 from assay.metrics.judge.probing import OF_REQUEST, learn_server
 from assay.metrics.judge.readings import ReadReplies
 from assay.metrics.judge.replies import Reply, ReplyStore, Server, reply_store_path, request_digest
-from assay.metrics.judge.request import Request, address_of, judge_requests
+from assay.metrics.judge.request import Request, judge_requests
 from assay.metrics.judge.spending import Price, Purse, Tally, current_purse
 from assay.metrics.scores import Scores
 
@@ -62,22 +62,6 @@ class Endpoint:
     timeout: float
     retries: int
     price: Price | None
-
-    @classmethod
-    def of_judge(cls, judge: Judge) -> Self:
-        """Return the endpoint of a judge.
-
-        Raises:
-            InputError: only one of the two prices is set.
-        """
-        input_price, output_price = judge.price_in, judge.price_out
-        if (input_price is None) != (output_price is None):
-            raise InputError(f"metric {judge}: give both price_in and price_out, or none of them")
-        price = None
-        if input_price is not None and output_price is not None:
-            price = Price(input=input_price, output=output_price)
-        url, model = address_of(judge)
-        return cls(judge.name.text, url, model, judge.key, judge.concurrency, judge.timeout, judge.retries, price)
 
     @property
     def pairs(self) -> int:
@@ -179,18 +163,26 @@ class EndpointSession:
             AssayError: the server cannot be used, or sent no usable reply despite all retries.
         """
         samples, orders = judge.samples, judge.orders
-        replies = self._replies_of_batch(judge, batch)
+        replies = self.replies_to(functools.partial(judge_requests, judge, batch))
         by_order = [replies[start : start + samples] for start in range(0, len(replies), samples)]
         return [by_order[start : start + orders] for start in range(0, len(by_order), orders)]
 
-    def _replies_of_batch(self, judge: Judge, batch: Batch) -> list[Reply]:
-        """Return the reply to each request of a judge on a batch: pair by pair, order by order, sample by sample.
+    def replies_to(self, requests_of: Callable[[Server | None], Iterable[Request]]) -> list[Reply]:
+        """Return the reply to each request, in order.
 
         Replies that are not stored are requested, and stored as they arrive. A request is claimed in the store first,
         so that no other process makes it meanwhile; the reply to one that another process has claimed is waited for.
         The first requests of the session are sent one at a time, until one has confirmed what the server supports.
+
+        Args:
+            requests_of: returns the requests, always as many, given what is known of the server, which is a part of
+                each digest; None if it was never called.
+
+        Raises:
+            BudgetError: the budget does not cover another call.
+            AssayError: the server cannot be used, or sent no usable reply despite all retries.
         """
-        requests = list(judge_requests(judge, batch, self._server))
+        requests = list(requests_of(self._server))
         replies = self._stored_replies(requests)
         probed: set[int] = set()
         failed = self._tally.failed
@@ -200,7 +192,7 @@ class EndpointSession:
             if self._reload_server():
                 # another process has learned which model is served, which is a part of every request's digest
                 self._store.release(claimed)
-                requests, probed = list(judge_requests(judge, batch, self._server)), set()
+                requests, probed = list(requests_of(self._server)), set()
                 replies = self._stored_replies(requests)
             elif index is None:
                 # another process has requested all that are missing
@@ -218,7 +210,7 @@ class EndpointSession:
                     if self._decisive != decisive:
                         # replies of another model do not count, and pairs without one are asked again
                         self._tally.failed = failed
-                        requests, probed = list(judge_requests(judge, batch, self._server)), set()
+                        requests, probed = list(requests_of(self._server)), set()
                         replies = self._stored_replies(requests)
                     self._missing.keep(requests[index], reply)
                     if learned is not None:

@@ -34,38 +34,10 @@ class ServerJudge(Judge):
             InputError: the options contradict each other; no model is named; the address is invalid or holds a secret,
                 which would be recorded in the name of the metric; or *key* is not a name of a variable.
         """
-        self._check_endpoint(self.address)
+        check_address("judge", self.address, self.key)
         if self.subject is None:
             raise InputError(f"metric 'judge' needs a model: write judge:MODEL,endpoint={self.endpoint}")
         super()._check_options()
-
-    def _check_endpoint(self, endpoint: str) -> None:
-        """Check the address of the endpoint and the name of the key's variable.
-
-        Raises:
-            InputError: the address is invalid or holds a secret, which would be recorded in the name of the metric; or
-                *key* is not a name of a variable.
-        """
-        from urllib.parse import urlsplit
-
-        try:
-            parts = urlsplit(endpoint)
-            host, _ = parts.hostname, parts.port
-        except ValueError as error:
-            raise InputError(f"metric judge: endpoint {endpoint!r} is not an address ({error})") from None
-        if parts.scheme not in ("http", "https") or not host:
-            raise InputError(
-                f"metric judge: endpoint {endpoint!r} is not an address; write it as http://localhost:8000/v1"
-            )
-        if parts.username or parts.password or parts.query or parts.fragment:
-            raise InputError(
-                "metric judge: the endpoint holds a user name, a password or a query, and names of metrics are "
-                "recorded; put the key into the environment, and name its variable with key=NAME"
-            )
-        if self.key is not None and not self.key.isidentifier():
-            raise InputError(
-                "metric judge: key=NAME names an environment variable, such as OPENAI_API_KEY; it is not the key itself"
-            )
 
     @property
     def address(self) -> str:
@@ -107,8 +79,12 @@ class ServerJudge(Judge):
             InputError: only one of the two token prices is set.
         """
         from assay.metrics.judge.endpoint import Endpoint
+        from assay.metrics.judge.request import address_of
+        from assay.metrics.judge.spending import Price
 
-        return Endpoint.of_judge(self)
+        url, model = address_of(self)
+        price = Price.of_options(str(self), self.price_in, self.price_out)
+        return Endpoint(self.name.text, url, model, self.key, self.concurrency, self.timeout, self.retries, price)
 
     def score(self, batch: Batch) -> NDArray[np.float64]:
         """Return one score per pair, float64, shape (n,); the connection stays open until another engine is used.
@@ -132,3 +108,37 @@ class ServerJudge(Judge):
         server = known_server(self.address, str(self.subject))
         known = {"served": server.served, "fingerprint": server.fingerprint or "none"}
         return super().data_signature() | known | server.fallbacks()
+
+
+def check_address(metric: str, endpoint: str, key: str | None) -> None:
+    """Check the address of an endpoint and the name of the key's variable.
+
+    Args:
+        metric: the name of the metric, for messages.
+        endpoint: the address.
+        key: the name of the environment variable; None for a server that needs no key.
+
+    Raises:
+        InputError: the address is invalid or holds a secret, which would be recorded in the name of the metric; or
+            *key* is not a name of a variable.
+    """
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(endpoint)
+        host, _ = parts.hostname, parts.port
+    except ValueError as error:
+        raise InputError(f"metric {metric}: endpoint {endpoint!r} is not an address ({error})") from None
+    if parts.scheme not in ("http", "https") or not host:
+        raise InputError(
+            f"metric {metric}: endpoint {endpoint!r} is not an address; write it as http://localhost:8000/v1"
+        )
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise InputError(
+            f"metric {metric}: the endpoint holds a user name, a password or a query, and names of metrics are "
+            "recorded; put the key into the environment, and name its variable with key=NAME"
+        )
+    if key is not None and not key.isidentifier():
+        raise InputError(
+            f"metric {metric}: key=NAME names an environment variable, such as OPENAI_API_KEY; it is not the key itself"
+        )

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -38,6 +38,19 @@ class Price(BaseModel):
 
     input: float = Field(ge=0)
     output: float = Field(ge=0)
+
+    @classmethod
+    def of_options(cls, metric: str, price_in: float | None, price_out: float | None) -> Self | None:
+        """Return the prices that the options of a metric set; None if they set none.
+
+        Raises:
+            InputError: only one of the two is set.
+        """
+        if price_in is not None and price_out is not None:
+            return cls(input=price_in, output=price_out)
+        if price_in is None and price_out is None:
+            return None
+        raise InputError(f"metric {metric}: give both price_in and price_out, or none of them")
 
     def of_tokens(self, tokens_in: float, tokens_out: float) -> float:
         """Return the price of a number of prompt tokens and reply tokens."""

@@ -1,0 +1,197 @@
+"""Metrics of ragas: its own classes and prompts, asked through assay's client, store of replies and budget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+
+from assay.common.messages import Message, Setting
+from assay.exceptions import InputError, UnavailableError, unknown_name
+from assay.metrics.base import Batch, Declaration, Metric, option
+from assay.metrics.judge.server import check_address
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from assay.metrics.judge.endpoint import Endpoint
+
+
+class RagasClass(NamedTuple):
+    """A class of ``ragas.metrics.collections``: its name, the texts that it reads, and its settings."""
+
+    name: str
+    reads: frozenset[str]
+    settings: dict[str, Any]
+
+
+_QUESTION, _REFERENCE, _CONTEXT = "user_input", "reference", "retrieved_contexts"
+#: The classes whose score is one of an answer, by the name that follows ``ragas:``; all read the answer.
+CLASSES = {
+    "answer-accuracy": RagasClass("AnswerAccuracy", frozenset({_QUESTION, _REFERENCE}), {}),
+    # its other part is the cosine of two embeddings, which is bi-encoder:MODEL
+    "answer-correctness": RagasClass("AnswerCorrectness", frozenset({_QUESTION, _REFERENCE}), {"weights": [1.0, 0.0]}),
+    "factual-correctness": RagasClass("FactualCorrectness", frozenset({_REFERENCE}), {}),
+    "faithfulness": RagasClass("Faithfulness", frozenset({_QUESTION, _CONTEXT}), {}),
+    "response-groundedness": RagasClass("ResponseGroundedness", frozenset({_CONTEXT}), {}),
+}
+
+
+@dataclass(frozen=True)
+class RagasMetric(Metric):
+    """A metric of ragas, computed by ragas with a language model at an endpoint; it is paid for.
+
+    Prompts, steps and formula are those of ragas. A reply that is not the JSON that ragas asks for counts as ragas
+    counts it after its retries: most metrics then have no score.
+
+    Raises:
+        InputError: there is no such metric, or an option is invalid.
+    """
+
+    subject: str = option(help=", ".join(CLASSES))
+    model: str = option("", "the model that is asked, by its name at the endpoint")
+    endpoint: str = option(
+        "", "address of a server with OpenAI's chat completions, such as http://localhost:8000/v1", reaches_out=True
+    )
+    key: str | None = option(
+        "OPENAI_API_KEY", "environment variable with the key of the endpoint; none for no key", reaches_out=True
+    )
+    references: Literal["first", "each"] = option(
+        "first", "which of several reference answers ragas reads; each asks for every one, and the best score counts"
+    )
+    temperature: float | None = option(0.0, "of sampling; none for the server's own", minimum=0, maximum=2)
+    seed: int | None = option(0, "of sampling; none for the server's own")
+    reply_tokens: int = option(1024, "highest number of tokens of a reply; 4096 of a model that thinks", minimum=1)
+    concurrency: int = option(16, "calls in flight at a time", minimum=1, maximum=1000)
+    timeout: float = option(60.0, "seconds to wait for a reply", minimum=0.01)
+    retries: int = option(6, "further tries of a call that failed", minimum=0, maximum=100)
+    price_in: float | None = option(None, "price of a million tokens of prompts", minimum=0)
+    price_out: float | None = option(None, "price of a million tokens of replies", minimum=0)
+
+    declaration: ClassVar[Declaration] = Declaration(
+        name="ragas",
+        kind="judge",
+        summary="a metric of ragas, by a language model at an endpoint",
+        citation="Es et al. 2024, RAGAs: Automated Evaluation of Retrieval Augmented Generation",
+        subject="NAME",
+        provider=("ragas", "openai"),
+        extra="ragas",
+    )
+    #: each reply is stored on its own and read by every run, so that its cost stays known
+    is_stored: ClassVar[bool] = False
+    #: the budget and the store of replies belong to the process that the user started
+    stays_here: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.subject not in CLASSES:
+            raise InputError(unknown_name("there is no metric of ragas", self.subject, CLASSES))
+        if not self.model or not self.endpoint:
+            raise InputError(
+                f"metric ragas:{self.subject} needs a model and its server: write "
+                f"ragas:{self.subject},model=MODEL,endpoint=http://localhost:8000/v1"
+            )
+        check_address("ragas", self.endpoint, self.key)
+        reads = CLASSES[self.subject].reads
+        self.redeclare(
+            reads_question=_QUESTION in reads,
+            reads_reference=_REFERENCE in reads,
+            reads_context=_CONTEXT in reads,
+            reads_all_references=_REFERENCE in reads and self.references == "first",
+        )
+
+    def obtain(self, *, offline: bool = False) -> None:
+        """Check that the endpoint has a key; it is not called.
+
+        Raises:
+            UnavailableError: there is no API key, or *offline* forbids calls to an endpoint.
+        """
+        from assay.metrics.judge.client import api_key
+
+        if offline:
+            raise UnavailableError(
+                f"the endpoint {self.endpoint} is not called", Message("leave ", Setting("offline"), " away")
+            )
+        api_key(self.endpoint, self.key)
+
+    def check_available(self) -> None:
+        """Check that ragas is installed, and that the API key is set; the endpoint is not called.
+
+        Raises:
+            UnavailableError: a package or the key is missing.
+        """
+        super().check_available()
+        self.obtain()
+
+    def foreign_code(self) -> str:
+        """Return the endpoint, which the run of somebody else may name: it is called only if the user trusts it."""
+        return f"the endpoint {self.endpoint}"
+
+    def needs(self) -> Endpoint:
+        """Return the engine of the endpoint.
+
+        Raises:
+            InputError: only one of the two token prices is set.
+        """
+        from assay.metrics.judge.ragas_session import RagasEndpoint
+        from assay.metrics.judge.spending import Price
+
+        price = Price.of_options(str(self), self.price_in, self.price_out)
+        url = self.endpoint.rstrip("/")
+        return RagasEndpoint(
+            self.name.text, url, self.model, self.key, self.concurrency, self.timeout, self.retries, price
+        )
+
+    def score(self, batch: Batch) -> NDArray[np.float64]:
+        """Return one score per pair, float64, shape (n,); NaN where ragas gives none.
+
+        Raises:
+            AssayError: the server cannot be used, or sent no usable reply; all open sessions are then closed.
+        """
+        from assay.metrics.work import score_alone
+
+        return score_alone(self, batch)
+
+    def signature(self) -> dict[str, str]:
+        """Return everything that changes the score, in a fixed order, without the options that change no reply."""
+        delivery = ("key", "concurrency", "timeout", "retries", "price_in", "price_out")
+        return {name: value for name, value in super().signature().items() if name not in delivery}
+
+    def data_signature(self) -> dict[str, str]:
+        """Return what the last session learned of the server.
+
+        Raises:
+            StoreError: what is known of the server cannot be read.
+        """
+        from assay.metrics.judge.replies import known_server
+
+        server = known_server(self.endpoint, self.model)
+        return {"served": server.served, "fingerprint": server.fingerprint or "none"}
+
+    def texts(self, batch: Batch) -> list[dict[str, Any]]:
+        """Return the arguments of the ragas class for each pair.
+
+        Raises:
+            InputError: the class reads the question or the context, which the data lacks.
+        """
+        reads = CLASSES[self.subject].reads
+        for column, name, values in (
+            (_QUESTION, "question", batch.questions),
+            (_CONTEXT, "context", batch.contexts),
+        ):
+            if column in reads and values is None:
+                raise InputError(
+                    f"metric {self} reads the {name}, and the data has none: name its column (",
+                    Setting("columns", f"{name}=…"),
+                    ")",
+                )
+        arguments: list[dict[str, Any]] = []
+        for row, (reference, candidate) in enumerate(batch.pairs()):
+            answers = [reference] if batch.gold_answers is None else batch.gold_answers[row]
+            of_pair: dict[str, Any] = {"response": candidate, _REFERENCE: answers[0]}
+            if batch.questions is not None:
+                of_pair[_QUESTION] = batch.questions[row]
+            if batch.contexts is not None:
+                of_pair[_CONTEXT] = [batch.contexts[row]]
+            arguments.append({name: text for name, text in of_pair.items() if name == "response" or name in reads})
+        return arguments

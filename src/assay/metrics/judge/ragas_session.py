@@ -1,0 +1,198 @@
+"""Sessions of metrics of ragas: pairs are scored by ragas, and its calls made, stored and paid for by assay.
+
+A metric of ragas makes several calls for a pair, and a later one depends on the replies to earlier ones. Here each pair
+is scored in rounds: it runs until it asks for a reply that is not there; then all replies that the pairs of the batch
+lack are requested together, and the pairs run again.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, cast
+
+import numpy as np
+
+from assay.metrics.base import Batch, Metric
+from assay.metrics.judge.endpoint import Endpoint, EndpointSession
+from assay.metrics.judge.judge import REASONING_TOKENS
+from assay.metrics.judge.parser import Rule
+from assay.metrics.judge.ragas import CLASSES, RagasMetric
+from assay.metrics.judge.reasoning import split_reasoning
+from assay.metrics.judge.replies import Reply, Server, request_digest
+from assay.metrics.judge.request import Request
+from assay.metrics.judge.verdicts import Reading
+from assay.metrics.neural.session import blank_flags
+from assay.metrics.scores import Flag, Scores
+
+
+@dataclass(frozen=True)
+class RagasEndpoint(Endpoint):
+    """The endpoint of a metric of ragas; see :class:`assay.metrics.base.Engine`."""
+
+    def open(self) -> RagasSession:
+        """Open the store of replies, and return a session; the server is not called yet.
+
+        Raises:
+            InputError: there is a budget without prices, or the store of replies cannot be used.
+            UnavailableError: a package or the key is missing.
+        """
+        return RagasSession(self)
+
+
+class RagasSession(EndpointSession):
+    """A session that scores pairs by ragas; see :class:`assay.metrics.base.Session`."""
+
+    def score(self, metrics: Sequence[Metric], batch: Batch, again: Collection[str] = ()) -> Scores:
+        """Return the scores of n pairs under m metrics of ragas, one after the other; *again* is not used.
+
+        A pair that ragas gives no score has NaN and a flag with the reason.
+
+        Raises:
+            InputError: the metric reads a text that the data lacks.
+            BudgetError: the budget does not cover another call.
+            AssayError: the server cannot be used, or sent no usable reply despite all retries.
+        """
+        return Scores.concatenate([self._score_by_ragas(cast(RagasMetric, metric), batch) for metric in metrics])
+
+    def _score_by_ragas(self, metric: RagasMetric, batch: Batch) -> Scores:
+        texts = metric.texts(batch)
+        llm = _ragas_llm()()
+        scorer = _ragas_class(metric.subject)(llm=llm, **CLASSES[metric.subject].settings)
+        values, flags = np.full(len(batch), np.nan), blank_flags(batch)
+        unfinished = list(range(len(batch)))
+        seconds = 0.0
+        while unfinished:
+            llm.lacking = {}
+            still_unfinished = []
+            for row in unfinished:
+                llm.is_cut = False
+                try:
+                    values[row] = float(self._run_in_loop(functools.partial(scorer.ascore, **texts[row])).value)
+                except _LacksReplyError:
+                    still_unfinished.append(row)
+                    continue
+                except _NoAnswerError as error:
+                    flags[row] |= error.flag
+                    continue
+                except ValueError:
+                    # ragas raises it where a text is empty, and where a reply is not the JSON that it asks for
+                    pass
+                if np.isnan(values[row]):
+                    flags[row] |= Flag.CUT_OFF if llm.is_cut else Flag.NO_VERDICT
+            unfinished = still_unfinished
+            if llm.lacking:
+                replies = self.replies_to(functools.partial(_requests, metric, list(llm.lacking)))
+                for (prompt, model), reply in zip(llm.lacking.items(), replies, strict=True):
+                    llm.replies[prompt] = reply
+                    seconds += reply.seconds
+                    self._tally.add_reply(reply, _reading_of(reply, model))
+        self._tally.pairs += len(batch)
+        return Scores(values[:, None], flags[:, None], np.array([seconds / metric.concurrency]))
+
+
+def _requests(metric: RagasMetric, prompts: Sequence[str], server: Server | None) -> Iterator[Request]:
+    """Yield the request of each prompt, as ragas makes it: one message of the user, and a JSON object as the reply."""
+    settings = [(name, getattr(metric, name)) for name in ("temperature", "seed")]
+    sent = tuple((name, value) for name, value in settings if value is not None)
+    thinking_tokens = max(metric.reply_tokens, REASONING_TOKENS)
+    reasons = server is not None and server.reasons
+    for prompt in prompts:
+        messages = ({"role": "user", "content": prompt.encode("utf-8", "replace").decode()},)
+        decisive = {
+            "address": (metric.endpoint.rstrip("/"), metric.model),
+            "served": "" if server is None else server.served,
+            "messages": messages,
+            "settings": sent,
+            "tokens": thinking_tokens if reasons else metric.reply_tokens,
+            "verdict": "text",
+        }
+        digest = request_digest(decisive)
+        yield Request(digest, messages, (), sent, metric.reply_tokens, thinking_tokens, "text")
+
+
+def _json_of(reply: Reply) -> str:
+    """Return the JSON object in a reply, from the first brace of its answer to the last; empty if there is none."""
+    answer = split_reasoning(reply.text).text
+    return answer[answer.find("{") : answer.rfind("}") + 1]
+
+
+def _reading_of(reply: Reply, model: Any) -> Reading:
+    """Return how a reply was read, for the counts of a session; its score is 1.0 if it is the JSON asked for."""
+    if reply.flag:
+        return Reading(None, Rule.REFUSED)
+    try:
+        model.model_validate_json(_json_of(reply))
+    except ValueError:
+        return Reading(None, Rule.CUT_OFF if reply.is_cut else Rule.NONE)
+    return Reading(1.0, Rule.JSON)
+
+
+# both end a pair through the "except Exception" with which ragas tries again
+class _LacksReplyError(BaseException):
+    """The pair needs a reply that was not requested yet."""
+
+
+class _NoAnswerError(BaseException):
+    """A reply that the pair needs was refused or failed; the flag says why."""
+
+    def __init__(self, flag: int) -> None:
+        super().__init__()
+        self.flag = flag
+
+
+def _ragas_class(name: str) -> Any:
+    """Return the class of a metric of ragas."""
+    # read when ragas is imported; it would report each metric that is used
+    os.environ.setdefault("RAGAS_DO_NOT_TRACK", "true")
+    return getattr(import_module("ragas.metrics.collections"), CLASSES[name].name)
+
+
+@functools.cache
+def _ragas_llm() -> Any:
+    """Return the class of the model that metrics of ragas ask; created on first use, since its base is in ragas."""
+    os.environ.setdefault("RAGAS_DO_NOT_TRACK", "true")
+    from ragas.llms.base import InstructorBaseRagasLLM
+
+    class RepliesLLM(InstructorBaseRagasLLM):  # type: ignore[misc]
+        """A model that answers from replies that were requested before.
+
+        Attributes:
+            replies: the reply to each prompt that was requested.
+            lacking: the prompts without a reply, each with the pydantic class of the JSON asked for.
+            is_cut: whether a reply that could not be read ended at the limit of its tokens.
+        """
+
+        def __init__(self) -> None:
+            self.replies: dict[str, Reply] = {}
+            self.lacking: dict[str, Any] = {}
+            self.is_cut = False
+
+        def generate(self, prompt: str, response_model: Any) -> Any:
+            """Return the reply to a prompt as an object of *response_model*.
+
+            Raises:
+                ValueError: the reply is not the JSON asked for.
+                _LacksReplyError: the reply was not requested yet.
+                _NoAnswerError: it was refused or failed.
+            """
+            reply = self.replies.get(prompt)
+            if reply is None:
+                self.lacking[prompt] = response_model
+                raise _LacksReplyError
+            if reply.flag:
+                raise _NoAnswerError(reply.flag)
+            try:
+                return response_model.model_validate_json(_json_of(reply))
+            except ValueError:
+                self.is_cut = self.is_cut or reply.is_cut
+                raise
+
+        async def agenerate(self, prompt: str, response_model: Any) -> Any:
+            """As :meth:`generate`."""
+            return self.generate(prompt, response_model)
+
+    return RepliesLLM
