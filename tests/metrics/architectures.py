@@ -1,6 +1,6 @@
 """Models of many architectures with random weights, and the scores that their libraries give to pairs of texts.
 
-``python -m tests.metrics.architectures`` prints the tables of docs/metrics.md.
+``python -m tests.metrics.architectures`` prints the tables of docs/architectures.md.
 """
 
 from __future__ import annotations

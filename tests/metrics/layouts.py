@@ -1,6 +1,6 @@
 """Folders as sentence-transformers saves them, with random weights: every module and setting of its version 6.
 
-``python -m tests.metrics.architectures`` prints the table of docs/metrics.md.
+``python -m tests.metrics.architectures`` prints the table of docs/architectures.md.
 """
 
 from __future__ import annotations

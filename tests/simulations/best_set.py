@@ -1,4 +1,4 @@
-"""Print how often each procedure calls one of the best metrics worse, as the table of docs/statistics.md.
+"""Print how often each procedure calls one of the best metrics worse, as the table of docs/simulations.md.
 
 Run ``python -m tests.simulations.best_set``, about three minutes, and with ``rare`` for the table of rare labels, about
 four. Every sample has its own seed.

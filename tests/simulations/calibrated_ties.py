@@ -1,4 +1,4 @@
-"""Print what the choice of a threshold for ties costs tests and intervals, as the table of docs/statistics.md.
+"""Print what the choice of a threshold for ties costs tests and intervals, as the table of docs/simulations.md.
 
 Run ``python -m tests.simulations.calibrated_ties``; it takes about two minutes. Every sample has its own seed.
 """

@@ -1,4 +1,4 @@
-"""Print how often a correct model exceeds the limit of its calibration error, as the table of docs/thresholds.md.
+"""Print how often a correct model exceeds the limit of its calibration error, as in docs/simulations-gates.md.
 
 Run ``python -m tests.simulations.calibration``; it takes about three minutes. Every sample has its own seed.
 """

@@ -1,4 +1,4 @@
-"""Print what a faster metric in place of the best costs, and intervals with rare scores, as in docs/statistics.md.
+"""Print what a faster metric in place of the best costs, and intervals with rare scores, as in docs/simulations.md.
 
 Run ``python -m tests.simulations.cheaper``; it takes about two minutes. Every sample has its own seed.
 """

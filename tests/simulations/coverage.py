@@ -1,4 +1,4 @@
-"""Print how often 95 % intervals hold the true value, as the tables of docs/statistics.md.
+"""Print how often 95 % intervals hold the true value, as the tables of docs/simulations.md.
 
 Run ``python -m tests.simulations.coverage`` for the bootstrap and for AUC, about three minutes, and with
 ``influence`` for influence values beside the bootstrap, about five. Every sample has its own seed.

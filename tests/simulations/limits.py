@@ -1,4 +1,4 @@
-"""Where intervals contain the true value less often than they promise, for the table of docs/statistics.md.
+"""Where intervals contain the true value less often than they promise, for the table of docs/simulations.md.
 
 python -m tests.simulations.limits
 """

@@ -1,7 +1,7 @@
 """Print how often the category rules find a category in right answers, and in those to other questions, by length.
 
 Run ``python -m tests.simulations.long_answers RUN``, a run folder of answers with questions whose highest label means
-right; it takes about two minutes for 8,000 answers. The table is that of docs/errors.md.
+right; it takes about two minutes for 8,000 answers. The table is that of docs/error-rules.md.
 """
 
 from __future__ import annotations

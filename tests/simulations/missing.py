@@ -1,4 +1,4 @@
-"""Print what missing scores do to tests and intervals, as the table of docs/statistics.md.
+"""Print what missing scores do to tests and intervals, as the table of docs/simulations.md.
 
 Run ``python -m tests.simulations.missing``; it takes about a minute. Every sample has its own seed.
 """

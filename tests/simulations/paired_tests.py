@@ -1,4 +1,4 @@
-"""Print the level and the power of the tests of two metrics, as the table of docs/statistics.md.
+"""Print the level and the power of the tests of two metrics, as the table of docs/simulations.md.
 
 Run ``python -m tests.simulations.paired_tests``; it takes about three minutes. Every sample has its own seed.
 """

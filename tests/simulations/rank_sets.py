@@ -1,4 +1,4 @@
-"""Print how often equal metrics are told apart and how often rank sets hold the true ranks, as docs/statistics.md does.
+"""Print how often equal metrics are told apart and rank sets hold the true ranks, as docs/simulations.md does.
 
 Run ``python -m tests.simulations.rank_sets``; it takes about three minutes. Every sample has its own seed.
 """

@@ -1,6 +1,6 @@
 """Reliability of simulated labels, the bound that follows for a metric, and what a perfect metric reaches.
 
-``python -m tests.simulations.reliability`` prints both tables of docs/statistics.md.
+``python -m tests.simulations.reliability`` prints both tables of docs/simulations.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Print how often the intervals of `assay recommend` hold the true value, as the table of docs/statistics.md.
+"""Print how often the intervals of `assay recommend` hold the true value, as the table of docs/simulations.md.
 
 Run ``python -m tests.simulations.selection``; it takes about four minutes. Every sample has its own seed.
 """

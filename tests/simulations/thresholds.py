@@ -1,4 +1,4 @@
-"""Print how often the intervals of `assay thresholds` hold the true value, as the table of docs/thresholds.md.
+"""Print how often the intervals of `assay thresholds` hold the true value, as the table of docs/simulations-gates.md.
 
 Run ``python -m tests.simulations.thresholds``; it takes about two minutes. Every sample has its own seed.
 """

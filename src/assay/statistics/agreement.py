@@ -29,7 +29,7 @@ from assay.statistics.tie_calibration import FOLDS, Thresholds
 #: Bytes for the sorted orders of the scores that are resampled together.
 PREPARED_BYTES = 1 << 29
 #: With fewer pairs, or groups of pairs, outside the most frequent label, bootstrap intervals are too narrow:
-#: ``docs/statistics.md`` has the simulation.
+#: ``docs/simulations.md`` has the simulation.
 MIN_RARE_UNITS = 10
 #: A value nearer than this to the end of its range counts as at the end; a smaller half-width counts as none.
 NOISE = 1e-12

@@ -296,7 +296,7 @@ PERCENTILE: Final = "expanded-percentile"
 #: The methods of intervals: chosen by the number of pairs, by resamples, or by influence values.
 INTERVALS: Final = ("auto", "bootstrap", "influence")
 #: With ``auto``, buckets of at least this many pairs have intervals from influence values. There the bootstrap of one
-#: metric takes seconds, and both methods have the same coverage: ``docs/statistics.md`` has the simulation.
+#: metric takes seconds, and both methods have the same coverage: ``docs/simulations.md`` has the simulation.
 MIN_INFLUENCE_PAIRS: Final = 10_000
 
 #: Pairs, or groups of pairs, that an interval needs.

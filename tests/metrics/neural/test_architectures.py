@@ -39,7 +39,7 @@ def test_a_cross_encoder_of_this_kind(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", sorted(ARCHITECTURES.keys() - WITHOUT_LIBRARY))
 def test_the_scores_are_those_of_the_library(name: str, tmp_path: Path) -> None:
-    """The table of docs/metrics.md."""
+    """The table of docs/architectures.md."""
     found = differences(name, tmp_path, BATCH)
     if name in ("convbert", "fnet", "mobilebert", "yoso"):
         # the package pads the shorter text of a pair, which changes the states of both

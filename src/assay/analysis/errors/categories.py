@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # Categories of pairs: by people if they gave one, else by the rules
 
 #: Number of words of the longest answer that the rules can read. In longer answers they find a category as often as in
-#: unrelated ones (measured in docs/errors.md).
+#: unrelated ones (measured in docs/error-rules.md).
 MAX_WORDS = 20
 #: Share of pairs with a longer answer from which on the reader is warned.
 MAX_SHARE_OF_LONG_ANSWERS = 0.1
