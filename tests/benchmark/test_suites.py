@@ -34,6 +34,8 @@ LEFT_OUT = {
     "usts": "not in the runs behind the leaderboard",
     "rte": "entailment, to learn as a class",
     "qnli-dev": "whether a sentence answers, to learn as a class",
+    **dict.fromkeys(("cr", "mr", "mpqa", "subj", "trec", "cola"), "single texts, with classes to learn"),
+    **dict.fromkeys(("boolq-val", "cb-val", "copa-balanced", "mrpc", "wsc-val"), "classes to learn"),
     "ukpconvarg1": "which argument convinces, which no similarity tells",
 }
 

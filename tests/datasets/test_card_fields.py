@@ -24,7 +24,8 @@ MODELS = {"bi-encoder:all-MiniLM-L6-v2": "minilm"}
 @pytest.mark.parametrize("card", CARDS, ids=lambda card: f"{card.name}@{card.version}")
 def test_every_card_says_what_it_is_for(card: Card) -> None:
     assert set(card.tasks) <= set(TASKS) and card.tasks
-    assert card.reference
+    # the texts of some tasks of encoders have none
+    assert card.reference or card.classification is not None
     assert card.languages or card.task == "code"
 
 

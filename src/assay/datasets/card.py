@@ -215,6 +215,29 @@ class PublishedFigure(_CardTable):
     bucket: str = "all"
 
 
+class Classification(_CardTable):
+    """How a dataset is a task for encoders: which classes of its texts are to be told apart, and in which parts.
+
+    Attributes:
+        suites: the groups of tasks that it belongs to.
+        column: the column with the class of each row; ``label`` for the label.
+        train: the split to train on, or several; empty if folds of the test split are trained on and tested.
+        test: the split to test on.
+        measures: the measures of its decisions, the one of tables first.
+    """
+
+    suites: tuple[Literal["probing", "transfer", "fine-tuning", "validation"], ...] = Field(min_length=1)
+    column: str = Field(default="class", min_length=1)
+    train: str | tuple[str, ...] = ""
+    test: str
+    measures: tuple[Literal["accuracy", "matthews", "f1", "f1-macro"], ...] = Field(default=("accuracy",), min_length=1)
+
+    @property
+    def train_splits(self) -> tuple[str, ...]:
+        """The splits to train on; empty if folds of the test split are trained on and tested."""
+        return _as_tuple(self.train)
+
+
 class Card(_CardTable):
     """The description of one version of a dataset.
 
@@ -230,6 +253,7 @@ class Card(_CardTable):
         group: what pairs of one group share, such as ``question``; empty if pairs have no group.
         system: the column that names the system of each candidate; empty if there is none.
         published: figures that others printed.
+        classification: how it is a task for encoders; None if it is none.
         kind: ``human`` (labels by people), ``probe`` (labels by a rule, one category per pair) or ``machine`` (labels
             by a model or a rule, for training).
         scale: the range of the labels and their meaning.
@@ -273,6 +297,7 @@ class Card(_CardTable):
     preferred: bool = False
     notes: tuple[str, ...] = ()
     published: tuple[PublishedFigure, ...] = ()
+    classification: Classification | None = None
     #: The path that the card was read from; empty for a card made in memory.
     origin: str = ""
 
@@ -305,6 +330,10 @@ class Card(_CardTable):
         for figure in self.published:
             if figure.split not in ("", ALL_SPLITS, *self.splits):
                 raise ValueError(f"a published figure names the split {figure.split!r}, which does not exist")
+        if self.classification is not None:
+            for split_name in (*self.classification.train_splits, self.classification.test):
+                if split_name not in self.splits:
+                    raise ValueError(f"classification names the split {split_name!r}, which does not exist")
         if not self.sources and not self.instructions:
             raise ValueError("a card needs [[sources]] or instructions")
         return self
@@ -401,6 +430,7 @@ def _valid_field_names(location: tuple[int | str, ...]) -> list[str]:
         "files": FileEntry,
         "sources": SourceEntry,
         "published": PublishedFigure,
+        "classification": Classification,
     }
     model: type[BaseModel] = tables.get(str(location[0]), Card) if len(location) > 1 else Card
     return list(model.model_fields)

@@ -57,6 +57,7 @@ from assay.exceptions import InputError, unknown_name
     missing=TEXT,
     annotator=TEXT,
     drop_unlabelled=SWITCH,
+    unlabelled=SWITCH,
 )
 def read_table(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
     """Return the rows of all files in order, with further columns from beside and from other files, as pairs.
@@ -88,12 +89,14 @@ def read_table(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderR
     reading = Reading(**{field.name: options[field.name] for field in fields(Reading) if field.name in options})
     if gaps and "pair_id" not in (*source.table.column_names, *parse_columns(reading.columns)):
         source = add_columns(source, {"pair_id": "-".join(f"{{{gap}}}" for gap in gaps)})
+    unlabelled = options.get("unlabelled", False)
     if "keep" not in options:
-        conversion = convert_table(source, reading)
+        conversion = convert_table(source, reading, allow_unlabelled=unlabelled)
         return ReaderResult(conversion.table, (*notes, *conversion.notes))
     used = {*FIELDS, *options["keep"], reading.annotator, *itertools.chain(*parse_columns(reading.columns).values())}
     unused = [gap for gap in read_by if gap in source.table.column_names and gap not in used]
-    conversion = convert_table(replace(source, table=source.table.drop_columns(unused)), reading)
+    source = replace(source, table=source.table.drop_columns(unused))
+    conversion = convert_table(source, reading, allow_unlabelled=unlabelled)
     return ReaderResult(_with_columns_kept(conversion.table, options["keep"], source.name), (*notes, *conversion.notes))
 
 
