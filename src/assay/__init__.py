@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from assay.api.compare import compare
     from assay.api.crossval import crossval
     from assay.api.doctor import doctor
+    from assay.api.downstream import downstream
     from assay.api.errors import errors, evaluate_categories
     from assay.api.evaluator import AssayEvaluator
     from assay.api.explain import Explained, explain
@@ -86,6 +87,7 @@ __all__ = [
     "compare",
     "crossval",
     "doctor",
+    "downstream",
     "errors",
     "estimate",
     "estimate_stress",

@@ -19,6 +19,8 @@ from assay.manifest import AgreementRow, Manifest
 
 #: The name of the file in a run folder that holds the result of a stress test.
 STRESS_FILE = "stress.json"
+#: The name of the file in a run folder that holds the results of encoders by fold or seed.
+DOWNSTREAM_FILE = "downstream.json"
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from assay.benchmark.embeddings import default_embeddings
 from assay.benchmark.store import default_store
 from assay.common.kept import default_results
 from assay.exceptions import InputError, unknown_name
@@ -18,6 +19,7 @@ from assay.paths import cache_dir
 KINDS = {
     "scores": "scores of earlier runs; computed anew",
     "results": "pairs of datasets as they were read, agreement and comparisons of earlier runs; computed anew",
+    "embeddings": "embeddings of texts of tasks; computed anew",
     "replies": "replies of judges at endpoints; paid for anew",
     "models": "models that were downloaded",
     "datasets": "datasets that were downloaded",
@@ -87,7 +89,12 @@ def prune_cache(kinds: Sequence[str], *, older_than: float = 0.0, dry_run: bool 
 def _paths_of_kind(kind: str) -> list[Path]:
     """Return the files and folders of a kind, each of which is removed or kept as a whole."""
     folder = cache_dir()
-    stores = {"scores": default_store(), "results": default_results(), "replies": reply_store_path()}
+    stores = {
+        "scores": default_store(),
+        "results": default_results(),
+        "embeddings": default_embeddings(),
+        "replies": reply_store_path(),
+    }
     if kind in stores:
         store = stores[kind]
         return sorted(store.parent.glob(f"{store.name}*"))

@@ -18,6 +18,8 @@
     replaced
 ``evidence.json``, ``decision.json``, ``decision.html``, ``rates.json``
     what was concluded from the run, see docs/architecture.md; removed when the run is replaced
+``downstream.json``
+    the results of encoders by fold or seed; written by ``assay downstream``, and removed when the run is replaced
 """
 
 from __future__ import annotations
@@ -64,6 +66,7 @@ FILES = (
     "table.md",
     "table.tex",
     "stress.json",
+    "downstream.json",
     "evidence.json",
     "decision.json",
     "decision.html",

@@ -39,7 +39,8 @@ VERB_ORDER = (
         "baseline",
         "check",
     ),
-    *("verify", "sweep", "profile", "reproduce", "train", "tune", "doctor", "metrics", "models", "datasets", "cache"),
+    *("verify", "sweep", "profile", "reproduce", "train", "tune", "downstream"),
+    *("doctor", "metrics", "models", "datasets", "cache"),
 )
 
 

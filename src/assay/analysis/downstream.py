@@ -1,0 +1,297 @@
+"""What encoders know for tasks: measures of decided classes over folds, seeds or test items, and tests in pairs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.analysis.settings import CORRECTIONS
+from assay.common.messages import Setting
+from assay.common.numbers import Number
+from assay.exceptions import InputError, unknown_name
+from assay.settings import Hardware, Offline, RunFolderOutput, Seeded, WithProgress, check_level, setting
+from assay.statistics.concordance import Floats
+from assay.statistics.paired_results import (
+    exchange_test,
+    mcnemar,
+    mean_interval,
+    mean_test,
+    measure_of,
+    resampled_interval,
+)
+from assay.statistics.shares import share_interval
+from assay.statistics.significance import adjust_p_values
+
+Classes = NDArray[np.int64]
+
+#: The suites of tasks, each with the groups of cards that it consists of.
+SUITES = {
+    "sentence-tasks": ("probing", "transfer"),
+    "probing": ("probing",),
+    "transfer": ("transfer",),
+    "validation": ("validation",),
+    "fine-tuning": ("fine-tuning",),
+}
+#: Resamples and exchanges of items for measures other than the accuracy.
+DRAWS = 2000
+
+
+@dataclass(frozen=True)
+class DownstreamSettings(Hardware, Offline, WithProgress, RunFolderOutput, Seeded):
+    """Which encoders are judged by which tasks, and how.
+
+    Raises:
+        InputError: a value out of its range, or settings that contradict each other.
+    """
+
+    datasets: Sequence[str] = setting(
+        "A task: a dataset whose card has the table classification, such as rte.",
+        (),
+        argument=True,
+        flags=("--dataset", "-d"),
+        metavar="TASK",
+    )
+    metrics: Sequence[str] = setting(
+        "An encoder: bi-encoder:MODEL, or pooled:MODEL,pooling=cls; with NAME= before it, its name in tables.",
+        (),
+        flags=("--metric", "-m"),
+        metavar="ENCODER",
+    )
+    suite: str | None = setting(
+        "Tasks together: sentence-tasks (probing and transfer), probing, transfer, validation (folds of validation "
+        "parts), fine-tuning.",
+        None,
+        choices=tuple(SUITES),
+    )
+    baseline: str | None = setting(
+        "The encoder that the others are compared with, such as the one before training [default: the first].",
+        None,
+        metavar="ENCODER",
+    )
+    classifier: Literal["logistic", "hidden"] = setting(
+        "What reads the embeddings: logistic regression, or a network with one hidden layer.",
+        "logistic",
+        choices=("logistic", "hidden"),
+    )
+    folds: int = setting("Number of folds of tasks without a test part.", 10, at_least=2)
+    sample: int | None = setting(
+        "At most N random rows of each part of a task; groups stay whole.", None, at_least=1, metavar="N"
+    )
+    fine_tune: bool = setting(
+        "Fine-tune a copy of each encoder for each task, instead of reading frozen embeddings.", False
+    )
+    seeds: int = setting("With `fine_tune`: the number of seeds.", 3, at_least=1)
+    epochs: int = setting("With `fine_tune`: the number of epochs.", 3, at_least=1)
+    steps: int | None = setting("With `fine_tune`: steps to train for, instead of epochs.", None, at_least=1)
+    batch_size: int = setting("With `fine_tune`: pairs in a batch.", 8, at_least=1)
+    learning_rate: float = setting("With `fine_tune`: the highest learning rate.", 2e-5, above=0)
+    confidence: float = setting("Level of the intervals and, together, of the tests.", 0.95)
+    correction: Literal["holm", "benjamini-hochberg", "bonferroni", "none"] = setting(
+        "Correction for the number of tests, over tasks and encoders.", "holm", choices=tuple(CORRECTIONS)
+    )
+    fresh: bool = setting("Embed texts again whose embeddings are stored.", False)
+
+    def check(self) -> None:
+        """Check that there are tasks and encoders, and that settings of fine-tuning are given with it alone."""
+        super().check()
+        check_level(self.confidence)
+        if not self.datasets and self.suite is None:
+            raise InputError("no task: give ", Setting("suite", "sentence-tasks"), " or ", Setting("datasets", "TASK"))
+        if not self.metrics:
+            raise InputError("no encoder: give ", Setting("metrics", "bi-encoder:MODEL"))
+        defaults = {"seeds": 3, "epochs": 3, "steps": None, "batch_size": 8, "learning_rate": 2e-5}
+        for name, default in defaults.items():
+            if not self.fine_tune and getattr(self, name) != default:
+                raise InputError("is for ", Setting("fine_tune"), setting=name, value=getattr(self, name))
+
+
+@dataclass(frozen=True, eq=False)
+class TaskOutcome:
+    """The decisions for one task that follow from one encoder.
+
+    Attributes:
+        task: the name of the task.
+        encoder: the name of the encoder.
+        protocol: whether every row is tested by a fold, one part is tested, or one part is tested with several seeds.
+        measures: the names of the measures, the one of tables first.
+        train_rows: the number of rows to train on.
+        classes: the class numbers of the m tested rows, shape (m,).
+        decided: the decided class numbers, shape (s, m), one row per seed.
+        right, wrong: the score of the right class and the highest one of another class, shape (s, m).
+        parts: the fold that tested each row, shape (m,); zeros without folds.
+        strengths: the chosen regularisation of each fit.
+        unconverged: the number of fits that did not converge.
+        texts, computed: the numbers of distinct texts, and of those that were embedded now.
+        embed_seconds, fit_seconds: the time of embedding them; the CPU time of classifiers, or the time of training.
+    """
+
+    task: str
+    encoder: str
+    protocol: Literal["folds", "test", "seeds"]
+    measures: tuple[str, ...]
+    train_rows: int
+    classes: Classes
+    decided: Classes
+    right: Floats
+    wrong: Floats
+    parts: NDArray[np.intp]
+    strengths: tuple[float, ...] = ()
+    unconverged: int = 0
+    texts: int = 0
+    computed: int = 0
+    embed_seconds: float = 0.0
+    fit_seconds: float = 0.0
+
+    def results(self, measure: str) -> Floats:
+        """Return a measure per fold or per seed, shape (k,); of the only test part, shape (1,)."""
+        if self.protocol == "folds":
+            rows_of_parts = [self.parts == part for part in np.unique(self.parts)]
+            return np.array([measure_of(measure, self.classes[rows], self.decided[0, rows]) for rows in rows_of_parts])
+        return np.array([measure_of(measure, self.classes, decided) for decided in self.decided])
+
+    @property
+    def test_to_train(self) -> float:
+        """The test rows over the training rows of a fold; 0 without folds."""
+        return 1 / (len(np.unique(self.parts)) - 1) if self.protocol == "folds" else 0.0
+
+    @property
+    def by_items(self) -> bool:
+        """Whether intervals and tests are over the items of the test part, since there is one result."""
+        return len(self.decided) == 1 and self.protocol != "folds"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What an encoder gains over the baseline on a task.
+
+    Attributes:
+        task, encoder, baseline: their names.
+        measure: the measure.
+        change: the difference with its interval.
+        p: the corrected p-value; NaN without a test.
+        significant: whether it is below the level.
+    """
+
+    task: str
+    encoder: str
+    baseline: str
+    measure: str
+    change: Number
+    p: float
+    significant: bool = False
+
+
+def number_of(outcome: TaskOutcome, measure: str, settings: DownstreamSettings) -> Number:
+    """Return a measure with its interval: over folds, over seeds, or over the items of the test part."""
+    results = outcome.results(measure)
+    value = float(np.mean(results))
+    if not outcome.by_items:
+        bounds = mean_interval(results, settings.confidence, outcome.test_to_train)
+    elif measure == "accuracy":
+        bounds = share_interval(outcome.decided[0] == outcome.classes, settings.confidence)
+    else:
+        bounds = _resampled(measure, outcome, None, settings)
+    if bounds is None:
+        return Number(value)
+    lowest = -1.0 if measure == "matthews" else 0.0
+    return Number(value, max(lowest, bounds[0]), min(1.0, bounds[1]))
+
+
+def differences(outcomes: Sequence[TaskOutcome], settings: DownstreamSettings) -> list[Difference]:
+    """Return what each encoder gains over the baseline on each task, with p-values corrected over all of them.
+
+    Raises:
+        InputError: the baseline is none of the encoders.
+    """
+    encoders = list(dict.fromkeys(outcome.encoder for outcome in outcomes))
+    baseline = settings.baseline or encoders[0]
+    if baseline not in encoders:
+        raise InputError(unknown_name("there is no encoder", baseline, encoders), setting="baseline")
+    of_baseline = {outcome.task: outcome for outcome in outcomes if outcome.encoder == baseline}
+    found = [
+        _difference(of_baseline[outcome.task], outcome, settings)
+        for outcome in outcomes
+        if outcome.encoder != baseline and outcome.task in of_baseline
+    ]
+    adjusted = adjust_p_values(np.array([one.p for one in found]), settings.correction)
+    level = 1 - settings.confidence + 1e-9
+    return [replace(one, p=float(p), significant=bool(p <= level)) for one, p in zip(found, adjusted, strict=True)]
+
+
+def _difference(before: TaskOutcome, after: TaskOutcome, settings: DownstreamSettings) -> Difference:
+    measure = after.measures[0]
+    gains = after.results(measure) - before.results(measure)
+    if not after.by_items:
+        bounds = mean_interval(gains, settings.confidence, after.test_to_train)
+        p = mean_test(gains, after.test_to_train)
+    else:
+        bounds = _resampled(measure, after, before, settings)
+        if measure == "accuracy":
+            p = mcnemar(before.decided[0] == before.classes, after.decided[0] == after.classes)
+        else:
+            p = exchange_test(
+                partial(measure_of, measure),
+                after.classes,
+                before.decided[0],
+                after.decided[0],
+                permutations=DRAWS,
+                seed=settings.seed,
+            )
+    change = Number(float(np.mean(gains)), *(bounds or ()))
+    return Difference(after.task, after.encoder, before.encoder, measure, change, p)
+
+
+def _resampled(
+    measure: str, outcome: TaskOutcome, other: TaskOutcome | None, settings: DownstreamSettings
+) -> tuple[float, float]:
+    return resampled_interval(
+        partial(measure_of, measure),
+        outcome.classes,
+        outcome.decided[0],
+        None if other is None else other.decided[0],
+        confidence=settings.confidence,
+        resamples=DRAWS,
+        seed=settings.seed,
+    )
+
+
+def records_of(outcomes: Sequence[TaskOutcome], settings: DownstreamSettings) -> list[dict[str, Any]]:
+    """Return one flat record per task, encoder and measure, with the gain over the baseline for the first one."""
+    gains = {(one.task, one.encoder): one for one in differences(outcomes, settings)}
+    records = []
+    for outcome in outcomes:
+        for measure in outcome.measures:
+            number = number_of(outcome, measure, settings)
+            gain = gains.get((outcome.task, outcome.encoder)) if measure == outcome.measures[0] else None
+            records.append(
+                {
+                    "task": outcome.task,
+                    "encoder": outcome.encoder,
+                    "measure": measure,
+                    "value": number.value,
+                    "low": number.low,
+                    "high": number.high,
+                    "baseline": None if gain is None else gain.baseline,
+                    "difference": None if gain is None else gain.change.value,
+                    "difference_low": None if gain is None else gain.change.low,
+                    "difference_high": None if gain is None else gain.change.high,
+                    "p": None if gain is None or math.isnan(gain.p) else gain.p,
+                    "protocol": outcome.protocol,
+                    "train": outcome.train_rows,
+                    "n": len(outcome.classes),
+                    "results": " ".join(f"{result:.6f}" for result in outcome.results(measure)),
+                    "regularisation": " ".join(f"{strength:g}" for strength in outcome.strengths),
+                    "unconverged": outcome.unconverged,
+                    "texts": outcome.texts,
+                    "embedded": outcome.computed,
+                    "embed_seconds": round(outcome.embed_seconds, 3),
+                    "fit_seconds": round(outcome.fit_seconds, 3),
+                }
+            )
+    return records

@@ -1,0 +1,175 @@
+"""``assay downstream``: what sentence embeddings know, by the tasks that they solve."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from assay.analysis.downstream import DownstreamSettings, TaskOutcome, records_of
+from assay.analysis.folder import DOWNSTREAM_FILE
+from assay.api.run import load_metrics, run
+from assay.api.values import Report
+from assay.benchmark.downstream import (
+    EncoderTask,
+    column_names,
+    decisions_as_pairs,
+    judge_frozen,
+    load_task,
+    task_names,
+)
+from assay.benchmark.embeddings import EmbeddingStore, check_encoder, default_embeddings, embed_texts
+from assay.common.output import atomic_write, json_text
+from assay.common.progress import Progress, Silent
+from assay.common.tables import OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
+from assay.exceptions import InputError
+from assay.metrics import Metric
+from assay.metrics.neural.runtime import Runtime, use_runtime
+from assay.metrics.work import release_sessions
+from assay.paths import user_path
+from assay.reports.downstream import to_document
+from assay.settings import verb
+from assay.statistics.classifiers import import_sklearn
+
+
+@verb(
+    DownstreamSettings,
+    "Judge encoders by tasks: what their frozen embeddings know, or how well they can be fine-tuned.",
+    "assay downstream --suite sentence-tasks -m bi-encoder:all-MiniLM-L6-v2 -m after=bi-encoder:tuned --out runs/tasks",
+    "assay downstream rte mrpc -m pooled:bert-base-uncased,pooling=cls",
+    "assay downstream --suite fine-tuning --fine-tune -m bi-encoder:all-MiniLM-L6-v2 --seeds 3",
+)
+def downstream(settings: DownstreamSettings) -> Report:
+    """Compare encoders by the tasks that classifiers of their embeddings solve, or that they are fine-tuned for.
+
+    The protocols of SentEval (Conneau and Kiela 2018) and GLUE (Wang et al. 2018). Every encoder is judged on the same
+    folds, and compared with the baseline in pairs: by fold, by seed, or by row of the test part.
+
+    Args:
+        out: the folder for a run of the decisions, which :func:`assay.table`, :func:`assay.compare` and
+            :func:`assay.report` read: two pairs a row, its class and another one, whose pair accuracy is the accuracy.
+            ``downstream.json`` in it has the results by fold or seed. None to write nothing.
+
+    Returns:
+        A report with one record per task, encoder and measure.
+
+    Raises:
+        InputError: a task or an encoder is unknown, or a metric gives no vector of a text.
+        MissingExtraError: a package is not installed.
+        UnavailableError: a model or a task is unavailable.
+    """
+    metrics, absent = load_metrics(settings.metrics, offline=settings.offline)
+    for error in absent.values():
+        raise error
+    encoders = {str(metric): metric for metric in metrics}
+    if len(encoders) < len(metrics):
+        raise InputError("two encoders have the same name; give them names with NAME=ENCODER", setting="metrics")
+    if settings.baseline is not None and settings.baseline not in encoders:
+        raise InputError(f"is none of {', '.join(encoders)}", setting="baseline", value=settings.baseline)
+    progress = settings.progress or Silent()
+    tasks = [load_task(name, settings) for name in task_names(settings)]
+    judge = _judge_fine_tuned if settings.fine_tune else _judge_frozen
+    with use_runtime(Runtime(settings.device, settings.threads)):
+        of_encoders = [judge(metric, tasks, settings, progress) for metric in encoders.values()]
+    outcomes = [of_encoder[number] for number in range(len(tasks)) for of_encoder in of_encoders]
+    if settings.out is not None:
+        _write_run(tasks, outcomes, settings)
+    return Report(to_document(outcomes, settings, _notes_on(tasks, settings)))
+
+
+def _judge_frozen(
+    metric: Metric, tasks: Sequence[EncoderTask], settings: DownstreamSettings, progress: Progress
+) -> list[TaskOutcome]:
+    """Return the outcome of each task by classifiers of an encoder's embeddings; the model is loaded at most once."""
+    import_sklearn()
+    metric.obtain(offline=settings.offline)
+    metric.check_available()
+    check_encoder(metric)
+    outcomes = []
+    with EmbeddingStore(default_embeddings()) as store:
+        for task in tasks:
+            texts = list(dict.fromkeys([*task.first, *task.second]))
+            progress.begin(f"{metric}, {task.name}: texts", len(texts))
+            embedded = embed_texts(metric, texts, store, fresh=settings.fresh, advance=progress.advance)
+            progress.begin(f"{metric}, {task.name}: classifiers", 0)
+            outcome = judge_frozen(task, str(metric), embedded, settings)
+            outcomes.append(
+                replace(outcome, texts=len(texts), computed=embedded.computed, embed_seconds=embedded.seconds)
+            )
+    release_sessions()
+    return outcomes
+
+
+def _judge_fine_tuned(
+    metric: Metric, tasks: Sequence[EncoderTask], settings: DownstreamSettings, progress: Progress
+) -> list[TaskOutcome]:
+    """Return the outcome of each task by copies of an encoder that are fine-tuned for it, one per seed."""
+    from assay.training.pairwise.fine_tuning import fine_tuned_decisions
+    from assay.training.settings import check_packages
+
+    check_packages()
+    metric.obtain(offline=settings.offline)
+    metric.check_available()
+    check_encoder(metric)
+    release_sessions()
+    learning = {"batch_size": settings.batch_size, "learning_rate": settings.learning_rate}
+    learning |= {"epochs": settings.epochs} if settings.steps is None else {"steps": settings.steps}
+    outcomes = []
+    for task in tasks:
+        if task.train is None:
+            raise InputError(f"{task.name}: has no part to train on; fine-tuning needs one")
+        started = time.perf_counter()
+        decided = fine_tuned_decisions(
+            str(getattr(metric, "subject", "")),
+            (task.first or task.second, task.second if task.first else None),
+            [task.class_names[number] for number in task.classes],
+            len(task.train),
+            task.pairs,
+            learning,
+            settings.seeds,
+            Runtime(settings.device, settings.threads),
+            progress,
+        )
+        outcomes.append(task.outcome_of_seeds(str(metric), decided, time.perf_counter() - started))
+    return outcomes
+
+
+def _write_run(tasks: Sequence[EncoderTask], outcomes: Sequence[TaskOutcome], settings: DownstreamSettings) -> None:
+    """Write the decisions as a run folder, and the results by fold or seed into it."""
+    out = user_path(str(settings.out))
+    names = column_names(list(dict.fromkeys(outcome.encoder for outcome in outcomes)))
+    datasets = [
+        decisions_as_pairs(task, [outcome for outcome in outcomes if outcome.task == task.name], names)
+        for task in tasks
+    ]
+    scored = [name for name in datasets[0].table.column_names if name not in (*PAIR_COLUMNS, *OPTIONAL_PAIR_COLUMNS)]
+    run(
+        datasets,
+        [f"{name}=recorded:{name}" for name in scored],
+        statistics=("pair-accuracy",),
+        buckets=("none",),
+        seed=settings.seed,
+        confidence=settings.confidence,
+        out=out,
+        progress=settings.progress,
+    )
+    value = {"settings": settings.plain_values(), "columns": names, "results": records_of(outcomes, settings)}
+    try:
+        with atomic_write(out / DOWNSTREAM_FILE) as temporary:
+            temporary.write_text(json_text(value), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{out}: cannot be written ({error.strerror or error})", setting="out") from error
+
+
+def _notes_on(tasks: Sequence[EncoderTask], settings: DownstreamSettings) -> list[str]:
+    """Return one line per task: its rows, its classes, and a digest of its texts."""
+    lines = []
+    for task in tasks:
+        rows = f"{len(task.test):,} rows to test"
+        if task.train is None:
+            rows = f"{len(task.classes):,} rows in {settings.folds} folds"
+        else:
+            rows = f"{len(task.train):,} rows to train, {rows}"
+        digests = "+".join(pairs.digest[:8] for pairs in task.pairs)
+        lines.append(f"{task.name}: {rows}, {len(task.class_names):,} classes, digest {digests}")
+    return lines

@@ -1,0 +1,259 @@
+"""Tasks of encoders: their texts and classes from cards, classifiers of frozen embeddings, and decisions as pairs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from assay.analysis.downstream import SUITES, Classes, DownstreamSettings, TaskOutcome
+from assay.benchmark.embeddings import Embedded, Vectors
+from assay.datasets import Pairs, load_dataset
+from assay.datasets.card import list_datasets, load_card
+from assay.exceptions import InputError, unknown_name
+from assay.statistics.classifiers import classify, pair_inputs, stratified_folds
+from assay.statistics.crossvalidation import Fold, Rows, codes_of_groups
+
+
+@dataclass(frozen=True, eq=False)
+class EncoderTask:
+    """The n rows of a task, those to train on first.
+
+    Attributes:
+        name: the name of the task.
+        first: the first texts of pairs; empty for single texts.
+        second: the second texts of pairs, or the texts.
+        class_names: the names of the k classes, sorted.
+        classes: the class numbers 0 … k-1, shape (n,).
+        groups: the codes of groups that folds do not divide, shape (n,); None for single rows.
+        train: the rows to train on; None if folds of all rows are trained on and tested.
+        measures: the names of the measures, the one of tables first.
+        pairs: the datasets of the parts, for what is said of them.
+    """
+
+    name: str
+    first: tuple[str, ...]
+    second: tuple[str, ...]
+    class_names: tuple[str, ...]
+    classes: Classes
+    groups: Rows | None
+    train: Rows | None
+    measures: tuple[str, ...]
+    pairs: tuple[Pairs, ...]
+
+    @property
+    def test(self) -> Rows:
+        """The rows to test; all rows with folds."""
+        return np.arange(0 if self.train is None else len(self.train), len(self.classes))
+
+    def folds(self, k: int, seed: int) -> list[Fold]:
+        """Return the folds, or the only division into training and test rows."""
+        if self.train is None:
+            return stratified_folds(self.classes, self.groups, k, seed)
+        return [Fold(self.name, self.train, self.test)]
+
+    def outcome_of_seeds(self, encoder: str, decided: Classes, seconds: float) -> TaskOutcome:
+        """Return the outcome of decided class numbers, shape (s, m), one row per seed; each decision scores 1, or 0."""
+        classes = self.classes[self.test]
+        right = (decided == classes).astype(np.float64)
+        return TaskOutcome(
+            self.name,
+            encoder,
+            "seeds",
+            self.measures,
+            len(self.classes) - len(classes),
+            classes,
+            decided,
+            right,
+            1 - right,
+            np.zeros(len(classes), dtype=np.intp),
+            fit_seconds=seconds,
+        )
+
+
+def task_names(settings: DownstreamSettings) -> list[str]:
+    """Return the names of the tasks of a suite, then those named, each once.
+
+    Raises:
+        InputError: a dataset is no task.
+    """
+    cards = [entry.card for entry in list_datasets() if entry.card is not None and entry.default]
+    tasks = [card for card in cards if card.classification is not None]
+    chosen = SUITES.get(settings.suite or "", ())
+    names = [
+        card.name for group in chosen for card in tasks if card.classification and group in card.classification.suites
+    ]
+    for name in settings.datasets:
+        if load_card(name).classification is None:
+            raise InputError(unknown_name("there is no task", name, [card.name for card in tasks]))
+        names.append(name)
+    return list(dict.fromkeys(names))
+
+
+def load_task(name: str, settings: DownstreamSettings) -> EncoderTask:
+    """Return a task with the texts of its parts.
+
+    Raises:
+        InputError: its files cannot be read, or it has one class alone.
+        OfflineError, UnavailableError: its files are not on this machine and cannot be downloaded.
+    """
+    card = load_card(name)
+    protocol = card.classification
+    if protocol is None:
+        raise InputError(f"dataset {name}: is no task; its card has no table classification")
+    splits = (*protocol.train_splits, protocol.test)
+    parts = [load_dataset(card, split=split, offline=settings.offline) for split in splits]
+    if settings.sample is not None:
+        parts = [
+            part.sample(settings.sample, settings.seed, "group" if "group" in part.table.column_names else None)
+            for part in parts
+        ]
+    texts = [part.texts() for part in parts]
+    names = [str(cell) for part in parts for cell in part.column(protocol.column).to_pylist()]
+    class_names = sorted(set(names))
+    if len(class_names) < 2:
+        raise InputError(f"{name}: has one class alone, {class_names[0]!r}")
+    number_of = {class_name: number for number, class_name in enumerate(class_names)}
+    train_count = sum(map(len, parts[:-1]))
+    groups = None
+    if "group" in parts[-1].table.column_names and not protocol.train_splits:
+        groups = codes_of_groups(parts[-1].column("group").to_pylist())
+    is_paired = any(part.has_references for part in parts)
+    references = [_only_reference(cell) for one, _, _ in texts for cell in one]
+    return EncoderTask(
+        # a card of the user's own is named by its path
+        card.name if name.endswith(".toml") else name,
+        tuple(references) if is_paired else (),
+        tuple(candidate for _, candidates, _ in texts for candidate in candidates),
+        tuple(class_names),
+        np.array([number_of[class_name] for class_name in names], dtype=np.int64),
+        groups,
+        np.arange(train_count) if protocol.train_splits else None,
+        protocol.measures,
+        tuple(parts),
+    )
+
+
+def _only_reference(cell: str | list[str]) -> str:
+    return cell if isinstance(cell, str) else cell[0]
+
+
+def judge_frozen(task: EncoderTask, encoder: str, embedded: Embedded, settings: DownstreamSettings) -> TaskOutcome:
+    """Return the decisions of classifiers of an encoder's embeddings for a task.
+
+    Raises:
+        InputError: the training rows have one class alone, or there are fewer rows than folds.
+        MissingExtraError: scikit-learn is not installed.
+    """
+    inputs: Vectors = embedded.of(task.second)
+    if task.first:
+        inputs = pair_inputs(embedded.of(task.first), inputs)
+    folds = task.folds(settings.folds, settings.seed)
+    shape = (1, len(task.classes))
+    decided = np.zeros(shape, dtype=np.int64)
+    right, wrong = np.zeros(shape), np.zeros(shape)
+    parts = np.zeros(len(task.classes), dtype=np.intp)
+    fits = []
+    for number, fold in enumerate(folds):
+        fit = classify(
+            settings.classifier,
+            inputs,
+            task.classes,
+            fold,
+            groups=task.groups,
+            count=len(task.class_names),
+            seed=settings.seed,
+        )
+        fits.append(fit)
+        parts[fold.test], decided[0, fold.test] = number, fit.decided
+        right[0, fold.test], wrong[0, fold.test] = _right_and_wrong(fit.probabilities, task.classes[fold.test])
+    test = task.test
+    return TaskOutcome(
+        task.name,
+        encoder,
+        "folds" if task.train is None else "test",
+        task.measures,
+        len(folds[0].train),
+        task.classes[test],
+        decided[:, test],
+        right[:, test],
+        wrong[:, test],
+        parts[test],
+        tuple(fit.strength for fit in fits),
+        sum(not fit.converged for fit in fits),
+        fit_seconds=sum(fit.seconds for fit in fits),
+    )
+
+
+def _right_and_wrong(
+    probabilities: NDArray[np.float64], classes: Classes
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the probability of the labelled class and the highest of another class, shape (m,) each."""
+    rows = np.arange(len(classes))
+    others = probabilities.copy()
+    others[rows, classes] = -np.inf
+    return probabilities[rows, classes], others.max(axis=1)
+
+
+def column_names(encoders: Sequence[str]) -> dict[str, str]:
+    """Return a distinct name for each encoder that an alias of a metric may have."""
+    names: dict[str, str] = {}
+    for encoder in encoders:
+        name = re.sub(r"[^A-Za-z0-9_.-]+", "-", encoder).strip("-.") or "encoder"
+        while name in names.values():
+            name += "-2"
+        names[encoder] = name
+    return names
+
+
+def decisions_as_pairs(task: EncoderTask, outcomes: Sequence[TaskOutcome], names: Mapping[str, str]) -> Pairs:
+    """Return the tested rows of a task as pairs of a text and a class, with a column of scores by encoder and seed.
+
+    There are two pairs for each row, which are a group: the class that it is labelled with (label 1), scored by the
+    probability of this class, and another class (label 0), scored by the highest probability of one. The pair accuracy
+    within groups is then the accuracy of the decisions.
+
+    Args:
+        task: the task.
+        outcomes: the decisions for it that follow from each encoder.
+        names: the name of the column of each encoder.
+    """
+    texts = [task.second[row] if not task.first else f"{task.first[row]}\n{task.second[row]}" for row in task.test]
+    class_names = [task.class_names[number] for number in task.classes[task.test]]
+    other = [_other_class(name, task.class_names) for name in class_names]
+    ids = [str(row + 1) for row in range(len(texts))]
+    columns = {
+        "pair_id": _alternating([f"{number}-right" for number in ids], [f"{number}-other" for number in ids]),
+        "reference": _alternating(texts, texts),
+        "candidate": _alternating(class_names, other),
+        "label": [1.0, 0.0] * len(texts),
+        "group": _alternating(ids, ids),
+    }
+    for outcome in outcomes:
+        for seed in range(len(outcome.decided)):
+            name = names[outcome.encoder] + (f"-seed{seed}" if outcome.protocol == "seeds" else "")
+            columns[name] = _alternating(outcome.right[seed].tolist(), outcome.wrong[seed].tolist())
+    tested = task.pairs[-1]
+    return Pairs(
+        pa.table(columns),
+        name=task.name,
+        language=tested.language,
+        scale=(0.0, 1.0),
+        kind=tested.kind,
+        # no card has these pairs, from which a run could be computed again
+        source="data in memory",
+        notes=(f"tested rows of {tested.name}, {tested.split}: each with its class, and with another class",),
+    )
+
+
+def _other_class(name: str, class_names: tuple[str, ...]) -> str:
+    others = [other for other in class_names if other != name]
+    return others[0] if len(others) == 1 else f"another class than {name}"
+
+
+def _alternating(first: Sequence[object], second: Sequence[object]) -> list[object]:
+    return [cell for cells in zip(first, second, strict=True) for cell in cells]

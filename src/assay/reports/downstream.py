@@ -1,0 +1,156 @@
+"""What encoders know for tasks, as tables: tasks by encoders, differences from the baseline, and the cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from assay.analysis.downstream import DRAWS, DownstreamSettings, TaskOutcome, differences, number_of, records_of
+from assay.analysis.settings import CORRECTIONS
+from assay.common.numbers import Number, p_value, percent, rate, short, signed
+from assay.reports.sheets import Column, Document, Sheet, table_rows
+
+#: Where the interval and the test of a task come from.
+_PROTOCOLS = {"folds": "{} folds", "test": "test part", "seeds": "{} seeds"}
+
+
+def to_document(outcomes: Sequence[TaskOutcome], settings: DownstreamSettings, notes: Sequence[str]) -> Document:
+    """Return the tables of decisions for tasks, with one record per task, encoder and measure.
+
+    Args:
+        outcomes: the outcome of each encoder on each task, task by task.
+        settings: the settings.
+        notes: lines on the tasks.
+    """
+    encoders = list(dict.fromkeys(outcome.encoder for outcome in outcomes))
+    sheets = [_values_sheet(outcomes, encoders, settings)]
+    if len(encoders) > 1:
+        sheets.append(_differences_sheet(outcomes, settings))
+    sheets.append(_costs_sheet(outcomes, encoders, settings))
+    warnings = []
+    for outcome in outcomes:
+        if outcome.unconverged:
+            warnings.append(
+                f"{outcome.task}, {outcome.encoder}: {outcome.unconverged} of {len(outcome.strengths)} fits did not "
+                "converge"
+            )
+    return Document(
+        sheets, records_of(outcomes, settings), [*notes, *_method_lines(settings)], warnings=warnings, metrics=encoders
+    )
+
+
+def _values_sheet(outcomes: Sequence[TaskOutcome], encoders: Sequence[str], settings: DownstreamSettings) -> Sheet:
+    """Return the table tasks by encoders; the highest value of a task is emphasised."""
+    by_task: dict[str, dict[str, TaskOutcome]] = {}
+    for outcome in outcomes:
+        by_task.setdefault(outcome.task, {})[outcome.encoder] = outcome
+    columns = [Column("task", key=True), Column("measure"), Column("over", spare=2)]
+    columns += [Column(encoder, number=True) for encoder in encoders]
+    rows: list[list[str]] = []
+    best: set[tuple[int, int]] = set()
+    for task, of_task in by_task.items():
+        one = next(iter(of_task.values()))
+        numbers = {name: number_of(outcome, one.measures[0], settings) for name, outcome in of_task.items()}
+        highest = max(number.value or 0.0 for number in numbers.values())
+        for column, encoder in enumerate(encoders, start=3):
+            if len(encoders) > 1 and encoder in numbers and numbers[encoder].value == highest:
+                best.add((len(rows), column))
+        over = _PROTOCOLS[one.protocol].format(len(one.results(one.measures[0])))
+        cells = [numbers[encoder].text_with(3) if encoder in numbers else "–" for encoder in encoders]
+        rows.append([task, one.measures[0], over, *cells])
+    means = _mean_row(by_task, encoders)
+    asides: frozenset[int] = frozenset()
+    if means:
+        asides = frozenset({len(rows)})
+        rows.append(means)
+    title = "fine-tuned encoders" if settings.fine_tune else "frozen embeddings"
+    return Sheet(title, columns, rows, best=frozenset(best), asides=asides)
+
+
+def _mean_row(by_task: Mapping[str, Mapping[str, TaskOutcome]], encoders: Sequence[str]) -> list[str]:
+    """Return the mean accuracy over tasks of each encoder that has all of them; empty for one task."""
+    tasks = [of_task for of_task in by_task.values() if next(iter(of_task.values())).measures[0] == "accuracy"]
+    if len(tasks) < 2:
+        return []
+    cells = []
+    for encoder in encoders:
+        values = [of_task[encoder].results("accuracy").mean() for of_task in tasks if encoder in of_task]
+        cells.append(short(float(sum(values)) / len(values), 3) if len(values) == len(tasks) else "–")
+    return [f"mean of {len(tasks)}", "accuracy", "", *cells]
+
+
+def _differences_sheet(outcomes: Sequence[TaskOutcome], settings: DownstreamSettings) -> Sheet:
+    found = differences(outcomes, settings)
+    columns = [
+        Column("task", key=True, cell="task"),
+        Column("encoder", key=True, cell="encoder"),
+        Column("difference", number=True, cell=lambda one: signed(one.change.value)),
+        Column(
+            f"{percent(settings.confidence)} interval",
+            number=True,
+            cell=lambda one: _interval_text(one.change),
+        ),
+        Column("p", number=True, cell=lambda one: p_value(one.p)),
+        Column("verdict", cell=lambda one: _verdict(one.change.value, significant=one.significant)),
+    ]
+    baseline = found[0].baseline if found else ""
+    gained = sum(one.significant and (one.change.value or 0) > 0 for one in found)
+    lost = sum(one.significant and (one.change.value or 0) < 0 for one in found)
+    fact = f"{gained} of {len(found)} better, {lost} worse, {len(found) - gained - lost} not told apart"
+    return Sheet(f"compared with {baseline}", columns, table_rows(columns, found), facts=(fact,))
+
+
+def _interval_text(change: Number) -> str:
+    if change.low is None or change.high is None:
+        return "–"
+    return f"{signed(change.low)} to {signed(change.high)}"
+
+
+def _verdict(change: float | None, *, significant: bool) -> str:
+    if not significant:
+        return "not told apart"
+    return "better" if (change or 0.0) > 0 else "worse"
+
+
+def _costs_sheet(outcomes: Sequence[TaskOutcome], encoders: Sequence[str], settings: DownstreamSettings) -> Sheet:
+    """Return what each encoder cost: texts embedded and read from the store, and the time of both parts."""
+    columns = [
+        Column("encoder", key=True),
+        Column("texts", number=True),
+        Column("embedded now", number=True),
+        Column("seconds", number=True),
+        Column("texts/s", number=True),
+        Column("training, s" if settings.fine_tune else "classifiers, CPU s", number=True),
+    ]
+    rows = []
+    for encoder in encoders:
+        own = [outcome for outcome in outcomes if outcome.encoder == encoder]
+        texts, computed = sum(one.texts for one in own), sum(one.computed for one in own)
+        seconds, fitted = sum(one.embed_seconds for one in own), sum(one.fit_seconds for one in own)
+        speed = rate(computed / seconds) if seconds else "–"
+        rows.append([encoder, f"{texts:,}", f"{computed:,}", f"{seconds:.1f}", speed, f"{fitted:.1f}"])
+    return Sheet("cost", columns, rows)
+
+
+def _method_lines(settings: DownstreamSettings) -> list[str]:
+    """Return the notes on method."""
+    level = percent(settings.confidence)
+    if settings.fine_tune:
+        first = (
+            "fine-tuning: a classifier on the first token of both texts read together, trained as assay train "
+            "cross-encoder with classes does; a tenth of the training rows chooses the step that is kept"
+        )
+    else:
+        kind = "logistic regression" if settings.classifier == "logistic" else "a network with one hidden layer"
+        first = (
+            f"frozen embeddings: {kind} of u, for pairs of u, v, |u - v| and u · v; regularisation chosen on five "
+            "parts of the training rows (SentEval, Conneau and Kiela 2018)"
+        )
+    intervals = (
+        f"{level} intervals: over folds by Nadeau and Bengio's corrected t, over seeds by Student's t, over rows of "
+        f"a test part by Wilson's interval (accuracy) or {DRAWS:,} resamples"
+    )
+    tests = (
+        "tests: over folds and seeds the same t-tests of paired differences; over rows McNemar's exact test (accuracy) "
+        f"or {DRAWS:,} exchanges; corrected for all tests of the table ({CORRECTIONS[settings.correction]})"
+    )
+    return [first, intervals, tests, f"folds and samples: seed {settings.seed}, the same for every encoder"]

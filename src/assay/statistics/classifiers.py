@@ -1,0 +1,183 @@
+"""Classifiers of frozen embeddings: logistic regression or one hidden layer, with the regularisation chosen within.
+
+The protocol is that of SentEval (Conneau and Kiela, SentEval: An Evaluation Toolkit for Universal Sentence
+Representations, 2018): the embeddings are inputs as they are, and the strength of regularisation is the one with the
+highest accuracy on parts of the training rows that are held out in turn. scikit-learn fits the classifiers.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.exceptions import InputError, MissingExtraError
+from assay.statistics.concordance import Floats
+from assay.statistics.crossvalidation import Fold, Rows
+
+Inputs = NDArray[np.float32]
+Classes = NDArray[np.int64]
+ClassifierKind = Literal["logistic", "hidden"]
+
+#: The inverse strengths of regularisation of logistic regression, from strong to weak.
+STRENGTHS: Final = tuple(4.0**power for power in range(-3, 4))
+#: The penalties of the network with a hidden layer, from strong to weak, and the units of this layer.
+PENALTIES, HIDDEN_UNITS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5), 50
+#: The parts of the training rows that choose the regularisation. With more classes than MANY_CLASSES, only one of them
+#: does, since a fit takes minutes.
+INNER_FOLDS, MANY_CLASSES = 5, 100
+#: The most steps of the optimiser.
+MAX_STEPS = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Classified:
+    """The decisions of a classifier on m test rows.
+
+    Attributes:
+        decided: the decided class numbers, shape (m,).
+        probabilities: the probability of each class, shape (m, k); 0 for a class that no training row has.
+        strength: the chosen regularisation.
+        converged: whether the optimiser ended before its most steps.
+        seconds: the CPU time of choosing and fitting.
+    """
+
+    decided: Classes
+    probabilities: Floats
+    strength: float
+    converged: bool
+    seconds: float
+
+
+def import_sklearn() -> Any:
+    """Return the package scikit-learn with the modules that are used here.
+
+    Raises:
+        MissingExtraError: it is not installed.
+    """
+    try:
+        import sklearn
+        import sklearn.linear_model
+        import sklearn.model_selection
+        import sklearn.neural_network
+    except ImportError as error:
+        raise MissingExtraError("scikit-learn", "neural") from error
+    return sklearn
+
+
+def pair_inputs(first: Inputs, second: Inputs) -> Inputs:
+    """Return u, v, |u - v| and u · v of the embeddings of two texts side by side, shape (n, 4 d)."""
+    return np.concatenate([first, second, np.abs(first - second), first * second], axis=1)
+
+
+def stratified_folds(classes: Classes, groups: Rows | None, k: int, seed: int) -> list[Fold]:
+    """Return k folds with equal shares of the classes, which test every row once; groups stay whole.
+
+    Args:
+        classes: the class numbers, shape (n,).
+        groups: the codes of groups, shape (n,); None for single rows.
+        k: the number of folds.
+        seed: the seed of the division.
+
+    Raises:
+        InputError: there are fewer rows or groups than folds.
+    """
+    units = len(classes) if groups is None else len(np.unique(groups))
+    if not 2 <= k <= units:
+        raise InputError(f"expected 2 to {units:,}, the number of rows or groups", setting="folds", value=k)
+    return [
+        Fold(f"fold {number}", train, test)
+        for number, (train, test) in enumerate(_divided(classes, groups, k, seed), start=1)
+    ]
+
+
+def classify(
+    kind: ClassifierKind, inputs: Inputs, classes: Classes, fold: Fold, *, groups: Rows | None, count: int, seed: int
+) -> Classified:
+    """Return the decisions on the test rows of a fold by a classifier that is fitted to its training rows.
+
+    Args:
+        kind: logistic regression, or a network with one hidden layer.
+        inputs: one row of inputs per text or pair, shape (n, d).
+        classes: the class numbers 0 … k-1, shape (n,).
+        fold: the training rows and the test rows.
+        groups: the codes of groups that are not divided, shape (n,); None for single rows.
+        count: the number k of classes.
+        seed: the seed of divisions and of the hidden layer.
+
+    Raises:
+        InputError: the training rows have one class alone.
+        MissingExtraError: scikit-learn is not installed.
+    """
+    started = time.process_time()
+    # in double precision, in which the optimiser converges; a fit of many classes takes too long for that
+    precision: type[np.floating[Any]] = np.float32 if count > MANY_CLASSES else np.float64
+    train, learned = inputs[fold.train].astype(precision), classes[fold.train]
+    if len(np.unique(learned)) < 2:
+        raise InputError(f"{fold.name}: the {len(learned):,} rows to train on have one class alone")
+    train_groups = None if groups is None else groups[fold.train]
+    strength = _best_strength(kind, train, learned, train_groups, seed)
+    model = _model(kind, strength, seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that it did not converge is part of the result
+        model.fit(train, learned)
+    probabilities = np.zeros((len(fold.test), count))
+    probabilities[:, model.classes_] = model.predict_proba(inputs[fold.test].astype(precision))
+    converged = int(np.max(model.n_iter_)) < MAX_STEPS
+    decided = np.argmax(probabilities, axis=1).astype(np.int64)
+    return Classified(decided, probabilities, strength, converged, time.process_time() - started)
+
+
+def _best_strength(
+    kind: ClassifierKind, inputs: NDArray[np.floating[Any]], classes: Classes, groups: Rows | None, seed: int
+) -> float:
+    """Return the regularisation with the highest mean accuracy on held-out parts; of equal ones, the strongest."""
+    strengths = STRENGTHS if kind == "logistic" else PENALTIES
+    parts = list(_divided(classes, groups, INNER_FOLDS, seed))
+    if len(np.unique(classes)) > MANY_CLASSES:
+        parts = parts[:1]
+    accuracies = np.zeros((len(parts), len(strengths)))
+    for part, (train, test) in enumerate(parts):
+        # each fit begins where the one with the next stronger regularisation ended
+        model = _model(kind, strengths[0], seed, warm_start=kind == "logistic")
+        for column, strength in enumerate(strengths):
+            model.set_params(**_regularisation(kind, strength))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                model.fit(inputs[train], classes[train])
+            accuracies[part, column] = (model.predict(inputs[test]) == classes[test]).mean()
+    return float(strengths[int(np.argmax(accuracies.mean(axis=0)))])
+
+
+def _model(kind: ClassifierKind, strength: float, seed: int, *, warm_start: bool = False) -> Any:
+    sklearn = import_sklearn()
+    regularisation = _regularisation(kind, strength)
+    if kind == "logistic":
+        return sklearn.linear_model.LogisticRegression(max_iter=MAX_STEPS, warm_start=warm_start, **regularisation)
+    return sklearn.neural_network.MLPClassifier(
+        (HIDDEN_UNITS,), max_iter=MAX_STEPS, early_stopping=True, random_state=seed, **regularisation
+    )
+
+
+def _regularisation(kind: ClassifierKind, strength: float) -> dict[str, float]:
+    return {"C": strength} if kind == "logistic" else {"alpha": strength}
+
+
+def _divided(classes: Classes, groups: Rows | None, k: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
+    """Yield k divisions into training rows and test rows; classes too rare for every part are divided at random."""
+    selection = import_sklearn().model_selection
+    settings = {"n_splits": k, "shuffle": True, "random_state": seed}
+    rows = np.zeros(len(classes))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that a class has fewer rows than there are parts
+        if groups is not None:
+            yield from selection.StratifiedGroupKFold(**settings).split(rows, classes, groups)
+        elif np.bincount(classes).max() < k:
+            yield from selection.KFold(**settings).split(rows)
+        else:
+            yield from selection.StratifiedKFold(**settings).split(rows, classes)

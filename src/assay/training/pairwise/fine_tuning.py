@@ -1,0 +1,84 @@
+"""Encoders that are fine-tuned to tell classes apart: a copy for each seed, trained as a cross-encoder with classes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.common.progress import Progress
+from assay.datasets import Pairs
+from assay.metrics.neural.runtime import Runtime
+from assay.training.data import Examples, Source
+from assay.training.pairwise.crossvalidation import FoldTrainer, parse_recipe
+
+
+def fine_tuned_decisions(
+    base: str,
+    texts: tuple[Sequence[str], Sequence[str] | None],
+    classes: Sequence[str],
+    train_rows: int,
+    parts: Sequence[Pairs],
+    learning: Mapping[str, float],
+    seeds: int,
+    runtime: Runtime,
+    progress: Progress,
+) -> NDArray[np.int64]:
+    """Return the class numbers that fine-tuned copies of an encoder decide on, shape (s, m).
+
+    They are indices into the sorted names of the classes. Decisions are cached, and checkpoints kept, as in
+    cross-validation.
+
+    Args:
+        base: the encoder.
+        texts: the first and the second texts of n pairs; None in place of the second ones for single texts.
+        classes: the class of each row, length n; those of the first rows are to train on.
+        train_rows: the number of rows to train on; the others are the m to test.
+        parts: the datasets that the rows come from.
+        learning: the settings of learning, by name.
+        seeds: the number s of seeds, from 0 on.
+        runtime: the device and the number of threads.
+        progress: receives every step.
+
+    Raises:
+        InputError: the classes cannot be learned; or the disk is full.
+        UnavailableError: the base model cannot be loaded.
+    """
+    first, second = texts
+    n = len(first)
+    numbers = np.arange(n, dtype=np.int64)
+    examples = Examples(
+        references=tuple(first),
+        candidates=("",) * n if second is None else tuple(second),
+        labels=np.zeros(n),
+        reference_graphs=(),
+        candidate_graphs=(),
+        origins=np.zeros(n, dtype=np.int64),
+        groups=numbers,
+        sources=(_source_of(parts[0]),),
+        rows=numbers + 1,
+        classes=tuple(classes),
+    )
+    train, test = numbers[:train_rows].astype(np.intp), numbers[train_rows:].astype(np.intp)
+    decided = []
+    for seed in range(seeds):
+        options = ",".join(f"{name}={value}" for name, value in {**learning, "seed": seed}.items())
+        trainer = FoldTrainer(
+            parse_recipe(f"cross-encoder:{base},{options}", classes="class"), examples, runtime, progress
+        )
+        decided.append(trainer(train, test).astype(np.int64))
+    return np.stack(decided)
+
+
+def _source_of(pairs: Pairs) -> Source:
+    return Source(
+        spec=pairs.name,
+        name=pairs.name,
+        version=pairs.version,
+        split=pairs.split,
+        language=pairs.language,
+        licence="",
+        digest=pairs.digest,
+        scale=pairs.scale,
+    )

@@ -1,0 +1,160 @@
+"""``assay downstream``: tasks of own cards, the run folder of decisions, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("sklearn", reason="scikit-learn is absent: pip install assay[neural]")
+pytest.importorskip("torch", reason="torch is absent: pip install assay[neural]")
+
+from tests.metrics.models.tiny import make_bert
+
+CARD = """
+name = "{name}"
+version = "1"
+title = "toy"
+language = "en"
+licence = "none"
+citation = "none"
+reader = "table"
+default_split = "{test}"
+[scale]
+low = 0
+high = 1
+meaning = "toy"
+[classification]
+suites = ["validation"]
+{train}test = "{test}"
+measures = ["accuracy", "f1"]
+[options]
+format = "tab"
+header = ["sentence", "other", "class"]
+columns = {{ reference = "{reference}", candidate = "sentence" }}
+unlabelled = true
+keep = ["class"]
+{splits}
+[[sources]]
+kind = "path"
+path = "{{name}}"
+"""
+
+
+def write_task(name: str, rows: dict[str, int], *, paired: bool = False) -> str:
+    """Write a card of a task whose class is whether a sentence has the word b, and its files; return its path."""
+    splits = ""
+    for split, count in rows.items():
+        lines = [f"a {'b' if n % 2 else 'c'} {'d' * (n % 5)}{n}\tc {n % 3}\t{n % 2}" for n in range(count)]
+        Path(f"{name}-{split}.txt").write_text("\n".join(lines) + "\n")
+        splits += f'[splits.{split}]\nfiles = ["{name}-{split}.txt"]\nrows = {count}\n'
+        splits += f'[[files]]\nname = "{name}-{split}.txt"\n'
+    test = list(rows)[-1]
+    train = 'train = "train"\n' if "train" in rows else ""
+    text = CARD.format(name=name, test=test, train=train, splits=splits, reference="other" if paired else "-")
+    Path(f"{name}.toml").write_text(text)
+    return f"{name}.toml"
+
+
+@pytest.fixture
+def models(workplace: Path) -> list[str]:
+    first, second = (make_bert(workplace / f"m{seed}", pooling="mean", seed=seed) for seed in (0, 1))
+    return ["-m", f"before=bi-encoder:{first}", "-m", f"after=bi-encoder:{second}"]
+
+
+def test_folds_and_test_parts_side_by_side(assay, models: list[str]) -> None:
+    tasks = [write_task("folds", {"all": 60}), write_task("parts", {"train": 40, "test": 30}, paired=True)]
+    done = assay("downstream", *tasks, *models, "--folds", 5, "--out", "run", "--format", "csv", "-q")
+    assert done.code == 0, done.err
+    rows = {(row["task"], row["encoder"], row["measure"]): row for row in done.rows}
+    assert len(rows) == 2 * 2 * 2
+    for (task, encoder, _), row in rows.items():
+        assert row["protocol"] == ("folds" if task == "folds" else "test")
+        assert len(row["results"].split()) == (5 if task == "folds" else 1)
+        assert float(row["low"]) <= float(row["value"]) <= float(row["high"])
+        assert (row["difference"] == "") == (encoder == "before" or row["measure"] == "f1")
+    assert float(rows["folds", "before", "accuracy"]["value"]) > 0.9
+    assert (rows["parts", "before", "accuracy"]["train"], rows["parts", "before", "accuracy"]["n"]) == ("40", "30")
+    gain = rows["folds", "after", "accuracy"]
+    values = [float(rows["folds", encoder, "accuracy"]["value"]) for encoder in ("before", "after")]
+    assert float(gain["difference"]) == pytest.approx(values[1] - values[0], abs=1e-9)
+
+    # the accuracy is the pair accuracy of the run, which the other verbs read
+    stored = json.loads(Path("run/downstream.json").read_text())
+    assert {row["task"] for row in stored["results"]} == {"folds", "parts"}
+    agreement = json.loads(Path("run/agreement.json").read_text())
+    shown = {(row["dataset"], row["metric"]): row["value"] for row in agreement}
+    assert shown == {
+        (task, encoder): pytest.approx(float(rows[task, encoder, "accuracy"]["value"]), abs=1e-9)
+        for task in ("folds", "parts")
+        for encoder in ("before", "after")
+    }
+    table = assay("table", "run", "--by", "pair-accuracy", "--format", "md", "-q")
+    assert table.code == 0 and "| before |" in table.out and "| after |" in table.out
+    assert assay("compare", "run", "-q").code == 0
+    assert assay("report", "run", "--out", "page.html", "-q").code == 0
+
+
+def test_a_second_command_embeds_nothing(assay, models: list[str]) -> None:
+    task = write_task("folds", {"all": 40})
+    first = assay("downstream", task, *models, "--folds", 4, "--format", "csv", "-q").rows
+    again = assay("downstream", task, *models, "--folds", 4, "--format", "csv", "-q").rows
+    assert {row["embedded"] for row in first} == {row["texts"] for row in first}
+    assert {row["embedded"] for row in again} == {"0"}
+    unchanged = ("value", "low", "high", "results", "difference", "p")
+    assert [[row[name] for name in unchanged] for row in first] == [[row[name] for name in unchanged] for row in again]
+
+
+def test_an_encoder_is_not_told_from_itself(assay, models: list[str]) -> None:
+    task = write_task("folds", {"all": 40})
+    same = [*models[:2], "-m", models[1].replace("before", "copy")]
+    rows = assay("downstream", task, *same, "--folds", 4, "--format", "csv", "-q").rows
+    (gain,) = [row for row in rows if row["encoder"] == "copy" and row["measure"] == "accuracy"]
+    assert (float(gain["difference"]), float(gain["p"])) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["-m", "f1"], "no task: give --suite sentence-tasks or --dataset TASK"),
+        (["folds.toml"], "no encoder: give --metric bi-encoder:MODEL"),
+        (["folds.toml", "-m", "f1"], "metric f1: gives no vector of a text; use bi-encoder:MODEL"),
+        (["probe", "-m", "f1"], "there is no task 'probe'."),
+        (["folds.toml", "-m", "f1", "--baseline", "x"], "--baseline x: is none of f1"),
+        (["folds.toml", "-m", "f1", "--steps", "3"], "--steps 3: is for --fine-tune"),
+        (["folds.toml", "-m", "a=f1", "-m", "a=chrf"], "two encoders have the same name"),
+        (["one.toml", "-m", "f1"], "has one class alone, '0'"),
+    ],
+    ids=["task", "encoder", "vector", "no-task", "baseline", "steps", "names", "class"],
+)
+def test_what_is_refused(assay, words: list[str], said: str) -> None:
+    write_task("folds", {"all": 20})
+    write_task("one", {"all": 1})
+    assert said in assay("downstream", *words).complaint
+
+
+def test_a_sample_is_the_same_for_every_encoder(assay, models: list[str]) -> None:
+    task = write_task("parts", {"train": 60, "test": 50})
+    rows = assay("downstream", task, *models, "--sample", 20, "--format", "csv", "-q").rows
+    assert {(row["train"], row["n"]) for row in rows} == {("20", "20")}
+    assert len({row["texts"] for row in rows}) == 1
+
+
+@pytest.mark.slow
+def test_fine_tuned_copies_are_compared_by_seed(assay, models: list[str]) -> None:
+    pytest.importorskip("accelerate", reason="accelerate is absent: pip install assay[train]")
+    task = write_task("parts", {"train": 40, "test": 12})
+    words = ["--fine-tune", "--seeds", 2, "--steps", 2, "--threads", 1, "--out", "run", "--format", "csv", "-q"]
+    done = assay("downstream", task, *models, *words)
+    assert done.code == 0, done.err
+    rows = [row for row in done.rows if row["measure"] == "accuracy"]
+    assert {row["protocol"] for row in rows} == {"seeds"} and {row["n"] for row in rows} == {"12"}
+    agreement = json.loads(Path("run/agreement.json").read_text())
+    values = {row["metric"]: row["value"] for row in agreement}
+    for row in rows:
+        results = [float(result) for result in row["results"].split()]
+        assert results == pytest.approx([values[f"{row['encoder']}-seed{seed}"] for seed in (0, 1)], abs=1e-6)
+        assert float(row["value"]) == pytest.approx(sum(results) / 2, abs=1e-6)
+    refused = assay("downstream", write_task("folds", {"all": 20}), *models, "--fine-tune", "--steps", 2)
+    assert "folds: has no part to train on; fine-tuning needs one" in refused.complaint

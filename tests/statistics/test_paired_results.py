@@ -1,0 +1,89 @@
+"""Intervals and tests of results over folds, seeds and items, compared with SciPy and with simulations."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest, pearsonr, ttest_1samp
+
+from assay.statistics.paired_results import (
+    exchange_test,
+    matthews,
+    mcnemar,
+    mean_interval,
+    mean_test,
+    measure_of,
+    resampled_interval,
+)
+
+
+def test_matthews_of_two_classes_is_their_correlation() -> None:
+    rng = np.random.default_rng(0)
+    classes, decided = rng.integers(2, size=200), rng.integers(2, size=200)
+    assert matthews(classes, decided) == pytest.approx(pearsonr(classes, decided).statistic)
+    assert matthews(classes, classes) == pytest.approx(1.0) and matthews(classes, 1 - classes) == pytest.approx(-1.0)
+    assert matthews(classes, np.zeros_like(classes)) == 0.0
+
+
+def test_matthews_of_three_classes_is_that_of_scikit_learn() -> None:
+    metrics = pytest.importorskip("sklearn.metrics", reason="scikit-learn is absent: pip install assay[neural]")
+    rng = np.random.default_rng(1)
+    classes = rng.integers(3, size=300)
+    decided = np.where(rng.random(300) < 0.4, classes, rng.integers(3, size=300))
+    assert matthews(classes, decided) == pytest.approx(metrics.matthews_corrcoef(classes, decided))
+    assert measure_of("f1-macro", classes, decided) == pytest.approx(
+        metrics.f1_score(classes, decided, average="macro")
+    )
+
+
+def test_independent_results_are_tested_by_student() -> None:
+    values = np.array([0.1, 0.3, -0.05, 0.2])
+    expected = ttest_1samp(values, 0.0)
+    assert mean_test(values) == pytest.approx(expected.pvalue)
+    low, high = expected.confidence_interval(0.9)
+    assert mean_interval(values, 0.9) == pytest.approx((low, high))
+    assert np.isnan(mean_test(values[:1])) and mean_interval(values[:1], 0.9) is None
+
+
+def test_folds_are_corrected_for_what_their_training_parts_share() -> None:
+    values = np.array([0.02, 0.05, 0.01, 0.04, 0.03, 0.06, 0.02, 0.05, 0.03, 0.04])
+    error = np.sqrt((1 / 10 + 1 / 9) * values.var(ddof=1))
+    low, high = mean_interval(values, 0.95, 1 / 9)
+    # Student's quantile for nine degrees of freedom, from a table
+    assert (high - low) / 2 == pytest.approx(2.262157 * error, rel=1e-6)
+    assert mean_test(values, 1 / 9) > mean_test(values)
+    assert mean_test(np.zeros(5), 0.25) == 1.0 and mean_test(np.full(5, 0.5), 0.25) == 0.0
+
+
+def test_items_are_compared_where_one_alone_is_right() -> None:
+    first = np.array([1, 1, 1, 1, 1, 1, 0, 0, 1, 0], dtype=bool)
+    second = np.array([1, 0, 0, 0, 0, 0, 1, 0, 1, 0], dtype=bool)
+    assert mcnemar(first, second) == pytest.approx(binomtest(5, 6).pvalue)
+    assert mcnemar(second, first) == mcnemar(first, second) and mcnemar(first, first) == 1.0
+
+
+def test_an_exchange_of_accuracy_is_near_the_exact_test() -> None:
+    rng = np.random.default_rng(2)
+    classes = rng.integers(2, size=120)
+    first = np.where(rng.random(120) < 0.8, classes, 1 - classes)
+    second = np.where(rng.random(120) < 0.65, classes, 1 - classes)
+    accuracy = partial(measure_of, "accuracy")
+    p = exchange_test(accuracy, classes, first, second, permutations=4000, seed=0)
+    assert p == pytest.approx(mcnemar(first == classes, second == classes), abs=0.02)
+    assert exchange_test(accuracy, classes, first, first, permutations=100, seed=0) == 1.0
+
+
+def test_resampled_bounds_hold_the_value_and_narrow_with_items() -> None:
+    rng = np.random.default_rng(3)
+    widths = []
+    for n in (100, 1600):
+        classes = rng.integers(2, size=n)
+        decided = np.where(rng.random(n) < 0.75, classes, 1 - classes)
+        low, high = resampled_interval(
+            partial(measure_of, "matthews"), classes, decided, None, confidence=0.95, resamples=400, seed=0
+        )
+        assert low < matthews(classes, decided) < high
+        widths.append(high - low)
+    assert widths[0] > 3 * widths[1]
