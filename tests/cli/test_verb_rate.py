@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 
 import assay as package
+from assay.analysis.data import read_datasets
+from assay.analysis.folder import read_run
 from assay.analysis.rate.sampling import draw_answers
 from assay.exceptions import InputError
+from assay.statistics.expectation import expected_labels
 
 WORDS = [f"word{number}" for number in range(30)]
 #: The share of right answers of each system, and how often f1 misjudges an answer.
@@ -431,3 +434,21 @@ def test_the_folder_of_somebody_else_runs_no_code_and_calls_no_server(decided, w
     assert not (workplace / "ran").exists()
     # named in full, it is called, here in vain
     assert refused not in decided("rate", "new.csv", "--decision", "d", "-m", name).err
+
+
+@pytest.mark.parametrize(
+    ("metric", "begins"), [("combined:answer-judge", True), ("combined:answer-judge:grade", False)]
+)
+def test_the_curve_of_a_judge_begins_from_its_probabilities(tmp_path, metric, begins):
+    """Thirty labels of one judge: its probabilities are worth ten more; a grade is no probability."""
+    rng = np.random.default_rng(3)
+    rows = [
+        {"reference": f"city {row} of north", "candidate": f"It is city {row if right else row + 50}.", "label": right}
+        for row, right in enumerate(rng.integers(0, 2, 30).tolist())
+    ]
+    package.recommend(rows, [metric], out=tmp_path / "decision", resamples=100)
+    kept = json.loads((tmp_path / "decision" / "decision.json").read_text())["decision"]["expectation"]
+    (data,) = read_datasets(read_run(tmp_path / "decision"))
+    (scores,) = data.scores.values()
+    curve = expected_labels(scores, data.labels, bounded=True, probabilities=scores if begins else None)
+    assert kept["intercept"] == pytest.approx(curve.intercept) and kept["slope"] == pytest.approx(curve.slope)

@@ -15,6 +15,8 @@ from assay.statistics.concordance import Floats
 
 #: The weight of a slope of 0 among the labelled pairs: without it, scores that part the labels have no finite slope.
 PRIOR = 1.0
+#: How many labels the probabilities of a metric that gives them are worth, beside those of the labelled pairs.
+PRIOR_LABELS = 10
 _MOST_STEPS = 50
 
 
@@ -40,13 +42,17 @@ class Expectation:
         return _logistic(line) if self.bounded else line
 
 
-def expected_labels(scores: Floats, shares: Floats, *, bounded: bool) -> Expectation:
+def expected_labels(
+    scores: Floats, shares: Floats, *, bounded: bool, probabilities: Floats | None = None
+) -> Expectation:
     """Return the expectation learned from labelled pairs.
 
     Args:
         scores: finite oriented scores, shape (n,), at least one.
         shares: the labels as shares, shape (n,), in [0, 1] if *bounded*.
         bounded: whether the labels say yes or no, or are means of such votes.
+        probabilities: what the metric itself takes for the probability of yes, shape (n,), above 0 and below 1. It
+            counts as :data:`PRIOR_LABELS` further labels, spread over the pairs. None for other metrics.
     """
     centre, spread = float(scores.mean()), float(scores.std()) or 1.0
     standardised = (scores - centre) / spread
@@ -55,11 +61,16 @@ def expected_labels(scores: Floats, shares: Floats, *, bounded: bool) -> Expecta
         return Expectation(centre, spread, float(shares.mean()), slope, bounded)
     design = np.column_stack([np.ones(len(scores)), standardised])
     parameters = np.zeros(2)
-    penalty = np.array([0.0, PRIOR])
+    penalty, count = np.array([0.0, PRIOR]), 1.0
+    if probabilities is not None:
+        # in place of the weight of a slope of 0
+        penalty, further = np.zeros(2), PRIOR_LABELS / len(scores)
+        count = 1 + further
+        shares = (shares + further * probabilities) / count
     for _ in range(_MOST_STEPS):
         expected = _logistic(design @ parameters)
-        gradient = design.T @ (shares - expected) - penalty * parameters
-        curvature = (design * (expected * (1 - expected))[:, None]).T @ design + np.diag(penalty + 1e-9)
+        gradient = count * design.T @ (shares - expected) - penalty * parameters
+        curvature = count * (design * (expected * (1 - expected))[:, None]).T @ design + np.diag(penalty + 1e-9)
         # Newton's method, with bounded steps so that a first step cannot leave for where the curve is flat
         step = np.clip(np.linalg.solve(curvature, gradient), -4.0, 4.0)
         parameters = parameters + step

@@ -8,6 +8,7 @@ have changed, it is made anew.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -136,8 +137,19 @@ def make_decision(evidence: Evidence, settings: PageSettings) -> MetricDecision 
         high=float(high),
         threshold=None if yes_no is None else yes_no.decision.deployed,
         costs=None if settings.cost is None else parse_costs(settings.cost),
-        expectation=expected_labels(scores[known], shares[known], bounded=kind == "share"),
+        expectation=expected_labels(
+            scores[known],
+            shares[known],
+            bounded=kind == "share",
+            probabilities=scores[known] if kind == "share" and _is_probability(data.metrics[name].signature) else None,
+        ),
     )
+
+
+def _is_probability(signature: Mapping[str, str]) -> bool:
+    """Tell whether a score is the probability that an answer is right, by a judge that was learned from other data."""
+    judge, _, tier = signature.get("subject", "").partition(":")
+    return signature.get("metric") == "combined" and judge == "answer-judge" and tier != "grade"
 
 
 def keep_decision(run: RunFolder, decision: MetricDecision) -> None:

@@ -265,7 +265,7 @@ def _error_answer(yes_no: YesNoDecisions) -> str:
         "that the threshold was not learned on"
     )
     if yes_no.subject.divided:
-        text += ", of pairs that people agree on"
+        text += " and that people agree on"
     interval = _interval_words(share, level)
     text += f"; on new pairs like these, {interval}." if interval else ", which are too few for an interval."
     counts = yes_no.counts
