@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 #: Version of the rules of this module and of the parser; part of the signature, since other rules change the score.
 PARSER = "4"
 #: Lowest total probability of all verdicts at the first token of a reply. Below it the model was about to write
-#: something else, and the ratio of the rest means little; docs/judge.md has the simulation.
+#: something else, and the ratio of the rest means little; docs/judges.md has the simulation.
 MIN_MASS = 0.5
 #: Spaces around tokens: "▁" and "Ġ" are those of SentencePiece and of byte-level BPE.
 _SPACES = " ▁Ġ\n"
