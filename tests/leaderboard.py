@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ import assay
 from assay.analysis.folder import read_run
 from assay.common.numbers import Number
 from assay.datasets.best_metrics import COLUMNS, FILE
+from assay.metrics import Batch, load_metric
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 DOCUMENT = REPOSITORY / "docs" / "leaderboard.md"
@@ -32,6 +34,8 @@ METRICS = (
 )
 #: One coefficient for all datasets, whose intervals take one pass.
 SETTINGS = {"by": "spearman", "statistics": ["spearman"], "interval": "influence"}
+#: The number of pairs on which the cost of a metric is measured, and of those before, on which its data is loaded.
+COSTED, WARMING = 500, 20
 #: The least number of datasets for a sentence on pairs without a common word, of which many datasets have few.
 MIN_DATASETS = 2
 
@@ -67,13 +71,55 @@ def best_metrics(run: Path, records: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def lines(run: Path, records: pd.DataFrame, apart: pd.DataFrame) -> Iterator[str]:
+def costs(run: Path, metrics: Sequence[str] = METRICS) -> dict[str, float]:
+    """Return the CPU seconds of each metric for 1,000 pairs, on texts of all datasets of a run, as many of each.
+
+    CPU time, unlike the speeds in the run, depends little on what else the machine does, nor on stored scores.
+    """
+    pairs = pd.read_parquet(run / "pairs.parquet", columns=["reference", "candidate"])
+    chosen = pairs.iloc[:: max(1, len(pairs) // COSTED)]
+    references = [text if isinstance(text, str) else text[0] for text in chosen["reference"]]
+    batch = Batch(references, chosen["candidate"].tolist())
+    seconds = {}
+    for name in metrics:
+        metric = load_metric(name)
+        metric.check_available()
+        metric.score(batch.take(range(min(WARMING, len(batch)))))
+        start = time.process_time()
+        metric.score(batch)
+        seconds[name] = (time.process_time() - start) * 1000 / len(batch)
+    return seconds
+
+
+def cost_lines(seconds: dict[str, float], table: pd.DataFrame) -> Iterator[str]:
+    """Yield the lines of the table of metrics: their cost, and on how many datasets they are or could be the best.
+
+    Args:
+        seconds: the CPU seconds for 1,000 pairs by metric.
+        table: the best metrics of each dataset.
+    """
+    as_good = table["as_good"].fillna("").str.split("; ")
+    yield from (
+        "",
+        "## For each metric",
+        "",
+        "| metric | CPU seconds for 1,000 pairs | highest on | could be the best on |",
+    )
+    yield "|---|---:|---:|---:|"
+    for name in sorted(seconds, key=lambda name: seconds[name]):
+        highest = table["metric"] == name
+        could_be = highest | as_good.map(lambda names, name=name: name in names)
+        yield f"| `{name}` | {seconds[name]:.2g} | {highest.sum()} | {could_be.sum()} |"
+
+
+def lines(run: Path, records: pd.DataFrame, apart: pd.DataFrame, of_metrics: Sequence[str] = ()) -> Iterator[str]:
     """Yield the lines of the document.
 
     Args:
         run: the run.
         records: what to use for each group on all pairs.
         apart: what to use for each task on pairs without a common word.
+        of_metrics: the lines of the table of metrics.
     """
     # the text above the first table is written by hand
     yield DOCUMENT.read_text(encoding="utf-8").partition("\n## For each task")[0].rstrip()
@@ -81,6 +127,7 @@ def lines(run: Path, records: pd.DataFrame, apart: pd.DataFrame) -> Iterator[str
     yield from ("", "## For each task", "", *map(item, of_group["task"]["sentence"]))
     sentences = apart[(apart["datasets"] >= MIN_DATASETS) & apart["highest"].notna()]["sentence"]
     yield from ("", "## Where no word is in common", "", *map(item, sentences))
+    yield from of_metrics
     yield from ("", "## For each family of languages", "", *map(item, of_group["family"]["sentence"]))
     yield from ("", "## For each language", "", "| language | sets | highest | Spearman ρ |", "|---|---:|---|---:|")
     for row in of_group["language"].to_dict("records"):
@@ -118,9 +165,9 @@ def main(folder: Path) -> None:
     """Score what the folder lacks, and write the document and the table of best metrics."""
     run = score(folder)
     records, apart = verdicts(run, "all", ("task", "family", "language", "dataset")), verdicts(run, "f1=0", ("task",))
-    text = "\n".join(lines(run, records, apart)) + "\n"
-    DOCUMENT.write_text(text, encoding="utf-8")
     table = best_metrics(run, records)
+    text = "\n".join(lines(run, records, apart, list(cost_lines(costs(run), table)))) + "\n"
+    DOCUMENT.write_text(text, encoding="utf-8")
     table.to_csv(REPOSITORY / "src" / "assay" / "datasets" / FILE, index=False, lineterminator="\n")
 
 

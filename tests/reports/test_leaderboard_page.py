@@ -29,6 +29,11 @@ def test_the_command_on_a_few_datasets(shared_data, tmp_path, monkeypatch):
     for title in ("Turkic: ", "sentences: ", "grading: ", "| kardes-sts:kk | ", "| mohler | ", "| kk | "):
         assert f"\n- {title}" in text or f"\n{title}" in text, title
     table = leaderboard.best_metrics(run, records)
+    seconds = leaderboard.costs(run, metrics)
+    assert set(seconds) == set(metrics) and all(value >= 0 for value in seconds.values())
+    rows = [line for line in leaderboard.cost_lines(seconds, table) if line.startswith("| `")]
+    assert len(rows) == len(metrics)
+    assert sum(int(row.split("|")[3]) for row in rows) == len(table)
     assert table["dataset"].tolist() == ["kardes-sts", "kardes-sts", "mohler", "simqg"]
     assert table["split"].tolist()[:2] == ["kk", "uz"]
     one = assay.run(["kardes-sts:kk"], ["chrf"], sample=SAMPLE, statistics=["spearman"], buckets=["none"], resamples=0)
