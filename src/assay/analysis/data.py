@@ -393,32 +393,38 @@ def _parts_by_value(table: pa.Table, column: str) -> dict[str, pa.Table]:
 
     Consecutive rows, as assay writes them, are not copied.
     """
+    values, codes = _value_codes(table.column(column))
+    # the ranges of consecutive rows with one value, by its code
+    starts = np.flatnonzero(np.diff(codes, prepend=-1))
+    ends = np.append(starts, len(codes))[1:]
+    ranges: dict[int, list[tuple[int, int]]] = {}
+    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        ranges.setdefault(int(codes[start]), []).append((start, end))
+    parts = {}
+    for code, value in enumerate(values):
+        if value is None or code not in ranges:
+            continue
+        if len(ranges[code]) == 1:
+            [(start, end)] = ranges[code]
+            parts[value] = table.slice(start, end - start)
+        else:
+            parts[value] = take_table_rows(table, np.concatenate([np.arange(*rows) for rows in ranges[code]]))
+    return parts
+
+
+def _value_codes(column: pa.ChunkedArray) -> tuple[list[str | None], NDArray[np.int32]]:
+    """Return the values of a column of text, one of them None, and for each row the index of its value, shape (n,)."""
     import pyarrow as pa
 
     codes_by_value: dict[str | None, int] = {}
     codes = [np.zeros(0, dtype=np.int32)]
-    for chunk in table.column(column).chunks:
+    for chunk in column.chunks:
         encoded = chunk if pa.types.is_dictionary(chunk.type) else chunk.dictionary_encode()
         values = [*encoded.dictionary.to_pylist(), None]
+        # each chunk numbers its values anew
         code_of = np.array([codes_by_value.setdefault(value, len(codes_by_value)) for value in values], dtype=np.int32)
         codes.append(code_of[encoded.indices.fill_null(len(values) - 1).to_numpy(zero_copy_only=False)])
-    code_by_row = np.concatenate(codes)
-    starts = np.flatnonzero(np.diff(code_by_row, prepend=-1))
-    ends = np.append(starts, len(code_by_row))[1:]
-    runs_of: dict[int, list[tuple[int, int]]] = {}
-    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
-        runs_of.setdefault(int(code_by_row[start]), []).append((start, end))
-    parts = {}
-    for value, code in codes_by_value.items():
-        runs = runs_of.get(code, [])
-        if value is None or not runs:
-            continue
-        if len(runs) == 1:
-            [(start, end)] = runs
-            parts[value] = table.slice(start, end - start)
-        else:
-            parts[value] = take_table_rows(table, np.concatenate([np.arange(*run) for run in runs]))
-    return parts
+    return list(codes_by_value), np.concatenate(codes)
 
 
 def _check_pairs(run: RunFolder, record: DatasetRecord, table: pa.Table) -> None:

@@ -35,6 +35,16 @@ class _TableTests(PairedTests):
     NONE_ALLOWED: ClassVar[bool] = True
 
 
+def _table_tests(settings: TableSettings, by: str, runs: Sequence[RunFolder]) -> _TableTests:
+    """Return the settings of the tests of a table by one coefficient."""
+    values = settings.values_of(CorrectedTests, NeededResampling, Resampling, Seeded)
+    if settings.intervals:
+        values |= _drawing_of_runs(runs, values)
+    else:
+        values["resamples"] = 0
+    return _TableTests(**values, statistics=(by,))
+
+
 def _drawing_of_runs(runs: Sequence[RunFolder], given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings with which the runs drew their intervals, so that the table shows these intervals.
 
@@ -97,7 +107,6 @@ def table(runs: Run | Sequence[Run], settings: TableSettings) -> Report:
         raise InputError("no run: give one run folder or more")
     progress = settings.progress or Silent()
     check_statistics([settings.by] if settings.by else [])
-    test_settings = settings.values_of(CorrectedTests, NeededResampling, Resampling, Seeded)
     buckets = settings.buckets or ((ALL,) if settings.across == "datasets" else ())
     with open_runs(runs) as opened:
         if settings.write:
@@ -108,12 +117,7 @@ def table(runs: Run | Sequence[Run], settings: TableSettings) -> Report:
         if settings.calibrate_ties:
             (by,) = calibrated_forms([by])
         settings = replace(settings, by=by)
-        test_settings["statistics"] = (by,)
-        if settings.intervals:
-            test_settings |= _drawing_of_runs(opened, test_settings)
-        else:
-            test_settings["resamples"] = 0
-        tests = _TableTests(**test_settings)
+        tests = _table_tests(settings, by, opened)
         progress.begin("comparing metrics", resample_count(joined, tests, buckets))
         paper_tables = tables(boards(joined, tests, by=by, buckets=buckets, advance=progress.advance), joined, settings)
         document = to_document(paper_tables, settings, tests, missing_metrics(opened))

@@ -45,7 +45,8 @@ class Recorded(ColumnMetric):
         super().__post_init__()
         if not self.column:
             raise InputError(f"metric {self}: no column is named after the '#'; write recorded:FILE#COLUMN")
-        if (self.layer is None) == (_LAYER in self._named_column):
+        names_layer = _LAYER in self._named_column
+        if names_layer != (self.layer is not None):
             raise InputError(
                 f"metric {self}: write {_LAYER} in the column's name and ,layer=NUMBER after it, or neither"
             )

@@ -263,13 +263,17 @@ def missed_loss_line(report: GateReport) -> str:
 def _interval_note(report: GateReport, dataset: str, cells: Sequence[Cell]) -> str:
     """Return in words how the intervals of some cells of a dataset were computed."""
     settings = report.settings
-    changed = any(finding.kind == "changed data" and finding.dataset == dataset for finding in report.findings)
-    difference = "difference of two samples (other pairs, hence not paired)" if changed else "paired difference"
-    by_t = not changed and settings.interval != "bootstrap"
-    note = f"{percent(settings.confidence)} {'t-' if by_t else ''}intervals of the {difference}"
+    has_other_pairs = any(finding.kind == "changed data" and finding.dataset == dataset for finding in report.findings)
+    if has_other_pairs:
+        intervals = "intervals of the difference of two samples (other pairs, hence not paired)"
+    elif settings.interval == "bootstrap":
+        intervals = "intervals of the paired difference"
+    else:
+        intervals = "t-intervals of the paired difference"
+    note = f"{percent(settings.confidence)} {intervals}"
     if report.family >= 2:
         note += f", corrected for the {report.family} numbers whose scores changed (Bonferroni)"
-    if changed and any(is_by_influence(settings.interval, cell.n) for cell in cells):
+    if has_other_pairs and any(is_by_influence(settings.interval, cell.n) for cell in cells):
         size = f", of {MIN_INFLUENCE_PAIRS:,} pairs and more" if settings.interval == "auto" else ""
         note += f"; from the influence of each pair or group{size}"
     return note

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 from assay.analysis.categories.vocabulary import LAST_RESORTS, label_of_rules
 from assay.analysis.data import ScoredDataset
@@ -237,15 +236,25 @@ def _agreement_by_number_sheets(report: ErrorReport) -> Iterator[Sheet]:
         )
 
 
+class _CleaningRow(NamedTuple):
+    metric: str
+    statistic: str
+
+
 def _cleaning_sheet(report: ErrorReport, cleaning: Cleaning) -> Sheet:
     """Return the table of the agreement with the first and with the corrected labels, and on the unchanged pairs."""
+
+    def number_column(head: str, subset: SubsetAgreement) -> Column:
+        return Column(head, number=True, cell=lambda row: subset.estimate_of(row.metric, row.statistic).text)
+
     columns = [
-        Column("metric", cell=lambda row: row[0]),
-        Column("statistic", cell=lambda row: title_of(row[1])),
-        Column("first labels", number=True, cell=lambda row: cleaning.first.estimate_of(*row).text),
-        Column("corrected labels", number=True, cell=lambda row: cleaning.corrected.estimate_of(*row).text),
-        Column("without the changed", number=True, cell=lambda row: cleaning.unchanged.estimate_of(*row).text),
+        Column("metric", cell="metric"),
+        Column("statistic", cell=lambda row: title_of(row.statistic)),
+        number_column("first labels", cleaning.first),
+        number_column("corrected labels", cleaning.corrected),
+        number_column("without the changed", cleaning.unchanged),
     ]
+    rows = [_CleaningRow(metric, statistic) for metric in report.divergences for statistic in report.statistics]
     joined = (
         f"{cleaning.joined:,} pairs joined by their texts, {cleaning.changed:,} with another label in {cleaning.title}"
     )
@@ -253,7 +262,7 @@ def _cleaning_sheet(report: ErrorReport, cleaning: Cleaning) -> Sheet:
     return Sheet(
         f"Agreement with corrected labels: {report.data.title}",
         columns,
-        table_rows(columns, product(report.divergences, report.statistics)),
+        table_rows(columns, rows),
         facts=[joined, alone],
     )
 

@@ -113,10 +113,16 @@ def _needed_groups_text(row: PlannedComparison) -> str:
 
 def _power_records(row: PlannedComparison, settings: PowerSettings) -> Iterator[dict[str, Any]]:
     """Yield one flat record of a comparison per planned number of pairs; without a plan, its results are None."""
-    low, high = (None, None) if row.pilot is None else row.pilot.interval(settings.confidence)
-    expected = row.plan
+    difference = low = high = None
+    if row.pilot is not None:
+        difference = row.pilot.difference
+        low, high = row.pilot.interval(settings.confidence)
+    effect = units = units_low = units_high = None
+    if row.plan is not None:
+        effect, units = row.plan.effect, row.plan.needed
+        units_low, units_high = row.plan.needed_low, row.plan.needed_high
     for index, pair_count in enumerate(settings.n):
-        share, share_low, share_high = (None, None, None) if expected is None else expected.shares[index]
+        share, share_low, share_high = (None, None, None) if row.plan is None else row.plan.shares[index]
         yield {
             "dataset": row.dataset,
             "split": row.split,
@@ -127,18 +133,18 @@ def _power_records(row: PlannedComparison, settings: PowerSettings) -> Iterator[
             "pilot_pairs": row.pairs,
             "pilot_units": row.units,
             "unit": "group" if row.grouped else "pair",
-            "difference": None if row.pilot is None else row.pilot.difference,
+            "difference": difference,
             "low": low,
             "high": high,
-            "effect": None if expected is None else expected.effect,
+            "effect": effect,
             "level": level_per_test(settings),
             "n": pair_count,
             "share": share,
             "share_low": share_low,
             "share_high": share_high,
             "power": settings.power,
-            "needed": None if expected is None else row.pair_count(expected.needed),
-            "needed_low": None if expected is None else row.pair_count(expected.needed_low),
-            "needed_high": None if expected is None else row.pair_count(expected.needed_high),
-            "needed_units": None if expected is None else expected.needed,
+            "needed": row.pair_count(units),
+            "needed_low": row.pair_count(units_low),
+            "needed_high": row.pair_count(units_high),
+            "needed_units": units,
         }

