@@ -44,6 +44,7 @@ def test_it_is_listed_by_kind(assay, filled):
     assert found.pop("scores") > 1_000
     assert found == {
         "results": 0,
+        "embeddings": 0,
         "replies": 0,
         "models": 5_000,
         "datasets": 500,
