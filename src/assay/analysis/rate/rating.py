@@ -22,7 +22,7 @@ from assay.analysis.rate.answers import Answers, masks_of, texts_of
 from assay.analysis.rate.kept import KeptPart, KeptRating
 from assay.analysis.recommend.decision import MetricDecision
 from assay.analysis.systems import find_system_column
-from assay.common.numbers import Number, p_value, percent, short
+from assay.common.numbers import Number, p_value, short
 from assay.common.tables import exact_number
 from assay.exceptions import InputError
 from assay.statistics.concordance import Floats
@@ -365,8 +365,8 @@ def _other_words(answers: Answers) -> list[str]:
     if shared >= LEAST_SHARED * known:
         return []
     line = (
-        f"the new answers are written otherwise than the labelled ones: they share {percent(shared)} of their runs of "
-        f"three characters with them, and these {percent(known)} with each other; another language or subject needs "
+        f"the new answers are written otherwise than the labelled ones: they share {shared:.0%} of their runs of "
+        f"three characters with them, and these {known:.0%} with each other; another language or subject needs "
         "labels of its own"
     )
     return [line]
