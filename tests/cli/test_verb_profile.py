@@ -73,7 +73,7 @@ def test_table_and_files(assay, workplace):
     assert done.code == 0 and "wrote cost.md" in done.err
     assert "exponent of pairs" in done.out and "pairs/s" in done.out and "probe: " in done.out
     written = (workplace / "cost.md").read_text(encoding="utf-8")
-    assert "| metric | load s |" in written and written.count("\n| em |") == 5
+    assert "| metric | pairs/s | load s |" in written and written.count("\n| em |") == 5
     done = assay("profile", "-m", "em", *SMALL, "--out", "cost.csv", "--format", "md", "--quiet")
     assert (done.code, done.err) == (0, "") and done.out.startswith("### Cost of each metric")
     with (workplace / "cost.csv").open(encoding="utf-8", newline="") as stream:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from assay.training.s3bert.trainer import S3BertLoss, consistency_loss, decomposition_loss, sub_cosines
+from assay.training.s3bert.trainer import S3BertLoss, consistency_loss, decomposition_loss, sub_closeness, sub_cosines
 
 FIRST = np.array([[3.0, 4.0, 1.0, 0.0, 2.0], [1.0, 0.0, 0.0, 2.0, 1.0]])
 SECOND = np.array([[4.0, 3.0, 0.0, 5.0, 1.0], [1.0, 1.0, 0.0, -3.0, 0.5]])
@@ -74,3 +74,18 @@ def test_a_text_that_comes_twice_is_embedded_once():
     loss = S3BertLoss(torch.nn.Identity(), embed, torch.zeros(4, 5) + 1, aspects=2, width=2)
     loss([torch.tensor([0, 1, 0]), torch.tensor([2, 2, 1])], torch.zeros(3, 2))
     assert asked == [[0, 1, 2]]
+
+
+def test_the_loss_of_the_authors_program():
+    """Aspects by 1 - L1 distance of unscaled sub-embeddings, and consistency of cosines times five."""
+    # 1 - (|3-4| + |4-3|) = -1;  1 - (1 + 5) = -5;  1 - (0 + 1) = 0;  1 - (0 + 5) = -4
+    closeness = np.array([[-1.0, -5.0], [0.0, -4.0]])
+    assert sub_closeness(*tensors(FIRST, SECOND), 2, 2).numpy() == pytest.approx(closeness)
+    table = torch.nn.Embedding.from_pretrained(tensors(np.concatenate([FIRST, SECOND]))[0], freeze=False)
+    teacher = tensors(np.concatenate([FIRST, SECOND])[::-1].copy())[0]
+    loss = S3BertLoss(table, table, teacher, aspects=2, width=2, is_program=True)
+    first, second = torch.tensor([0, 1]), torch.tensor([2, 3])
+    found = loss([first, second], tensors(TARGETS)[0])
+    assert float(found["decomposition"]) == pytest.approx(((TARGETS - closeness) ** 2).mean(), rel=1e-5)
+    plain = float(consistency_loss(*tensors(FIRST, SECOND), teacher[first], teacher[second]))
+    assert float(found["consistency"]) == pytest.approx(25 * plain, rel=1e-5)

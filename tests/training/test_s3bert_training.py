@@ -17,7 +17,7 @@ from assay.language.amr import ASPECTS
 from assay.metrics import Batch, load_metric
 from assay.metrics.aspects.layout import read_layout
 from assay.metrics.aspects.reference import read_reference
-from assay.training.s3bert.trainer import AspectTrainer
+from assay.training.s3bert.trainer import AspectTrainer, S3BertLoss, TurnsTrainer
 from tests.training.killed import assert_resumed, kill_in_training
 from tests.training.training_run import LetterScorer, train
 
@@ -232,3 +232,54 @@ def test_the_command_needs_vectors_and_names_what_is_wrong(tiny_base, files, tmp
         app(line, prog_name="assay")
     assert stop.value.code == 2
     assert capsys.readouterr().err.startswith("assay: --vectors FILE is needed")
+
+
+def test_the_authors_program_takes_turns_and_resumes(tiny_base, files, tmp_path, monkeypatch):
+    """A step for consistency, then one for decomposition; interrupted, both optimisers go on where they were."""
+    turns = []
+    forward = S3BertLoss.forward
+
+    def recorded(loss, *args):
+        if loss.model.training:
+            turns.append(loss.active)
+        return forward(loss, *args)
+
+    monkeypatch.setattr(S3BertLoss, "forward", recorded)
+    train(tiny_base, tmp_path / "whole", *files, variant="program")
+    facts = json.loads((tmp_path / "whole/training.json").read_text())
+    assert turns == [("consistency",), ("decomposition",)] * facts["steps"]
+    assert "--variant program" in facts["command"]
+    assert all(scale != 1 for scale in facts["scales"].values())
+    rows = curve(tmp_path / "whole")
+    for row in rows:
+        if row["dev_loss"]:
+            parts = float(row["dev_decomposition"]) + float(row["dev_consistency"])
+            assert float(row["dev_loss"]) == pytest.approx(parts, rel=1e-4)
+        else:
+            parts = float(row["decomposition"]) + float(row["consistency"])
+            assert float(row["loss"]) == pytest.approx(parts, rel=1e-3)
+
+    whole_step, steps = TurnsTrainer.training_step, []
+
+    def interrupted(trainer, *args):
+        steps.append(trainer.state.global_step)
+        if len(steps) == facts["steps"]:
+            raise KeyboardInterrupt
+        return whole_step(trainer, *args)
+
+    monkeypatch.setattr(TurnsTrainer, "training_step", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        train(tiny_base, tmp_path / "again", *files, variant="program")
+    monkeypatch.setattr(TurnsTrainer, "training_step", whole_step)
+    progress = train(tiny_base, tmp_path / "again", *files, variant="program")
+    assert any("resumes from step" in line for line in progress.lines)
+    one, other = (load_file(tmp_path / name / "model.safetensors") for name in ("whole", "again"))
+    for name, values in one.items():
+        assert other[name] == pytest.approx(values, abs=1e-6), name
+
+
+def test_the_authors_program_has_no_weight_of_a_loss(tiny_base, files, tmp_path):
+    with pytest.raises(InputError, match=r'alpha=0\.5: has no effect with `variant="program"`: each loss'):
+        train(tiny_base, tmp_path / "out", *files, variant="program", alpha=0.5)
+    with pytest.raises(InputError, match="variant=program: trains both parts of the loss"):
+        train(tiny_base, tmp_path / "out", *files, variant="program", consistency=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from assay.common.numbers import money, rate
@@ -43,6 +43,7 @@ def document(profile: Mapping[str, Any]) -> Document:
     metrics = profile["metrics"]
     columns = [
         Column("metric", cell=lambda cost: cost["metric"]),
+        Column("pairs/s", number=True, cell=lambda cost: _speed_text(cost["points"])),
         Column("load s", number=True, cell=lambda cost: _number_text(cost["load_seconds"], 2)),
         Column("parameters", number=True, cell=lambda cost: _number_text(cost["parameters"])),
         Column("peak MB", number=True, cell=lambda cost: _number_text(cost["peak_memory_mb"])),
@@ -105,6 +106,12 @@ def _metric_remarks(cost: Mapping[str, Any]) -> list[str]:
 
 def _number_text(value: float | None, decimals: int = 0) -> str:
     return "–" if value is None else f"{value:,.{decimals}f}"
+
+
+def _speed_text(points: Sequence[Mapping[str, Any]]) -> str:
+    """Return the pairs per second of the largest number of pairs with texts as they are; a dash without points."""
+    plain = [point for point in points if point["length"] == 1]
+    return rate(max(plain, key=lambda point: point["pairs"])["pairs_per_second"]) if plain else "–"
 
 
 def _fit_text(fit: Mapping[str, Any] | None) -> str:

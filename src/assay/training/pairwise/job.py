@@ -17,6 +17,7 @@ from assay.common.progress import Progress
 from assay.datasets.annotation_graph import AnnotationGraph, build_graph, describe_graph, graph_line
 from assay.exceptions import InputError
 from assay.metrics.models import LocatedModel, locate
+from assay.metrics.neural.bertscore import equal_weighting
 from assay.metrics.neural.runtime import Runtime
 from assay.statistics.coefficients import CLASS_MEASURES
 from assay.training.batches import degree_subset, random_subset
@@ -33,7 +34,7 @@ from assay.training.models import (
     load_cross_encoder,
 )
 from assay.training.pairwise.losses import PairLoss, make_loss
-from assay.training.pairwise.settings import PairSettings
+from assay.training.pairwise.settings import BERTSCORE, PairSettings
 from assay.training.pairwise.trainer import plan_epochs, score_rows, train_pairs
 from assay.training.settings import TrainingSettings
 
@@ -241,9 +242,11 @@ def fit_model(
     lengths = loss.inputs.lengths.numpy()[job.rows["train"]]
     plan = plan_epochs(job.settings.batches, job.graph, lengths, job.settings.batch_size, seed)
     schedule = schedule_of(job.settings, len(plan), seed, job.settings.steps)
+    measure = job.settings.chosen_measure
+    weigh = equal_weighting(str(job.base.folder), job.base.digest) if measure == BERTSCORE else None
     return train_pairs(
         job.settings.recipe, loss, plan, job.rows["dev"], schedule, checkpoints, job.device, job.progress, callbacks,
-        job.settings.chosen_measure,
+        measure, weigh,
     )  # fmt: skip
 
 

@@ -139,6 +139,23 @@ class PairLoss(nn.Module, ABC):  # type: ignore[misc]  # torch has no types here
         original_order = torch.argsort(torch.cat(groups)).to(self.device)
         return torch.cat(outputs)[original_order]
 
+    def token_embeddings(self, numbers: torch.Tensor) -> torch.Tensor:
+        """Return the embeddings of all tokens of n inputs by the last layer, one input after another.
+
+        The inputs are those of a bi-encoder. The result is float32 of shape (tokens, dimensions).
+
+        Args:
+            numbers: the distinct indices of the inputs in the table, shape (n,).
+        """
+        table = self.inputs.table
+        groups = list(length_groups(table.lengths[numbers], self._token_budget, self._spare_padding))
+        outputs: dict[int, torch.Tensor] = {}
+        for group in groups:
+            embedded = self.model(table.padded_batch(numbers[group], self.device))["token_embeddings"].float()
+            for index, tokens in zip(group.tolist(), embedded, strict=True):
+                outputs[index] = tokens[: int(table.lengths[numbers[index]])]
+        return torch.cat([outputs[index] for index in range(len(numbers))])
+
 
 class BiLoss(PairLoss):
     """Base of losses over sentence embeddings; a text that occurs in several pairs of a batch is embedded once."""

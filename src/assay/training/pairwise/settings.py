@@ -31,9 +31,11 @@ LOSSES = {
     "bi-encoder": {"regression": ("cosine", "cosent", "bce"), "classification": ("softmax",)},
     "cross-encoder": {"regression": ("bce", "mse"), "classification": ("cross-entropy",)},
 }
+#: Spearman of BERTScore on the last layer of a bi-encoder, instead of its cosine.
+BERTSCORE = "bertscore"
 #: The measures of the development pairs that may decide which step is kept, the default first, by task.
 STEP_MEASURES = {
-    "regression": ("spearman", "pearson", "kendall", *CLASS_MEASURES),
+    "regression": ("spearman", "pearson", "kendall", *CLASS_MEASURES, BERTSCORE),
     "classification": CLASS_MEASURES,
 }
 #: The settings that decide how a model learns, with the type of each. The other settings decide from what it learns and
@@ -50,6 +52,12 @@ LEARNING: Mapping[str, type] = MappingProxyType(
         "measure": str,
     }
 )
+
+
+def check_recipe(measure: str, setting: str, recipe: PairRecipe) -> None:
+    """Raise InputError, about the setting that names it, if a measure does not exist for what is trained."""
+    if measure == BERTSCORE and recipe == "cross-encoder":
+        raise InputError("needs token embeddings of single texts; train a bi-encoder", setting=setting, value=measure)
 
 
 @dataclass(frozen=True)
@@ -133,7 +141,8 @@ class PairLearning(LearningSettings):
     steps: int | None = setting("Steps to train for, instead of epochs.", None, at_least=1)
     measure: str = setting(
         "Which step is kept: the one with the highest spearman, pearson, kendall, or accuracy, f1 or f1-macro of "
-        "decisions on the development pairs [default: spearman; accuracy with classes].",
+        "decisions on the development pairs, or bertscore, Spearman of the last layer's BERTScore [default: spearman; "
+        "accuracy with classes].",
         "",
     )
 
@@ -155,6 +164,7 @@ class PairSettings(LabelledPairs, PairLearning):
         measures = STEP_MEASURES[self.task]
         if self.measure and self.measure not in measures:
             raise InputError(f"must be one of {', '.join(measures)}", setting="measure", value=self.measure)
+        check_recipe(self.measure, "measure", self.recipe)
         if self.loss == "cosent" and self.batches != "length":
             raise InputError(
                 "compares all pairs of a batch, so that ",

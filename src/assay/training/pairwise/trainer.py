@@ -31,6 +31,8 @@ from assay.common.messages import Setting
 from assay.common.progress import Progress
 from assay.datasets.annotation_graph import AnnotationGraph
 from assay.exceptions import InputError
+from assay.metrics.neural.bertscore import TokenWeighting, harmonic_mean, match_tokens
+from assay.metrics.neural.embeddings import TextEmbeddings
 from assay.statistics.agreement import agreement
 from assay.statistics.decisions import class_measures
 from assay.training.batches import Batch, compose_batches
@@ -44,6 +46,7 @@ from assay.training.loop import (
 )
 from assay.training.models import TokenTable
 from assay.training.pairwise.losses import PairLoss
+from assay.training.pairwise.settings import BERTSCORE
 from assay.training.ranks import process_count
 
 # Batch plans: the rows of each step, and their weights.
@@ -337,18 +340,20 @@ class DevAgreement(BaseEvaluator):  # type: ignore[misc]  # no types there
     Args:
         loss: the loss, which holds the model and the inputs and labels of all rows.
         rows: the row numbers of the development set.
+        weigh: the weights of tokens, to measure ``bertscore`` as well; None to leave it out.
     """
 
-    def __init__(self, loss: PairLoss, rows: NDArray[np.int64]) -> None:
+    def __init__(self, loss: PairLoss, rows: NDArray[np.int64], weigh: TokenWeighting | None = None) -> None:
         super().__init__()
-        self._loss, self._rows = loss, rows
+        self._loss, self._rows, self._weigh = loss, rows, weigh
 
     def __call__(self, *_: Any, **__: Any) -> dict[str, float]:
         """Return the mean ``loss`` over the development pairs and their agreement with the labels, by name.
 
         The agreement is ``pearson``, ``spearman`` and ``kendall``, each :data:`UNDEFINED_COEFFICIENT` if it is
         undefined, or for classes that of :func:`~assay.statistics.decisions.class_measures`. For labels 0 and 1 alone,
-        both: decisions are then made at the best threshold on these pairs.
+        both: decisions are then made at the best threshold on these pairs. With weights of tokens there is also
+        ``bertscore``, Spearman of BERTScore (F) on the last layer.
 
         Args:
             *_, **__: the trainer's arguments, which are ignored.
@@ -366,20 +371,55 @@ class DevAgreement(BaseEvaluator):  # type: ignore[misc]  # no types there
         results = {"loss": float(losses.mean())}
         if labels.dtype == np.int64:  # class numbers
             return results | class_measures(labels, scores.astype(np.int64))
-        coefficients = agreement(
-            {"dev": scores},
-            labels.astype(np.float64),
-            statistics=("pearson", "spearman", "kendall"),
-            confidence=0.95,
-            seed=(0,),
-            resamples=0,
-        )
-        for coefficient in coefficients:
-            results[coefficient.statistic] = UNDEFINED_COEFFICIENT if coefficient.value is None else coefficient.value
         labels = labels.astype(np.float64)
+        results |= _coefficients(scores, labels, ("pearson", "spearman", "kendall"))
+        if self._weigh is not None:
+            scores_of_tokens = bertscore_of_rows(self._loss, self._rows, self._weigh)
+            results[BERTSCORE] = _coefficients(scores_of_tokens, labels, ("spearman",))["spearman"]
         if are_yes_or_no(labels):
             results |= measures_at_threshold(scores, labels, find_threshold(scores, labels))
         return results
+
+
+def _coefficients(
+    scores: NDArray[np.float64], labels: NDArray[np.float64], statistics: Sequence[str]
+) -> dict[str, float]:
+    """Return coefficients of scores and labels by name, :data:`UNDEFINED_COEFFICIENT` where one is undefined."""
+    estimates = agreement({"dev": scores}, labels, statistics=statistics, confidence=0.95, seed=(0,), resamples=0)
+    return {one.statistic: UNDEFINED_COEFFICIENT if one.value is None else one.value for one in estimates}
+
+
+@contextmanager
+def _in_evaluation(loss: PairLoss) -> Iterator[None]:
+    """Inside the block, the model of a loss is in evaluation mode, without a wrapper, and no gradient is computed."""
+    wrapped_model, was_training = loss.model, loss.unwrapped_model.training
+    loss.model = loss.unwrapped_model.eval()  # a wrapper would wait for the other processes
+    with torch.inference_mode():
+        yield
+    loss.unwrapped_model.train(was_training)
+    loss.model = wrapped_model
+
+
+def bertscore_of_rows(loss: PairLoss, rows: NDArray[np.int64], weigh: TokenWeighting) -> NDArray[np.float64]:
+    """Return BERTScore (F) of n rows on the last layer of a bi-encoder with its current weights, shape (n,).
+
+    Args:
+        loss: the loss, which holds the model and the inputs.
+        rows: the row numbers, at least one, shape (n,).
+        weigh: the weights of tokens.
+    """
+    table = loss.inputs.table
+    sides = [side[torch.from_numpy(rows)] for side in (loss.inputs.first, loss.inputs.second)]
+    numbers, places = torch.unique(torch.cat(sides), return_inverse=True)
+    with _in_evaluation(loss):
+        parts = [loss.token_embeddings(part) for part in torch.split(numbers, SCORED_AT_ONCE)]
+    lengths = table.lengths[numbers]
+    ends = table.starts[numbers] + lengths
+    ids = [table.ids[start:end].tolist() for start, end in zip(table.starts[numbers], ends, strict=True)]
+    starts = (torch.cumsum(lengths, 0) - lengths).numpy().astype(np.intp)
+    first, second = places.numpy().astype(np.intp).reshape(2, -1)
+    precision, recall = match_tokens(TextEmbeddings(torch.cat(parts), starts, ids), first, second, weigh)
+    return harmonic_mean(precision, recall)
 
 
 def score_rows(loss: PairLoss, rows: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -391,16 +431,12 @@ def score_rows(loss: PairLoss, rows: NDArray[np.int64]) -> tuple[NDArray[np.floa
         loss: the loss, which holds the model and the inputs.
         rows: the row numbers, at least one, shape (n,).
     """
-    wrapped_model, was_training = loss.model, loss.unwrapped_model.training
-    loss.model = loss.unwrapped_model.eval()  # a wrapper would wait for the other processes
     scores, losses = [], []
-    with torch.inference_mode():
+    with _in_evaluation(loss):
         for part in torch.split(torch.from_numpy(rows), SCORED_AT_ONCE):
             outputs = loss.outputs(part)
             losses.append(loss.row_losses(outputs, loss.labels(part)).double().cpu())
             scores.append(loss.scores(outputs).double().cpu())
-    loss.unwrapped_model.train(was_training)
-    loss.model = wrapped_model
     return torch.cat(scores).numpy(), torch.cat(losses).numpy()
 
 
@@ -415,6 +451,7 @@ def train_pairs(
     progress: Progress,
     callbacks: Sequence[Any] = (),
     measure: str | None = None,
+    weigh: TokenWeighting | None = None,
 ) -> TrainingCourse:
     """Train a model and return the course of the training; an interrupted one continues from its last checkpoint.
 
@@ -432,6 +469,7 @@ def train_pairs(
         callbacks: further transformers callbacks.
         measure: the value of :class:`DevAgreement` that decides which step is kept; by default ``spearman``, or
             ``accuracy`` for classes.
+        weigh: the weights of tokens, for the measure ``bertscore``.
 
     Raises:
         DivergedError: a loss on the development set is no longer a finite number.
@@ -448,7 +486,7 @@ def train_pairs(
             model=loss.model,
             args=arguments,
             train_dataset=plan.dataset,
-            evaluator=DevAgreement(loss, dev),
+            evaluator=DevAgreement(loss, dev, weigh),
             loss=loss,
             data_collator=Collate(plan),
         )

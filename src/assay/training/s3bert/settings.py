@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from assay.common.messages import Setting
 from assay.exceptions import InputError
@@ -37,12 +37,18 @@ class S3BertSettings(HeldOutSettings, TrainingSettings, _GraphPairsSettings, Bas
     negatives: int = setting("Shuffled negative pairs per pair.", 1, at_least=0)
     decomposition: bool = setting("Train the decomposition into aspects.", True)
     consistency: bool = setting("Train consistency with the base model.", True)
+    variant: Literal["paper", "program"] = setting(
+        "paper: the sum of both losses, aspects by cosines; program: as the authors' program trains, an optimiser for "
+        "each loss and aspects by 1 - L1 distance.",
+        "paper",
+        choices=("paper", "program"),
+    )
 
     def check(self) -> None:
-        """Check the columns, and that the loss has a part.
+        """Check the columns, and that the loss has a part, or for the authors' program both.
 
         Raises:
-            InputError: the columns cannot be used, or both parts of the loss are turned off.
+            InputError: the columns cannot be used, parts of the loss are turned off, or a weight has no effect.
         """
         super().check()
         self.check_columns(*self.pairs, *self.dev, *self.test)
@@ -50,6 +56,14 @@ class S3BertSettings(HeldOutSettings, TrainingSettings, _GraphPairsSettings, Bas
             raise InputError(
                 "nothing to train on: ", Setting("decomposition"), " and ", Setting("consistency"), " are both off"
             )
+
+        if self.variant == "program" and not (self.decomposition and self.consistency):
+            raise InputError("trains both parts of the loss", setting="variant", value=self.variant)
+        if self.variant == "program" and self.alpha != 1:
+            raise InputError(
+                "has no effect with ", Setting("variant", "program"), ": each loss has its own optimiser",
+                setting="alpha", value=self.alpha,
+            )  # fmt: skip
 
     @property
     def parts(self) -> tuple[str, ...]:

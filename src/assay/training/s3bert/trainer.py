@@ -48,8 +48,23 @@ def sub_cosines(first: torch.Tensor, second: torch.Tensor, aspects: int, width: 
     return cosine_similarity(first[:, :cut].reshape(shape), second[:, :cut].reshape(shape), dim=-1)
 
 
+def sub_closeness(first: torch.Tensor, second: torch.Tensor, aspects: int, width: int) -> torch.Tensor:
+    """Return 1 - L1 distance of each pair's sub-embeddings, shape (b, aspects), as the authors' program compares them.
+
+    Args:
+        first, second, aspects, width: as in :func:`sub_cosines`.
+    """
+    cut = aspects * width
+    return 1 - (first[:, :cut] - second[:, :cut]).abs().reshape(len(first), aspects, width).sum(dim=-1)
+
+
 def decomposition_loss(
-    first: torch.Tensor, second: torch.Tensor, targets: torch.Tensor, scales: torch.Tensor, width: int
+    first: torch.Tensor,
+    second: torch.Tensor,
+    targets: torch.Tensor,
+    scales: torch.Tensor,
+    width: int,
+    compare: Callable[[torch.Tensor, torch.Tensor, int, int], torch.Tensor] = sub_cosines,
 ) -> torch.Tensor:
     """Return equation 3 averaged over pairs: the mean squared error of scaled sub-embedding cosines, a scalar.
 
@@ -58,8 +73,9 @@ def decomposition_loss(
         targets: the scores of the AMR metrics, shape (b, aspects).
         scales: one learnable factor per aspect, shape (aspects,).
         width: the number of dimensions of an aspect.
+        compare: how sub-embeddings are compared.
     """
-    predicted = scales * sub_cosines(first, second, len(scales), width)
+    predicted = scales * compare(first, second, len(scales), width)
     return (targets - predicted).square().mean()
 
 
@@ -77,6 +93,10 @@ def consistency_loss(
     return (base - own).square().mean()
 
 
+#: The factor of both cosines in the consistency loss of the authors' program.
+PROGRAM_SCALE = 5.0
+
+
 class S3BertLoss(nn.Module):  # type: ignore[misc]  # torch has no types here
     """Equation 6: alpha times decomposition plus consistency, over a batch of pairs.
 
@@ -92,6 +112,11 @@ class S3BertLoss(nn.Module):  # type: ignore[misc]  # torch has no types here
         width: the number of dimensions of each aspect.
         alpha: the weight of the decomposition.
         parts: the parts of the loss that are used: ``decomposition``, ``consistency`` or both.
+        is_program: whether aspects are compared by :func:`sub_closeness`, and consistency is scaled, as in the
+            authors' program.
+
+    Attributes:
+        active: those of the parts that the next batch computes; all of them unless a trainer takes turns.
     """
 
     def __init__(
@@ -104,12 +129,15 @@ class S3BertLoss(nn.Module):  # type: ignore[misc]  # torch has no types here
         width: int,
         alpha: float = 1.0,
         parts: Sequence[str] = ("decomposition", "consistency"),
+        is_program: bool = False,
     ) -> None:
         super().__init__()
         self.model = model
         self.scales = nn.Parameter(torch.ones(aspects))
         self._embed, self._teacher = embed, teacher
-        self._width, self._alpha, self._parts = width, alpha, tuple(parts)
+        self._width, self._alpha, self.active = width, alpha, tuple(parts)
+        self._compare = sub_closeness if is_program else sub_cosines
+        self._consistency_weight = PROGRAM_SCALE**2 if is_program else 1.0
 
     def forward(self, features: Sequence[torch.Tensor], labels: torch.Tensor) -> dict[str, torch.Tensor]:
         """Return the parts of the loss by name; the trainer minimises their sum.
@@ -123,10 +151,12 @@ class S3BertLoss(nn.Module):  # type: ignore[misc]  # torch has no types here
         embedded = self._embed(numbers).float()
         left, right = embedded[indices[: len(first)]], embedded[indices[len(first) :]]
         losses: dict[str, torch.Tensor] = {}
-        if "decomposition" in self._parts:
-            losses["decomposition"] = self._alpha * decomposition_loss(left, right, labels, self.scales, self._width)
-        if "consistency" in self._parts:
-            losses["consistency"] = consistency_loss(left, right, self._teacher[first], self._teacher[second])
+        if "decomposition" in self.active:
+            decomposition = decomposition_loss(left, right, labels, self.scales, self._width, self._compare)
+            losses["decomposition"] = self._alpha * decomposition
+        if "consistency" in self.active:
+            consistency = consistency_loss(left, right, self._teacher[first], self._teacher[second])
+            losses["consistency"] = self._consistency_weight * consistency
         return losses
 
 
@@ -160,6 +190,65 @@ class AspectTrainer(ResumableTrainer, SentenceTransformerTrainer):  # type: igno
     def extra_curves(self) -> dict[str, float]:
         """Return the current learned factor of each aspect, as ``beta_NAME``, for the history of the training."""
         return {f"beta_{name}": value for name, value in zip(self.aspects, self.loss.scales.tolist(), strict=True)}
+
+
+class TurnsTrainer(AspectTrainer):
+    """Trains as the authors' program does: every batch makes a step for consistency, and then one for decomposition.
+
+    Each loss has its own optimiser, so that their weights have no effect: Adam's steps do not depend on the scale of a
+    loss. The trainer's own optimiser is that of the decomposition; both have its learning rate. The program draws a
+    batch of its own for each loss; here both have the same.
+    """
+
+    #: The file with the state of the optimiser for consistency, in a checkpoint.
+    FIRST_OPTIMIZER = "consistency-optimizer.pt"
+    _first: torch.optim.Optimizer | None = None
+    _first_state: Mapping[str, Any] | None = None
+
+    def training_step(self, model: Any, inputs: dict[str, Any], *args: Any) -> Any:
+        """Make the step for consistency, then compute the gradient of the decomposition; return both losses' sum."""
+        first = self._first_optimizer()
+        self.loss.active = ("consistency",)
+        total = super().training_step(model, inputs, *args)
+        nn.utils.clip_grad_norm_(model.parameters(), self.args.max_grad_norm)
+        first.step()
+        model.zero_grad()
+        self.loss.active = ("decomposition",)
+        total = total + super().training_step(model, inputs, *args)
+        self.loss.active = ("decomposition", "consistency")
+        return total
+
+    def track_loss_components(self, loss: dict[str, Any]) -> None:
+        """Add the components of a batch's loss to the running sums; both parts of a training step count as one."""
+        super().track_loss_components(loss)
+        if self.loss.active == ("consistency",):
+            self.accum_loss_components["train"]["steps"] -= self._weight
+
+    def _first_optimizer(self) -> torch.optim.Optimizer:
+        """Return the optimiser for consistency, of the same kind and with the same learning rate as the trainer's."""
+        # accelerate wraps the trainer's optimiser
+        second: Any = getattr(self.optimizer, "optimizer", self.optimizer)
+        if self._first is None:
+            own = {id(parameter) for parameter in self.model.parameters()}
+            groups = []
+            for group in second.param_groups:
+                groups.append(group | {"params": [one for one in group["params"] if id(one) in own]})
+            self._first = type(second)([group for group in groups if group["params"]])
+            if self._first_state is not None:
+                self._first.load_state_dict(self._first_state)
+        for group in self._first.param_groups:
+            group["lr"] = second.param_groups[0]["lr"]
+        return self._first
+
+    def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
+        super()._save(output_dir, state_dict)
+        folder = Path(output_dir or self.args.output_dir)
+        torch.save(self._first_optimizer().state_dict(), folder / self.FIRST_OPTIMIZER)
+
+    def _load_from_checkpoint(self, checkpoint_path: str) -> None:
+        super()._load_from_checkpoint(checkpoint_path)
+        path = Path(checkpoint_path) / self.FIRST_OPTIMIZER
+        self._first_state = torch.load(path, map_location=self.args.device, weights_only=True)
 
 
 class _RowCollator:
@@ -218,11 +307,12 @@ def train_aspects(
         width=settings.width,
         alpha=settings.alpha,
         parts=settings.parts,
+        is_program=settings.variant == "program",
     )
     firsts = [numbers[text] for pairs in sets for text in pairs.references]
     seconds = [numbers[text] for pairs in sets for text in pairs.candidates]
     targets = torch.from_numpy(np.concatenate([pairs.scores for pairs in sets]))
-    trainer = AspectTrainer(
+    trainer = (TurnsTrainer if settings.variant == "program" else AspectTrainer)(
         model=halves.whole,
         args=trainer_arguments(folder, schedule, device),
         train_dataset=_dataset_of_rows(sets[0], 0),

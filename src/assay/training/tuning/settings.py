@@ -16,11 +16,13 @@ from assay.settings import Settings, declarations_of, setting
 from assay.statistics.coefficients import CLASS_MEASURES
 from assay.training.pairwise.settings import (
     BATCHES,
+    BERTSCORE,
     LEARNING,
     STEP_MEASURES,
     LabelledPairs,
     PairRecipe,
     PairSettings,
+    check_recipe,
 )
 
 # The space that is searched: settings of a training, each with choices or a range.
@@ -240,7 +242,8 @@ class TuneSettings(_RecipeByPosition, LabelledPairs):
         "Number of complete or pruned trials, including those that the study already has.", 5, at_least=1
     )
     objective: str | None = setting(
-        "spearman, pearson, kendall; accuracy, f1, f1-macro of decisions [default: spearman; accuracy with classes].",
+        "spearman, pearson, kendall; accuracy, f1, f1-macro of decisions; bertscore, Spearman of BERTScore on the last "
+        "layer of a bi-encoder [default: spearman; accuracy with classes].",
         None,
     )
     prune: bool = setting("End trials early that are worse than the median of earlier trials at the same epoch.", True)
@@ -254,7 +257,9 @@ class TuneSettings(_RecipeByPosition, LabelledPairs):
     loss: str | None = setting("For every trial, as in assay train.", None)
     batches: str | None = setting("For every trial, as in assay train [default: length].", None, choices=BATCHES)
     measure: str | None = setting(
-        "Which step of a trial is kept, as in assay train [default: the objective, if it is one of decisions].", None
+        "Which step of a trial is kept, as in assay train [default: the objective, if it is bertscore or one of "
+        "decisions].",
+        None,
     )
     epochs: int | None = setting("If the space has none [default: 4].", None, at_least=1)
     batch_size: int | None = setting("If the space has none [default: 16].", None, at_least=1)
@@ -266,7 +271,7 @@ class TuneSettings(_RecipeByPosition, LabelledPairs):
         """Return the settings of every trial, in which the searched settings have their defaults."""
         shared = {name: getattr(self, name) for name in declarations_of(LabelledPairs) if name != "progress"}
         learning = {name: getattr(self, name) for name in LEARNING if getattr(self, name) is not None}
-        if self.objective in CLASS_MEASURES:
+        if self.objective in (*CLASS_MEASURES, BERTSCORE):
             learning.setdefault("measure", self.objective)
         return PairSettings(**shared, **learning)
 
@@ -325,6 +330,9 @@ class Search:
         valid = OBJECTIVES[self.settings.task]
         if self.objective not in valid:
             raise InputError(f"must be one of {', '.join(valid)}", setting="objective", value=self.objective)
+        check_recipe(self.objective, "objective", self.settings.recipe)
+        if self.objective == BERTSCORE != self.settings.chosen_measure:
+            raise InputError("must be the objective, which is bertscore", setting="measure")
         if not self.study.strip():
             raise InputError("must be a name", setting="study")
 
