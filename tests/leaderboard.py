@@ -3,8 +3,8 @@
 python -m tests.leaderboard FOLDER
 
 scores a sample of every dataset of the suite ``atlas`` into FOLDER/atlas, unless the run exists there, and writes
-docs/leaderboard.md and the table that ``assay datasets show`` reads. A run that was killed goes on from its scores.
-Datasets and models that are unavailable on this machine are left out, and the document lists them.
+docs/leaderboard.md and the tables that ``assay datasets show`` and the cards read. A run that was killed goes on from
+its scores. Datasets and models that are unavailable on this machine are left out, and the document lists them.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import pandas as pd
 import assay
 from assay.analysis.folder import read_run
 from assay.common.numbers import Number
+from assay.datasets import field
 from assay.datasets.best_metrics import COLUMNS, FILE
 from assay.metrics import Batch, load_metric
 
@@ -36,6 +37,8 @@ METRICS = (
 SETTINGS = {"by": "spearman", "statistics": ["spearman"], "interval": "influence"}
 #: The number of pairs on which the cost of a metric is measured, and of those before, on which its data is loaded.
 COSTED, WARMING = 500, 20
+#: The intervals of a stress test are not kept.
+STRESS_RESAMPLES = 100
 #: The least number of datasets for a sentence on pairs without a common word, of which many datasets have few.
 MIN_DATASETS = 2
 
@@ -69,6 +72,57 @@ def best_metrics(run: Path, records: pd.DataFrame) -> pd.DataFrame:
             found = {"dataset": row["group"].partition(":")[0], "split": splits[row["group"]], "metric": row["highest"]}
             rows.append({**found, **numbers, "n": row["n"], "as_good": row["as_good"]})
     return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def field_rows(run: Path, best: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the agreement of each metric on each dataset of the run, on all pairs, without intervals.
+
+    Args:
+        run: the run.
+        best: the table of best metrics.
+    """
+    could_be_best = set()
+    for row in best.to_dict("records"):
+        for metric in filter(None, (row["metric"], *row["as_good"].split("; "))):
+            could_be_best.add((row["dataset"], row["split"], metric))
+    folder = read_run(run)
+    speeds = {(one.dataset, one.metric): one.cost.pairs_per_second for one in folder.manifest.metrics}
+    rows = []
+    for row in folder.agreement:
+        if row.bucket != "all" or row.statistic != "spearman":
+            continue
+        key = (row.dataset.partition(":")[0], row.split, row.metric)
+        speed = speeds.get((row.dataset, row.metric))
+        rows.append(
+            {"dataset": key[0], "split": key[1], "category": "", "metric": row.metric}
+            | {"spearman": "" if row.value is None else round(row.value, 3), "low": "", "high": "", "n": row.n}
+            | {"could_be_best": "yes" if key in could_be_best else ""}
+            | {"pairs_per_second": "" if speed is None else f"{speed:.3g}"}
+        )
+    return rows
+
+
+def probe_rows(metrics: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the agreement of each metric with the labels of the probe set, by category."""
+    settings = {"statistics": ["spearman"], "interval": "influence"}
+    table = assay.run(["probe"], metrics, buckets=["subset"], **settings).agreement
+    rows = []
+    for row in table[table["bucket"].str.startswith("subset=")].to_dict("records"):
+        category = row["bucket"].removeprefix("subset=")
+        numbers = {"spearman": "value", "low": "low", "high": "high"}
+        rounded = {name: "" if pd.isna(row[key]) else round(row[key], 3) for name, key in numbers.items()}
+        where = {"dataset": "probe", "split": "", "category": category, "metric": row["metric"]}
+        rows.append(where | rounded | {"n": row["n"], "could_be_best": "", "pairs_per_second": ""})
+    return rows
+
+
+def stress_rows(metrics: Sequence[str]) -> list[dict[str, Any]]:
+    """Return how often each change of the pairs of the probe set fools each metric."""
+    table = assay.stress(["probe"], metrics=metrics, resamples=STRESS_RESAMPLES).records
+    rows = []
+    for row in table[table["fooled"].notna()].to_dict("records"):
+        rows.append({name: row[name] for name in field.STRESS_COLUMNS} | {"fooled": round(row["fooled"], 3)})
+    return rows
 
 
 def costs(run: Path, metrics: Sequence[str] = METRICS) -> dict[str, float]:
@@ -168,7 +222,12 @@ def main(folder: Path) -> None:
     table = best_metrics(run, records)
     text = "\n".join(lines(run, records, apart, list(cost_lines(costs(run), table)))) + "\n"
     DOCUMENT.write_text(text, encoding="utf-8")
-    table.to_csv(REPOSITORY / "src" / "assay" / "datasets" / FILE, index=False, lineterminator="\n")
+    package = REPOSITORY / "src" / "assay" / "datasets"
+    table.to_csv(package / FILE, index=False, lineterminator="\n")
+    agreement = pd.DataFrame([*field_rows(run, table), *probe_rows(METRICS)], columns=list(field.AGREEMENT_COLUMNS))
+    agreement.to_csv(package / field.AGREEMENT_FILE, index=False, lineterminator="\n")
+    stress = pd.DataFrame(stress_rows(METRICS), columns=list(field.STRESS_COLUMNS))
+    stress.to_csv(package / field.STRESS_FILE, index=False, lineterminator="\n")
 
 
 if __name__ == "__main__":

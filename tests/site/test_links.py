@@ -14,6 +14,8 @@ PAGES = sorted(DOCS.rglob("*.md"))
 TEXTS = [*PAGES, *(REPOSITORY / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md"))]
 #: Words of a page outside of blocks of code; reference, with generated tables and simulations, may be longer.
 MAX_WORDS = 1500
+#: Pages that docs/hooks.py makes; each lists further ones, which need no place in the navigation.
+GENERATED = ("metric-cards/index.md", "dataset-cards/index.md")
 CODE = sorted((REPOSITORY / "src").rglob("*.py")) + sorted((REPOSITORY / "tests").rglob("*.py"))
 
 
@@ -76,7 +78,7 @@ def pages_of(section: str) -> list[str]:
 
 def test_every_page_is_in_the_navigation_once() -> None:
     shown = [page for section in ("Start", "How-to", "Explanations", "Reference") for page in pages_of(section)]
-    assert sorted(shown) == sorted(path.relative_to(DOCS).as_posix() for path in PAGES)
+    assert sorted(shown) == sorted([*(path.relative_to(DOCS).as_posix() for path in PAGES), *GENERATED])
 
 
 def test_pages_are_short_but_for_reference() -> None:

@@ -13,7 +13,7 @@ from assay.cli.command import command
 from assay.cli.completion import complete_datasets
 from assay.cli.dataset_lines import count_phrase, print_check, print_description
 from assay.cli.guard import guarded, print_data, print_grid, print_line, print_to_stderr
-from assay.cli.options import JsonOption, ListFormat, ListFormatOption, QuietOption
+from assay.cli.options import CardFormat, CardFormatOption, JsonOption, ListFormat, ListFormatOption, QuietOption
 from assay.common.messages import Message
 from assay.common.visible import brief_text
 from assay.exceptions import InputError, unknown_name
@@ -163,7 +163,13 @@ def _json_record(entry: DatasetEntry) -> dict[str, Any]:
 
 @app.command("show")
 @command(OwnColumns)
-def show_(name: DatasetOrFile, directed: DirectedOption = False, as_json: JsonOption = False, **settings: Any) -> None:
+def show_(
+    name: DatasetOrFile,
+    directed: DirectedOption = False,
+    as_json: JsonOption = False,
+    output: CardFormatOption = CardFormat.text,
+    **settings: Any,
+) -> None:
     """Show a card (labels, licence, citation, splits, sources), or what a file of pairs has (rows, columns, labels).
 
     Where the files are on this machine, also five pairs, the distribution of labels, what annotators have in common,
@@ -176,6 +182,14 @@ def show_(name: DatasetOrFile, directed: DirectedOption = False, as_json: JsonOp
     from assay.datasets.reading import Reading
 
     reading = Reading(**settings)
+    if output is CardFormat.markdown:
+        from assay.api.dataset_cards import dataset_card
+
+        if is_own_file(name):
+            raise InputError(f"{name}: only a dataset with a card is shown as Markdown", setting="output")
+        check_own_settings(reading, name)
+        print_data(dataset_card(load_card(name)))
+        return
     if is_own_file(name):
         description = describe_file(name, reading=reading, directed=directed)
     else:

@@ -9,7 +9,7 @@ import typer
 
 from assay.cli.completion import complete_metrics
 from assay.cli.guard import guarded, print_data, print_grid, print_line, print_to_stderr
-from assay.cli.options import ListFormat, ListFormatOption
+from assay.cli.options import CardFormat, CardFormatOption, ListFormat, ListFormatOption
 
 if TYPE_CHECKING:
     from assay.metrics.base import Declaration
@@ -83,8 +83,14 @@ def _availability(name: str, declaration: Declaration) -> str:
 @guarded
 def show_(
     name: Annotated[str, typer.Argument(help="A metric, such as bleu or bleu:paper.", autocompletion=complete_metrics)],
+    output: CardFormatOption = CardFormat.text,
 ) -> None:
     """Show what a metric promises, its options and option sets, and its signature here."""
+    if output is CardFormat.markdown:
+        from assay.api.cards import metric_card
+
+        print_data(metric_card(name))
+        return
     from assay.metrics import describe_metric
 
     for line in describe_metric(name):

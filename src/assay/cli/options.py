@@ -32,6 +32,13 @@ class ListFormat(StrEnum):
     json = "json"
 
 
+class CardFormat(StrEnum):
+    """How the description of a metric or a dataset is printed."""
+
+    text = "text"
+    markdown = "markdown"
+
+
 def check_scale_text(text: str | None) -> str | None:
     """Return a text ``LOW,HIGH`` unchanged if it is valid.
 
@@ -58,6 +65,7 @@ DryRunOption = Annotated[
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no hints.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 ListFormatOption = Annotated[ListFormat, typer.Option("--format", "-f", help="How the list is printed.")]
+CardFormatOption = Annotated[CardFormat, typer.Option("--format", "-f", help="Lines of text, or a card in Markdown.")]
 FormatOption = Annotated[ReportFormat, typer.Option("--format", "-f", help="How the table is printed.")]
 ReportFormatOption = Annotated[ReportFormat, typer.Option("--format", "-f", help="How the report is printed.")]
 ExplainOption = Annotated[

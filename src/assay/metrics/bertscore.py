@@ -56,6 +56,7 @@ class BertScore(TokenMatcher):
         name="bertscore",
         kind="embedding",
         summary="greedy matching of contextual token embeddings",
+        formula="2PR / (P + R), P and R the mean highest cosine of each token of one text to those of the other",
         low=-1.0,
         citation="Zhang et al. 2020, BERTScore: Evaluating Text Generation with BERT",
         subject="MODEL",

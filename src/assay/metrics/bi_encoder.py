@@ -39,6 +39,7 @@ class BiEncoder(EncoderBased):
         name="bi-encoder",
         kind="embedding",
         summary="cosine of sentence embeddings",
+        formula="cos(e(reference), e(candidate))",
         low=-1.0,
         symmetric=True,
         citation="Reimers and Gurevych 2019, Sentence-BERT; preset: Mustafazade and Ebbinghaus 2022",

@@ -54,6 +54,7 @@ class Bleu(PreparedMetric):
         name="bleu",
         kind="lexical",
         summary="sentence BLEU",
+        formula="BP (p₁ p₂ p₃ p₄)^(1/4), BP = min(1, e^(1 − r/c))",
         perfect=1.0,
         citation="Papineni et al. 2002, BLEU; Post 2018, A Call for Clarity in Reporting BLEU Scores",
         option_sets={
@@ -159,6 +160,7 @@ class SpBleu(Bleu):
         name="spbleu",
         kind="lexical",
         summary="sentence BLEU on SentencePiece pieces, for any language",
+        formula="BP (p₁ p₂ p₃ p₄)^(1/4) on SentencePiece pieces, BP = min(1, e^(1 − r/c))",
         perfect=1.0,
         citation="Goyal et al. 2022, The FLORES-101 Evaluation Benchmark; NLLB Team 2022, No Language Left Behind",
         provider=("sacrebleu", "sentencepiece"),

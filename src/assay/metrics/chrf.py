@@ -28,6 +28,7 @@ class Chrf(PairMetric):
         name="chrf",
         kind="lexical",
         summary="character n-gram F-score",
+        formula="(1 + β²) P R / (β² P + R), P and R averaged over n-grams of 1 to 6 characters",
         perfect=1.0,
         citation="Popović 2015, chrF: character n-gram F-score for automatic MT evaluation; 2017, chrF++",
         option_sets={"++": {"word_order": 2}},

@@ -28,6 +28,7 @@ class CrossEncoder(PairReader):
         name="cross-encoder",
         kind="cross-encoder",
         summary="one model that reads both texts together",
+        formula="g(reference, candidate), the output of one model",
         low=float("-inf"),
         high=float("inf"),
         citation="Risch et al. 2021, Semantic Answer Similarity for Evaluating Question Answering Models",

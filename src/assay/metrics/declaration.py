@@ -48,6 +48,7 @@ class Declaration:
             say ``pip install PACKAGE``.
         kind: its family, by which leaderboards filter: ``lexical``, ``embedding``, ``cross-encoder``, ``amr``,
             ``recorded``, or a word of your own.
+        formula: how the score is computed, in one line for its card; empty if no line says it.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Declaration:
     tolerance: float = 1e-9
     extra: str | None = None
     kind: str = "other"
+    formula: str = ""
 
     @property
     def reads(self) -> tuple[bool, ...]:

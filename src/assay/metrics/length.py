@@ -25,6 +25,7 @@ class Length(PairMetric):
         name="length",
         kind="lexical",
         summary="number of words of the candidate, a baseline",
+        formula="words of the candidate",
         high=math.inf,
         reads_reference=False,
         provider=("regex",),

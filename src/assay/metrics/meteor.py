@@ -131,6 +131,7 @@ class Meteor(PreparedMetric):
         name="meteor",
         kind="lexical",
         summary="METEOR with stems and WordNet synonyms",
+        formula="P R / (α P + (1 − α) R) (1 − γ (chunks / matches)^β)",
         languages=frozenset({"en"}),
         citation="Lavie and Agarwal 2007, METEOR: An Automatic Metric for MT Evaluation",
         option_sets={"paper": {"tokenizer": "nltk-3.6.5", "swap": True, "blank": "nan"}},

@@ -28,6 +28,7 @@ class Pooled(EncoderBased):
         name="pooled",
         kind="embedding",
         summary="cosine of pooled token embeddings, without sentence training",
+        formula="cos(pooled token embeddings of the reference, of the candidate)",
         low=-1.0,
         symmetric=True,
         citation="Abdalla, Vishnubhotla and Mohammad 2023, What Makes Sentences Semantically Related, table 5",

@@ -44,6 +44,7 @@ class S3Bert(BiEncoder):
         BiEncoder.declaration,
         name="s3bert",
         summary="cosine of sentence embeddings, whole and aspect by aspect",
+        formula="cos(e(reference), e(candidate)), on all dimensions or those of an aspect",
         citation="Opitz and Frank 2022, SBERT studies Meaning Representations",
     )
 

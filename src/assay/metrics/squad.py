@@ -20,6 +20,7 @@ class ExactMatch(PairMetric):
         name="em",
         kind="lexical",
         summary="exact match after the SQuAD v2 normalisation",
+        formula="[norm(reference) = norm(candidate)]",
         symmetric=True,
         perfect=1.0,
         citation="Rajpurkar, Jia and Liang 2018, Know What You Don't Know (SQuAD 2.0), evaluate-v2.0.py",
@@ -46,6 +47,7 @@ class TokenF1(PreparedMetric):
         name="f1",
         kind="lexical",
         summary="token F1 with the SQuAD v2 normalisation",
+        formula="2PR / (P + R), P = common tokens / tokens of the candidate, R = common / those of the reference",
         symmetric=True,
         perfect=1.0,
         citation="Rajpurkar, Jia and Liang 2018, Know What You Don't Know (SQuAD 2.0), evaluate-v2.0.py",
@@ -85,6 +87,7 @@ class Contains(PairMetric):
         name="contains",
         kind="lexical",
         summary="whether the gold answer occurs in the candidate, after the SQuAD v2 normalisation",
+        formula="[norm(reference) occurs in norm(candidate)]",
         perfect=1.0,
         citation="Wang et al. 2023, Evaluating Open-QA Evaluation, lexical_match.py",
     )
@@ -116,6 +119,7 @@ class TokenRecall(PairMetric):
         name="token-recall",
         kind="lexical",
         summary="share of the gold answer's tokens in the candidate, SQuAD v2 normalisation",
+        formula="common tokens / tokens of the reference",
         perfect=1.0,
         citation="Adlakha et al. 2024, Evaluating Correctness and Faithfulness of Instruction-Following Models for QA",
     )

@@ -71,6 +71,7 @@ class Static(Metric):
         name="static",
         kind="embedding",
         summary="cosine of pooled static word vectors",
+        formula="cos(pooled word vectors of the reference, of the candidate)",
         low=-1.0,
         high=1.0,
         symmetric=True,

@@ -28,6 +28,7 @@ class Ter(PairMetric):
         name="ter",
         kind="lexical",
         summary="translation edit rate (lower is better)",
+        formula="(insertions + deletions + substitutions + shifts) / words of the reference",
         high=math.inf,
         higher_is_better=False,
         perfect=0.0,

@@ -1,0 +1,267 @@
+"""Cards in Markdown: one page on a metric, made from its declaration and the runs that ship with assay."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping, Sequence
+from importlib import metadata
+from statistics import fmean, median
+
+from markupsafe import Markup
+
+from assay.common.addresses import command_line
+from assay.common.numbers import percent, rate, short
+from assay.datasets import list_datasets
+from assay.datasets.field import FieldValue, field_agreement, field_stress
+from assay.exceptions import UnavailableError
+from assay.metrics.base import Declaration
+from assay.metrics.load import load_metric
+from assay.metrics.name import MetricName
+from assay.metrics.presets import preset_languages
+from assay.metrics.registry import registry
+from assay.reports.plots import drawing, element
+from assay.reports.stress import EXPECTED
+
+#: The number of alternatives on a card.
+ALTERNATIVES = 3
+
+
+def metric_card(name: str) -> str:
+    """Return the card of a metric as Markdown: what it computes, sees and promises, and how far it agrees with people.
+
+    Raises:
+        InputError: there is no such metric.
+        UnavailableError: a third party's metric cannot be imported.
+    """
+    parsed = MetricName.parse(name)
+    cls = registry().find(parsed.name).load()
+    declaration = cls.declaration
+    written = name if ":" in name or not declaration.subject else _with_subject(declaration)
+    evidence = _evidence(name)
+    first = inspect.cleandoc(cls.__doc__ or "").partition("\n\n")[0].replace("\n", " ")
+    sentences = " ".join(filter(None, (f"{declaration.summary[0].upper()}{declaration.summary[1:]}.", first)))
+    lines = [f"# {name}", "", _plain(sentences), ""]
+    if declaration.formula:
+        lines += [f"    {declaration.formula}", ""]
+    lines += ["```sh", command_line("run", "answers.csv", "-m", written), "```", ""]
+    lines += markdown_table(
+        ("", ""), [(head, text) for head, text in _facts(name, declaration, evidence).items() if text]
+    )
+    signature = _signature(name)
+    if signature:
+        lines += ["", "```text", signature, "```"]
+    lines += _seen(evidence)
+    lines += _stressed(evidence[0].metric if evidence else "")
+    of_sets = [value for value in evidence if not value.category and value.dataset != "probe"]
+    if of_sets:
+        lines += _agreement(name, of_sets)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _with_subject(declaration: Declaration) -> str:
+    """Return how to write a metric that needs a subject, or that has a preset in its place."""
+    if preset_languages(declaration.name):
+        return declaration.name
+    return f"{declaration.name}:{str(declaration.subject).upper()}"
+
+
+def _evidence(name: str) -> list[FieldValue]:
+    """Return the values of a metric, or else of the first metric of its class that was compared."""
+    values = field_agreement()
+    own = [value for value in values if value.metric == name]
+    if own:
+        return own
+    others = dict.fromkeys(value.metric for value in values if value.metric.startswith(f"{name}:"))
+    chosen = next(iter(others), None)
+    return [value for value in values if value.metric == chosen]
+
+
+def _facts(name: str, declaration: Declaration, evidence: Sequence[FieldValue]) -> dict[str, str]:
+    """Return what a metric promises and costs, by head; empty texts are left out of the card."""
+    better = "higher is better" if declaration.higher_is_better else "lower is better"
+    read = {
+        "reference": declaration.reads_reference,
+        "question": declaration.reads_question,
+        "context": declaration.reads_context,
+        "AMR graphs": declaration.reads_graphs,
+    }
+    speeds = [value.pairs_per_second for value in evidence if value.pairs_per_second]
+    return {
+        "range": f"{declaration.low:g} to {declaration.high:g}, {better}".replace("inf", "∞").replace("-", "−"),
+        "symmetric": "yes" if declaration.symmetric else "no",
+        "reads": ", ".join(["candidate", *(part for part, is_read in read.items() if is_read)]),
+        "languages": "any" if declaration.languages is None else ", ".join(sorted(declaration.languages)),
+        "kind": declaration.kind,
+        "speed": f"{rate(median(speeds))} pairs/s (median over {len(speeds)} sets, one CPU)" if speeds else "",
+        "computed by": ", ".join(declaration.provider) or "assay",
+        "licence": "; ".join(_licence(package) for package in declaration.provider or ("assay",)),
+        "paper": declaration.citation,
+    }
+
+
+def _licence(package: str) -> str:
+    """Return a package with the licence that its installed version states."""
+    try:
+        stated = metadata.metadata(package)
+    except metadata.PackageNotFoundError:
+        return f"{package}: not installed here"
+    named = list(stated.get_all("License-Expression", []))
+    for line in stated.get_all("Classifier", []):
+        if line.startswith("License ::"):
+            named.append(line.rpartition("::")[2].strip())
+    named += stated.get_all("License", [])
+    return f"{package}: {named[0].splitlines()[0] if named else 'not stated'}"
+
+
+def _signature(name: str) -> str:
+    """Return the signature of a metric here; empty if it needs a subject, or is not available."""
+    parsed = MetricName.parse(name)
+    declaration = registry().find(parsed.name).load().declaration
+    if declaration.subject and parsed.subject is None:
+        return ""
+    metric = load_metric(name)
+    try:
+        metric.check_available()
+    except UnavailableError:
+        return ""
+    return metric.long_signature()
+
+
+def _seen(evidence: Sequence[FieldValue]) -> list[str]:
+    """Return the lines on the kinds of errors that a metric sees, cannot see, or is misled by."""
+    words: dict[str, list[str]] = {"sees": [], "cannot see": [], "is misled by": []}
+    for value in evidence:
+        number = value.spearman
+        if not value.category:
+            continue
+        if number.value is None:
+            # a constant score orders nothing
+            words["cannot see"].append(value.category)
+        elif number.low is not None and number.high is not None:
+            seen = "sees" if number.low > 0 else "is misled by" if number.high < 0 else "cannot see"
+            words[seen].append(f"{value.category} ({short(number.value, 2)})")
+    if not any(words.values()):
+        return []
+    rows = [(f"**{word}**", ", ".join(categories)) for word, categories in words.items() if categories]
+    note = (
+        "On the [probe set](../data.md), whose pairs turn on one kind of difference each: Spearman's ρ of score and "
+        "label within a category. It sees a difference if the 95 % interval is above 0, is misled if it is below, and "
+        "else cannot be shown to see it."
+    )
+    return ["", "## What it sees", "", *markdown_table(("", "differences"), rows), "", note]
+
+
+def _stressed(metric: str) -> list[str]:
+    """Return the lines on the changes of answers that fool a metric most often."""
+    found = [row for row in field_stress() if row.metric == metric]
+    if not found:
+        return []
+    found.sort(key=lambda row: -row.fooled)
+    rows = [(f"`{row.perturbation}`", EXPECTED[row.expected][0], percent(row.fooled), str(row.n)) for row in found]
+    note = (
+        "Changes of the pairs of the probe set ([stress](../stress.md)): how often the verdict is wrong by the change."
+    )
+    return ["", "## What fools it", "", *markdown_table(("change", "", "fooled", "pairs"), rows), "", note]
+
+
+def _agreement(name: str, values: Sequence[FieldValue]) -> list[str]:
+    """Return the lines on the agreement of a metric with people on every set, with a plot and alternatives."""
+    known = [value.spearman.value for value in values if value.spearman.value is not None]
+    best = sum(value.could_be_best for value in values)
+    least, mean, most = (short(number, 2) for number in (min(known), fmean(known), max(known)))
+    said = f"Spearman's ρ on {len(known)} sets, {least} to {most}, mean {mean}; "
+    said += f"it could be the best metric on {best} (filled)."
+    lines = ["", "## Agreement with people", "", said, "", str(draw_sets(name, values)), ""]
+    near = alternatives(values)
+    if near:
+        lines += ["## Nearest alternatives", ""]
+        rows = [(f"`{other}`", short(difference, 2), short(mean, 2)) for other, difference, mean in near]
+        lines += markdown_table(("metric", "mean absolute difference in ρ", "its mean ρ"), rows)
+    return lines
+
+
+def alternatives(values: Sequence[FieldValue]) -> list[tuple[str, float, float]]:
+    """Return the metrics whose agreement is most alike: name, mean absolute difference of ρ, and mean ρ.
+
+    Args:
+        values: the values of one metric on sets.
+    """
+    own = {value.title: value.spearman.value for value in values}
+    metric = values[0].metric
+    others: dict[str, list[tuple[float, float]]] = {}
+    for value in field_agreement():
+        mine = own.get(value.title)
+        if value.category or value.metric == metric or mine is None or value.spearman.value is None:
+            continue
+        others.setdefault(value.metric, []).append((abs(value.spearman.value - mine), value.spearman.value))
+    found = []
+    for name, pairs in others.items():
+        found.append((name, fmean(pair[0] for pair in pairs), fmean(pair[1] for pair in pairs)))
+    return sorted(found, key=lambda item: item[1])[:ALTERNATIVES]
+
+
+#: Sizes of the plot, in pixels: the names of tasks, the axis, a row, and the ends of the axis of ρ.
+_LABELS, _AXIS, _ROW = 120, 500, 22
+_LOW, _HIGH = -0.5, 1.0
+
+
+def draw_sets(name: str, values: Sequence[FieldValue]) -> Markup:
+    """Return a plot of a metric's agreement on every set, one row a task; a set with several tasks is in each.
+
+    Sets on which the metric could be the best are filled. Values below -.5 are drawn at the edge.
+    """
+    by_task: dict[str, list[FieldValue]] = {}
+    tasks = _tasks_by_dataset()
+    for value in values:
+        if value.spearman.value is not None:
+            for task in tasks.get(value.dataset, ()) or ("other",):
+                by_task.setdefault(task, []).append(value)
+    height = _ROW * len(by_task) + 24
+
+    def x(value: float) -> float:
+        return _LABELS + _AXIS * (max(value, _LOW) - _LOW) / (_HIGH - _LOW)
+
+    parts: list[Markup] = []
+    for tick in (-0.5, 0.0, 0.5, 1.0):
+        line = {"x1": x(tick), "x2": x(tick), "y1": 0.0, "y2": float(height - 22), "stroke": "currentColor"}
+        parts.append(element("line", **line, stroke_opacity="0.4" if tick == 0 else "0.15"))
+        parts.append(
+            element("text", f"{tick:g}".replace("-", "−"), x=x(tick), y=float(height - 6), text_anchor="middle")
+        )
+    for row, (task, found) in enumerate(sorted(by_task.items())):
+        middle = _ROW * row + _ROW / 2
+        parts.append(element("text", task, x=_LABELS - 10.0, y=middle + 4, text_anchor="end"))
+        for value in found:
+            title = element("title", f"{value.title}: {value.spearman.text}")
+            fill = "currentColor" if value.could_be_best else "none"
+            dot = {"cx": x(value.spearman.value or 0.0), "cy": middle, "r": 4.0, "fill": fill, "fill_opacity": "0.55"}
+            parts.append(element("circle", title, **dot, stroke="currentColor"))
+    key = re.sub(r"\W+", "-", name).strip("-")
+    svg = drawing(
+        f"sets-{key}",
+        _LABELS + _AXIS + 20,
+        height,
+        f"Agreement of {name} on every set",
+        "One point is one set.",
+        *parts,
+    )
+    return Markup(str(svg).replace("<svg ", '<svg style="max-width: 640px; font-size: 12px" fill="currentColor" ', 1))
+
+
+def _tasks_by_dataset() -> Mapping[str, tuple[str, ...]]:
+    return {entry.name: entry.card.tasks for entry in list_datasets() if entry.card is not None and entry.default}
+
+
+def _plain(text: str) -> str:
+    """Return a docstring's sentence as Markdown: roles and double backticks become code."""
+    text = re.sub(r":\w+:`~?(?:[\w.]+\.)?([\w()]+)`", r"`\1`", text)
+    return text.replace("``", "`")
+
+
+def markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return a table as lines of Markdown; bars within cells are escaped, and line breaks become blanks."""
+    lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
+    for row in rows:
+        lines.append(f"| {' | '.join(' '.join(cell.split()).replace('|', chr(92) + '|') for cell in row)} |")
+    return lines

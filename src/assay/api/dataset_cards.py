@@ -1,0 +1,131 @@
+"""Cards in Markdown: one page on a dataset, made from its card, its files where they are here, and shipped runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from assay.api.cards import markdown_table
+from assay.common.addresses import command_line
+from assay.common.numbers import short
+from assay.datasets.best_metrics import best_metrics_of
+from assay.datasets.card import Card
+from assay.datasets.measures import NO_LICENCE
+from assay.datasets.show import describe_card
+
+#: The number of characters that are shown of each text of a sample.
+MAX_TEXT = 160
+
+
+def dataset_card(card: Card) -> str:
+    """Return the card of a dataset as Markdown: what it is, how people labelled it, and the best metrics.
+
+    The distribution of labels, their ceiling and sample pairs are there if the files are on this machine, samples only
+    if a licence is stated.
+    """
+    described = describe_card(card)
+    lines = [f"# {card.name}", "", f"{card.title.rstrip('.')}. {card.description}".strip(), ""]
+    lines += ["```sh", command_line("datasets", "fetch", card.name)]
+    lines += [command_line("run", "-d", card.name, "-m", "f1", "-m", "chrf"), "```", ""]
+    if card.instructions:
+        lines += [card.instructions, ""]
+    lines += markdown_table(("property", "value"), [(head, text) for head, text in _facts(card).items() if text])
+    lines += ["", "## Splits", "", *markdown_table(("split", "pairs"), _splits(card))]
+    lines += _measured(described)
+    lines += _samples(card, described)
+    lines += _best(card.name)
+    if card.notes:
+        lines += ["", "## Notes", "", *(f"- {note}" for note in card.notes)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _facts(card: Card) -> dict[str, str]:
+    people = "" if card.annotators is None else f"{card.annotators} people a pair"
+    kind = {"human": "people", "probe": "a rule (probe set)", "machine": "a model or a rule"}[card.kind]
+    return {
+        "task": ", ".join(card.tasks),
+        "language": ", ".join(card.languages),
+        "labels": f"by {kind}, {card.scale.low:g} to {card.scale.high:g}: {card.scale.meaning}",
+        "annotators": people,
+        "groups": card.group and f"`{card.group}`: whole groups are resampled and split",
+        "systems": card.system and f"`{card.system}`",
+        "reference": card.reference,
+        "licence": card.licence,
+        "paper": card.citation,
+        "source": card.homepage,
+    }
+
+
+def _splits(card: Card) -> list[tuple[str, str]]:
+    rows = []
+    for name, split in card.splits.items():
+        default = " (default)" if name == card.default_split and len(card.splits) > 1 else ""
+        rows.append((f"`{card.name}:{name}`{default}", "?" if split.rows is None else f"{split.rows:,}"))
+    return rows
+
+
+def _measured(described: Mapping[str, Any]) -> list[str]:
+    """Return the lines on the labels of the default split, if they could be measured here."""
+    measured = described.get("measured", {})
+    if "labels" not in measured:
+        return []
+    counts = measured["labels"]
+    most = max(counts.values())
+    rows = [(label, f"{count:,}", "█" * round(20 * count / most)) for label, count in counts.items()]
+    lines = ["", f"## Labels of {measured['split']}", "", *markdown_table(("label", "pairs", ""), rows), ""]
+    if "ceiling" in measured:
+        lines.append(f"- Ceiling of a score without ties: {_numbers(measured['ceiling'])}.")
+    if "reliability" in measured:
+        facts = measured["reliability"]
+        alpha = _numbers({"Krippendorff's α": facts["alpha_interval"]})
+        bound = _numbers({"r": facts["bound_pearson"], "ρ": facts["bound_spearman"]})
+        lines += [f"- Agreement of annotators: {alpha}.", f"- Upper bound for a metric: {bound}."]
+    return lines
+
+
+def _numbers(values: Mapping[str, float | None]) -> str:
+    return ", ".join(f"{name} {'–' if value is None else short(value, 3)}" for name, value in values.items())
+
+
+def _samples(card: Card, described: Mapping[str, Any]) -> list[str]:
+    """Return the lines of sample pairs, if the files are here and the licence allows to show texts."""
+    samples = described.get("samples") or []
+    if not samples:
+        why = "No sample pairs: no licence is stated." if card.licence.startswith(NO_LICENCE) else ""
+        return ["", why] if why else []
+    rows = []
+    for sample in samples:
+        reference = sample.get("reference") or [""]
+        gold = reference[0] if isinstance(reference, list) else reference
+        rows.append((brief_markdown(gold), brief_markdown(sample.get("candidate")), f"{sample['label']:g}"))
+    return ["", "## Sample pairs", "", *markdown_table(("reference", "candidate", "label"), rows)]
+
+
+def brief_markdown(text: str | None) -> str:
+    """Return a text of the data, shortened, as Markdown that shows it as it is."""
+    shown = " ".join((text or "").split())
+    shown = shown if len(shown) <= MAX_TEXT else f"{shown[:MAX_TEXT]}…"
+    # entities, since a text may hold anything that Markdown or HTML reads
+    return re.sub(r"[\\\\`*_{}\[\]<>#&|~]", lambda mark: f"&#{ord(mark[0])};", shown)
+
+
+def _best(name: str) -> list[str]:
+    """Return the lines on the best metrics of each split, with those that could be the best, too."""
+    rows = []
+    for best in best_metrics_of(name):
+        interval = "" if best["low"] is None else f" [{short(best['low'], 2)}, {short(best['high'], 2)}]"
+        ties = ", ".join(f"`{metric}`" for metric in best["as_good"])
+        rows.append(
+            (
+                best["split"] or "all",
+                f"`{best['metric']}`",
+                f"{short(best['spearman'], 2)}{interval}",
+                ties,
+                str(best["n"]),
+            )
+        )
+    if not rows:
+        return []
+    heads = ("split", "highest", "Spearman ρ", "could be the best, too", "pairs")
+    return ["", "## Best metrics", "", "Free metrics on a sample.", "", *markdown_table(heads, rows)]
