@@ -1,0 +1,219 @@
+"""The built site: links, sizes and, in chromium, requests, errors on the console, the rules of axe-core and layout."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import threading
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urljoin, urlsplit
+
+import pytest
+
+pytest.importorskip("mkdocs", reason="mkdocs is not installed (extra docs)")
+pytest.importorskip("material", reason="mkdocs-material is not installed (extra docs)")
+REPOSITORY = Path(__file__).parents[2]
+CHROMIUM = os.environ.get("ASSAY_TEST_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+AXE = "axe-core@4.14.1"
+WIDTHS = (390, 768, 1280)
+#: Pages of each kind: what begins here, a long guide, folds, wide tables, code.
+VISITED = (
+    *("", "start/answers/", "start/metric/", "start/ci/", "start/from/"),
+    *("data/", "gate/", "statistics/", "metrics/", "extending/", "examples/"),
+)
+#: The most that the HTML of a page may take, but for the leaderboard.
+MAX_BYTES = 500_000
+pytestmark = pytest.mark.slow
+
+
+class Page(HTMLParser):
+    """What a page links to, what it loads, and its anchors."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.loaded: list[str] = []
+        self.anchors: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = {name: value or "" for name, value in attrs}
+        self.anchors |= {values[name] for name in ("id", "name") if name in values}
+        if tag == "a" and "href" in values:
+            self.links.append(values["href"])
+        if tag in ("script", "img", "iframe", "source") and "src" in values:
+            self.loaded.append(values["src"])
+        if tag == "link" and values.get("rel") in ("stylesheet", "icon", "preload"):
+            self.loaded.append(values["href"])
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the built site."""
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def pages(site: Path) -> dict[str, Page]:
+    """Each page by its address below the root."""
+    files = [path for path in sorted(site.rglob("*.html")) if path.name != "404.html"]
+    return {
+        path.relative_to(site).as_posix().removesuffix("index.html"): Page(path.read_text(encoding="utf-8"))
+        for path in files
+    }
+
+
+def test_links_lead_to_pages_and_anchors(site: Path, pages: dict[str, Page]) -> None:
+    faults = []
+    for address, page in pages.items():
+        for link in page.links:
+            parts = urlsplit(urljoin(f"http://site/{address}", link))
+            if parts.netloc != "site":
+                continue
+            path, anchor = unquote(parts.path).lstrip("/"), unquote(parts.fragment)
+            target = pages.get(path) or pages.get(f"{path}/")
+            if target is None and not (site / path).is_file():
+                faults.append(f"{address}: {link}")
+            elif target is not None and anchor and not anchor.startswith("__") and anchor not in target.anchors:
+                faults.append(f"{address}: {link}: no such anchor")
+    assert len(pages) > 40
+    assert faults == []
+
+
+def test_nothing_is_loaded_from_a_network(site: Path, pages: dict[str, Page]) -> None:
+    assert [(address, item) for address, page in pages.items() for item in page.loaded if urlsplit(item).netloc] == []
+    styles = "".join(path.read_text(encoding="utf-8") for path in site.rglob("*.css"))
+    assert re.findall(r"url\(['\"]?(?:https?:)?//[^)]*", styles) == []
+
+
+def test_pages_are_light(site: Path) -> None:
+    sizes = {path.relative_to(site).as_posix(): path.stat().st_size for path in site.rglob("*.html")}
+    heavy = {name: size for name, size in sizes.items() if size > MAX_BYTES and "leaderboard" not in name}
+    assert heavy == {}
+
+
+@pytest.fixture(scope="module")
+def address(site: Path) -> Iterator[str]:
+    """The address of a server on this machine that serves the site."""
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, format: str, *args: object) -> None:
+            """Print nothing."""
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=str(site))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/"
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The script of axe-core, from $ASSAY_TEST_AXE or from npm."""
+    given = os.environ.get("ASSAY_TEST_AXE")
+    if given:
+        return Path(given).read_text(encoding="utf-8")
+    npm = shutil.which("npm")
+    if npm is None:
+        pytest.skip("axe-core is absent: no npm, and no file in $ASSAY_TEST_AXE")
+    folder = tmp_path_factory.mktemp("axe")
+    try:
+        subprocess.run([npm, "pack", AXE, "--silent"], cwd=folder, check=True, capture_output=True, timeout=120)
+    except (subprocess.CalledProcessError, subprocess.TimeoutExpired):
+        pytest.skip(f"npm cannot fetch {AXE}; $ASSAY_TEST_AXE may name its axe.min.js")
+    [archive] = folder.glob("*.tgz")
+    with tarfile.open(archive) as opened:
+        member = opened.extractfile("package/axe.min.js")
+        assert member is not None
+        return member.read().decode()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """A running chromium."""
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if CHROMIUM is None:
+        pytest.skip("no chromium on this machine ($ASSAY_TEST_CHROMIUM)")
+    flags = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+    with sync_api.sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def open_page(browser: Any, address: str) -> Iterator[Any]:
+    """A function that opens a page of the site in a window that must stay silent."""
+    heard: list[str] = []
+    contexts = []
+
+    def opened(path: str, width: int, scheme: str = "light") -> Any:
+        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        contexts.append(context)
+        context.on("console", lambda message: heard.append(f"{path}: {message.text}"))
+        context.on("weberror", lambda error: heard.append(f"{path}: {error.error}"))
+        context.on("requestfailed", lambda request: heard.append(f"{path}: failed {request.url}"))
+        context.on("response", lambda reply: heard.append(f"{path}: {reply.status}") if reply.status >= 400 else None)
+        context.on(
+            "request",
+            lambda request: None if request.url.startswith((address, "data:", "blob:")) else heard.append(request.url),
+        )
+        page = context.new_page()
+        page.set_default_timeout(30_000)
+        page.goto(address + path)
+        page.locator("h1").first.wait_for()
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert heard == []
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("path", VISITED)
+def test_a_page_fits(open_page: Any, path: str, width: int) -> None:
+    page = open_page(path, width)
+    assert page.evaluate("document.scrollingElement.scrollWidth") <= width
+    right_edges = page.evaluate(
+        "[...document.querySelectorAll('article > *')].map(element => element.getBoundingClientRect().right)"
+    )
+    assert max(right_edges) <= width + 1
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+@pytest.mark.parametrize("path", VISITED)
+def test_a_page_keeps_the_rules_of_axe(open_page: Any, axe: str, path: str, width: int, scheme: str) -> None:
+    page = open_page(path, width, scheme)
+    assert page.locator("body").get_attribute("data-md-color-scheme") == ("slate" if scheme == "dark" else "default")
+    page.evaluate(axe)
+    found = page.evaluate("axe.run({resultTypes: ['violations']})")["violations"]
+    assert [(rule["id"], rule["nodes"][0]["html"][:200], len(rule["nodes"])) for rule in found] == []
+
+
+def test_search_finds_a_page(open_page: Any) -> None:
+    page = open_page("", 1280)
+    page.keyboard.press("/")
+    page.get_by_placeholder("Search").fill("design effect")
+    page.locator(".md-search-result__link").first.wait_for()
+    assert "statistics" in (page.locator(".md-search-result__link").first.get_attribute("href") or "")
+
+
+def test_the_doors_are_on_the_first_page_and_fit_a_phone(open_page: Any) -> None:
+    page = open_page("", 390)
+    doors = page.locator(".grid.cards a")
+    assert [door.get_attribute("href") for door in doors.all()] == [
+        f"start/{name}/" for name in ("answers", "metric", "ci", "from")
+    ]
