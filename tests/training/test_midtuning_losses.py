@@ -11,7 +11,7 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 
 from assay.exceptions import UnavailableError
-from assay.training.midtuning.job import FORM, SENTENCE, make_loss, prepare_model
+from assay.training.midtuning.job import FORM_TOKENS, SENTENCE, make_loss, prepare_model
 from assay.training.models import Inputs, load_bi_encoder, table_of_texts
 from tests.metrics.models.tiny import make_bert
 
@@ -24,7 +24,7 @@ TEXTS = [
 @pytest.fixture
 def encoder(tiny_base):
     whole = load_bi_encoder(tiny_base, "cpu")
-    prepare_model(whole, 0, "tiny")
+    prepare_model(whole, 0, "tiny", FORM_TOKENS["propbank"])
     return whole.eval()
 
 
@@ -90,15 +90,15 @@ def test_classification_is_the_cross_entropy_of_both_and_their_difference(encode
 def test_special_tokens_are_one_id_each_near_the_mean_and_drawn_by_the_seed(tiny_base):
     def made(seed):
         whole = load_bi_encoder(tiny_base, "cpu")
-        prepare_model(whole, seed, "tiny")
+        prepare_model(whole, seed, "tiny", FORM_TOKENS["propbank"])
         return whole
 
     before = load_bi_encoder(tiny_base, "cpu")[0].model.get_input_embeddings().weight.detach()
     one, same, other = made(0), made(0), made(1)
     rows = [whole[0].model.get_input_embeddings().weight.detach() for whole in (one, same, other)]
-    numbers = [one.tokenizer.convert_tokens_to_ids(token) for token in (SENTENCE, FORM)]
+    numbers = [one.tokenizer.convert_tokens_to_ids(token) for token in (SENTENCE, FORM_TOKENS["propbank"])]
     assert numbers == [len(before), len(before) + 1]
-    for token, number in zip((SENTENCE, FORM), numbers, strict=True):
+    for token, number in zip((SENTENCE, FORM_TOKENS["propbank"]), numbers, strict=True):
         assert one.tokenizer(token, add_special_tokens=False)["input_ids"] == [number]
     cls, *ids, sep = one.tokenizer(f"{SENTENCE} the dog")["input_ids"]
     assert [cls, *ids[1:], sep] == one.tokenizer("the dog")["input_ids"]
@@ -109,13 +109,13 @@ def test_special_tokens_are_one_id_each_near_the_mean_and_drawn_by_the_seed(tiny
     assert not torch.equal(rows[0][-1], rows[0][-2])
     away = (rows[0][-2:] - before.mean(dim=0)) / before.std(dim=0)
     assert 0 < away.abs().max() < 0.5  # 64 draws with deviation 0.1
-    prepare_model(one, 5, "tiny")  # a model that has them keeps them
+    prepare_model(one, 5, "tiny", FORM_TOKENS["propbank"])  # a model that has them keeps them
     assert torch.equal(one[0].model.get_input_embeddings().weight, rows[0])
 
 
 def test_pooling_becomes_the_mean(tmp_path):
     whole = load_bi_encoder(make_bert(tmp_path / "cls", pooling="cls"), "cpu")
-    prepare_model(whole, 0, "tiny")
+    prepare_model(whole, 0, "tiny", FORM_TOKENS["propbank"])
     table = table_of_texts(whole, TEXTS[:1])
     with torch.inference_mode():
         found = whole.eval()(table.padded_batch(torch.tensor([0]), "cpu"))
@@ -125,4 +125,4 @@ def test_pooling_becomes_the_mean(tmp_path):
 def test_a_model_of_words_alone_cannot_learn_the_tokens():
     whole = SentenceTransformer(modules=[StaticEmbedding(Tokenizer(WordLevel({"a": 0}, "a")), embedding_dim=4)])
     with pytest.raises(UnavailableError, match="model words: has no transformer"):
-        prepare_model(whole, 0, "words")
+        prepare_model(whole, 0, "words", FORM_TOKENS["propbank"])

@@ -157,3 +157,26 @@ def test_the_command_writes_tables_with_the_neighbours(tiny_base, frames, tmp_pa
     assert "Nearest to" in shown
     assert "<script>" not in shown
     assert shown.count("\n| ") >= 3
+
+
+def test_frames_of_framenet_pooling_by_cls_and_neighbours_in_a_corpus(tiny_base, frames, pairs_file, tmp_path):
+    out, test = tmp_path / "out", pairs_file(20, 3)
+    corpus = [f"{one} again" for one in ("the dog", "a cat", "some houses", "two men")]
+    (tmp_path / "corpus.txt").write_text("\n".join([*corpus, corpus[0], ""]))
+    _, results = tune_on(
+        tiny_base, out, frames, test, epochs=1,
+        formalism="framenet", pooling="cls", corpus=str(tmp_path / "corpus.txt"),
+    )  # fmt: skip
+    vocabulary = json.loads((out / "tokenizer.json").read_text())["added_tokens"]
+    assert {"[_EN_]", "[_FNMR_]"} <= {token["content"] for token in vocabulary}
+    card = (out / "README.md").read_text()
+    assert "`[_FNMR_]`" in card and "pooling=cls" in card and "[_SRLMR_]" not in card
+    table = pq.read_table(test).to_pydict()
+    batch = Batch(table["reference"], table["candidate"])
+    spearman = next(one for one in results["agreement"] if one["statistic"] == "spearman")
+    for name, folder in (("before", tiny_base), ("after", out)):
+        scores = np.asarray(load_metric(f"pooled:{folder},pooling=cls").score(batch))
+        assert spearman[name] == pytest.approx(spearmanr(scores, table["label"]).statistic, abs=1e-6)
+    for record in results["neighbours"]:
+        assert {one["text"] for one in record["trained"]} <= set(corpus)
+        assert len(record["base"]) == 3

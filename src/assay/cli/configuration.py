@@ -40,7 +40,20 @@ REFUSED = {
 METRIC_OPTIONS = {"metric": "{}", "metrics": "{}", "labeller": "cross-encoder:{}"}
 #: Options whose text may contain paths, besides options that are paths; such a path has a slash or a dot.
 OPTIONS_WITH_PATHS = frozenset(
-    {"base", "dataset", "datasets", "dev", "graphs", "labeller", "metric", "metrics", "pairs", "prices", "queries"}
+    {
+        "base",
+        "corpus",
+        "dataset",
+        "datasets",
+        "dev",
+        "graphs",
+        "labeller",
+        "metric",
+        "metrics",
+        "pairs",
+        "prices",
+        "queries",
+    }
     | {"test", "threshold", "train", "vectors"}
 )
 #: Options that are mappings, which a file may write as a table.

@@ -33,13 +33,15 @@ from assay.training.pairwise.trainer import BatchPlan, batches_by_length, train_
 
 # The encoder of sentences and forms: mean pooling, and a special token for each side.
 
-#: The paper's special tokens, before a sentence and before a PropBank form.
-SENTENCE, FORM = "[_EN_]", "[_SRLMR_]"
+#: The paper's special token before a sentence.
+SENTENCE = "[_EN_]"
+#: The special token before a form, by formalism. The paper prints that of PropBank alone; FrameNet's is assay's own.
+FORM_TOKENS = {"propbank": "[_SRLMR_]", "framenet": "[_FNMR_]"}
 #: How far the first embedding of a special token is from the mean, in standard deviations of each dimension.
 NOISE_DEVIATION = 0.1
 
 
-def prepare_model(model: Any, seed: int, name: str) -> None:
+def prepare_model(model: Any, seed: int, name: str, form_token: str) -> None:
     """Give a sentence-transformers model mean pooling and the special tokens, and remove its default prompt, in place.
 
     The embedding of a new token is the mean of all embeddings plus small noise drawn with *seed*, so that the two
@@ -49,6 +51,7 @@ def prepare_model(model: Any, seed: int, name: str) -> None:
         model: the sentence-transformers model.
         seed: the seed of the noise.
         name: the name of the model in error messages.
+        form_token: the special token before a form.
 
     Raises:
         UnavailableError: the model has no transformer with an embedding table.
@@ -62,21 +65,22 @@ def prepare_model(model: Any, seed: int, name: str) -> None:
         if isinstance(module, Pooling):
             model[index] = Pooling(model[0].get_embedding_dimension(), pooling_mode="mean")
     model.default_prompt_name = None
-    _add_special_tokens(body, model.tokenizer, seed)
+    _add_special_tokens(body, model.tokenizer, seed, (SENTENCE, form_token))
 
 
-def _add_special_tokens(body: Any, tokenizer: Any, seed: int) -> None:
+def _add_special_tokens(body: Any, tokenizer: Any, seed: int, tokens: Sequence[str]) -> None:
     """Add those special tokens that a tokenizer lacks, with the mean of all embeddings plus noise as their embeddings.
 
     Args:
         body: the transformers model, changed in place.
         tokenizer: its tokenizer, changed in place.
         seed: the seed of the noise in the embeddings.
+        tokens: the special tokens.
     """
     from transformers import AddedToken
 
     vocabulary = tokenizer.get_vocab()
-    new_tokens = [token for token in (SENTENCE, FORM) if token not in vocabulary]
+    new_tokens = [token for token in tokens if token not in vocabulary]
     tokenizer.add_tokens(
         [AddedToken(token, special=True, normalized=False) for token in new_tokens], special_tokens=True
     )
@@ -101,13 +105,14 @@ def add_sentence_prompt(model: Any) -> None:
     model.prompts = {**model.prompts, "sentence": f"{SENTENCE} "}
 
 
-def embed(model: Any, texts: Sequence[str], device: str) -> torch.Tensor:
+def embed(model: Any, texts: Sequence[str], device: str, pooling: str = "own") -> torch.Tensor:
     """Return a model's embeddings of n texts, with its default prompt.
 
     Args:
         model: a sentence-transformers model; left in evaluation mode.
         texts: the n texts, at least one.
         device: torch's name of the model's device.
+        pooling: ``own`` for the model's pooling, ``cls`` for the last layer's embedding of the first token.
 
     Returns:
         float32 on the CPU, shape (n, dimensions), in the order of *texts*.
@@ -119,7 +124,8 @@ def embed(model: Any, texts: Sequence[str], device: str) -> torch.Tensor:
     with torch.inference_mode():
         for group in groups:
             output = model(table.padded_batch(group, device))
-            embeddings.append(output["sentence_embedding"].float().cpu())
+            pooled = output["token_embeddings"][:, 0] if pooling == "cls" else output["sentence_embedding"]
+            embeddings.append(pooled.float().cpu())
     original_order = torch.argsort(torch.cat(groups))
     return torch.cat(embeddings)[original_order]
 
@@ -187,8 +193,12 @@ FILE = "neighbours.md"
 NEIGHBOURS_PER_QUERY = 3
 
 
-def read_queries(path: str) -> tuple[str, ...]:
+def read_sentences(path: str, setting: str) -> tuple[str, ...]:
     """Return the lines of a text file that are not blank, without whitespace around them.
+
+    Args:
+        path: the file.
+        setting: the setting that names it, for messages.
 
     Raises:
         InputError: the file cannot be read, or all its lines are blank.
@@ -197,11 +207,11 @@ def read_queries(path: str) -> tuple[str, ...]:
         lines = user_path(path).read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise InputError(f"cannot be read ({reason})", setting="queries", value=path) from None
-    queries = tuple(line.strip() for line in lines if line.strip())
-    if not queries:
-        raise InputError("has no sentence; write one a line", setting="queries", value=path)
-    return queries
+        raise InputError(f"cannot be read ({reason})", setting=setting, value=path) from None
+    sentences = tuple(line.strip() for line in lines if line.strip())
+    if not sentences:
+        raise InputError("has no sentence; write one a line", setting=setting, value=path)
+    return sentences
 
 
 def nearest_neighbours(
@@ -251,6 +261,7 @@ class MidTuningJob(SharedJob):
         labels: the labels of the test pairs; empty if there are none.
         parts: the indices in *forms* of the sets ``train`` and ``dev``.
         queries: the sentences whose neighbours are shown.
+        corpus: the sentences that may be neighbours; empty for those of the development set and of the test pairs.
     """
 
     settings: MidTuningSettings
@@ -259,6 +270,12 @@ class MidTuningJob(SharedJob):
     labels: NDArray[np.float64]
     parts: Mapping[str, NDArray[np.int64]]
     queries: tuple[str, ...]
+    corpus: tuple[str, ...] = ()
+
+    @property
+    def form_token(self) -> str:
+        """The special token before a form."""
+        return FORM_TOKENS[self.settings.formalism]
 
     @property
     def sources(self) -> dict[str, tuple[Source, ...]]:
@@ -273,24 +290,28 @@ class MidTuningJob(SharedJob):
 
     @cached_property
     def searched_sentences(self) -> tuple[str, ...]:
-        """The distinct sentences that may be neighbours: those of the development set and of the test pairs."""
+        """The distinct sentences that may be neighbours: the corpus, or the development set and the test pairs."""
+        if self.corpus:
+            return tuple(dict.fromkeys(self.corpus))
         dev = [self.forms.sentences[index] for index in self.parts["dev"]]
         test = [*self.test.references, *self.test.candidates] if self.test else []
         return tuple(dict.fromkeys([*dev, *test]))
 
     @cached_property
     def embedded_texts(self) -> tuple[str, ...]:
-        """The distinct texts embedded before and after training: :attr:`searched_sentences`, then the queries."""
-        return tuple(dict.fromkeys([*self.searched_sentences, *self.queries]))
+        """The distinct texts embedded before and after: :attr:`searched_sentences`, the queries and the test pairs."""
+        test = [*self.test.references, *self.test.candidates] if self.test else []
+        return tuple(dict.fromkeys([*self.searched_sentences, *self.queries, *test]))
 
     @cached_property
     def base_embeddings(self) -> torch.Tensor:
-        """The embeddings of :attr:`embedded_texts` by the base model, with its own pooling, shape (n, dimensions).
+        """The embeddings of :attr:`embedded_texts` by the base model, shape (n, dimensions).
 
         They are computed at the first use, which loads the base model.
         """
         self.progress.begin("base", 0)
-        return embed(load_bi_encoder(self.base.folder, self.device), self.embedded_texts, self.device)
+        model = load_bi_encoder(self.base.folder, self.device)
+        return embed(model, self.embedded_texts, self.device, self.settings.pooling)
 
 
 @dataclass(frozen=True, eq=False)
@@ -327,7 +348,8 @@ def prepare_job(settings: MidTuningSettings, runtime: Runtime, progress: Progres
     device, threads = prepare_device(runtime)
     test = load_examples(settings.test, limit=settings.limit, columns=settings.columns_spec) if settings.test else None
     labels = plain_labels(test) if test else np.empty(0)
-    named_queries = read_queries(settings.queries) if settings.queries is not None else ()
+    named_queries = read_sentences(settings.queries, "queries") if settings.queries is not None else ()
+    corpus = read_sentences(settings.corpus, "corpus") if settings.corpus is not None else ()
     held_out = {text_key(text) for text in (*(test.texts if test else ()), *named_queries)}
     progress.begin("forms", 0)
     forms = read_forms(settings.forms, limit=settings.limit, held_out=held_out, columns=settings.columns_spec)
@@ -340,7 +362,7 @@ def prepare_job(settings: MidTuningSettings, runtime: Runtime, progress: Progres
     dev_order = np.random.default_rng(settings.seed).permutation(dev)[:QUERIES]
     queries = tuple(dict.fromkeys(named_queries)) or tuple(forms.sentences[index] for index in dev_order)
     parts = {"train": train, "dev": dev}
-    return MidTuningJob(settings, base, device, threads, progress, forms, test, labels, parts, queries)
+    return MidTuningJob(settings, base, device, threads, progress, forms, test, labels, parts, queries, corpus)
 
 
 def start_model(job: MidTuningJob, seed: int) -> StartedModel:
@@ -359,7 +381,7 @@ def start_model(job: MidTuningJob, seed: int) -> StartedModel:
     settings = job.settings
     torch.manual_seed(seed)
     model = load_bi_encoder(job.base.folder, job.device)
-    prepare_model(model, seed, settings.base)
+    prepare_model(model, seed, settings.base, job.form_token)
     freeze_except_last_layers(model, settings.layers, settings.base)
     text_numbers: dict[str, int] = {}
     records: list[list[int]] = []  # one per row: the numbers of its texts, then its label
@@ -377,8 +399,8 @@ def start_model(job: MidTuningJob, seed: int) -> StartedModel:
         first_row = len(records)
         for index, form, wrong_form in zip(indices, forms, negatives, strict=True):
             sentence = text_number(SENTENCE, job.forms.sentences[index])
-            right = text_number(FORM, form.text)
-            wrong = text_number(FORM, wrong_form.text)
+            right = text_number(job.form_token, form.text)
+            wrong = text_number(job.form_token, wrong_form.text)
             if settings.objective == "triplet":
                 records.append([sentence, right, wrong, 1])
             else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -19,7 +20,7 @@ from assay.training.folder import Render, Results, make_models, open_work_folder
 from assay.training.job import Card, best_line, layers_line, write_model
 from assay.training.midtuning.job import (
     FILE,
-    FORM,
+    FORM_TOKENS,
     SENTENCE,
     MidTuningJob,
     StartedModel,
@@ -53,9 +54,12 @@ def describe_model(facts: Mapping[str, Any]) -> Card:
     about = (
         "A sentence encoder that was mid-tuned (Umair and Ferraro) to align sentences with their semantic forms: "
         f"predicates with roles and fillers. It was trained ({layers_line(settings)}) {learned}. One encoder read "
-        f"both, with mean pooling, after the special tokens `{SENTENCE}` and `{FORM}`. By default, and in the results "
-        f"below, it reads sentences without them; the prompt named `sentence` puts `{SENTENCE}` before a text."
+        f"both, with mean pooling, after the special tokens `{SENTENCE}` and `{FORM_TOKENS[settings['formalism']]}`. "
+        "By default, and in the results below, it reads sentences without them; the prompt named `sentence` puts "
+        f"`{SENTENCE}` before a text."
     )
+    if settings["pooling"] == "cls":
+        about += " The results below are by the embedding of the first token: `pooled:FOLDER,pooling=cls`."
     return Card(
         title="Mid-tuned sentence encoder",
         about=about,
@@ -101,9 +105,16 @@ def train_mid_tuning(
         UnavailableError: the base model is unavailable.
     """
     job = prepare_job(settings, settings.runtime, progress)
-    with open_work_folder(settings.out, job.plain_request(queries=list(job.queries))) as work:
+    with open_work_folder(
+        settings.out, job.plain_request(queries=list(job.queries), corpus=_digest_of(job.corpus))
+    ) as work:
         make = partial(_make_encoder, job, render, render_neighbours)
         return make_models(work, settings, make, _summarise_seeds, render)
+
+
+def _digest_of(sentences: Sequence[str]) -> str:
+    """Return a digest of the corpus of neighbours, so that a resumed training has the same one; empty without one."""
+    return hashlib.sha256("\n".join(sentences).encode()).hexdigest() if sentences else ""
 
 
 def _summarise_seeds(seed_results: list[Results]) -> Results:
@@ -143,7 +154,10 @@ def _make_encoder(
     model = started.loss.unwrapped_model
     add_sentence_prompt(model)
     job.progress.begin("evaluation", 0)
-    embeddings = {"base": base_embeddings, "trained": embed(model, job.embedded_texts, job.device)}
+    embeddings = {
+        "base": base_embeddings,
+        "trained": embed(model, job.embedded_texts, job.device, job.settings.pooling),
+    }
     tables = {name: table.numpy() for name, table in embeddings.items()}
     records = _agreement_records(job, embeddings, seed)
     results: Results = {

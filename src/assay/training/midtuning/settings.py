@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from assay.exceptions import InputError
 from assay.settings import Settings, setting
@@ -42,6 +42,21 @@ class MidTuningSettings(OwnColumns, LearningSettings, TrainingSettings, _FormsSe
     )
     queries: str | None = setting(
         "A file with one sentence per line, whose nearest neighbours are shown [default: five of dev].", None
+    )
+    corpus: str | None = setting(
+        "A file with one sentence per line, among which neighbours are searched [default: the sentences of dev and "
+        "test].",
+        None,
+    )
+    formalism: Literal["propbank", "framenet"] = setting(
+        "The forms are PropBank's, as those of AMR graphs are, or FrameNet's: the token before a form.",
+        "propbank",
+        choices=("propbank", "framenet"),
+    )
+    pooling: Literal["own", "cls"] = setting(
+        "How test pairs and neighbours are embedded: own, each model by its own pooling; cls, by the first token.",
+        "own",
+        choices=("own", "cls"),
     )
     # The paper does not state its margin; the squared distance of embeddings of length 1 is between 0 and 4.
     margin: float = setting("Margin of the triplets, in squared distance (epsilon in equation 1).", 1.0, above=0)
