@@ -78,6 +78,15 @@ def test_constant_label_and_single_pair_and_no_pair():
     )
 
 
+@pytest.mark.parametrize("statistic", ["pairwise-accuracy", "acc-eq"])
+@pytest.mark.parametrize("groups", [None, np.repeat(np.arange(20), 2)])
+@pytest.mark.parametrize("scores", [np.arange(40.0), np.zeros(40)])
+def test_with_one_label_a_share_of_comparisons_has_no_interval_and_not_one_of_no_width(statistic, groups, scores):
+    found = hold({"x": scores}, np.ones(40), statistics=(statistic,), groups=groups)["x", statistic]
+    assert (found.low, found.high) == (None, None)
+    assert "constant label" in found.note
+
+
 def test_missing_scores_are_left_out_and_counted():
     y = np.arange(30.0)
     x = np.where(y < 5, np.nan, y)

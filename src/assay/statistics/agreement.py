@@ -120,6 +120,8 @@ def estimate(
         units, units_name = coefficients.units[index]
         if units < MIN_UNITS:
             notes.append(f"no interval below {MIN_UNITS} {units_name}")
+        elif coefficients.has_constant_label:
+            notes.append("no interval: constant label")
         elif not coefficients.has_own_interval(index):
             notes += coefficients.undefined_notes(index)
         low, high = coefficients.interval(index, confidence) or (None, None)
@@ -323,11 +325,11 @@ class Coefficients:
         of :func:`perfect_interval`.
 
         The result is None if no intervals were requested, if the value is undefined, if there are fewer than
-        :data:`MIN_UNITS` units, or if the interval would come from an undefined variance or from resamples of which
-        most are undefined.
+        :data:`MIN_UNITS` units, if all pairs have one label, or if the interval would come from an undefined variance
+        or from resamples of which most are undefined.
         """
         value, units = float(self.values[index]), self.units[index][0]
-        if not self.has_intervals or np.isnan(value) or units < MIN_UNITS:
+        if not self.has_intervals or np.isnan(value) or units < MIN_UNITS or self.has_constant_label:
             return None
         statistic = STATISTICS[self.statistics[index]] if self.statistics else None
         if statistic is not None and statistic.interval is not None and self.labels is not None:
@@ -365,6 +367,11 @@ class Coefficients:
         value = float(self.values[index])
         low, high = self.interval(index, confidence) or (None, None)
         return Number(None if np.isnan(value) else value, low, high)
+
+    @property
+    def has_constant_label(self) -> bool:
+        """Whether all pairs have one label: a share of comparisons is defined, but no resample has another label."""
+        return self.labels is not None and self.labels.rarer_units == 0
 
     @property
     def rare_values(self) -> list[RareValues]:
