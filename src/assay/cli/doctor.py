@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from assay.cli.guard import guarded, print_data, print_grid
+from assay.cli.guard import guarded, print_data, print_grid, print_line
 from assay.cli.options import ListFormat, ListFormatOption
 from assay.exceptions import InputError
 
@@ -62,3 +62,9 @@ def doctor(
             headings = [kind, "available", "detail", "how to get it"]
             rows = [[item.name, "yes" if item.here else "no", item.detail, item.remedy] for item in findings_of_kind]
         print_grid(headings, rows)
+        print_line("")
+    counts = []
+    for kind in ("package", "metric", "dataset"):
+        here = [finding.here for finding in findings if finding.kind == kind]
+        counts.append(f"{sum(here)} of {len(here)} {kind}s")
+    print_line(f"available: {', '.join(counts)}")

@@ -246,11 +246,13 @@ def print_report(report: Tables, output: ReportFormat, *, explain: bool = False)
 
 def print_grid(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Print a table to stdout in which overlong words, such as a command to copy, are wrapped and not cut."""
+    from rich.box import SIMPLE_HEAD
     from rich.table import Column, Table
 
     from assay.reports.terminal import rich_text
 
-    table = Table(*(Column(heading, overflow="fold") for heading in headings))
+    columns = (Column(heading, overflow="fold") for heading in headings)
+    table = Table(*columns, box=SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="")
     for row in rows:
         table.add_row(*map(rich_text, row))
     _print_renderable(table)
