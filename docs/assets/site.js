@@ -1,6 +1,8 @@
 // What the theme makes when a page is opened, named for screen readers and reachable by the keyboard.
 const name = () => {
   document.querySelector(".md-search")?.setAttribute("aria-label", "Search");
+  // a corner of a table without words heads nothing
+  document.querySelectorAll("th:empty:not([role])").forEach((corner) => corner.setAttribute("role", "cell"));
   document.querySelectorAll(".md-code__nav:not([aria-label])").forEach((buttons) => {
     buttons.setAttribute("aria-label", `Code ${1 + [...document.querySelectorAll(".md-code__nav")].indexOf(buttons)}`);
   });
