@@ -139,6 +139,7 @@ def test_runs_that_write_one_folder_at_once_all_end_well(written, monkeypatch, s
         assert set(pool.map(save, range(8))) == {outcome.request.record().digest()}
     # other verbs add these
     added = {"stress.json", "evidence.json", "table.md", "table.tex"}
+    added |= {"decision.json", "decision.html", "rates.json", "downstream.json"}
     assert {path.name for path in folder.iterdir()} == set(FILES) - added
     assert [path.name for path in folder.parent.iterdir() if path.name.startswith(".")] == []
 

@@ -78,6 +78,12 @@ def test_every_dataset_has_a_card(card):
         assert f"| `{best['metric']}` |" in text
 
 
+def test_texts_that_wait_for_labels_have_a_card_without_their_distribution(shared_data, monkeypatch):
+    monkeypatch.setenv("ASSAY_DATA", str(shared_data))
+    text = dataset_card(load_card("xprobe-word-content"))
+    assert "## Labels" not in text and "## Splits" in text
+
+
 def test_samples_are_shown_only_under_a_licence(shared_data, monkeypatch):
     monkeypatch.setenv("ASSAY_DATA", str(shared_data))
     shown = dataset_card(load_card("stsb"))

@@ -40,13 +40,14 @@ def metric_card(name: str) -> str:
     written = name if ":" in name or not declaration.subject else _with_subject(declaration)
     evidence = _evidence(name)
     first = inspect.cleandoc(cls.__doc__ or "").partition("\n\n")[0].replace("\n", " ")
-    sentences = " ".join(filter(None, (f"{declaration.summary[0].upper()}{declaration.summary[1:]}.", first)))
+    summary = f"{declaration.summary[0].upper()}{declaration.summary[1:]}"
+    sentences = first if first.startswith(summary) else f"{summary}. {first}".strip()
     lines = [f"# {name}", "", _plain(sentences), ""]
     if declaration.formula:
         lines += [f"    {declaration.formula}", ""]
     lines += ["```sh", command_line("run", "answers.csv", "-m", written), "```", ""]
     lines += markdown_table(
-        ("", ""), [(head, text) for head, text in _facts(name, declaration, evidence).items() if text]
+        ("property", "value"), [(head, text) for head, text in _facts(name, declaration, evidence).items() if text]
     )
     signature = _signature(name)
     if signature:

@@ -68,9 +68,10 @@ def _splits(card: Card) -> list[tuple[str, str]]:
 def _measured(described: Mapping[str, Any]) -> list[str]:
     """Return the lines on the labels of the default split, if they could be measured here."""
     measured = described.get("measured", {})
-    if "labels" not in measured:
+    counts = measured.get("labels")
+    # none without files, and none for texts that wait for labels
+    if not counts:
         return []
-    counts = measured["labels"]
     most = max(counts.values())
     rows = [(label, f"{count:,}", "█" * round(20 * count / most)) for label, count in counts.items()]
     lines = ["", f"## Labels of {measured['split']}", "", *markdown_table(("label", "pairs", ""), rows), ""]
