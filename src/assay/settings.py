@@ -380,7 +380,8 @@ def verb(
         help: what the verb does, for its ``--help``.
         examples: commands, such as ``assay compare runs/answers``.
         output: the format that the verb prints unless another is asked for.
-        next: the words of a command to suggest afterwards, in which ``{out}`` stands for what was written.
+        next: the words of a command to suggest afterwards, in which ``{out}`` stands for what was written, and
+            ``--gold={gold}`` for the setting ``gold``, if it has a value.
         estimate: the name of the function that ``--dry-run`` calls instead; empty if the verb has no such option.
         subjects: the help of each parameter that is not a setting; all are passed by position, except ``out``.
     """

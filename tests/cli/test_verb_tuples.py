@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 from collections import Counter
 from pathlib import Path
@@ -46,7 +47,7 @@ def test_a_study_from_end_to_end(assay, study):
     done = assay(
         "tuples", "pairs.csv", "--people", "3", "--gold", "gold.csv", "--gold-every", "8", "--out", "sheet.csv"
     )
-    assert done.code == 0 and "next: assay bws sheet.csv" in done.err
+    assert done.code == 0 and "next: assay bws sheet.csv --gold=gold.csv\n" in done.err
     rows = rows_of("sheet.csv")
     # 60 tuples by two people each, and three gold questions for each of three
     assert len(rows) == 60 * 2 + 3 * 3
@@ -83,6 +84,28 @@ def test_a_study_from_end_to_end(assay, study):
     assert "annotators" not in json.loads(assay("bws", "sheet.csv", "--splits", "50", "-f", "json").out)
 
 
+def test_numbers_of_tuples_do_not_tell_which_are_gold_questions(assay, study):
+    for seed in range(3):
+        done = assay("tuples", "pairs.csv", "--gold", "gold.csv", "--seed", str(seed), "--out", f"sheet{seed}.csv")
+        assert done.code == 0
+        rows = rows_of(f"sheet{seed}.csv")
+        assert {row["tuple"] for row in rows} == {f"t{number}" for number in range(1, 64)}
+        for person in ("1", "2"):
+            numbers = [int(row["tuple"][1:]) for row in rows if row["annotator"] == person]
+            rising = sum(after > before for before, after in itertools.pairwise(numbers))
+            # of 62 steps about half, where all but a few did
+            assert 12 < rising < 50
+    # people who get all questions, and nobody fewer than a gold question needs
+    assert assay("tuples", "pairs.csv", "--people", "12", "--gold", "gold.csv", "--out", "twelve.csv").code == 0
+    gold = {frozenset(row[f"item{k}"] for k in range(1, 5)) for row in rows_of("gold.csv")}
+    asked = {
+        row["annotator"] for row in rows_of("twelve.csv") if frozenset(row[f"item{k}"] for k in range(1, 5)) in gold
+    }
+    assert len(asked) == 12
+    done = assay("tuples", "pairs.csv", "--out", "plain.csv")
+    assert "next: assay bws plain.csv\n" in done.err
+
+
 def test_several_answers_to_a_gold_question_may_be_right(assay, study):
     assert assay("tuples", "pairs.csv", "--gold", "gold.csv", "--out", "sheet.csv", "-q").code == 0
     fill_in("sheet.csv", careless=("2",))
@@ -111,6 +134,12 @@ def test_items_without_a_name_are_numbered_and_other_columns_shown(assay, workpl
         (["--per-item", "90000"], "different tuples of 4; give --per-item a smaller number, or add items"),
         (["--seed", "-1"], "--seed -1: must not be negative"),
         (["--gold", "nowhere.csv"], "nowhere.csv"),
+        (["--gold-every", "5"], "--gold-every 5: goes with --gold"),
+        (["--people", "121"], "--people 121: there are only 120 questions"),
+        (
+            ["--people", "13", "--gold", "gold.csv"],
+            "a person has only 9 other questions, and is asked no gold question; give --gold-every 9 or less",
+        ),
     ],
 )
 def test_refusals_are_one_line(assay, study, words, said):
@@ -134,3 +163,6 @@ def test_gold_questions_need_annotators_and_questions(assay, study):
     Path("b.csv").write_text("item1,item2,item3,item4,best,worst,annotator\np0,p1,p2,p3,p0,p3,kim\n")
     assert "b.csv: has none of the 3 gold questions" in assay("bws", "b.csv", "--gold", "gold.csv").complaint
     assert "--gold-share 1.5: must lie between 0 and 1" in assay("bws", "b.csv", "--gold-share", "1.5").complaint
+    for share in ("0.9", "0.7"):
+        complaint = assay("bws", "b.csv", "--gold-share", share).complaint
+        assert f"--gold-share {share}: goes with --gold" in complaint

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from assay.common.messages import Setting
 from assay.exceptions import InputError
 from assay.settings import Seeded, Settings, check_seed, setting
 from assay.statistics.best_worst import ChoiceCounts, Codes, SplitHalf
@@ -31,13 +32,14 @@ class BestWorstSettings(Seeded):
         None,
         metavar="FILE",
     )
-    gold_share: float = setting("The least share of gold questions to answer as agreed.", 0.7)
+    gold_share: float | None = setting("The least share of gold questions to answer as agreed [default: 0.7].", None)
 
     def check(self) -> None:
         """Raise InputError if the share is not between 0 and 1, or is set without gold questions."""
         super().check()
-        if not 0 <= self.gold_share <= 1:
+        if self.gold_share is not None and not 0 <= self.gold_share <= 1:
             raise InputError("must lie between 0 and 1", setting="gold_share", value=self.gold_share)
+        _check_gold_given(self, "gold_share")
 
 
 @dataclass(frozen=True)
@@ -62,17 +64,31 @@ class TupleSettings(Settings):
     gold: str | Path | None = setting(
         "Gold questions to insert, as annotations with the agreed best and worst.", None, metavar="FILE"
     )
-    gold_every: int = setting("Ask a gold question after so many others, each once a person.", 10, at_least=1)
+    gold_every: int | None = setting(
+        "Ask a gold question after so many others, each once a person [default: 10].", None, at_least=1
+    )
     seed: int = setting("Seed of every random draw.", 0)
 
     def check(self) -> None:
-        """Raise InputError for an invalid seed, or fewer people than each tuple needs."""
+        """Raise InputError for an invalid seed, fewer people than each tuple needs, or a distance of no questions."""
         super().check()
         check_seed(self.seed)
         if self.people is not None and self.people < self.annotations:
             raise InputError(f"each tuple needs {self.annotations} people", setting="people", value=self.people)
+        _check_gold_given(self, "gold_every")
 
 
+def _check_gold_given(settings: BestWorstSettings | TupleSettings, name: str) -> None:
+    """Raise InputError if a setting about gold questions is set, and there are none."""
+    value = getattr(settings, name)
+    if value is not None and settings.gold is None:
+        raise InputError("goes with ", Setting("gold"), setting=name, value=value)
+
+
+#: The least share of gold questions to answer as agreed, as in STR-2022.
+GOLD_SHARE = 0.7
+#: The number of other questions before each gold question.
+GOLD_EVERY = 10
 #: The columns of the table of items.
 COLUMNS = ("item", "score", "scaled", "best", "worst", "seen", "tuples")
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from assay.analysis.bws import COLUMNS, AnnotationSet, BestWorstSettings, item_records, reliability_record
+from assay.analysis.bws import COLUMNS, GOLD_SHARE, AnnotationSet, BestWorstSettings, item_records, reliability_record
 from assay.api.values import Report
 from assay.api.writing import check_output_path, write_table
 from assay.common.output import FileKind, check_replaceable
@@ -46,7 +46,10 @@ def bws(tuples: str | Path, settings: BestWorstSettings) -> Report:
     out = None if settings.out is None else user_path(settings.out)
     if out is not None:
         check_output_path(tuples_file, out)
-    gold = None if settings.gold is None else read_gold_questions(user_path(settings.gold), settings.gold_share)
+    gold = None
+    if settings.gold is not None:
+        share = GOLD_SHARE if settings.gold_share is None else settings.gold_share
+        gold = read_gold_questions(user_path(settings.gold), share)
     annotations = read_best_worst(tuples_file, gold)
     if out is not None:
         scores = FileKind("scores of these items", "out", partial(_is_score_table_of, items=annotations.items))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.analysis.bws import TupleSettings
+from assay.analysis.bws import GOLD_EVERY, TupleSettings
 from assay.api.writing import check_output_path, write_table
 from assay.common.messages import Setting
 from assay.datasets import read_table_file
@@ -36,19 +36,19 @@ _DRAWS = 20
         "worst item of every row and writes their names into the columns best and worst; assay bws scores the sheet."
     ),
     "assay tuples pairs.csv --people 5 --gold gold.csv --out sheet.csv",
-    next="bws {out}",
+    next="bws {out} --gold={gold}",
 )
 def tuples(settings: TupleSettings) -> Path:
     """Write a sheet of tuples of items for people to choose the best and worst of, and return its path.
 
     As in STR-2022 (Abdalla, Vishnubhotla and Mohammad 2023, section 3.2): twice as many tuples of four as items, each
     answered by two people, with gold questions at regular intervals. The sheet has a row per question and person, with
-    ``annotator``, ``tuple``, ``item1`` … and the texts of the items, ``item1_reference`` and so on. Nothing tells a
-    gold question from the others.
+    ``annotator``, ``tuple``, ``item1`` … and the texts of the items, ``item1_reference`` and so on. Nothing in a row
+    tells a gold question from the others: tuples are numbered in random order.
 
     Raises:
         InputError: *out* exists or cannot be written; a file or a row of it cannot be read; an item of a gold question
-            is unknown; or there are too few items.
+            is unknown; there are too few items; or a person gets no question, or none of the gold questions.
     """
     items_file, out = user_path(settings.file), user_path(settings.out)
     check_output_path(items_file, out)
@@ -61,7 +61,7 @@ def tuples(settings: TupleSettings) -> Path:
     rng = np.random.default_rng(settings.seed)
     drawn = _draw_new_tuples(settings, len(names), gold, rng)
     asked, people = _questions_by_person(drawn, gold, settings, rng)
-    write_table(_sheet(source.table, shown, names, asked, people), out)
+    write_table(_sheet(source.table, shown, names, asked, people, rng), out)
     return out
 
 
@@ -153,9 +153,22 @@ def _questions_by_person(
     """Return the tuple of each row of the sheet, and the number of the person who answers it, from 1.
 
     People get tuples in turn. A gold question follows every so many of a person, until each has been asked.
+
+    Raises:
+        InputError: a person gets no question, or too few for a gold question.
     """
     people = settings.people or settings.annotations
+    gold_every = settings.gold_every or GOLD_EVERY
     given = np.repeat(np.arange(len(drawn)), settings.annotations)
+    fewest = len(given) // people
+    if not fewest:
+        raise InputError(f"there are only {len(given):,} questions", setting="people", value=people)
+    if len(gold) and fewest < gold_every:
+        raise InputError(
+            f"a person has only {fewest} other questions, and is asked no gold question; give ",
+            Setting("gold_every", fewest),
+            " or less",
+        )
     rows: list[Codes] = []
     annotators: list[int] = []
     for person in range(people):
@@ -164,7 +177,7 @@ def _questions_by_person(
         asked: list[Codes] = []
         for number, question in enumerate(own, start=1):
             asked.append(question)
-            if number % settings.gold_every == 0 and gold_left:
+            if number % gold_every == 0 and gold_left:
                 asked.append(rng.permutation(gold_left.pop()))
         rows += asked
         annotators += [person + 1] * len(asked)
@@ -172,14 +185,19 @@ def _questions_by_person(
 
 
 def _sheet(
-    table: pa.Table, shown: Sequence[str], names: Sequence[str], asked: Codes, people: Sequence[int]
+    table: pa.Table,
+    shown: Sequence[str],
+    names: Sequence[str],
+    asked: Codes,
+    people: Sequence[int],
+    rng: np.random.Generator,
 ) -> pa.Table:
     """Return one row per question and person, with empty columns for the best and the worst item."""
     import pyarrow as pa
 
-    numbers: dict[frozenset[int], int] = {}
-    for row in asked.tolist():
-        numbers.setdefault(frozenset(row), len(numbers) + 1)
+    distinct = list(dict.fromkeys(frozenset(row) for row in asked.tolist()))
+    # in the order of the questions, a number out of turn would give away a gold question
+    numbers = dict(zip(distinct, (rng.permutation(len(distinct)) + 1).tolist(), strict=True))
     columns: dict[str, object] = {
         "annotator": list(people),
         "tuple": [f"t{numbers[frozenset(row)]}" for row in asked.tolist()],

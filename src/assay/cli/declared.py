@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -124,7 +125,7 @@ def command_of(verb: DeclaredVerb) -> Callable[..., None]:
             result.write_svg(picture)
         lines = [*getattr(result, "remarks", ())]
         if not quiet:
-            lines += _lines_on_files(verb, result, written)
+            lines += _lines_on_files(verb, result, written, arguments)
         report_failures(result if isinstance(result, list) else getattr(result, "failures", ()), lines)
         if getattr(result, "exit_code", 0):
             print_to_stderr(f"assay: {result.headline}")
@@ -169,20 +170,23 @@ def _terminal_parameters(verb: DeclaredVerb) -> list[inspect.Parameter]:
     ]
 
 
-def _lines_on_files(verb: DeclaredVerb, result: Any, written: Any) -> list[str]:
+def _lines_on_files(verb: DeclaredVerb, result: Any, written: Any, settings: Mapping[str, Any]) -> list[str]:
     """Return a line for each file or folder that a verb wrote, and the command to suggest for it.
 
     Args:
         verb: the verb.
         result: what its function returned.
         written: the path that the user named; None if there is none.
+        settings: the values of the verb's settings, by name.
     """
     lines = [f"wrote {path}" for path in getattr(result, "written", ())]
     if written is not None:
         lines.append(_written_line(result, written))
         if verb.next:
-            words = [word.format(out=written) for word in verb.next.split()]
-            lines.append(f"next: {command_line(*words)}")
+            values = {**settings, "out": written}
+            given = {name for name, value in values.items() if value is not None}
+            words = [word for word in verb.next.split() if given.issuperset(re.findall(r"{(\w+)}", word))]
+            lines.append(f"next: {command_line(*(word.format(**values) for word in words))}")
     return lines
 
 
