@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 
 import numpy as np
 import pytest
@@ -181,11 +182,13 @@ def test_recommend_sets_a_threshold_where_people_are_divided(tmp_path):
     (data,) = read_datasets(read_run(tmp_path / "decision"))
     divided = int(data.votes.is_split.sum())
     assert use.startswith("Use recorded:good: label>=1 if its score is >= ")
-    assert errors.endswith(f" Without {divided} pairs on which as many people said yes as no.")
+    assert errors.endswith(f", of pairs on which most people agree. Without {divided} on which as many said yes as no.")
     decision = json.loads((tmp_path / "decision" / "decision.json").read_text())["decision"]
     assert 0 < decision["threshold"] < 1 and decision["positive"] is None
     page = (tmp_path / "decision" / "decision.html").read_text(encoding="utf-8")
     assert f"People are divided on {divided} further pairs" in page
+    assert "learned on, of pairs on which most people agree; on new pairs of that kind, " in page
+    assert "agree on" not in page
 
 
 def test_grades_are_decided_as_before(tmp_path):
@@ -246,3 +249,137 @@ def test_a_decision_can_be_made_again_in_its_folder(tmp_path):
     (folder / "notes.txt").write_text("mine", encoding="utf-8")
     with pytest.raises(InputError, match=r"holds notes\.txt beside the run"):
         assay.recommend(str(path), metrics, columns=columns, out=folder, resamples=100)
+
+
+def write_votes(path, votes_of_pairs, seed=0):
+    """Write one answer per list of votes, of up to four annotators, with a score that is mostly right."""
+    rng = np.random.default_rng(seed)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        out = csv.writer(file)
+        out.writerow(["reference", "candidate", "good", "a0", "a1", "a2", "a3"])
+        for row, votes in enumerate(votes_of_pairs):
+            score = round(sum(votes) / len(votes) + rng.normal(0, 0.3), 3)
+            cells = [*votes, *[""] * (4 - len(votes))]
+            out.writerow([f"gold {path.stem} {row}", f"answer {path.stem} {row}", score, *cells])
+    return path
+
+
+def run_votes(folder, **votes_by_name):
+    folder.mkdir(exist_ok=True)
+    paths = [
+        str(write_votes(folder / f"{name}.csv", votes, seed))
+        for seed, (name, votes) in enumerate(votes_by_name.items())
+    ]
+    columns = {"label": ["a0", "a1", "a2", "a3"]}
+    out = folder / "run"
+    assay.run(paths, ["recorded:good"], columns=columns, out=out, resamples=0, page=False, buckets="none")
+    return out
+
+
+TWO = [[0, 0], [1, 1], [0, 1], [1, 1], [0, 0]] * 12
+THREE = [[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]] * 12
+FOUR = [[0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 1], [0, 1, 1, 1], [1, 1, 1, 1]] * 12
+ONE = [[0], [1]] * 20
+
+
+@pytest.mark.parametrize(
+    ("tune", "test", "divided"),
+    [
+        (TWO, THREE, "12 pairs of tune"),
+        (THREE, TWO, "12 pairs of test"),
+        (TWO, FOUR, "12 pairs of tune and 12 pairs of test"),
+        (ONE, FOUR, "12 pairs of test"),
+        (FOUR, ONE, "12 pairs of tune"),
+        (ONE, THREE, ""),
+    ],
+    ids=["two-three", "three-two", "two-four", "one-four", "four-one", "one-three"],
+)
+def test_yes_is_the_majority_in_the_set_to_tune_on_and_in_the_set_to_test_on(tmp_path, tune, test, divided):
+    """Sets with other numbers of annotators have other lowest labels of a majority, such as 1 and 2/3."""
+    folder = run_votes(tmp_path / "both", tune=tune, test=test)
+    found = assay.thresholds(folder, tune="tune", test="test", resamples=0).document
+    majority = [sum(votes) / len(votes) > 0.5 for votes in test if sum(votes) * 2 != len(votes)]
+    (record,) = found.records
+    assert (record["yes"], record["n"]) == (sum(majority), len(majority))
+    notes = [note for note in found.value[0]["notes"] if "divided" in note]
+    assert len(notes) == (1 if divided else 0)
+    if divided:
+        assert notes[0].startswith(f"people are divided on {divided}, as many said yes as no: left out; ")
+        # the rules that the note names do in both sets what it says
+        for rule, with_divided in zip(re.findall(r'positive="(.*?)"', notes[0]), (False, True), strict=True):
+            by_rule = assay.thresholds(folder, tune="tune", test="test", positive=rule, resamples=0).document.records[0]
+            as_yes = sum(2 * sum(votes) == len(votes) for votes in test) if with_divided else 0
+            assert (by_rule["yes"], by_rule["n"]) == (sum(majority) + as_yes, len(test))
+
+
+def test_a_set_of_grades_is_not_decided_by_the_majority_of_another_set(tmp_path):
+    grades = [[0, 0, 1], [1, 1, 2], [2, 2, 2], [0, 0, 0]] * 12
+    folder = run_votes(tmp_path / "both", tune=TWO, test=grades)
+    with pytest.raises(InputError, match="the label of test has 4 values; say which mean yes"):
+        assay.thresholds(folder, tune="tune", test="test", resamples=0)
+
+
+@pytest.mark.parametrize("votes", [TWO, FOUR], ids=["two", "four"])
+def test_errors_leave_out_the_pairs_that_thresholds_leave_out(tmp_path, votes):
+    """Whether the threshold is learned, a number, or read from the file of thresholds."""
+    folder = run_votes(tmp_path / "people", people=votes)
+    found = assay.thresholds(folder, resamples=0).document
+    file = tmp_path / "thresholds.json"
+    file.write_text(json.dumps(found.value), encoding="utf-8")
+    (data,) = read_datasets(read_run(folder))
+    undivided = ~data.votes.is_split
+    deployed = found.records[0]["deploy"]
+    majority = data.votes.majority > 0
+    scores = data.scores["recorded:good"]
+    wrong_by_deployed = undivided & ((scores >= deployed) != majority)
+    for threshold in ("auto", file, deployed):
+        document = assay.errors(folder, threshold=threshold, resamples=0).document
+        fact = next(fact for sheet in document.sheets for fact in sheet.facts if "diverge (" in fact)
+        assert f" of {undivided.sum()} pairs diverge (" in fact
+        rows = {int(record["pair_id"]) for record in document.records}
+        assert not rows & set(np.flatnonzero(~undivided).tolist())
+        if threshold != "auto":
+            assert len(document.records) == wrong_by_deployed.sum()
+        else:
+            assert len(document.records) == round((1 - found.records[0]["accuracy"]) * undivided.sum())
+        notes = [note for sheet in document.sheets for note in (*sheet.facts, *sheet.notes) if "divided" in note]
+        assert notes[0].startswith(
+            f"people are divided on {(~undivided).sum()} pairs, as many said yes as no: left out;"
+        )
+        # a rule of one's own counts them
+        if threshold != "auto":
+            continue
+        ruled = assay.errors(folder, threshold=threshold, positive="label>=0.5", resamples=0).document
+        assert any(f" of {len(data)} pairs diverge (" in fact for sheet in ruled.sheets for fact in sheet.facts)
+
+
+def test_a_file_of_thresholds_by_a_rule_counts_all_pairs(tmp_path):
+    folder = run_votes(tmp_path / "people", people=TWO)
+    found = assay.thresholds(folder, positive="label>=0.5", resamples=0).document
+    file = tmp_path / "thresholds.json"
+    file.write_text(json.dumps(found.value), encoding="utf-8")
+    document = assay.errors(folder, threshold=file, resamples=0).document
+    assert any(f" of {len(TWO)} pairs diverge (" in fact for sheet in document.sheets for fact in sheet.facts)
+    assert not any("divided" in line for sheet in document.sheets for line in (*sheet.facts, *sheet.notes))
+
+
+@pytest.mark.parametrize("verb", ["thresholds", "errors"])
+def test_one_line_says_that_no_pair_has_a_majority(tmp_path, verb):
+    folder = run_votes(tmp_path / "people", people=[[0, 1]] * 20 + [[1, 0, 0, 1]] * 20)
+    settings = {"threshold": "auto"} if verb == "errors" else {}
+    line = "people are divided on all 40 pairs of people, as many said yes as no: no pair with a majority is left"
+    with pytest.raises(InputError, match=line):
+        getattr(assay, verb)(folder, resamples=0, **settings)
+
+
+@pytest.mark.parametrize(
+    ("votes", "word"),
+    [([[0, 1], [1, 1]] * 20, "yes"), ([[0, 0, 0], [0, 0, 1]] * 20, "no"), ([[0, 1, 1], [1, 1, 1]] * 20, "yes")],
+    ids=["divided or yes", "one of three or none", "two of three or all"],
+)
+def test_the_higher_of_two_labels_is_not_yes_against_the_majority(tmp_path, votes, word):
+    folder = run_votes(tmp_path / "people", people=votes)
+    with pytest.raises(
+        InputError, match=f"most people said {word} to all pairs of people on which they are not divided"
+    ):
+        assay.thresholds(folder, resamples=0)

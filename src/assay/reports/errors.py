@@ -96,7 +96,15 @@ def _frequency_sheet(report: ErrorReport, metric: str) -> Sheet:
         columns,
         table_rows(columns, report.frequencies[metric]),
         facts=facts,
-        notes=[*_hint_for_other_criterion(report, divergence), *_long_answer_warning(report, divergence)],
+        notes=[
+            *(
+                [divergence.decisions.divided]
+                if divergence.decisions is not None and divergence.decisions.divided
+                else []
+            ),
+            *_hint_for_other_criterion(report, divergence),
+            *_long_answer_warning(report, divergence),
+        ],
         spare_rows=_count_trailing_rows_without_divergence(report.frequencies[metric]),
         spare_words="categories without a diverging pair",
     )

@@ -113,9 +113,11 @@ def _use_lines(closing: Closing) -> list[str]:
         errors = "How often it errs is unknown."
     else:
         value, low, high = (f"{100 * share:.0f}" for share in (wrong.value, wrong.low, wrong.high))
-        errors = f"Expect {value} of 100 decisions to differ from people's ({low} to {high})."
-        if yes_no.subject.divided:
-            errors += f" Without {yes_no.subject.divided:,} pairs on which as many people said yes as no."
+        errors = f"Expect {value} of 100 decisions to differ from people's ({low} to {high})"
+        divided = yes_no.subject.divided
+        if divided:
+            errors += f", of pairs on which most people agree. Without {divided:,} on which as many said yes as no"
+        errors += "."
     return [f"Use {line.metric}: {closing.positive} if its score is {threshold}.", errors, cost]
 
 

@@ -407,6 +407,7 @@ def _nested_fields(subject: DatasetThresholds, metric: str) -> dict[str, Any]:
     rising = subject.rising[metric]
     as_probability = decision.as_probability
     return {
+        "by_majority": subject.by_majority,
         "each": [_column_value_object(part) for part in subject.each.get(metric, [])],
         "signature": subject.signatures[metric],
         "thresholds": (decision.thresholds if rising else -decision.thresholds).tolist(),

@@ -38,7 +38,8 @@ class Divergence:
             of its scale that the label is at; by rank, the difference of ranks as a share of the pairs; both in
             [0, 1]. If a threshold decides between two classes, the distance of the score from the threshold.
         too_low: which of these pairs have a score that is too low; the others are too high. Shape (k,).
-        considered: which of all n pairs were considered: those in the bucket that have a score, shape (n,).
+        considered: which of all n pairs were considered: those in the bucket that have a score and, if a threshold
+            decides between two classes, are in one of them, shape (n,).
         decisions: the decisions by a threshold between two classes; None if there is no such threshold.
         threshold_count: the number of pairs that diverge by threshold, if those are next to nothing and ranks were used
             instead; else None.
@@ -109,6 +110,7 @@ def find_divergence(
     decisions = None
     if rule.threshold is not None:
         decisions = decide_pairs(data, metric, rule, seed)
+        considered &= decisions.has_majority
         sides = _wrongly_decided(data, metric, decisions)
     elif by == "threshold":
         sides = _beyond_bounds(data, metric, rule)
@@ -202,14 +204,18 @@ class Decisions:
     Attributes:
         rule: the rule for the labels of the positive class, such as ``label>=2``.
         positive: which pairs are in the positive class by their labels, shape (n,).
+        has_majority: which pairs are in a class; on the others people are divided, shape (n,).
         thresholds: the threshold of each pair, for scores that rise with similarity, shape (n,); NaN without a score.
         origin: a line on the origin of the thresholds; empty for a number that the user gave.
+        divided: a line on the pairs that are in no class; empty if there are none.
     """
 
     rule: str
     positive: NDArray[np.bool_]
+    has_majority: NDArray[np.bool_]
     thresholds: Floats
     origin: str
+    divided: str
 
     def condition(self, higher_is_better: bool) -> str:
         """Return the condition under which a pair is decided wrongly, for a metric of that direction.
@@ -239,9 +245,6 @@ def decide_pairs(data: ScoredDataset, metric: str, rule: Rule, seed: int) -> Dec
         InputError: all pairs are of one class, the number is outside the bounds of the metric, or the file has no
             threshold for the metric, the dataset or the rule for the positive class.
     """
-    # the page and most rules need no thresholds
-    from assay.analysis.thresholds.planning import positive_labels_of
-
     if rule.threshold == "auto":
         return _decide_by_learned_threshold(data, metric, rule, seed)
     threshold = rule.threshold_number
@@ -249,7 +252,10 @@ def decide_pairs(data: ScoredDataset, metric: str, rule: Rule, seed: int) -> Dec
     if threshold is None:
         path = Path(str(rule.threshold))
         saved = _saved_threshold(path, data, metric)
-        if positive is not None and positive.replace(" ", "") != saved.positive:
+        if positive is None:
+            # by the majority as it is here, as the threshold was learned
+            positive = None if saved.by_majority and data.votes is not None else saved.positive
+        elif positive.replace(" ", "") != saved.positive:
             raise InputError(
                 f"{path} has thresholds for {saved.positive}; leave ",
                 Setting("positive"),
@@ -258,13 +264,27 @@ def decide_pairs(data: ScoredDataset, metric: str, rule: Rule, seed: int) -> Dec
                 value=positive,
             )
         threshold = saved.threshold if saved.deploy is None else saved.deploy
-        positive, origin = saved.positive, f"threshold from {path.name}"
+        origin = f"threshold from {path.name}"
     record = data.metrics[metric]
     _check_range(record, threshold)
-    positive_rule, is_positive = positive_labels_of(data, positive)
     oriented_threshold = threshold if record.declared.higher_is_better else -threshold
     thresholds = np.where(np.isfinite(data.scores[metric]), oriented_threshold, np.nan)
-    return Decisions(positive_rule, is_positive, thresholds, origin)
+    return _decisions(data, positive, thresholds, origin)
+
+
+def _decisions(data: ScoredDataset, positive: str | None, thresholds: Floats, origin: str) -> Decisions:
+    """Return the decisions by thresholds, shape (n,), for a rule for the positive class or None, without divided pairs.
+
+    Raises:
+        InputError: all pairs are of one class, or the rule is missing although the labels are grades.
+    """
+    # the page and most rules need no thresholds
+    from assay.analysis.thresholds.planning import divided_note, have_majority, positive_labels_of, with_majority
+
+    plain_rule, _ = positive_labels_of(with_majority(data, positive), positive)
+    _, is_positive = positive_labels_of(data, plain_rule)
+    has_majority, divided = have_majority(data, positive), divided_note(data, positive)
+    return Decisions(plain_rule, is_positive, has_majority, thresholds, origin, divided)
 
 
 def _decide_by_learned_threshold(data: ScoredDataset, metric: str, rule: Rule, seed: int) -> Decisions:
@@ -273,10 +293,10 @@ def _decide_by_learned_threshold(data: ScoredDataset, metric: str, rule: Rule, s
     Raises:
         InputError: no threshold can be learned, such as for pairs of one class.
     """
-    from assay.analysis.thresholds.planning import out_of_fold_thresholds, positive_labels_of
+    from assay.analysis.thresholds.planning import out_of_fold_thresholds, positive_labels_of, with_majority
     from assay.analysis.thresholds.settings import ThresholdSettings
 
-    positive_rule, is_positive = positive_labels_of(data, rule.positive)
+    positive_rule, _ = positive_labels_of(with_majority(data, rule.positive), rule.positive)
     settings = ThresholdSettings(positive=rule.positive, seed=seed)
     try:
         thresholds, split = out_of_fold_thresholds(data, metric, positive_rule, settings)
@@ -288,7 +308,7 @@ def _decide_by_learned_threshold(data: ScoredDataset, metric: str, rule: Rule, s
     # a dict as an ordered set: one number if the ends look the same
     ends = dict.fromkeys(f"{value:.3g}" for value in (np.nanmin(on_metric_scale), np.nanmax(on_metric_scale)))
     origin = f"threshold {' to '.join(ends)}: by {settings.measure}, learned without the pairs that it decides; {split}"
-    return Decisions(positive_rule, is_positive, thresholds, origin)
+    return _decisions(data, rule.positive, thresholds, origin)
 
 
 def _check_range(record: MetricRecord, threshold: float) -> None:
@@ -313,6 +333,7 @@ class _SavedThreshold(BaseModel):
     # files of older versions have only the median over the folds, and no signature
     deploy: Annotated[float | None, Field(allow_inf_nan=False)] = None
     signature: dict[str, str] = {}
+    by_majority: bool = False
 
 
 class _SavedDataset(BaseModel):

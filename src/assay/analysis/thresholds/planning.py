@@ -28,7 +28,7 @@ from assay.analysis.thresholds.study import Decision, ValueAgreement, agreement_
 from assay.common.messages import Message, Setting, join_messages
 from assay.common.tables import exact_number
 from assay.exceptions import InputError, unknown_name
-from assay.statistics.coefficients import MIN_UNITS, have_two_values
+from assay.statistics.coefficients import MIN_UNITS, OF_VOTES
 from assay.statistics.concordance import Floats
 from assay.statistics.crossvalidation import Rows, join_codes
 from assay.statistics.labels import round_labels
@@ -44,13 +44,14 @@ _LABEL_RULE = re.compile(r"\s*label\s*(?P<op>>=|>)\s*(?P<value>[-+0-9.eE]+)\s*")
 def positive_labels_of(data: ScoredDataset, rule: str | None) -> tuple[str, NDArray[np.bool_]]:
     """Return the rule for the positive class without spaces, and whether each pair is positive, shape (n,).
 
-    Without a rule, the higher of two labels is positive, or what the majority of votes of yes and no calls yes.
+    Without a rule, what the majority of votes of yes and no calls yes is positive, which is the higher of two labels of
+    one annotator.
 
     Raises:
         InputError: the rule cannot be parsed; puts all labels into one class; or is missing although the labels are
             grades, or votes without a majority on some pair.
     """
-    if rule is None and data.votes is not None and not have_two_values(data.labels):
+    if rule is None and data.votes is not None:
         rule = _rule_of_majority(data, data.votes)
     return classify_labels(data.labels, rule, data.run.title, data.name)
 
@@ -76,14 +77,41 @@ def _rule_of_majority(data: ScoredDataset, votes: Votes) -> str:
     return rule
 
 
-def _how_divided_pairs_count(votes: Votes) -> Message:
-    """Return a phrase with the rules by which pairs count as no or as yes on which as many said yes as no."""
-    as_no, as_yes = (
-        Setting("positive", f"label>={exact_number(votes.lowest_yes(with_split=with_split))}")
-        for with_split in (False, True)
+def divided_note(data: ScoredDataset, rule: str | None) -> str:
+    """Return a line on the pairs that are left out since people are divided on them; empty without such pairs."""
+    divided = int((~have_majority(data, rule)).sum())
+    if not divided or data.votes is None:
+        return ""
+    return _note_on_divided(_pair_count(divided), data.votes)
+
+
+def _divided_note_of_two(tune: ScoredDataset, test: ScoredDataset, rule: str | None) -> str:
+    """Return the line of :func:`divided_note` on a dataset to tune on and one to test on."""
+    counts = {data.name: int((~have_majority(data, rule)).sum()) for data in (tune, test)}
+    pairs = " and ".join(f"{_pair_count(count)} of {name}" for name, count in counts.items() if count)
+    votes = [data.votes for data in (tune, test) if data.votes is not None]
+    return _note_on_divided(pairs, *votes) if pairs else ""
+
+
+def _note_on_divided(pairs: str, *votes: Votes) -> Message:
+    return Message(
+        f"people are divided on {pairs}, as many said yes as no: left out; ", _how_divided_pairs_count(*votes)
     )
-    them = "it" if votes.is_split.sum() == 1 else "them"
-    return Message(as_no, f" counts {them} as no, ", as_yes, " as yes")
+
+
+def _how_divided_pairs_count(*votes: Votes) -> Message:
+    """Return a phrase with the rules by which pairs count as no or as yes on which as many said yes as no.
+
+    Where nobody has a majority for yes, no label is named by which they count as no.
+    """
+    as_no, as_yes = (
+        min(votes_of_set.lowest_yes(with_split=with_split) for votes_of_set in votes) for with_split in (False, True)
+    )
+    them = "it" if sum(int(votes_of_set.is_split.sum()) for votes_of_set in votes) == 1 else "them"
+    rule_for_no, rule_for_yes = (Setting("positive", f"label>={exact_number(label)}") for label in (as_no, as_yes))
+    if not np.isfinite(as_no):
+        return Message(rule_for_yes, f" counts {them} as yes")
+    return Message(rule_for_no, f" counts {them} as no, ", rule_for_yes, " as yes")
 
 
 def _pair_count(count: int) -> str:
@@ -167,6 +195,7 @@ class DatasetThresholds:
         signatures: by metric, the settings and versions that determine its scores.
         notes: lines for the reader: metrics that were left out and why, and pairs without a score.
         divided: the number of tested pairs that were left out, since as many people said yes as no.
+        by_majority: whether yes is what most of several people said, and no rule was given.
         each: by metric, the agreement on the pairs of each value of a column; empty if no column was named.
     """
 
@@ -181,6 +210,7 @@ class DatasetThresholds:
     signatures: dict[str, dict[str, str]]
     notes: list[str]
     divided: int = 0
+    by_majority: bool = False
     each: dict[str, list[ValueAgreement]] = field(default_factory=dict)
 
 
@@ -234,17 +264,21 @@ def _thresholds_of_dataset(tune: ScoredDataset, test: ScoredDataset, settings: T
     """
     notes = _shared_text_notes(test, settings.split_by)
     divided = int((~have_majority(test, settings.positive)).sum())
-    if divided and test.votes is not None:
-        counted = _how_divided_pairs_count(test.votes)
-        notes.append(
-            Message(f"people are divided on {_pair_count(divided)}, as many said yes as no: left out; ", counted)
-        )
-    tested = _with_majority(test, settings.positive)
-    tune = tested if tune is test else _with_majority(tune, settings.positive)
+    if tune is test:
+        note = divided_note(test, settings.positive)
+    else:
+        note = _divided_note_of_two(tune, test, settings.positive)
+    notes += [note] if note else []
+    by_majority = settings.positive is None and test.vote_statistic == OF_VOTES
+    # two sets with other numbers of annotators have other lowest labels of a majority
+    is_by_majority_in_each = by_majority or (settings.positive is None and tune.vote_statistic == OF_VOTES)
+    tested = with_majority(test, settings.positive)
+    tune = tested if tune is test else with_majority(tune, settings.positive)
     test = tested
-    rule, _ = positive_labels_of(tune, settings.positive)
+    tuned_rule, _ = positive_labels_of(tune, settings.positive)
+    rule = tuned_rule
     if test is not tune:
-        positive_labels_of(test, rule)
+        rule, _ = positive_labels_of(test, None if is_by_majority_in_each else tuned_rule)
         _check_disjoint(tune, test, settings.group_by)
     decisions: dict[str, Decision] = {}
     each: dict[str, list[ValueAgreement]] = {}
@@ -255,7 +289,7 @@ def _thresholds_of_dataset(tune: ScoredDataset, test: ScoredDataset, settings: T
             if metric not in tune.scores:
                 raise InputError(unknown_name(f"{tune.run.title}: {tune.name} has no scores of", metric, tune.scores))
             decisions[metric], split_description, unscored, agreements = _decide_by_metric(
-                metric, tune, test, rule, settings
+                metric, tune, test, tuned_rule, rule, settings
             )
         except InputError as error:
             # a metric that the user named must work; without names, metrics that fail are left out with a note
@@ -285,6 +319,7 @@ def _thresholds_of_dataset(tune: ScoredDataset, test: ScoredDataset, settings: T
         signatures={metric: test.metrics[metric].signature for metric in decisions},
         notes=notes,
         divided=divided,
+        by_majority=by_majority,
         each=each,
     )
 
@@ -306,7 +341,7 @@ def _resampled_units(data: ScoredDataset, group_by: str | None) -> tuple[int, st
 
 
 def _decide_by_metric(
-    metric: str, tune: ScoredDataset, test: ScoredDataset, rule: str, settings: ThresholdSettings
+    metric: str, tune: ScoredDataset, test: ScoredDataset, tuned_rule: str, rule: str, settings: ThresholdSettings
 ) -> tuple[Decision, str, int, list[ValueAgreement]]:
     """Tune and test the thresholds of one metric, on the pairs that have a score of it.
 
@@ -314,7 +349,7 @@ def _decide_by_metric(
         metric: the metric, which has scores in both datasets.
         tune: the dataset to tune on.
         test: the dataset to test on; the same object as *tune* to split one dataset.
-        rule: the rule for the positive class, such as ``label>=2``.
+        tuned_rule, rule: the rules for the positive class of the two, such as ``label>=2``.
         settings: what thresholds are chosen by, and how pairs are split.
 
     Returns:
@@ -336,7 +371,7 @@ def _decide_by_metric(
     tested = _labelled_scores(test, metric, rule)
     tuned, tuned_groups = tested, groups
     if tune is not test:
-        tuned = _labelled_scores(tune, metric, rule)
+        tuned = _labelled_scores(tune, metric, tuned_rule)
         tuned_groups = group_codes(tune, settings.group_by)
     objective = with_design_effect(settings.objective, *tuned, tuned_groups)
     if settings.at is not None:
@@ -374,12 +409,13 @@ def out_of_fold_thresholds(
         settings: how pairs are split and what thresholds are chosen by; only the first repeat is used.
 
     Returns:
-        Thresholds for scores that rise with similarity, shape (n,), NaN for pairs without a score; and the words.
+        Thresholds for scores that rise with similarity, shape (n,), NaN for pairs without a score and for those without
+        a majority, see :func:`have_majority`; and the words.
 
     Raises:
         InputError: the pairs cannot be split as the settings say, or a part to learn on has no threshold.
     """
-    rows = np.flatnonzero(np.isfinite(data.scores[metric]))
+    rows = np.flatnonzero(np.isfinite(data.scores[metric]) & have_majority(data, settings.positive))
     scored = data.take(rows)
     repeats, split_description = _parts_of_repeats(scored, scored, group_codes(scored, settings.group_by), settings)
     pairs = _labelled_scores(scored, metric, rule)
@@ -391,9 +427,26 @@ def out_of_fold_thresholds(
     return thresholds, split_description
 
 
-def _with_majority(data: ScoredDataset, rule: str | None) -> ScoredDataset:
-    """Return the data without the pairs on which people are divided, see :func:`have_majority`."""
+def with_majority(data: ScoredDataset, rule: str | None) -> ScoredDataset:
+    """Return the data without the pairs on which people are divided, see :func:`have_majority`.
+
+    Raises:
+        InputError: people are divided on all pairs, or most of them say the same of all others.
+    """
     decided = have_majority(data, rule)
+    if rule is None and data.votes is not None:
+        said_yes = data.votes.majority[decided] == data.votes.yes
+        if not len(said_yes):
+            raise InputError(
+                f"{data.run.title}: people are divided on all {_pair_count(len(data))} of {data.name}, as many said "
+                "yes as no: no pair with a majority is left"
+            )
+        if said_yes.all() or not said_yes.any():
+            word = "yes" if said_yes.any() else "no"
+            raise InputError(
+                f"{data.run.title}: most people said {word} to all pairs of {data.name} on which they are not divided; "
+                "a threshold needs both classes"
+            )
     return data if decided.all() else data.take(np.flatnonzero(decided))
 
 

@@ -264,10 +264,12 @@ def _error_answer(yes_no: YesNoDecisions) -> str:
         f"Expect {natural_frequency(share.value)} decisions to be wrong: {percent_text(share.value)} of those on pairs "
         "that the threshold was not learned on"
     )
+    new_pairs = "new pairs like these"
     if yes_no.subject.divided:
-        text += " and that people agree on"
+        text += ", of pairs on which most people agree"
+        new_pairs = "new pairs of that kind"
     interval = _interval_words(share, level)
-    text += f"; on new pairs like these, {interval}." if interval else ", which are too few for an interval."
+    text += f"; on {new_pairs}, {interval}." if interval else ", which are too few for an interval."
     counts = yes_no.counts
     yes, no = decision.positive, decision.n - decision.positive
     missed, alarmed = percent_text(counts["misses"] / yes), percent_text(counts["alarms"] / no)
