@@ -38,11 +38,18 @@ def clear_settings(table):
 VERDICTS = ["wrong", "right", "right"]
 CLEAR = {
     "two people": (rows({"Anna": VERDICTS, "Ben": VERDICTS}), "label=Anna+Ben"),
-    "one person": (rows({"Chris": ["Incorrect", "correct "]}), "label=Chris"),
-    "some cells empty": (rows({"Dora": [*VERDICTS, ""]}), "label=Dora"),
+    "three people": (rows({"Anna": VERDICTS, "Ben": VERDICTS, "Zoé": VERDICTS}), "label=Anna+Ben+Zoé"),
+    "a plain name": (rows({"Verdict": ["Incorrect", "correct "]}), "label=Verdict"),
+    "some cells empty": (rows({"Annotator": [*VERDICTS, ""]}), "label=Annotator"),
+    "grades of people": (rows({"Expert": [0, 1, 2, 3]}), "label=Expert"),
+    "beside descriptions": (rows({"Right": VERDICTS}, System=["s1", "s2"], topic=["art", "law", "war"]), "label=Right"),
+    "numbered judges": (rows({"judge_1": VERDICTS, "judge_2": VERDICTS}), "label=judge_1+judge_2"),
     "numbered, grades": (rows({"rater_1": [0, 1, 2], "rater_2": [0, 2, 1]}), "label=rater_1+rater_2"),
-    "numbered, yes and no": (rows({"a1": ["no", "yes"], "a2": ["no", "yes"]}), "label=a1+a2"),
-    "other names of texts": (rows({"Eve": VERDICTS}, gold="target", answer="response"), "label=Eve"),
+    "numbered, yes and no": (
+        rows({"annotator1": ["no", "yes"], "annotator2": ["no", "yes"]}),
+        "label=annotator1+annotator2",
+    ),
+    "other names of texts": (rows({"rater": VERDICTS}, gold="target", answer="response"), "label=rater"),
 }
 
 
@@ -68,7 +75,26 @@ DOUBTFUL = {
     "two answers": rows({"Anna": VERDICTS}, response=["x"]),
     "no reference": [{k: v for k, v in row.items() if k != "Gold"} for row in rows({"Anna": VERDICTS})],
     "a reference of another name": rows({"Anna": VERDICTS}, gold="Solution"),
-    "parts of one answer": rows({"Anna": VERDICTS}, golds=PARTS),
+    "parts of one answer": rows({"Verdict": VERDICTS}, golds=PARTS),
+    "grades beside a result": rows({"points": [0, 1, 2, 3], "result": ["correct", "incorrect"]}),
+    "grades of another name": rows({"Verdict": VERDICTS, "Marie": [0, 1, 2, 3]}),
+    "grades in words": rows({"Verdict": VERDICTS, "Marie": ["good", "fair", "poor"]}),
+    "grades of many values": rows({"Verdict": VERDICTS, "points": [number / 7 for number in range(60)]}),
+    "a result alone": rows({"result": VERDICTS}),
+    "a name alone": rows({"Chris": VERDICTS}),
+    **{
+        f"a judge {name}": rows({name: VERDICTS})
+        for name in ("isCorrectGPT4", "deepseek", "openai_verdict", "prometheus", "gemma", "Kimi", "judge", "human_gpt")
+    },
+    "judges that agree": rows({"Gemma": VERDICTS, "Prometheus": VERDICTS}),
+    "units and derivation": rows({"units": VERDICTS, "derivation": VERDICTS}),
+    "verdict and clarity": rows({"verdict": VERDICTS, "clarity": VERDICTS}),
+    "aspects in capitals": rows({"Verdict": VERDICTS, "Depth": VERDICTS}),
+    "items": rows({"a1": ["no", "yes"], "a2": ["no", "yes"]}),
+    "names that do not agree": rows({"Anna": VERDICTS, "Ben": VERDICTS[::-1]}),
+    "an odd cell": rows({"rater_1": [0, 1, 2], "rater_2": [*[0, 2, 1] * 10, "2?"]}),
+    "an odd word": rows({"Anna": VERDICTS, "Ben": [*VERDICTS * 10, "see above"]}),
+    "a person in other words": rows({"annotator_1": VERDICTS, "annotator_2": ["bad", "fine"]}),
 }
 
 
@@ -78,8 +104,21 @@ def test_doubtful_columns(case):
 
 
 def test_a_separator_is_clear_where_one_of_the_answers_is_enough():
-    settings = clear_settings(rows({"Anna": VERDICTS}, golds=ALIASES))
+    settings = clear_settings(rows({"Verdict": VERDICTS}, golds=ALIASES))
     assert settings["separator"] == "/"
+
+
+MOSTLY_WRONG = ["wrong", "right", "wrong", "wrong"]
+
+
+@pytest.mark.parametrize(("labels", "wholes"), [(MOSTLY_WRONG, 0), (MOSTLY_WRONG, 6), (VERDICTS, 6)])
+def test_a_separator_is_not_clear_where_labels_refute_it(labels, wholes):
+    """Answers with one of several parts are mostly wrong, or less often right than those with all parts."""
+    table = rows({"Verdict": labels}, golds=[gold.replace("/", ", ") for gold in ALIASES], n=120)
+    for number, row in enumerate(table):
+        parts = row["Gold"].split(", ")
+        row |= {"Answer": " and ".join(parts), "Verdict": "right"} if number < wholes else {"Answer": parts[0]}
+    assert not clear_settings(table)
 
 
 def test_recommend_reads_what_is_clear_and_says_so(tmp_path, monkeypatch):

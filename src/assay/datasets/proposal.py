@@ -1,8 +1,8 @@
 """A complete proposal for reading a table whose columns have other names: labels and separators by what cells hold.
 
-A proposal is read without asking by ``assay recommend`` alone, and only if nothing in it is in doubt. A column of yes
-and no need not be a label, but one of right and wrong is hardly anything else; a column with the name of a model may
-hold the verdicts of a judge.
+A proposal is read without asking by ``assay recommend`` alone, and only if nothing in it is in doubt. What cells hold
+does not tell who labelled, a person or a program, so that names have to say it; and a second column that could be a
+label leaves open which one is meant.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import combinations
+from statistics import fmean
 
 import pyarrow as pa
 
@@ -25,26 +27,46 @@ MIN_SHARE_OF_WORDS = 0.8
 MIN_REPEATS = 3
 #: Words that only verdicts on an answer have: a column of them is a label.
 VERDICTS = (("incorrect", "correct"), ("wrong", "right"))
-#: Names of numbered columns that belong to annotators.
-_ANNOTATOR_NAME = re.compile(
-    r"(a|ann|annotators?|annotations?|assessor|coder|expert|grader|human|labell?er|person|rater|worker) ?[0-9]{1,2}"
+#: Names of columns with the labels of people, with a number or a letter where there are several people.
+_PEOPLE = re.compile(
+    r"((annotat(or|ion)|assessor|expert|human|labell?er|person|rater)( ?([0-9]{1,2}|[a-h]))?"
+    r"|(ann|coder|grader|judge|worker) ?[0-9]{1,2}|human (grade|judge?ment|label|rating|score))"
 )
-#: Parts of names of columns that are not the label of one annotator: verdicts of programs, several labels in one, and
-#: aspects that are labelled beside others.
-_NO_ANNOTATOR = re.compile(
+#: Names that a column of verdicts has if it is the label of its table.
+_PLAIN_LABEL = re.compile(r"(gold )?labels?|(is )?(correct|right)|verdict")
+#: Parts of names of columns that may be labels whatever their cells are.
+_LIKE_A_LABEL = re.compile(
+    r"\b(annotat|assess|grade|human|judg|label|mark|points|rater|rating|score|verdict)|\b(ann|expert|person|worker)\b"
+)
+#: Names of columns of few values that describe a pair, and do not judge it.
+_DESCRIPTION = re.compile(
+    r"(answer |question |source )?(batch|category|dataset|difficulty|domain|fold|group|language|lang|model|source|split"
+    r"|subset|system|task|topic|type)( ?(id|name))?"
+)
+#: A name such as Anna.
+_GIVEN_NAME = re.compile(r"[^\W\d_]{2,}")
+#: What names of people hardly have: names of programs and of aspects, and endings of nouns.
+_NO_GIVEN_NAME = re.compile(
     "|".join(
         (
-            r"\b(ai|auto|automatic|bert|bleu|chat|claude|em|f1|gemini|gpt|judge|llama|llm|machine|match|metric|mistral)",
-            r"\b(model|pred|predicted|prediction|qwen|rouge|system)",
-            r"\b(adjudicated|agreed|agreement|consensus|final|gold|majority|mean|overall|resolved|total|truth|vote|votes)\b",
-            r"\b(accura|citation|coheren|complete|conten|correctness|fact|faithful|fluen|form|gramma|ground|help|informat)",
-            r"\b(language|logic|quality|reason|relevan|safe|spelling|style|support|tone|usefu)",
+            r"(ai|auto|automatic|bard|bert|bleu|chat|claude|command|copilot|deepseek|em|falcon|f1|gemini|gemma|glm|gpt)",
+            r"(granite|grok|judge|kimi|llama|llm|machine|match|metric|mistral|mixtral|model|nemotron|openai|phi|pred)",
+            r"(prometheus|qwen|rouge|sonnet|opus|haiku|system|vicuna|wizard|yi|zephyr)",
+            r"(adjudicated|agreed|consensus|correct|final|gold|majority|mean|overall|resolved|result|right|total|truth)",
+            r"(accura|citation|clar|coheren|complete|conten|fact|faithful|form|gramma|help|informat|language|logic)",
+            r"(quality|reason|relevan|safe|spelling|step|style|support|tone|unit|usefu|vote)",
+            r".*(able|ance|ation|dict|ence|ency|ful|ics|ing|ion|ism|ity|ive|ment|ness|ship|s|th|ure)$",
         )
     )
 )
+#: Cohen's kappa of two people, at least; columns that agree less hold different things.
+MIN_KAPPA = 0.4
 #: A separator is clear if this many references, at least, have an answer that occurs in the candidate and one that does
 #: not, and ten times as many as those whose answers all occur there: the parts of one answer do so in right candidates.
 MIN_ALIASES, MIN_ALIAS_RATIO = 10, 10
+#: The mean label of these, from 0 for the lowest to 1 for the highest, at least, and what it may lack to that of
+#: candidates with all the answers: one of several parts that are all required is mostly not enough.
+MIN_ALIAS_LABEL, MAX_ALIAS_LOSS = 2 / 3, 0.15
 
 
 def completed(error: MissingColumnsError, source: SourceTable, reading: Reading) -> MissingColumnsError:
@@ -65,43 +87,107 @@ def completed(error: MissingColumnsError, source: SourceTable, reading: Reading)
     separator = None
     if reading.separator is None and {"reference", "candidate"} <= known.keys():
         separator = _separator(table, known)
-        is_clear = is_clear and (separator is None or _divides_aliases(table, known, separator))
+        is_clear = is_clear and (separator is None or _divides_aliases(table, known, guess["label"], separator))
     options = {"separator": separator, "missing": ",".join(missing) if reading.missing is None and missing else None}
     columns = ",".join(f"{name}={'+'.join(sources)}" for name, sources in guess.items())
     return MissingColumnsError(error.problem, columns, remark=error.remark, options=options, is_clear=is_clear)
 
 
 def _are_labels(names: Sequence[str], table: pa.Table, used: set[str]) -> bool:
-    """Tell whether columns are beyond doubt the labels of people: all that look like labels, and nothing else.
+    """Tell whether columns are beyond doubt the labels of people: no other column could be one, and their names say so.
 
-    They hold words that only verdicts have, or their names are those of numbered annotators.
+    Two or more columns of verdicts with names such as Anna and Ben, which say less, have to agree with each other.
 
     Args:
         names: the columns.
         table: the source's columns.
         used: the columns that the pair has for its texts.
     """
-    if names != _label_columns(table, used)[0]:
+    candidates = [name for name in table.column_names if name not in used and _may_be_label(name, table.column(name))]
+    if [*names] != candidates or [*names] != _label_columns(table, used)[0]:
         return False
-    plain_names = [re.sub(r"[\W_]+", " ", name.casefold()) for name in names]
-    if any(_NO_ANNOTATOR.search(name) for name in plain_names):
-        return False
-    if all(_ANNOTATOR_NAME.fullmatch(name) for name in plain_names):
+    if all(_PEOPLE.fullmatch(_plain_name(name)) for name in names):
         return True
-    words = [{normalised_word(str(cell)) for cell in table.column(name).unique().to_pylist()} for name in names]
-    return all(any({*pair} <= of_column for pair in VERDICTS) for of_column in words)
+    words = [[normalised_word(str(cell or "")) for cell in table.column(name).to_pylist()] for name in names]
+    if not any(all({*pair} <= {*of_column} for of_column in words) for pair in VERDICTS):
+        return False
+    if len(names) == 1:
+        return bool(_PLAIN_LABEL.fullmatch(_plain_name(names[0])))
+    if not all(_GIVEN_NAME.fullmatch(name) and name == name.title() for name in names):
+        return False
+    if any(_NO_GIVEN_NAME.match(name.casefold()) for name in names):
+        return False
+    return all(_kappa(one, other) >= MIN_KAPPA for one, other in combinations(words, 2))
 
 
-def _divides_aliases(table: pa.Table, known: Mapping[str, Sequence[str]], separator: str) -> bool:
-    """Tell whether a separator stands between answers of which each is enough, as candidates show."""
+def _plain_name(name: str) -> str:
+    """Return a name in lower case with spaces between its words, also those of ``camelCase``."""
+    return re.sub(r"[\W_]+", " ", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)).strip().casefold()
+
+
+def _may_be_label(name: str, column: pa.ChunkedArray) -> bool:
+    """Tell whether a column could be a label: it has few values, but for odd cells, or the name of one."""
+    if _DESCRIPTION.fullmatch(_plain_name(name)):
+        return False
+    counts = Counter(normalised_word(str(cell)) for cell in column.to_pylist() if cell is not None)
+    for word in MISSING_WORDS:
+        counts.pop(word, None)
+    total = counts.total()
+    if _LIKE_A_LABEL.search(_plain_name(name)):
+        return total > 0
+    if len(counts) < 2:
+        return False
+    is_number = [word for word in counts if finite_number(word) is not None]
+    most = MAX_SCALE_LABELS if 2 * sum(counts[word] for word in is_number) > total else MAX_PROPOSED_WORDS
+    common = counts.most_common(most)
+    return sum(count for _, count in common if count >= MIN_REPEATS) >= MIN_SHARE_OF_WORDS * total
+
+
+def _kappa(one: Sequence[str], other: Sequence[str]) -> float:
+    """Return Cohen's kappa of two columns of words where both have one; 0 where it is undefined."""
+    both = [pair for pair in zip(one, other, strict=True) if MISSING_WORDS.isdisjoint(pair)]
+    first, second = (Counter(words) for words in zip(*both, strict=True)) if both else (Counter(), Counter())
+    by_chance = sum(first[word] * second[word] for word in first)
+    if by_chance == len(both) ** 2:
+        return 0.0
+    equal = sum(word == other_word for word, other_word in both)
+    return (equal * len(both) - by_chance) / (len(both) ** 2 - by_chance)
+
+
+def _divides_aliases(
+    table: pa.Table, known: Mapping[str, Sequence[str]], label_names: Sequence[str], separator: str
+) -> bool:
+    """Tell whether a separator stands between answers of which each is enough, as candidates and their labels show."""
     references, candidates = (table.column(known[name][0]).to_pylist() for name in ("reference", "candidate"))
-    some = whole = 0
-    for reference, candidate in zip(references, candidates, strict=True):
+    some: list[float | None] = []
+    whole: list[float | None] = []
+    for reference, candidate, label in zip(references, candidates, _relative_labels(table, label_names), strict=True):
         answers = [answer.strip().casefold() for answer in str(reference or "").split(separator) if answer.strip()]
         occurring = sum(answer in str(candidate or "").casefold() for answer in answers)
-        some += 0 < occurring < len(answers)
-        whole += occurring == len(answers) > 1
-    return some >= max(MIN_ALIASES, MIN_ALIAS_RATIO * whole)
+        if 0 < occurring < len(answers):
+            some.append(label)
+        elif occurring == len(answers) > 1:
+            whole.append(label)
+    if len(some) < max(MIN_ALIASES, MIN_ALIAS_RATIO * len(whole)):
+        return False
+    of_some, of_whole = ([label for label in labels if label is not None] for labels in (some, whole))
+    if not of_some:
+        return False
+    least = max(MIN_ALIAS_LABEL, fmean(of_whole) - MAX_ALIAS_LOSS) if of_whole else MIN_ALIAS_LABEL
+    return fmean(of_some) >= least
+
+
+def _relative_labels(table: pa.Table, names: Sequence[str]) -> list[float | None]:
+    """Return the mean label of each row, from 0 for the lowest to 1 for the highest; None without one."""
+    of_word = {word: float(number) for pair in BINARY_WORD_PAIRS for number, word in enumerate(pair)}
+    rows = []
+    for cells in zip(*(table.column(name).to_pylist() for name in names), strict=True):
+        words = [normalised_word(str(cell)) for cell in cells if cell is not None]
+        numbers = [of_word.get(word, finite_number(word)) for word in words]
+        rows.append([number for number in numbers if number is not None])
+    lowest = min((number for row in rows for number in row), default=0.0)
+    width = max((number for row in rows for number in row), default=0.0) - lowest
+    return [(fmean(row) - lowest) / width if row and width else None for row in rows]
 
 
 def _separator(table: pa.Table, known: Mapping[str, Sequence[str]]) -> str | None:
