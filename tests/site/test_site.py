@@ -25,10 +25,11 @@ REPOSITORY = Path(__file__).parents[2]
 CHROMIUM = os.environ.get("ASSAY_TEST_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 AXE = "axe-core@4.14.1"
 WIDTHS = (390, 768, 1280)
-#: Pages of each kind: what begins here, a long guide, folds, wide tables, code.
+#: Pages of each kind: what begins here, a long guide, folds, wide tables, code, generated cards.
 VISITED = (
     *("", "start/answers/", "start/metric/", "start/ci/", "start/from/"),
     *("data/", "gate/", "statistics/", "metrics/", "extending/", "examples/"),
+    *("metric-cards/chrf/", "dataset-cards/stsb/"),
 )
 #: The most that the HTML of a page may take, but for the leaderboard.
 MAX_BYTES = 500_000
