@@ -112,6 +112,21 @@ def test_an_encoder_is_not_told_from_itself(assay, models: list[str]) -> None:
     rows = assay("downstream", task, *same, "--folds", 4, "--format", "csv", "-q").rows
     (gain,) = [row for row in rows if row["encoder"] == "copy" and row["measure"] == "accuracy"]
     assert (float(gain["difference"]), float(gain["p"])) == (0, 1)
+    assert (gain["difference_low"], gain["difference_high"]) == ("", "")
+    assert gain["difference_note"] == "no interval: all folds alike"
+
+
+@pytest.mark.parametrize("name", ["label", "group", "reference", "candidate", "pair_id", "annotations", "dataset"])
+def test_an_encoder_may_have_the_name_of_a_column_of_the_run(assay, models: list[str], name: str) -> None:
+    task = write_task("parts", {"train": 20, "test": 12})
+    named = ["-m", models[1].replace("before", name), "-m", models[3].replace("after", f"{name}-2")]
+    done = assay("downstream", task, *named, "--out", "run", "--format", "csv", "-q")
+    assert done.code == 0, done.err
+    columns = json.loads(Path("run/downstream.json").read_text())["columns"]
+    assert name not in columns.values() and len(set(columns.values())) == 2
+    shown = {row["metric"]: row["value"] for row in json.loads(Path("run/agreement.json").read_text())}
+    accuracies = {row["encoder"]: float(row["value"]) for row in done.rows if row["measure"] == "accuracy"}
+    assert shown == {columns[encoder]: pytest.approx(value, abs=1e-9) for encoder, value in accuracies.items()}
 
 
 @pytest.mark.parametrize(

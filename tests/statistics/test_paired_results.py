@@ -54,7 +54,24 @@ def test_folds_are_corrected_for_what_their_training_parts_share() -> None:
     # Student's quantile for nine degrees of freedom, from a table
     assert (high - low) / 2 == pytest.approx(2.262157 * error, rel=1e-6)
     assert mean_test(values, 1 / 9) > mean_test(values)
-    assert mean_test(np.zeros(5), 0.25) == 1.0 and mean_test(np.full(5, 0.5), 0.25) == 0.0
+
+
+@pytest.mark.parametrize(
+    "values", [np.full(3, 0.1), np.full(10, 0.7), np.array([0.3, 0.1 + 0.2, 0.3]), np.full(4, -0.5)]
+)
+def test_results_that_are_alike_have_no_interval_of_width_zero_and_no_p_of_zero(values: np.ndarray) -> None:
+    assert mean_interval(values, 0.95, 1 / 9) is None and mean_interval(values, 0.95) is None
+    assert np.isnan(mean_test(values)) and np.isnan(mean_test(values, 0.25))
+    assert mean_test(values - values, 0.25) == 1.0 and mean_interval(values - values, 0.95) is None
+
+
+@pytest.mark.parametrize("measure", ["f1", "matthews", "f1-macro", "accuracy"])
+def test_resamples_that_are_alike_have_no_interval(measure: str) -> None:
+    classes = np.arange(40) % 2
+    settings = {"confidence": 0.95, "resamples": 50, "seed": 0}
+    assert resampled_interval(partial(measure_of, measure), classes, classes, None, **settings) is None
+    wrong = 1 - classes
+    assert resampled_interval(partial(measure_of, measure), classes, wrong, wrong, **settings) is None
 
 
 def test_items_are_compared_where_one_alone_is_right() -> None:

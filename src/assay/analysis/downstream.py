@@ -198,9 +198,17 @@ def number_of(outcome: TaskOutcome, measure: str, settings: DownstreamSettings) 
     else:
         bounds = _resampled(measure, outcome, None, settings)
     if bounds is None:
-        return Number(value)
+        return Number(value, notes=(_why_no_interval(outcome),))
     lowest = -1.0 if measure == "matthews" else 0.0
     return Number(value, max(lowest, bounds[0]), min(1.0, bounds[1]))
+
+
+def _why_no_interval(outcome: TaskOutcome) -> str:
+    if outcome.by_items:
+        return "no interval: all resamples alike"
+    if outcome.protocol == "folds":
+        return "no interval: all folds alike"
+    return "no interval: all seeds alike"
 
 
 def differences(outcomes: Sequence[TaskOutcome], settings: DownstreamSettings) -> list[Difference]:
@@ -243,13 +251,15 @@ def _difference(before: TaskOutcome, after: TaskOutcome, settings: DownstreamSet
                 permutations=DRAWS,
                 seed=settings.seed,
             )
-    change = Number(float(np.mean(gains)), *(bounds or ()))
+    notes = () if bounds else (_why_no_interval(after),)
+    low, high = bounds or (None, None)
+    change = Number(float(np.mean(gains)), low, high, notes)
     return Difference(after.task, after.encoder, before.encoder, measure, change, p)
 
 
 def _resampled(
     measure: str, outcome: TaskOutcome, other: TaskOutcome | None, settings: DownstreamSettings
-) -> tuple[float, float]:
+) -> tuple[float, float] | None:
     return resampled_interval(
         partial(measure_of, measure),
         outcome.classes,
@@ -292,6 +302,8 @@ def records_of(outcomes: Sequence[TaskOutcome], settings: DownstreamSettings) ->
                     "embedded": outcome.computed,
                     "embed_seconds": round(outcome.embed_seconds, 3),
                     "fit_seconds": round(outcome.fit_seconds, 3),
+                    "note": number.note,
+                    "difference_note": "" if gain is None else gain.change.note,
                 }
             )
     return records

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -12,11 +13,15 @@ from numpy.typing import NDArray
 
 from assay.analysis.downstream import SUITES, Classes, DownstreamSettings, TaskOutcome
 from assay.benchmark.embeddings import Embedded, Vectors
+from assay.common.tables import CONTEXT, OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS, RUN_COLUMNS, WEIGHT
 from assay.datasets import Pairs, load_dataset
 from assay.datasets.card import list_datasets, load_card
 from assay.exceptions import InputError, unknown_name
 from assay.statistics.classifiers import classify, pair_inputs, stratified_folds
 from assay.statistics.crossvalidation import Fold, Rows, codes_of_groups
+
+#: The columns that a run folder may have beside those of encoders.
+_TAKEN_NAMES: Final = frozenset((*PAIR_COLUMNS, *OPTIONAL_PAIR_COLUMNS, *RUN_COLUMNS, CONTEXT, WEIGHT))
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,11 +205,11 @@ def _right_and_wrong(
 
 
 def column_names(encoders: Sequence[str]) -> dict[str, str]:
-    """Return a distinct name for each encoder that an alias of a metric may have."""
+    """Return a distinct name for each encoder that an alias of a metric may have, and that no column of a run has."""
     names: dict[str, str] = {}
     for encoder in encoders:
         name = re.sub(r"[^A-Za-z0-9_.-]+", "-", encoder).strip("-.") or "encoder"
-        while name in names.values():
+        while name in names.values() or name in _TAKEN_NAMES:
             name += "-2"
         names[encoder] = name
     return names

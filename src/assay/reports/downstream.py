@@ -26,16 +26,21 @@ def to_document(outcomes: Sequence[TaskOutcome], settings: DownstreamSettings, n
     if len(encoders) > 1:
         sheets.append(_differences_sheet(outcomes, settings))
     sheets.append(_costs_sheet(outcomes, encoders, settings))
+    records = records_of(outcomes, settings)
     warnings = []
+    for record in records:
+        name = f"{record['task']}, {record['encoder']}"
+        if record["note"]:
+            warnings.append(f"{name}: {record['measure']}: {record['note']}")
+        if record["difference_note"]:
+            warnings.append(f"{name}: difference: {record['difference_note']}")
     for outcome in outcomes:
         if outcome.unconverged:
             warnings.append(
                 f"{outcome.task}, {outcome.encoder}: {outcome.unconverged} of {len(outcome.strengths)} fits did not "
                 "converge"
             )
-    return Document(
-        sheets, records_of(outcomes, settings), [*notes, *_method_lines(settings)], warnings=warnings, metrics=encoders
-    )
+    return Document(sheets, records, [*notes, *_method_lines(settings)], warnings=warnings, metrics=encoders)
 
 
 def _values_sheet(outcomes: Sequence[TaskOutcome], encoders: Sequence[str], settings: DownstreamSettings) -> Sheet:

@@ -21,6 +21,8 @@ from assay.statistics.concordance import Floats
 from assay.statistics.decisions import class_measures
 
 Classes = NDArray[np.int64]
+#: Results whose variance is not above it are alike; rounding makes the variance of equal results more than 0.
+LEAST_VARIANCE = 1e-12
 
 
 def matthews(classes: Classes, decided: Classes) -> float:
@@ -44,7 +46,7 @@ def measure_of(name: str, classes: Classes, decided: Classes) -> float:
 
 
 def mean_interval(values: Floats, confidence: float, test_to_train: float = 0.0) -> tuple[float, float] | None:
-    """Return the bounds of the mean of k results (Student); None for fewer than two.
+    """Return the bounds of the mean of k results (Student); None for fewer than two, or if all are alike.
 
     Args:
         values: the results, shape (k,).
@@ -53,7 +55,7 @@ def mean_interval(values: Floats, confidence: float, test_to_train: float = 0.0)
     """
     from scipy.special import stdtrit
 
-    if len(values) < 2:
+    if len(values) < 2 or np.var(values, ddof=1) <= LEAST_VARIANCE:
         return None
     error = math.sqrt((1 / len(values) + test_to_train) * float(np.var(values, ddof=1)))
     half_width = float(stdtrit(len(values) - 1, (1 + confidence) / 2)) * error
@@ -64,6 +66,8 @@ def mean_interval(values: Floats, confidence: float, test_to_train: float = 0.0)
 def mean_test(differences: Floats, test_to_train: float = 0.0) -> float:
     """Return the two-sided p-value of a mean difference of 0 over k folds or seeds; NaN for fewer than two.
 
+    Differences that are alike have no variance to be measured by: p is 1 if they are 0, else NaN.
+
     Args:
         differences: the differences of paired results, shape (k,).
         test_to_train: as for :func:`mean_interval`.
@@ -73,9 +77,8 @@ def mean_test(differences: Floats, test_to_train: float = 0.0) -> float:
     if len(differences) < 2:
         return math.nan
     mean, variance = float(np.mean(differences)), float(np.var(differences, ddof=1))
-    if variance == 0:
-        # equal in every fold, or different by the same amount in each
-        return 1.0 if mean == 0 else 0.0
+    if variance <= LEAST_VARIANCE:
+        return 1.0 if abs(mean) <= math.sqrt(LEAST_VARIANCE) else math.nan
     t = mean / math.sqrt((1 / len(differences) + test_to_train) * variance)
     return 2 * float(stdtr(len(differences) - 1, -abs(t)))
 
@@ -100,8 +103,10 @@ def resampled_interval(
     confidence: float,
     resamples: int,
     seed: int,
-) -> tuple[float, float]:
+) -> tuple[float, float] | None:
     """Return percentile bounds of a measure of decisions over resampled items, or of its excess over other decisions.
+
+    They are None if all resamples are alike, as those of decisions without an error.
 
     Args:
         measure: a function of class numbers and decided ones.
@@ -118,6 +123,8 @@ def resampled_interval(
         drawn[draw] = measure(classes[rows], decided[rows])
         if other is not None:
             drawn[draw] -= measure(classes[rows], other[rows])
+    if np.var(drawn) <= LEAST_VARIANCE:
+        return None
     low, high = np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2])
     return float(low), float(high)
 
