@@ -149,6 +149,26 @@ def test_what_is_refused(assay, words: list[str], said: str) -> None:
     assert said in assay("downstream", *words).complaint
 
 
+@pytest.mark.parametrize("cell", ["", "  "], ids=["empty", "blanks"])
+def test_a_row_without_a_class_is_refused(assay, cell: str) -> None:
+    task = write_task("parts", {"train": 20, "test": 12})
+    lines = Path("parts-test.txt").read_text().splitlines()
+    lines[4] = lines[4].rpartition("\t")[0] + "\t" + cell
+    Path("parts-test.txt").write_text("\n".join(lines) + "\n")
+    said = assay("downstream", task, "-m", "f1").complaint
+    assert "parts-test.txt (parts.toml, test), row 5" in said and "no class in the column 'class'; give it one" in said
+
+
+def test_f1_of_three_classes_and_two_tasks_of_one_name_are_refused(assay) -> None:
+    task = write_task("three", {"all": 20})
+    path = Path("three-all.txt")
+    path.write_text(path.read_text().rstrip()[:-1] + "2\n")
+    assert "f1 is a measure of two classes, and there are 3" in assay("downstream", task, "-m", "f1").complaint
+    Path("copy.toml").write_text(Path(task).read_text())
+    said = assay("downstream", task, "copy.toml", "-m", "f1").complaint
+    assert "three.toml and copy.toml: both tasks are named three; give one card another name" in said
+
+
 def test_a_sample_is_the_same_for_every_encoder(assay, models: list[str]) -> None:
     task = write_task("parts", {"train": 60, "test": 50})
     rows = assay("downstream", task, *models, "--sample", 20, "--format", "csv", "-q").rows

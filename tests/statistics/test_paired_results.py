@@ -13,6 +13,7 @@ from assay.statistics.paired_results import (
     matthews,
     mcnemar,
     mean_interval,
+    mean_over_seeds,
     mean_test,
     measure_of,
     resampled_interval,
@@ -104,3 +105,64 @@ def test_resampled_bounds_hold_the_value_and_narrow_with_items() -> None:
         assert low < matthews(classes, decided) < high
         widths.append(high - low)
     assert widths[0] > 3 * widths[1]
+
+
+def _accuracy(classes: np.ndarray, decided: np.ndarray) -> float:
+    return float((classes == decided).mean())
+
+
+@pytest.mark.parametrize("spread_of_seeds", [0.0, 0.06])
+@pytest.mark.parametrize("size", [1, 4])
+def test_equal_encoders_with_three_seeds_are_told_apart_no_more_often_than_the_level(
+    size: int, spread_of_seeds: float
+) -> None:
+    """Each encoder is right on rows, or whole groups, of its own in nearly all seeds, as fine-tuned copies are."""
+    rng = np.random.default_rng(7)
+    classes, groups = np.zeros(80 * size, dtype=np.int64), np.repeat(np.arange(80), size)
+    told_apart, held, by_student = 0, 0, 0
+    for seed in range(200):
+        decided = []
+        for _ in range(2):
+            chances = np.repeat(np.where(rng.random(80) < 0.6, 0.05, 0.9), size)
+            shifts = rng.normal(0, spread_of_seeds, size=(3, 1))
+            decided.append((rng.random((3, len(classes))) < np.clip(chances + shifts, 0, 1)).astype(np.int64))
+        settings = {"groups": None if size == 1 else groups, "confidence": 0.95, "resamples": 50, "seed": seed}
+        bounds, p = mean_over_seeds(_accuracy, classes, decided[1], decided[0], **settings)
+        assert bounds is not None
+        told_apart, held = told_apart + (p <= 0.05), held + (bounds[0] <= 0 <= bounds[1])
+        gains = (decided[1] == 0).mean(axis=1) - (decided[0] == 0).mean(axis=1)
+        by_student += mean_test(gains) <= 0.05
+    assert held == 200 - told_apart
+    # 0.05 and four standard errors of 200 draws
+    assert told_apart <= 22
+    if not spread_of_seeds:
+        assert by_student > 35
+
+
+def test_a_gain_of_an_encoder_in_all_seeds_is_found() -> None:
+    rng = np.random.default_rng(3)
+    classes = rng.integers(2, size=300)
+    first, second = (np.where(rng.random((3, 300)) < right, classes, 1 - classes) for right in (0.6, 0.8))
+    settings = {"confidence": 0.95, "resamples": 200, "seed": 0}
+    bounds, p = mean_over_seeds(partial(measure_of, "matthews"), classes, second, first, **settings)
+    assert bounds is not None and bounds[0] > 0.1 and p < 0.05
+    assert mean_over_seeds(_accuracy, classes, first, first, **settings) == (None, 1.0)
+    assert np.isnan(mean_over_seeds(_accuracy, classes, np.tile(classes, (3, 1)), None, **settings)[1])
+
+
+def test_whole_groups_are_drawn_and_exchanged() -> None:
+    rng = np.random.default_rng(5)
+    right, groups = rng.random(40) < 0.7, np.repeat(np.arange(40), 5)
+    classes = np.zeros(200, dtype=np.int64)
+    first, second = np.repeat(1 - right, 5), np.repeat(rng.random(40) < 0.55, 5).astype(np.int64)
+    settings = {"confidence": 0.95, "resamples": 300, "seed": 0}
+    single = resampled_interval(_accuracy, classes, first, None, **settings)
+    whole = resampled_interval(_accuracy, classes, first, None, groups=groups, **settings)
+    assert single is not None and whole is not None
+    # five equal rows are worth one: the interval is wider by the root of five
+    assert (whole[1] - whole[0]) / (single[1] - single[0]) == pytest.approx(5**0.5, rel=0.25)
+    of_rows, of_groups = (
+        exchange_test(_accuracy, classes, first, second, groups=codes, permutations=500, seed=0)
+        for codes in (None, groups)
+    )
+    assert of_rows < 0.01 and of_groups > of_rows

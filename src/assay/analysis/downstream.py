@@ -21,6 +21,7 @@ from assay.statistics.paired_results import (
     exchange_test,
     mcnemar,
     mean_interval,
+    mean_over_seeds,
     mean_test,
     measure_of,
     resampled_interval,
@@ -125,6 +126,7 @@ class TaskOutcome:
         decided: the decided class numbers, shape (s, m), one row per seed.
         right, wrong: the score of the right class and the highest one of another class, shape (s, m).
         parts: the fold that tested each row, shape (m,); zeros without folds.
+        groups: the codes of groups of tested rows, shape (m,); None if each row is one of its own.
         strengths: the chosen regularisation of each fit.
         unconverged: the number of fits that did not converge.
         texts, computed: the numbers of distinct texts, and of those that were embedded now.
@@ -141,6 +143,7 @@ class TaskOutcome:
     right: Floats
     wrong: Floats
     parts: NDArray[np.intp]
+    groups: NDArray[np.intp] | None = None
     strengths: tuple[float, ...] = ()
     unconverged: int = 0
     texts: int = 0
@@ -191,9 +194,11 @@ def number_of(outcome: TaskOutcome, measure: str, settings: DownstreamSettings) 
     """Return a measure with its interval: over folds, over seeds, or over the items of the test part."""
     results = outcome.results(measure)
     value = float(np.mean(results))
-    if not outcome.by_items:
+    if outcome.protocol == "folds":
         bounds = mean_interval(results, settings.confidence, outcome.test_to_train)
-    elif measure == "accuracy":
+    elif not outcome.by_items:
+        bounds = _over_seeds(measure, outcome, None, settings)[0]
+    elif measure == "accuracy" and outcome.groups is None:
         bounds = share_interval(outcome.decided[0] == outcome.classes, settings.confidence)
     else:
         bounds = _resampled(measure, outcome, None, settings)
@@ -208,7 +213,7 @@ def _why_no_interval(outcome: TaskOutcome) -> str:
         return "no interval: all resamples alike"
     if outcome.protocol == "folds":
         return "no interval: all folds alike"
-    return "no interval: all seeds alike"
+    return "no interval: all seeds and resamples alike"
 
 
 def differences(outcomes: Sequence[TaskOutcome], settings: DownstreamSettings) -> list[Difference]:
@@ -235,12 +240,14 @@ def differences(outcomes: Sequence[TaskOutcome], settings: DownstreamSettings) -
 def _difference(before: TaskOutcome, after: TaskOutcome, settings: DownstreamSettings) -> Difference:
     measure = after.measures[0]
     gains = after.results(measure) - before.results(measure)
-    if not after.by_items:
+    if after.protocol == "folds":
         bounds = mean_interval(gains, settings.confidence, after.test_to_train)
         p = mean_test(gains, after.test_to_train)
+    elif not after.by_items:
+        bounds, p = _over_seeds(measure, after, before, settings)
     else:
         bounds = _resampled(measure, after, before, settings)
-        if measure == "accuracy":
+        if measure == "accuracy" and after.groups is None:
             p = mcnemar(before.decided[0] == before.classes, after.decided[0] == after.classes)
         else:
             p = exchange_test(
@@ -248,6 +255,7 @@ def _difference(before: TaskOutcome, after: TaskOutcome, settings: DownstreamSet
                 after.classes,
                 before.decided[0],
                 after.decided[0],
+                groups=after.groups,
                 permutations=DRAWS,
                 seed=settings.seed,
             )
@@ -265,6 +273,22 @@ def _resampled(
         outcome.classes,
         outcome.decided[0],
         None if other is None else other.decided[0],
+        groups=outcome.groups,
+        confidence=settings.confidence,
+        resamples=DRAWS,
+        seed=settings.seed,
+    )
+
+
+def _over_seeds(
+    measure: str, outcome: TaskOutcome, other: TaskOutcome | None, settings: DownstreamSettings
+) -> tuple[tuple[float, float] | None, float]:
+    return mean_over_seeds(
+        partial(measure_of, measure),
+        outcome.classes,
+        outcome.decided,
+        None if other is None else other.decided,
+        groups=outcome.groups,
         confidence=settings.confidence,
         resamples=DRAWS,
         seed=settings.seed,

@@ -127,6 +127,7 @@ def _judge_fine_tuned(
             task.pairs,
             learning,
             settings.seeds,
+            task.groups,
             Runtime(settings.device, settings.threads),
             progress,
         )
@@ -170,6 +171,8 @@ def _notes_on(tasks: Sequence[EncoderTask], settings: DownstreamSettings) -> lis
             rows = f"{len(task.classes):,} rows in {settings.folds} folds"
         else:
             rows = f"{len(task.train):,} rows to train, {rows}"
+        if "f1" in task.measures:
+            rows += f", f1 of the class {task.class_names[1]!r}"
         digests = "+".join(pairs.digest[:8] for pairs in task.pairs)
         lines.append(f"{task.name}: {rows}, {len(task.class_names):,} classes, digest {digests}")
     return lines

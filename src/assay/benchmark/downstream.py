@@ -55,6 +55,11 @@ class EncoderTask:
         """The rows to test; all rows with folds."""
         return np.arange(0 if self.train is None else len(self.train), len(self.classes))
 
+    @property
+    def tested_groups(self) -> Rows | None:
+        """The codes of groups of the rows to test; None for single rows."""
+        return None if self.groups is None else self.groups[self.test]
+
     def folds(self, k: int, seed: int) -> list[Fold]:
         """Return the folds, or the only division into training and test rows."""
         if self.train is None:
@@ -76,6 +81,7 @@ class EncoderTask:
             right,
             1 - right,
             np.zeros(len(classes), dtype=np.intp),
+            self.tested_groups,
             fit_seconds=seconds,
         )
 
@@ -96,14 +102,26 @@ def task_names(settings: DownstreamSettings) -> list[str]:
         if load_card(name).classification is None:
             raise InputError(unknown_name("there is no task", name, [card.name for card in tasks]))
         names.append(name)
-    return list(dict.fromkeys(names))
+    names = list(dict.fromkeys(names))
+    given: dict[str, str] = {}
+    for name in names:
+        title = _title(name)
+        if title in given:
+            raise InputError(f"{given[title]} and {name}: both tasks are named {title}; give one card another name")
+        given[title] = name
+    return names
+
+
+def _title(name: str) -> str:
+    """Return the name of a task in tables; a card of the user's own is named by its path."""
+    return load_card(name).name if name.endswith(".toml") else name
 
 
 def load_task(name: str, settings: DownstreamSettings) -> EncoderTask:
     """Return a task with the texts of its parts.
 
     Raises:
-        InputError: its files cannot be read, or it has one class alone.
+        InputError: its files cannot be read, a row has no class, or it has one class alone; or F1 is asked of more.
         OfflineError, UnavailableError: its files are not on this machine and cannot be downloaded.
     """
     card = load_card(name)
@@ -112,6 +130,11 @@ def load_task(name: str, settings: DownstreamSettings) -> EncoderTask:
         raise InputError(f"dataset {name}: is no task; its card has no table classification")
     splits = (*protocol.train_splits, protocol.test)
     parts = [load_dataset(card, split=split, offline=settings.offline) for split in splits]
+    for split, part in zip(splits, parts, strict=True):
+        _check_classes(name, protocol.column, split, card.splits[split].files, part)
+    count = len({str(cell) for part in parts for cell in part.column(protocol.column).to_pylist()})
+    if "f1" in protocol.measures and count > 2:
+        raise InputError(f"{name}: f1 is a measure of two classes, and there are {count}; use f1-macro in its card")
     if settings.sample is not None:
         parts = [
             part.sample(settings.sample, settings.seed, "group" if "group" in part.table.column_names else None)
@@ -124,14 +147,17 @@ def load_task(name: str, settings: DownstreamSettings) -> EncoderTask:
         raise InputError(f"{name}: has one class alone, {class_names[0]!r}")
     number_of = {class_name: number for number, class_name in enumerate(class_names)}
     train_count = sum(map(len, parts[:-1]))
-    groups = None
-    if "group" in parts[-1].table.column_names and not protocol.train_splits:
-        groups = codes_of_groups(parts[-1].column("group").to_pylist())
+    group_names: list[object] = []
+    for part in parts:
+        has_groups = "group" in part.table.column_names
+        group_names += part.column("group").to_pylist() if has_groups else [None] * len(part)
+    groups: Rows | None = codes_of_groups(group_names)
+    if groups is not None and len(np.unique(groups)) == len(group_names):
+        groups = None
     is_paired = any(part.has_references for part in parts)
     references = [_only_reference(cell) for one, _, _ in texts for cell in one]
     return EncoderTask(
-        # a card of the user's own is named by its path
-        card.name if name.endswith(".toml") else name,
+        _title(name),
         tuple(references) if is_paired else (),
         tuple(candidate for _, candidates, _ in texts for candidate in candidates),
         tuple(class_names),
@@ -141,6 +167,19 @@ def load_task(name: str, settings: DownstreamSettings) -> EncoderTask:
         protocol.measures,
         tuple(parts),
     )
+
+
+def _check_classes(name: str, column: str, split: str, files: Sequence[str], part: Pairs) -> None:
+    """Raise InputError if a row has no class: an empty cell, blanks, or no number."""
+    cells = part.column(column).to_pylist()
+    ids = part.column("pair_id").to_pylist()
+    for number, (cell, pair_id) in enumerate(zip(cells, ids, strict=True), start=1):
+        if cell is None or cell != cell or not str(cell).strip():
+            where = f"{', '.join(files)} ({name}, {split})"
+            raise InputError(
+                f"{where}, row {number:,} (pair {pair_id}): no class in the column {column!r}; give it one, or leave "
+                "the row out"
+            )
 
 
 def _only_reference(cell: str | list[str]) -> str:
@@ -188,6 +227,7 @@ def judge_frozen(task: EncoderTask, encoder: str, embedded: Embedded, settings: 
         right[:, test],
         wrong[:, test],
         parts[test],
+        task.tested_groups,
         tuple(fit.strength for fit in fits),
         sum(not fit.converged for fit in fits),
         fit_seconds=sum(fit.seconds for fit in fits),

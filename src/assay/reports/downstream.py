@@ -151,11 +151,13 @@ def _method_lines(settings: DownstreamSettings) -> list[str]:
             "parts of the training rows (SentEval, Conneau and Kiela 2018)"
         )
     intervals = (
-        f"{level} intervals: over folds by Nadeau and Bengio's corrected t, over seeds by Student's t, over rows of "
-        f"a test part by Wilson's interval (accuracy) or {DRAWS:,} resamples"
+        f"{level} intervals: over folds by Nadeau and Bengio's corrected t, over seeds by Student's t of "
+        f"the variance over seeds and over {DRAWS:,} resamples of rows, over rows of a test part by Wilson's interval "
+        f"(accuracy of single rows) or {DRAWS:,} resamples"
     )
     tests = (
-        "tests: over folds and seeds the same t-tests of paired differences; over rows McNemar's exact test (accuracy) "
-        f"or {DRAWS:,} exchanges; corrected for all tests of the table ({CORRECTIONS[settings.correction]})"
+        "tests: over folds and seeds the same t-tests of paired differences; over rows McNemar's exact test (accuracy "
+        f"of single rows) or {DRAWS:,} exchanges; corrected for all tests of the table "
+        f"({CORRECTIONS[settings.correction]})"
     )
     return [first, intervals, tests, f"folds and samples: seed {settings.seed}, the same for every encoder"]

@@ -1,23 +1,26 @@
 """Results of classifiers over folds, seeds or the items of a test part: intervals, and tests of two of them in pairs.
 
 Training parts of folds overlap, so that results of folds are not independent: their variance is taken to be larger by
-the share of test to training rows. Two sets of decisions on the same items are compared by the items on which only one
+the share of test to training rows. Results of seeds share the rows of the test part, so that the mean over seeds varies
+with the rows as well. Two sets of decisions on the same items are compared by the items on which only one
 of them is right.
 
 Sources: Nadeau & Bengio, Inference for the Generalization Error (2003), for the corrected t-test over folds; McNemar,
 Note on the Sampling Error of the Difference Between Correlated Proportions or Percentages (1947), in its exact form;
+Satterthwaite, An Approximate Distribution of Estimates of Variance Components (1946), for two sources of variance;
 Matthews, Comparison of the Predicted and Observed Secondary Structure of T4 Phage Lysozyme (1975).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.statistics.concordance import Floats
+from assay.statistics.crossvalidation import Rows
 from assay.statistics.decisions import class_measures
 
 Classes = NDArray[np.int64]
@@ -94,12 +97,76 @@ def mcnemar(first_right: NDArray[np.bool_], second_right: NDArray[np.bool_]) -> 
     return float(binomtest(only_first, only_first + only_second).pvalue)
 
 
+def _drawn_rows(n: int, groups: Rows | None, resamples: int, seed: int) -> Iterator[Rows]:
+    """Yield the row numbers of each resample of n rows; whole groups are drawn if there are groups, codes of (n,)."""
+    rng = np.random.default_rng(seed)
+    if groups is None:
+        for _ in range(resamples):
+            yield rng.integers(n, size=n)
+        return
+    codes = np.unique(groups, return_inverse=True)[1]
+    members = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
+    for _ in range(resamples):
+        yield np.concatenate([members[unit] for unit in rng.integers(len(members), size=len(members))])
+
+
+def mean_over_seeds(
+    measure: Callable[[Classes, Classes], float],
+    classes: Classes,
+    decided: Classes,
+    other: Classes | None,
+    *,
+    groups: Rows | None = None,
+    confidence: float,
+    resamples: int,
+    seed: int,
+) -> tuple[tuple[float, float] | None, float]:
+    """Return the bounds of a measure's mean over seeds, or of its excess over other decisions; and p of a mean of 0.
+
+    The variance of the mean is the one over seeds plus the one over resampled rows, which are drawn once for all seeds
+    and both sets of decisions. What depends on a row and a seed together counts in both, so that the interval is rather
+    too wide than too narrow. It is Student's, with Satterthwaite's degrees of freedom.
+
+    Args:
+        measure: a function of class numbers and decided ones.
+        classes: the class numbers, shape (n,).
+        decided: the decided ones, shape (s, n), one row per seed, s at least 2.
+        other: other decisions on the same items, shape (s, n), whose measure is subtracted seed by seed; None for none.
+        groups: the codes of groups that are drawn whole, shape (n,); None for single rows.
+        confidence: the level, in (0, 1).
+        resamples: the number of resamples.
+        seed: their seed.
+
+    Returns:
+        The bounds, None if seeds and resamples are all alike; and p, which is then 1 for a mean of 0, else NaN.
+    """
+    from scipy.special import stdtr, stdtrit
+
+    def results(rows: Rows | slice) -> Floats:
+        values = np.array([measure(classes[rows], one[rows]) for one in decided])
+        return values if other is None else values - [measure(classes[rows], one[rows]) for one in other]
+
+    of_seeds = results(slice(None))
+    mean = float(of_seeds.mean())
+    means = [results(rows).mean() for rows in _drawn_rows(len(classes), groups, resamples, seed)]
+    over_seeds, over_rows = float(np.var(of_seeds, ddof=1)) / len(of_seeds), float(np.var(means, ddof=1))
+    variance = over_seeds + over_rows
+    if variance <= LEAST_VARIANCE:
+        return None, 1.0 if abs(mean) <= math.sqrt(LEAST_VARIANCE) else math.nan
+    units = len(classes) if groups is None else len(np.unique(groups))
+    freedom = variance**2 / (over_seeds**2 / (len(of_seeds) - 1) + over_rows**2 / max(1, units - 1))
+    half_width = float(stdtrit(freedom, (1 + confidence) / 2)) * math.sqrt(variance)
+    p = 2 * float(stdtr(freedom, -abs(mean) / math.sqrt(variance)))
+    return (mean - half_width, mean + half_width), p
+
+
 def resampled_interval(
     measure: Callable[[Classes, Classes], float],
     classes: Classes,
     decided: Classes,
     other: Classes | None,
     *,
+    groups: Rows | None = None,
     confidence: float,
     resamples: int,
     seed: int,
@@ -112,14 +179,13 @@ def resampled_interval(
         measure: a function of class numbers and decided ones.
         classes, decided: the class numbers and the decided ones, shape (n,).
         other: other decisions on the same items, whose measure is subtracted; None for none.
+        groups: the codes of groups that are drawn whole, shape (n,); None for single rows.
         confidence: the level, in (0, 1).
         resamples: the number of resamples.
         seed: their seed.
     """
-    rng = np.random.default_rng(seed)
     drawn = np.empty(resamples)
-    for draw in range(resamples):
-        rows = rng.integers(len(classes), size=len(classes))
+    for draw, rows in enumerate(_drawn_rows(len(classes), groups, resamples, seed)):
         drawn[draw] = measure(classes[rows], decided[rows])
         if other is not None:
             drawn[draw] -= measure(classes[rows], other[rows])
@@ -135,6 +201,7 @@ def exchange_test(
     first: Classes,
     second: Classes,
     *,
+    groups: Rows | None = None,
     permutations: int,
     seed: int,
 ) -> float:
@@ -145,14 +212,17 @@ def exchange_test(
     Args:
         measure: a function of class numbers and decided ones.
         classes, first, second: the class numbers and two sets of decided ones, shape (n,).
+        groups: the codes of groups that are exchanged whole, shape (n,); None for single rows.
         permutations: the number of exchanges drawn.
         seed: their seed.
     """
     observed = abs(measure(classes, first) - measure(classes, second))
     rng = np.random.default_rng(seed)
+    codes = np.arange(len(classes)) if groups is None else np.unique(groups, return_inverse=True)[1]
+    units = int(codes.max()) + 1
     extreme = 0
     for _ in range(permutations):
-        is_exchanged = rng.random(len(classes)) < 0.5
+        is_exchanged = rng.random(units)[codes] < 0.5
         one, two = np.where(is_exchanged, second, first), np.where(is_exchanged, first, second)
         extreme += abs(measure(classes, one) - measure(classes, two)) >= observed - 1e-12
     return (extreme + 1) / (permutations + 1)

@@ -22,6 +22,7 @@ def fine_tuned_decisions(
     parts: Sequence[Pairs],
     learning: Mapping[str, float],
     seeds: int,
+    groups: Sequence[int] | NDArray[np.intp] | None,
     runtime: Runtime,
     progress: Progress,
 ) -> NDArray[np.int64]:
@@ -38,6 +39,7 @@ def fine_tuned_decisions(
         parts: the datasets that the rows come from.
         learning: the settings of learning, by name.
         seeds: the number s of seeds, from 0 on.
+        groups: the codes of groups of the n rows, which the choice of a step does not divide; None for single rows.
         runtime: the device and the number of threads.
         progress: receives every step.
 
@@ -55,7 +57,7 @@ def fine_tuned_decisions(
         reference_graphs=(),
         candidate_graphs=(),
         origins=np.zeros(n, dtype=np.int64),
-        groups=numbers,
+        groups=numbers if groups is None else np.asarray(groups, dtype=np.int64),
         sources=(_source_of(parts[0]),),
         rows=numbers + 1,
         classes=tuple(classes),
