@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import assay
 from assay.reports.page.leaderboard import leaderboard_html
 from tests.reports.board_run import SETS, make_runs, make_sets
 from tests.reports.contrasts import CONTRASTS
@@ -145,6 +146,7 @@ def test_two_metrics_are_compared_by_a_click(page):
     assert names(page, "duels") and "own" not in names(page, "duels"), "it has no score there"
     said = page.locator("#duel-said").inner_text()
     assert said.startswith("recorded:poor is known to be better on 0 of 4 datasets, recorded:good on 4.")
+    assert "not across datasets" in said
     assert page.locator("#duel-figure rect.second").count() == 4 + 1, "four datasets, and the legend"
     page.get_by_label("Compare recorded:fair").check()
     assert page.locator("#duel-head").inner_text() == "recorded:poor and recorded:fair"
@@ -164,8 +166,98 @@ def test_the_state_is_in_the_address(context, page, address):
     assert names(other) == names(page) and answer(other) == answer(page)
     assert other.locator("#filters select[name=language]").input_value() == "de"
     assert other.locator("#duel-head").inner_text() == page.locator("#duel-head").inner_text()
-    broken = visit(context, f"{address}#language=xx&statistic=none&compare=%5B&sort=nothing")
-    assert len(names(broken)) == 4
+
+
+UNKNOWN = {
+    "language": "xx",
+    "task": "summaries",
+    "licence": "none",
+    "set": "stsb",
+    "bucket": "f1%3D0",
+    "statistic": "auc",
+    "kind": "judge",
+    "speed": "fast",
+    "price": "-1",
+    "sort": "nothing",
+    "sets": "-nothing",
+    "duels": "nothing",
+    "cells": "set99",
+    "compare": "%5B",
+}
+
+
+@pytest.mark.parametrize("key", UNKNOWN)
+def test_a_value_that_the_page_lacks_is_left_out_of_the_address(context, page, address, key):
+    other = visit(context, f"{address}#{key}={UNKNOWN[key]}&q=recorded")
+    assert names(other) == names(page) and answer(other) == answer(page)
+    assert names(other, "sets") == names(page, "sets")
+    assert other.get_by_label("Metric contains").input_value() == "recorded", "the rest of the address holds"
+    assert other.locator("#metrics th[aria-sort=descending]").inner_text().strip() == "mean ρ"
+
+
+@pytest.mark.parametrize("compare", ["%5B%22recorded:gone%22%2C3%5D", "%7B%7D", "5", "null"])
+def test_metrics_that_the_page_lacks_are_not_compared(context, address, compare):
+    assert not visit(context, f"{address}#compare={compare}").locator("#duel").is_visible()
+
+
+def test_a_metric_is_not_compared_with_itself(context, address):
+    page = visit(context, f"{address}#compare=%5B%22recorded:poor%22%2C%22recorded:poor%22%5D")
+    assert page.locator("#duel-head").inner_text() == "recorded:poor and recorded:good"
+
+
+def test_the_cells_of_a_column_that_the_page_lacks_are_in_the_order_of_the_ranks(context, page, address):
+    other = visit(context, f"{address}#cells=set99")
+    for shown in (page, other):
+        shown.locator("#matrix summary").click()
+    assert names(other, "cells") == names(page, "cells") == names(page)
+
+
+def test_a_column_of_means_is_not_there_for_one_dataset(page):
+    page.locator("#metrics thead th").filter(has_text="highest on").get_by_role("button").click()
+    assert "sort=-highest" in page.url
+    pick(page, "set", "news")
+    assert page.locator("#metrics th[aria-sort=descending]").inner_text().strip() == "ρ"
+
+
+@pytest.fixture(scope="module")
+def plain_address(tmp_path_factory):
+    """A page of one dataset without buckets, tasks and licence, so that most filters are not there."""
+    folder = tmp_path_factory.mktemp("plain")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ASSAY_CACHE", str(folder / "cache"))
+        make_runs(folder)
+        assay.agree(folder / "own.csv", buckets=["none"], resamples=0, out=folder / "plain")
+        text = leaderboard_html(make_sets([folder / "plain"]))
+    (folder / "board.html").write_text(text, encoding="utf-8")
+    return (folder / "board.html").as_uri()
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "bucket=f1%3D0",
+        "bucket=constructor",
+        "task=grading",
+        "licence=MIT",
+        "statistic=auc",
+        "speed=5",
+        "price=0",
+        "set=x",
+    ],
+)
+def test_a_filter_that_the_page_lacks_is_left_out_of_the_address(context, plain_address, written):
+    plain = visit(context, plain_address)
+    other = visit(context, f"{plain_address}#{written}")
+    assert names(other) == names(plain) == ["recorded:good", "recorded:fair", "recorded:<b>odd"]
+    assert answer(other) == answer(plain)
+
+
+def test_an_address_that_is_written_into_the_open_page(context, plain_address):
+    page = visit(context, f"{plain_address}#q=odd")
+    assert names(page) == ["recorded:<b>odd"]
+    page.goto(f"{plain_address}#bucket=f1%3D0&statistic=none")
+    page.locator("#metrics tbody tr").nth(2).wait_for()
+    assert names(page) == ["recorded:good", "recorded:fair", "recorded:<b>odd"]
 
 
 def test_the_matrix_has_every_metric_and_dataset(page):

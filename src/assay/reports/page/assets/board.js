@@ -113,7 +113,9 @@ const namesOf = (metrics) => [...metrics].map((metric) => data.metrics[metric].s
  * head sorts by it, and its place in the state remembers that.
  */
 function drawTable(id, place, columns, rows) {
-  const chosen = state[place], key = chosen.replace("-", ""), sorted = columns.find((column) => column.key === key);
+  const columnOf = (chosen) => columns.find((column) => column.key && column.key === chosen.replace(/^-/, ""));
+  // a column that an address names may not be in this view
+  const chosen = columnOf(state[place]) ? state[place] : START[place], sorted = columnOf(chosen);
   if (sorted) {
     const sign = chosen.startsWith("-") ? -1 : 1;
     const values = new Map(rows.map((row) => [row, sorted.by(row)]));
@@ -130,7 +132,7 @@ function drawTable(id, place, columns, rows) {
     if (column.by) {
       const button = make("button", { type: "button", class: "sorter" }, column.head);
       button.addEventListener("click", () => {
-        const down = key === column.key ? !chosen.startsWith("-") : Boolean(column.number);
+        const down = column === sorted ? !chosen.startsWith("-") : Boolean(column.number);
         change({ [place]: (down ? "-" : "") + column.key });
         byId(id).querySelectorAll("thead th")[columns.indexOf(column)].querySelector("button").focus();
       });
@@ -256,7 +258,8 @@ function drawMatrix(view) {
     shade: (row) => Math.round(30 * Math.max(0, view.alone[at].numberOf(row.index)?.[0] ?? 0)),
   }));
   const name = { key: "name", head: "metric", isName: true, by: (row) => row.metric.short, cell: (row) => row.metric.short };
-  drawTable("cells", "cells", [name, ...columns], state.cells === "-mean" ? [...view.rows].sort((one, other) => (one.rank ?? 1e9) - (other.rank ?? 1e9)) : view.rows);
+  const byRank = [...view.rows].sort((one, other) => (one.rank ?? 1e9) - (other.rank ?? 1e9));
+  drawTable("cells", "cells", [name, ...columns], byRank);
 }
 
 // The file of the table
@@ -301,14 +304,22 @@ function makeFilters() {
   byId("clear").addEventListener("click", () => change(START));
 }
 
-/** Return the state that the address holds; what it names and the page lacks is left out. */
+/** The values of the address that are of no filter; what they name and the page lacks is passed over when it is drawn. */
+const WITHOUT_FIELD = ["sort", "sets", "duels", "cells", "compare"];
+
+/** Return the state that the address holds; filters that the page lacks, and values that a filter refuses, are left out. */
 function readAddress() {
   const named = new URLSearchParams(location.hash.slice(1));
   const read = { ...START };
   for (const key in START) {
     const field = byId("filters").elements[key];
     const value = named.get(key);
-    if (value === null || (field?.options && ![...field.options].some((option) => option.value === value))) continue;
+    if (value === null || !(field || WITHOUT_FIELD.includes(key))) continue;
+    if (field) {
+      // a list is empty after a value that it lacks, and a number after anything else
+      field.value = value;
+      if (field.value !== value || !field.checkValidity()) continue;
+    }
     read[key] = value;
   }
   return read;

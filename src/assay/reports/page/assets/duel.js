@@ -9,7 +9,8 @@ function comparedMetrics() {
     // an address that somebody cut
   }
   if (!Array.isArray(names)) return [];
-  return names.map((name) => data.metrics.findIndex((metric) => metric.name === name)).filter((index) => index >= 0).slice(0, 2);
+  const known = names.map((name) => data.metrics.findIndex((metric) => metric.name === name)).filter((index) => index >= 0);
+  return [...new Set(known)].slice(0, 2);
 }
 
 function drawDuel(view) {
@@ -32,6 +33,7 @@ function drawDuel(view) {
   byId("duel-head").textContent = `${a} and ${b}`;
   const parts = [
     `${a} is known to be better on ${wins(1)} of ${rows.length} datasets, ${b} on ${wins(-1)}`,
+    ...(rows.length > 1 ? ["These tests are corrected within each dataset, not across datasets, so that of many datasets one or the other may be by chance"] : []),
     `By its value ${a} is higher on ${higher}, ${b} on ${lower}`,
   ];
   const overall = view.positions.length > 1 ? view.board?.outcome(first, second) : undefined;
