@@ -106,6 +106,17 @@ def test_the_model_of_spbleu_is_not_downloaded_while_texts_are_scored(model: Pat
         check_segmenter("flores101")
 
 
+@pytest.mark.parametrize(
+    ("content", "problem"), [(b"", "is empty"), (b"<html>", "cannot be read"), (b"\n\x0a", "cannot be read")]
+)
+def test_a_model_that_an_interrupted_download_left_is_named(model: Path, content: bytes, problem: str) -> None:
+    model.write_bytes(content)
+    with pytest.raises(UnavailableError, match=problem) as caught:
+        load_metric("spbleu").check_available()
+        score("spbleu", "a", "b")
+    assert str(model) in str(caught.value) and "delete the file" in caught.value.remedy
+
+
 @pytest.mark.slow
 def test_spbleu_is_that_of_sacrebleu(model: Path, tmp_path: Path) -> None:
     import sentencepiece

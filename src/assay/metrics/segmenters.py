@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from assay.exceptions import MissingExtraError, UnavailableError
+from assay.exceptions import MissingExtraError, UnavailableError, summary_of
 from assay.metrics.provenance import ABSENT, file_digest, version_of
 
 #: The packages that each tokenizer needs.
@@ -23,18 +23,19 @@ def check_segmenter(name: str) -> None:
 
     Raises:
         MissingExtraError: a package is not installed.
-        UnavailableError: the model was not downloaded. sacrebleu would download it while texts are scored.
+        UnavailableError: the model was not downloaded, or an interrupted download left an empty file. sacrebleu would
+            download it while texts are scored, and takes any file for the model.
     """
     for package in SEGMENTERS.get(name, ()):
         if version_of(package) == ABSENT:
             raise MissingExtraError(package, "tokenizers")
     model = _model_of(name)
     if model is not None and not model.is_file():
-        tokenizer = "from sacrebleu.tokenizers.tokenizer_spm import TokenizerSPM"
         raise UnavailableError(
-            f"the SentencePiece model {name} of FLORES is not in {model.parent}",
-            f"download it: python -c \"{tokenizer}; TokenizerSPM('{name}')\"",
+            f"the SentencePiece model {name} of FLORES is not in {model.parent}", f"download it: {_download(name)}"
         )
+    if model is not None and not model.stat().st_size:
+        raise _broken_model(name, model, "is empty")
 
 
 def segmenter_signature(name: str) -> dict[str, str]:
@@ -53,14 +54,34 @@ def segmenter(name: str) -> Callable[[str], list[str]]:
     """Return the function from a text to its tokens, punctuation included, in order.
 
     Raises:
-        UnavailableError: something is missing.
+        UnavailableError: something is missing, or the model cannot be read.
     """
     check_segmenter(name)
     from sacrebleu.metrics.bleu import _get_tokenizer
 
-    tokenize = _get_tokenizer(name)()
+    model = _model_of(name)
+    try:
+        tokenize = _get_tokenizer(name)()
+    except (RuntimeError, OSError) as error:
+        if model is None:
+            raise
+        # sentencepiece has no error of its own
+        raise _broken_model(name, model, f"cannot be read ({summary_of(error)})") from error
     # the dictionaries end a text at a null character
     return lambda text: str(tokenize(text.replace("\0", " "))).split()
+
+
+def _download(name: str) -> str:
+    """Return the command that downloads a model of FLORES."""
+    tokenizer = "from sacrebleu.tokenizers.tokenizer_spm import TokenizerSPM"
+    return f"python -c \"{tokenizer}; TokenizerSPM('{name}')\""
+
+
+def _broken_model(name: str, model: Path, problem: str) -> UnavailableError:
+    """Return the error of a model whose file is there and of no use."""
+    # sacrebleu downloads nothing while there is a file
+    remedy = f"delete the file, and download it again: {_download(name)}"
+    return UnavailableError(f"the SentencePiece model {name} of FLORES {problem}: {model}", remedy)
 
 
 def _model_of(name: str) -> Path | None:
