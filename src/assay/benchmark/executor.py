@@ -22,7 +22,7 @@ from assay.exceptions import AssayError, UnavailableError, WorkerDiedError
 from assay.metrics import Batch, Metric
 from assay.metrics.base import Engine
 from assay.metrics.neural.runtime import free_cores
-from assay.metrics.scores import MISSING, Scores
+from assay.metrics.scores import MISSING, NOT_ASKED, Scores
 from assay.metrics.work import open_session, release_sessions, session_if_open
 
 
@@ -141,7 +141,8 @@ def score_unit(unit: Unit, *, keep_models: bool = False) -> Scores:
     expected = (len(unit.batch), len(unit.metrics))
     if values.shape != expected:
         raise AssayError(f"gave scores of shape {values.shape} for {expected[0]} pairs and {expected[1]} metrics")
-    missing = np.isnan(values) & (scores.flags & MISSING > 0)
+    is_judge = np.array([metric.declaration.kind == "judge" for metric in unit.metrics])
+    missing = np.isnan(values) & (scores.flags & np.where(is_judge, MISSING | NOT_ASKED, MISSING) > 0)
     invalid = np.argwhere(~np.isfinite(values) & ~missing)
     if len(invalid):
         row, column = invalid[0]

@@ -41,6 +41,8 @@ _NO_SCORE = {
 }
 #: Flags of a pair that has no score: its value is NaN.
 MISSING = Flag.NO_VERDICT | Flag.REFUSED | Flag.TOO_LONG | Flag.CUT_OFF
+#: Flags of a pair that a judge is not asked about: its value may be NaN. Any other metric scores an empty text.
+NOT_ASKED = Flag.REFERENCE_EMPTY | Flag.CANDIDATE_EMPTY
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,8 @@ class Scores:
     """Scores of n pairs under m metrics.
 
     Attributes:
-        values: the scores, float64, shape (n, m); NaN only if a flag of :data:`MISSING` gives the reason.
+        values: the scores, float64, shape (n, m); NaN only if a flag gives the reason: one of :data:`MISSING`, or,
+            for a judge, of :data:`NOT_ASKED`.
         flags: the bits of :class:`Flag`, uint8, shape (n, m).
         seconds: the wall time of each metric, float64, shape (m,). It includes work shared with other metrics, but not
             loading (unless there is only one pair).

@@ -20,6 +20,8 @@ from typing import Any
 import assay
 
 METRICS = ("answer-accuracy", "answer-correctness", "factual-correctness")
+#: The metrics that compare an answer with a context.
+OF_CONTEXT = ("faithfulness", "response-groundedness")
 #: A candidate with this text gets a reply that is no JSON, and one with the other is refused.
 UNREADABLE, REFUSED = "unreadable answer", "refused answer"
 #: A candidate with this text gets its JSON in a code block, with words around it.
@@ -70,6 +72,9 @@ def answer(prompt: str) -> str | None:
     if "user_answer" in data:
         gold, given = _words(data["reference_answer"]), _words(data["user_answer"])
         return json.dumps({"rating": 4 if gold <= given else 2 if gold & given else 0})
+    if "context" in data and "response" in data:
+        context, given = _words(data["context"]), _words(data["response"])
+        return json.dumps({"rating": 2 if given <= context else 1 if given & context else 0})
     if "ground_truth" in data:
         gold = _words(" ".join(data["ground_truth"]))
         kinds: dict[str, list[dict[str, str]]] = {"TP": [], "FP": [], "FN": []}

@@ -26,7 +26,7 @@ from assay.metrics.judge.replies import Reply, Server, request_digest
 from assay.metrics.judge.request import Request
 from assay.metrics.judge.verdicts import Reading
 from assay.metrics.neural.session import blank_flags
-from assay.metrics.scores import Flag, Scores
+from assay.metrics.scores import NOT_ASKED, Flag, Scores
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,8 @@ class RagasSession(EndpointSession):
     def score(self, metrics: Sequence[Metric], batch: Batch, again: Collection[str] = ()) -> Scores:
         """Return the scores of n pairs under m metrics of ragas, one after the other; *again* is not used.
 
-        A pair that ragas gives no score has NaN and a flag with the reason.
+        A pair that ragas gives no score has NaN and a flag with the reason. The server is not asked about a pair with
+        an empty text: it has a score only if ragas gives it one without a reply.
 
         Raises:
             InputError: the metric reads a text that the data lacks.
@@ -63,6 +64,8 @@ class RagasSession(EndpointSession):
         llm = _ragas_llm()()
         scorer = _ragas_class(metric.subject)(llm=llm, **CLASSES[metric.subject].settings)
         values, flags = np.full(len(batch), np.nan), blank_flags(batch)
+        if not metric.declaration.reads_reference:
+            flags &= ~np.uint8(Flag.REFERENCE_EMPTY)
         unfinished = list(range(len(batch)))
         seconds = 0.0
         while unfinished:
@@ -70,6 +73,7 @@ class RagasSession(EndpointSession):
             still_unfinished = []
             for row in unfinished:
                 llm.is_cut = False
+                llm.may_ask = not any(_is_empty(text) for text in texts[row].values())
                 try:
                     values[row] = float(self._run_in_loop(functools.partial(scorer.ascore, **texts[row])).value)
                 except _LacksReplyError:
@@ -78,10 +82,11 @@ class RagasSession(EndpointSession):
                 except _NoAnswerError as error:
                     flags[row] |= error.flag
                     continue
-                except ValueError:
-                    # ragas raises it where a text is empty, and where a reply is not the JSON that it asks for
+                except (_NotAskedError, ValueError):
+                    # ragas raises a ValueError where a text is empty, and where a reply is not the JSON asked for
                     pass
-                if np.isnan(values[row]):
+                # an empty question or context has no flag of its own
+                if np.isnan(values[row]) and (llm.may_ask or not flags[row] & NOT_ASKED):
                     flags[row] |= Flag.CUT_OFF if llm.is_cut else Flag.NO_VERDICT
             unfinished = still_unfinished
             if llm.lacking:
@@ -92,6 +97,11 @@ class RagasSession(EndpointSession):
                     self._tally.add_reply(reply, _reading_of(reply, model))
         self._tally.pairs += len(batch)
         return Scores(values[:, None], flags[:, None], np.array([seconds / metric.concurrency]))
+
+
+def _is_empty(text: str | list[str]) -> bool:
+    """Return whether a text that ragas reads, or a list of contexts, has nothing but blanks."""
+    return not "".join(text).strip()
 
 
 def _requests(metric: RagasMetric, prompts: Sequence[str], server: Server | None) -> Iterator[Request]:
@@ -131,9 +141,13 @@ def _reading_of(reply: Reply, model: Any) -> Reading:
     return Reading(1.0, Rule.JSON)
 
 
-# both end a pair through the "except Exception" with which ragas tries again
+# all end a pair through the "except Exception" with which ragas tries again
 class _LacksReplyError(BaseException):
     """The pair needs a reply that was not requested yet."""
+
+
+class _NotAskedError(BaseException):
+    """The pair needs a reply, and the server is not asked about it."""
 
 
 class _NoAnswerError(BaseException):
@@ -146,15 +160,19 @@ class _NoAnswerError(BaseException):
 
 def _ragas_class(name: str) -> Any:
     """Return the class of a metric of ragas."""
-    # read when ragas is imported; it would report each metric that is used
-    os.environ.setdefault("RAGAS_DO_NOT_TRACK", "true")
+    _forbid_tracking()
     return getattr(import_module("ragas.metrics.collections"), CLASSES[name].name)
+
+
+def _forbid_tracking() -> None:
+    """Keep ragas from reporting each metric that is used, whatever the user has set; to be called before its import."""
+    os.environ["RAGAS_DO_NOT_TRACK"] = "true"
 
 
 @functools.cache
 def _ragas_llm() -> Any:
     """Return the class of the model that metrics of ragas ask; created on first use, since its base is in ragas."""
-    os.environ.setdefault("RAGAS_DO_NOT_TRACK", "true")
+    _forbid_tracking()
     from ragas.llms.base import InstructorBaseRagasLLM
 
     class RepliesLLM(InstructorBaseRagasLLM):  # type: ignore[misc]
@@ -163,12 +181,14 @@ def _ragas_llm() -> Any:
         Attributes:
             replies: the reply to each prompt that was requested.
             lacking: the prompts without a reply, each with the pydantic class of the JSON asked for.
+            may_ask: whether a reply that the pair needs may be requested.
             is_cut: whether a reply that could not be read ended at the limit of its tokens.
         """
 
         def __init__(self) -> None:
             self.replies: dict[str, Reply] = {}
             self.lacking: dict[str, Any] = {}
+            self.may_ask = True
             self.is_cut = False
 
         def generate(self, prompt: str, response_model: Any) -> Any:
@@ -177,8 +197,11 @@ def _ragas_llm() -> Any:
             Raises:
                 ValueError: the reply is not the JSON asked for.
                 _LacksReplyError: the reply was not requested yet.
+                _NotAskedError: it may not be requested.
                 _NoAnswerError: it was refused or failed.
             """
+            if not self.may_ask:
+                raise _NotAskedError
             reply = self.replies.get(prompt)
             if reply is None:
                 self.lacking[prompt] = response_model
