@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import re
+from email import message_from_string
 from statistics import fmean
 
 import pytest
 
+from assay.api import cards
 from assay.api.cards import alternatives, metric_card
 from assay.api.dataset_cards import brief_markdown, dataset_card
 from assay.common.numbers import short
@@ -49,6 +51,41 @@ def test_a_card_says_what_the_tables_say():
             assert (value.category in seen) == (value.spearman.low > 0), value
     for row in field_stress():
         assert row.metric != "chrf" or f"| `{row.perturbation}` |" in card
+
+
+def test_every_category_with_a_value_is_shown():
+    for name in METRICS:
+        seen = metric_card(name).partition("## What it sees")[2].partition("\n## ")[0]
+        for value in field_agreement():
+            if value.metric == name and value.category:
+                assert value.category in seen, (name, value.category)
+    without = metric_card("rouge-2").partition("| **has no interval** |")[2].partition("\n")[0]
+    assert f"unit conversion ({short(-0.194, 2)})" in without
+
+
+def test_a_card_names_the_metric_that_was_measured():
+    measured = {value.metric for value in field_agreement()}
+    for name in METRICS:
+        note = f"were measured with `{name}"
+        assert (note in metric_card(name)) == (name not in measured and any(m.startswith(f"{name}:") for m in measured))
+    card = metric_card("static")
+    assert "were measured with `static:models/glove`" in card and "Agreement of static:models/glove on every" in card
+
+
+@pytest.mark.parametrize(
+    ("fields", "shown"),
+    [
+        ("License: \n", "not stated"),
+        ("License: \n       MIT\n", "MIT"),
+        ("License-Expression: \nLicense: BSD\n", "BSD"),
+        ("License-Expression: MIT\nLicense: \n", "MIT"),
+        ("", "not stated"),
+    ],
+)
+def test_the_licence_of_a_package(monkeypatch, fields, shown):
+    stated = message_from_string(f"Name: some\n{fields}")
+    monkeypatch.setattr(cards.metadata, "metadata", lambda package: stated)
+    assert cards._licence("some") == f"some: {shown}"
 
 
 def test_the_nearest_alternative_is_the_most_alike():

@@ -6,13 +6,18 @@ import base64
 import gzip
 import json
 import re
+from dataclasses import replace
 from itertools import combinations
 
 import pytest
 
 import assay
+from assay.analysis.folder import read_run
 from assay.analysis.leaderboard import explore as exploring
 from assay.analysis.leaderboard.explore import filtered_groups
+from assay.analysis.leaderboard.join import Filters, join_runs
+from assay.api.leaderboard import with_cards
+from assay.datasets import load_card
 from assay.exceptions import InputError
 from assay.reports.page.leaderboard import OUTCOME_SIGNS, leaderboard_html
 from tests.cli.calling import call
@@ -135,6 +140,21 @@ def test_the_command(runs, tmp_path):
     other.write_text("<p>mine</p>", encoding="utf-8")
     assert "other.html" in call("report", runs[0], "--for", "leaderboard", "--out", other).complaint
     assert other.read_text(encoding="utf-8") == "<p>mine</p>"
+
+
+def test_a_file_with_the_name_of_a_card_has_not_its_tasks_and_licence(tmp_path):
+    (tmp_path / "stsb.csv").write_text("reference,candidate,label\na b,a c,1\nb,b,2\nc d,d e,0\n", encoding="utf-8")
+    (tmp_path / "probe.csv").write_text("reference,candidate,label\na b,a c,1\nb,b,2\nc d,d e,0\n", encoding="utf-8")
+    for number, data in enumerate([tmp_path / "stsb.csv", tmp_path / "probe.csv", "probe"]):
+        assay.run([data], ["f1"], limit=3, resamples=0, buckets=["none"], page=False, out=tmp_path / str(number))
+    of_file, of_other, of_card = join_runs([read_run(tmp_path / str(number)) for number in range(3)], Filters())
+    card = load_card("probe")
+    assert [found for _, found in with_cards([of_file, of_other, of_card])] == [None, None, card]
+    facts = of_card.data.facts.model_copy(update={"version": "another"})
+    assert next(with_cards([replace(of_card, data=replace(of_card.data, facts=facts))]))[1] is None
+    page = assay.report(tmp_path / "0", tmp_path / "page.html", audience="leaderboard")
+    [shown] = content(page.read_text(encoding="utf-8"))["sets"]
+    assert (shown["tasks"], shown["licence"], shown["terms"]) == ([], "", "")
 
 
 @pytest.mark.parametrize("setting", [("--budget", "100/s"), ("--no-leaderboard",), ("--no-categories",)])

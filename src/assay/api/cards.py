@@ -46,6 +46,9 @@ def metric_card(name: str) -> str:
     if declaration.formula:
         lines += [f"    {declaration.formula}", ""]
     lines += ["```sh", command_line("run", "answers.csv", "-m", written), "```", ""]
+    measured = evidence[0].metric if evidence else name
+    if measured != name:
+        lines += [f"Speed and agreement below were measured with `{measured}`.", ""]
     lines += markdown_table(
         ("property", "value"), [(head, text) for head, text in _facts(name, declaration, evidence).items() if text]
     )
@@ -53,10 +56,10 @@ def metric_card(name: str) -> str:
     if signature:
         lines += ["", "```text", signature, "```"]
     lines += _seen(evidence)
-    lines += _stressed(evidence[0].metric if evidence else "")
+    lines += _stressed(measured)
     of_sets = [value for value in evidence if not value.category and value.dataset != "probe"]
     if of_sets:
-        lines += _agreement(name, of_sets)
+        lines += _agreement(measured, of_sets)
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -112,7 +115,9 @@ def _licence(package: str) -> str:
         if line.startswith("License ::"):
             named.append(line.rpartition("::")[2].strip())
     named += stated.get_all("License", [])
-    return f"{package}: {named[0].splitlines()[0] if named else 'not stated'}"
+    # a package may leave the field empty, or begin it with an empty line
+    first_lines = [text.strip().splitlines()[0] for text in named if text.strip()]
+    return f"{package}: {first_lines[0] if first_lines else 'not stated'}"
 
 
 def _signature(name: str) -> str:
@@ -131,7 +136,7 @@ def _signature(name: str) -> str:
 
 def _seen(evidence: Sequence[FieldValue]) -> list[str]:
     """Return the lines on the kinds of errors that a metric sees, cannot see, or is misled by."""
-    words: dict[str, list[str]] = {"sees": [], "cannot see": [], "is misled by": []}
+    words: dict[str, list[str]] = {"sees": [], "cannot see": [], "is misled by": [], "has no interval": []}
     for value in evidence:
         number = value.spearman
         if not value.category:
@@ -139,16 +144,20 @@ def _seen(evidence: Sequence[FieldValue]) -> list[str]:
         if number.value is None:
             # a constant score orders nothing
             words["cannot see"].append(value.category)
-        elif number.low is not None and number.high is not None:
+            continue
+        if number.low is None or number.high is None:
+            seen = "has no interval"
+        else:
             seen = "sees" if number.low > 0 else "is misled by" if number.high < 0 else "cannot see"
-            words[seen].append(f"{value.category} ({short(number.value, 2)})")
+        words[seen].append(f"{value.category} ({short(number.value, 2)})")
     if not any(words.values()):
         return []
     rows = [(f"**{word}**", ", ".join(categories)) for word, categories in words.items() if categories]
     note = (
         "On the [probe set](../data.md), whose pairs turn on one kind of difference each: Spearman's ρ of score and "
         "label within a category. It sees a difference if the 95 % interval is above 0, is misled if it is below, and "
-        "else cannot be shown to see it."
+        "else cannot be shown to see it. Without an interval (too few pairs or too few different "
+        "scores) nothing is said."
     )
     return ["", "## What it sees", "", *markdown_table(("", "differences"), rows), "", note]
 

@@ -117,7 +117,11 @@ def _groups(joined: Sequence[JoinedDataset], grouping: str) -> dict[str, list[st
 
 
 def with_cards(joined: Sequence[JoinedDataset]) -> Iterator[tuple[JoinedDataset, Card | None]]:
-    """Yield each dataset with the card of its name, in the default version; None for a dataset without one."""
-    cards = {entry.name: entry.card for entry in list_datasets() if entry.default}
+    """Yield each dataset with the registered card, in the version that the run read; None for one without.
+
+    A file that has the name of a card is none of its versions: it has no version.
+    """
+    cards = {(entry.name, entry.version): entry.card for entry in list_datasets() if entry.card is not None}
     for dataset in joined:
-        yield dataset, cards.get(dataset.data.facts.name.partition(":")[0].partition("@")[0])
+        facts = dataset.data.facts
+        yield dataset, cards.get((facts.name.partition(":")[0].partition("@")[0], facts.version))
