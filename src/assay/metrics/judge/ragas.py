@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from assay.common.messages import Message, Setting
 from assay.exceptions import InputError, UnavailableError, unknown_name
 from assay.metrics.base import Batch, Declaration, Metric, option
+from assay.metrics.judge.ragas_classes import CLASSES, CONTEXT, QUESTION, REFERENCE
 from assay.metrics.judge.server import check_address
 
 if TYPE_CHECKING:
@@ -15,26 +16,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from assay.metrics.judge.endpoint import Endpoint
-
-
-class RagasClass(NamedTuple):
-    """A class of ``ragas.metrics.collections``: its name, the texts that it reads, and its settings."""
-
-    name: str
-    reads: frozenset[str]
-    settings: dict[str, Any]
-
-
-_QUESTION, _REFERENCE, _CONTEXT = "user_input", "reference", "retrieved_contexts"
-#: The classes whose score is one of an answer, by the name that follows ``ragas:``; all read the answer.
-CLASSES = {
-    "answer-accuracy": RagasClass("AnswerAccuracy", frozenset({_QUESTION, _REFERENCE}), {}),
-    # its other part is the cosine of two embeddings, which is bi-encoder:MODEL
-    "answer-correctness": RagasClass("AnswerCorrectness", frozenset({_QUESTION, _REFERENCE}), {"weights": [1.0, 0.0]}),
-    "factual-correctness": RagasClass("FactualCorrectness", frozenset({_REFERENCE}), {}),
-    "faithfulness": RagasClass("Faithfulness", frozenset({_QUESTION, _CONTEXT}), {}),
-    "response-groundedness": RagasClass("ResponseGroundedness", frozenset({_CONTEXT}), {}),
-}
 
 
 @dataclass(frozen=True)
@@ -94,10 +75,10 @@ class RagasMetric(Metric):
         check_address("ragas", self.endpoint, self.key)
         reads = CLASSES[self.subject].reads
         self.redeclare(
-            reads_question=_QUESTION in reads,
-            reads_reference=_REFERENCE in reads,
-            reads_context=_CONTEXT in reads,
-            reads_all_references=_REFERENCE in reads and self.references == "first",
+            reads_question=QUESTION in reads,
+            reads_reference=REFERENCE in reads,
+            reads_context=CONTEXT in reads,
+            reads_all_references=REFERENCE in reads and self.references == "first",
         )
 
     def obtain(self, *, offline: bool = False) -> None:
@@ -176,8 +157,8 @@ class RagasMetric(Metric):
         """
         reads = CLASSES[self.subject].reads
         for column, name, values in (
-            (_QUESTION, "question", batch.questions),
-            (_CONTEXT, "context", batch.contexts),
+            (QUESTION, "question", batch.questions),
+            (CONTEXT, "context", batch.contexts),
         ):
             if column in reads and values is None:
                 raise InputError(
@@ -188,10 +169,10 @@ class RagasMetric(Metric):
         arguments: list[dict[str, Any]] = []
         for row, (reference, candidate) in enumerate(batch.pairs()):
             answers = [reference] if batch.gold_answers is None else batch.gold_answers[row]
-            of_pair: dict[str, Any] = {"response": candidate, _REFERENCE: answers[0]}
+            of_pair: dict[str, Any] = {"response": candidate, REFERENCE: answers[0]}
             if batch.questions is not None:
-                of_pair[_QUESTION] = batch.questions[row]
+                of_pair[QUESTION] = batch.questions[row]
             if batch.contexts is not None:
-                of_pair[_CONTEXT] = [batch.contexts[row]]
+                of_pair[CONTEXT] = [batch.contexts[row]]
             arguments.append({name: text for name, text in of_pair.items() if name == "response" or name in reads})
         return arguments

@@ -12,7 +12,7 @@ import os
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from assay.metrics.base import Batch, Metric
 from assay.metrics.judge.endpoint import Endpoint, EndpointSession
 from assay.metrics.judge.judge import REASONING_TOKENS
 from assay.metrics.judge.parser import Rule
-from assay.metrics.judge.ragas import CLASSES, RagasMetric
+from assay.metrics.judge.ragas_classes import CLASSES
 from assay.metrics.judge.reasoning import split_reasoning
 from assay.metrics.judge.replies import Reply, Server, request_digest
 from assay.metrics.judge.request import Request
@@ -57,9 +57,9 @@ class RagasSession(EndpointSession):
             BudgetError: the budget does not cover another call.
             AssayError: the server cannot be used, or sent no usable reply despite all retries.
         """
-        return Scores.concatenate([self._score_by_ragas(cast(RagasMetric, metric), batch) for metric in metrics])
+        return Scores.concatenate([self._score_by_ragas(metric, batch) for metric in metrics])
 
-    def _score_by_ragas(self, metric: RagasMetric, batch: Batch) -> Scores:
+    def _score_by_ragas(self, metric: Any, batch: Batch) -> Scores:
         texts = metric.texts(batch)
         llm = _ragas_llm()()
         scorer = _ragas_class(metric.subject)(llm=llm, **CLASSES[metric.subject].settings)
@@ -104,7 +104,7 @@ def _is_empty(text: str | list[str]) -> bool:
     return not "".join(text).strip()
 
 
-def _requests(metric: RagasMetric, prompts: Sequence[str], server: Server | None) -> Iterator[Request]:
+def _requests(metric: Any, prompts: Sequence[str], server: Server | None) -> Iterator[Request]:
     """Yield the request of each prompt, as ragas makes it: one message of the user, and a JSON object as the reply."""
     settings = [(name, getattr(metric, name)) for name in ("temperature", "seed")]
     sent = tuple((name, value) for name, value in settings if value is not None)
