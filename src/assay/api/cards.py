@@ -256,7 +256,8 @@ def draw_sets(name: str, values: Sequence[FieldValue]) -> Markup:
         "One point is one set.",
         *parts,
     )
-    return Markup(str(svg).replace("<svg ", '<svg style="max-width: 640px; font-size: 12px" fill="currentColor" ', 1))
+    style = "max-width: 100%; height: auto; font-size: 12px"
+    return Markup(str(svg).replace("<svg ", f'<svg style="{style}" fill="currentColor" ', 1))
 
 
 def _tasks_by_dataset() -> Mapping[str, tuple[str, ...]]:
