@@ -133,7 +133,7 @@ def test_redirects_without_end():
         await writer.drain()
 
     with serve_raw(answer) as url:
-        assert "redirects more than 10 times" in complaint(url)
+        assert "redirects more than 10 times" in complaint(url, timeout=30)
 
 
 @pytest.mark.parametrize(
