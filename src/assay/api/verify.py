@@ -97,23 +97,14 @@ def verify(run: str | Path, settings: VerifySettings) -> Verified:
     check_tables_match_manifest(folder, user_path(run))
     _check_trusted_names(folder, datasets, settings.trust)
     datasets_to_verify = _datasets_to_verify(folder, datasets, settings)
-    metrics: dict[str, Metric | AssayError] = {}
-    for data, names in datasets_to_verify:
-        for name in names:
-            metrics.setdefault(name, rebuild_metric(name, data, trusted=name in settings.trust))
+    metrics = _rebuild_metrics(datasets_to_verify, settings)
     # recorded scores are read from the data, all others are computed
     computed_metrics = {
         name: metric
         for name, metric in metrics.items()
         if isinstance(metric, Metric) and not isinstance(metric, ColumnMetric)
     }
-    excerpts = []
-    for data, names in datasets_to_verify:
-        computed_names = [name for name in names if name in computed_metrics]
-        member_names: list[str] = []
-        for name in computed_names:
-            member_names += _member_names(computed_metrics[name])
-        excerpts.append(Excerpt(stored_pairs(data), computed_names + member_names, settings.sample, settings.seed))
+    excerpts = [_excerpt(data, names, computed_metrics, settings) for data, names in datasets_to_verify]
     progress.begin("loading the data again", len(datasets_to_verify))
     reloaded = []
     for data, _ in datasets_to_verify:
@@ -150,6 +141,32 @@ def verify(run: str | Path, settings: VerifySettings) -> Verified:
         without=_describe_unscored_metrics(folder.manifest, [data.name for data, _ in datasets_to_verify]),
     )
     return Verified(verification)
+
+
+def _rebuild_metrics(
+    datasets_to_verify: Sequence[tuple[ScoredDataset, list[str]]], settings: VerifySettings
+) -> dict[str, Metric | AssayError]:
+    """Return each metric by name, built as its first dataset recorded it, or the error why it cannot be built."""
+    metrics: dict[str, Metric | AssayError] = {}
+    for data, names in datasets_to_verify:
+        for name in names:
+            if name not in metrics:
+                metrics[name] = rebuild_metric(name, data, trusted=name in settings.trust)
+    return metrics
+
+
+def _excerpt(
+    data: ScoredDataset, names: Sequence[str], computed_metrics: Mapping[str, Metric], settings: VerifySettings
+) -> Excerpt:
+    """Return the pairs of a dataset to score, for its metrics that are computed and the members of combined ones."""
+    scored_names = [name for name in names if name in computed_metrics]
+    for metric in [computed_metrics[name] for name in scored_names]:
+        try:
+            scored_names += [str(member) for member in metric.members()]
+        except AssayError:
+            # scoring reports the error as the metric's own
+            continue
+    return Excerpt(stored_pairs(data), scored_names, settings.sample, settings.seed)
 
 
 def _datasets_to_verify(
@@ -241,15 +258,6 @@ def _judge_metric(
     )
     tolerance = 0.0 if is_recorded or isinstance(loaded, AssayError) else loaded.declaration.tolerance
     return VerifiedMetric(data.name, name, agreement, scores, tolerance, signature_changes, cause)
-
-
-def _member_names(metric: Metric) -> list[str]:
-    """Return the names of the metrics that a combined metric is computed from; none if they cannot be determined."""
-    try:
-        return [str(member) for member in metric.members()]
-    except AssayError:
-        # scoring reports the error as the metric's own
-        return []
 
 
 def _environment_changes(recorded: Environment) -> tuple[Change, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -70,33 +70,22 @@ def _word_rules() -> tuple[Rule, ...]:
     """
     from nltk.tokenize import NLTKWordTokenizer as Words
 
-    opening = [
-        # the last rule is the newer one that splits a quote off a word
-        *Words.STARTING_QUOTES[:-1],
-        (re.compile(r"(?i)(')(?!re|ve|ll|m|t|s|d|n)(\w)\b"), r"\1 \2"),
-    ]
-    # without the newer rule for U+2012 to U+2015
-    marks = [rule for rule in Words.PUNCTUATION if b"2012" not in rule[0].pattern.encode("ascii", "backslashreplace")]
-    closing = [
-        Words.ENDING_QUOTES[0],
-        (re.compile('"'), " '' "),
-        (re.compile(r"(\S)('')"), r"\1 \2 "),
-        # the rules of 's, 'll, n't and the like; those between are the newer ones of closing quotes
-        *Words.ENDING_QUOTES[-2:],
-    ]
-    contractions = [(rule, r" \1 \2 ") for rule in [*Words.CONTRACTIONS2, *Words.CONTRACTIONS3]]
-    padding = [(re.compile(r"\A|\Z"), " ")]
-    rules: Iterable[tuple[Any, str]] = [
-        *opening,
-        *marks,
-        Words.PARENS_BRACKETS,
-        Words.DOUBLE_DASHES,
-        *padding,
-        *closing,
-        *contractions,
-    ]
+    rules: list[tuple[Any, str]] = []
+    # opening quotes: the last rule of the installed NLTK splits a quote off a word; this is what stood in its place
+    rules += Words.STARTING_QUOTES[:-1]
+    rules.append((re.compile(r"(?i)(')(?!re|ve|ll|m|t|s|d|n)(\w)\b"), r"\1 \2"))
+    # punctuation, without the later rule for U+2012 to U+2015
+    rules += [rule for rule in Words.PUNCTUATION if b"2012" not in rule[0].pattern.encode("ascii", "backslashreplace")]
+    rules += [Words.PARENS_BRACKETS, Words.DOUBLE_DASHES]
+    rules.append((re.compile(r"\A|\Z"), " "))
+    # closing quotes: the first rule, and the two of that time in place of the later ones; then rules of 's, 'll, n't
+    rules.append(Words.ENDING_QUOTES[0])
+    rules += [(re.compile('"'), " '' "), (re.compile(r"(\S)('')"), r"\1 \2 ")]
+    rules += Words.ENDING_QUOTES[-2:]
+    # contractions such as cannot and 'tis
+    rules += [(pattern, r" \1 \2 ") for pattern in [*Words.CONTRACTIONS2, *Words.CONTRACTIONS3]]
     # compiled by the standard library, since newer NLTK uses another engine, with another \w
-    return tuple((re.compile(rule.pattern, rule.flags & re.IGNORECASE), replacement) for rule, replacement in rules)
+    return tuple((re.compile(pattern.pattern, pattern.flags & re.IGNORECASE), text) for pattern, text in rules)
 
 
 def treebank_tokens(text: str, sentences: Callable[[str], list[str]]) -> list[str]:

@@ -174,17 +174,23 @@ def _draw_on_same_rows(
     the number of pairs of texts may be 0.
     """
     n = len(labels)
-    if n and is_by_influence(interval, n):
+    if n == 0:
+        coefficients = measure_all(scores, labels, statistics=statistics, resamples=resamples, seed=seed, groups=groups)
+        return {
+            (first, second): PairDraws(coefficients[first], coefficients[second], permuted=None, p_williams=np.nan)
+            for first, second in metric_pairs
+        }
+    if is_by_influence(interval, n):
         coefficients, left_out = {}, {}
         for name, measured, without_each in measure_by_influence(scores, labels, groups, statistics):
             coefficients[name] = measured if resamples else replace(measured, variance=None)
             left_out[name] = without_each
     else:
         coefficients = measure_all(scores, labels, statistics=statistics, resamples=resamples, seed=seed, groups=groups)
-        left_out = leave_one_out(scores, labels, statistics=statistics, groups=groups) if n else {}
+        left_out = leave_one_out(scores, labels, statistics=statistics, groups=groups)
+    has_rarer_label = units_with_rarer_label(labels, groups)
     variances = {}
-    has_rarer_label = units_with_rarer_label(labels, groups) if n else None
-    for first, second in metric_pairs if n else ():
+    for first, second in metric_pairs:
         variances[first, second] = JackknifeVariance.of_differences(
             left_out[first], left_out[second], statistics, has_rarer_label
         )
@@ -192,9 +198,9 @@ def _draw_on_same_rows(
     if not permutations and n < MIN_INFLUENCE_PAIRS:
         # they are not part of the progress, which counts the permutations that were requested
         permutations, advance = FALLBACK_PERMUTATIONS, None
-        exchanged = [names for names in metric_pairs if n and _lacks_t_test(coefficients, names, variances[names])]
+        exchanged = [names for names in metric_pairs if _lacks_t_test(coefficients, names, variances[names])]
     permuted: dict[MetricPair, Floats] = {}
-    if exchanged and n:
+    if exchanged:
         # not the seed of the resamples, so that both draws are independent
         swaps = Swaps(n, permutations, (*seed, 1), groups)
         permuted = _permuted_differences(exchanged, scores, labels, swaps, statistics, advance)
@@ -211,7 +217,7 @@ def _draw_on_same_rows(
             coefficients[second],
             permuted.get((first, second)),
             p_williams,
-            variances.get((first, second)),
+            variances[first, second],
         )
     return drawn
 

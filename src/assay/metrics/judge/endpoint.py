@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
 from concurrent.futures import wait
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
 from assay.common.messages import Setting
@@ -91,6 +91,31 @@ class Endpoint:
                 f" with a table [{json.dumps(self.model)}]",
             )
         return price
+
+
+@dataclass
+class _Batch:
+    """The requests of a batch and the replies to them so far.
+
+    Attributes:
+        requests: n requests.
+        replies: n replies, None for a missing one.
+        asked: the indices of the replies that were requested one at a time, not found in the store.
+    """
+
+    requests: list[Request]
+    replies: list[Reply | None]
+    asked: set[int] = field(default_factory=set)
+
+    @property
+    def done(self) -> int:
+        """The number of replies."""
+        return len(self.replies) - self.replies.count(None)
+
+    def add(self, index: int, reply: Reply) -> None:
+        """Add a reply that was requested."""
+        self.replies[index] = reply
+        self.asked.add(index)
 
 
 class EndpointSession:
@@ -182,60 +207,76 @@ class EndpointSession:
             BudgetError: the budget does not cover another call.
             AssayError: the server cannot be used, or sent no usable reply despite all retries.
         """
-        requests = list(requests_of(self._server))
-        replies = self._stored_replies(requests)
-        probed: set[int] = set()
+        batch = self._look_up(requests_of)
         failed = self._tally.failed
-        while not self._is_confirmed and None in replies:
-            index, claimed = self._claim_any(requests, replies)
-            decisive = self._decisive
-            if self._reload_server():
-                # another process has learned which model is served, which is a part of every request's digest
-                self._store.release(claimed)
-                requests, probed = list(requests_of(self._server)), set()
-                replies = self._stored_replies(requests)
-            elif index is None:
-                # another process has requested all that are missing
-                time.sleep(SECONDS_BETWEEN_LOOKS)
-                report_share(self._missing.done / max(1, self._total))
-                found = self._stored_replies(requests)
-                replies = [old or new for old, new in zip(replies, found, strict=True)]
-            else:
-                try:
-                    url, model = self._engine.url, self._engine.model
-                    ask = functools.partial(learn_server, self._calls, requests[index], url, model, self._server)
-                    reply, learned = self._run_in_loop(ask)
-                    if learned is not None:
-                        self._server, self._is_confirmed = learned, True
-                    if self._decisive != decisive:
+        while not self._is_confirmed and None in batch.replies:
+            before = self._decisive
+            index, claimed = self._claim_any(batch)
+            try:
+                if self._reload_server():
+                    # another process has learned which model is served, which is a part of every request's digest
+                    batch = self._look_up(requests_of)
+                elif index is None:
+                    self._wait_for_others(batch)
+                else:
+                    reply = self._ask_alone(batch, index)
+                    if self._decisive != before:
                         # replies of another model do not count, and pairs without one are asked again
                         self._tally.failed = failed
-                        requests, probed = list(requests_of(self._server)), set()
-                        replies = self._stored_replies(requests)
-                    self._missing.keep(requests[index], reply)
-                    if learned is not None:
+                        batch = self._look_up(requests_of)
+                    batch.add(index, reply)
+                    self._missing.keep(batch.requests[index], reply)
+                    if self._server is not None and self._is_confirmed:
                         # after the reply, since other processes look for it as soon as they know what is served
-                        self._store.put_server(url, model, learned)
-                except NoReplyError as error:
-                    # an error that the server states may be one of this pair
-                    has_replies = replies.count(None) + len(probed) < len(replies)
-                    most = MOST_STATED if has_replies and error.is_stated else MOST_FAILED_FIRST
-                    is_of_pair = error.is_stated or error.status in OF_REQUEST
-                    if not is_of_pair or self._tally.failed + 1 >= min(most, len(replies)):
-                        raise
-                    reply = self._tally.failure(error.reason)
-                finally:
+                        self._store.put_server(self._engine.url, self._engine.model, self._server)
+            finally:
+                if index is not None:
                     self._store.release(claimed)
-                replies[index] = reply
-                probed.add(index)
-        self._missing.done, self._total = sum(reply is not None for reply in replies), len(replies)
-        self._tally.kept += self._missing.done - len(probed)
-        if None in replies:
-            known = cast(Server, self._server)
-            self._server = self._run_in_loop(functools.partial(self._missing.ask_all, requests, replies, known))
-            if self._server != known:
-                self._store.put_server(self._engine.url, self._engine.model, self._server)
-        return cast("list[Reply]", replies)
+        self._missing.done, self._total = batch.done, len(batch.replies)
+        self._tally.kept += batch.done - len(batch.asked)
+        if None in batch.replies:
+            self._ask_missing(batch)
+        return cast("list[Reply]", batch.replies)
+
+    def _look_up(self, requests_of: Callable[[Server | None], Iterable[Request]]) -> _Batch:
+        """Return the requests by what is known of the server, with the stored replies to them."""
+        requests = list(requests_of(self._server))
+        return _Batch(requests, self._stored_replies(requests))
+
+    def _wait_for_others(self, batch: _Batch) -> None:
+        """Wait a moment for replies that other processes have requested, and fill in those that are stored by then."""
+        time.sleep(SECONDS_BETWEEN_LOOKS)
+        report_share(self._missing.done / max(1, self._total))
+        stored = self._stored_replies(batch.requests)
+        batch.replies = [old or new for old, new in zip(batch.replies, stored, strict=True)]
+
+    def _ask_alone(self, batch: _Batch, index: int) -> Reply:
+        """Return the reply to a request that is sent alone; what it tells of the server is confirmed from then on.
+
+        An error that may be one of this pair is returned as a reply without a verdict, unless there were too many.
+        """
+        url, model = self._engine.url, self._engine.model
+        ask = functools.partial(learn_server, self._calls, batch.requests[index], url, model, self._server)
+        try:
+            reply, learned = self._run_in_loop(ask)
+        except NoReplyError as error:
+            is_of_pair = error.is_stated or error.status in OF_REQUEST
+            has_stored_replies = batch.done > len(batch.asked)
+            most_failed = MOST_STATED if has_stored_replies and error.is_stated else MOST_FAILED_FIRST
+            if not is_of_pair or self._tally.failed + 1 >= min(most_failed, len(batch.replies)):
+                raise
+            return self._tally.failure(error.reason)
+        if learned is not None:
+            self._server, self._is_confirmed = learned, True
+        return reply
+
+    def _ask_missing(self, batch: _Batch) -> None:
+        """Request the missing replies of a batch, several at a time, from a server that is known."""
+        known = cast(Server, self._server)
+        ask_all = functools.partial(self._missing.ask_all, batch.requests, batch.replies, known)
+        self._server = self._run_in_loop(ask_all)
+        if self._server != known:
+            self._store.put_server(self._engine.url, self._engine.model, self._server)
 
     @property
     def _decisive(self) -> tuple[str, bool] | None:
@@ -256,7 +297,7 @@ class EndpointSession:
             return [None] * len(requests)
         return [self._store.get(request.digest) for request in requests]
 
-    def _claim_any(self, requests: Sequence[Request], replies: list[Reply | None]) -> tuple[int | None, bytes]:
+    def _claim_any(self, batch: _Batch) -> tuple[int | None, bytes]:
         """Claim the first request without a reply that no other process has claimed.
 
         Until it is known which model is served, equal requests have other digests afterwards. Then one process at a
@@ -265,12 +306,14 @@ class EndpointSession:
         Returns:
             The index of the request, None if other processes have claimed all, and the digest that was claimed.
         """
-        missing = [index for index, reply in enumerate(replies) if reply is None]
-        unknown = (
-            request_digest({"first call of": [self._engine.url, self._engine.model]}) if self._server is None else None
-        )
-        for index in missing[: None if unknown is None else 1]:
-            digest = unknown or requests[index].digest
+        claims: Iterable[tuple[int, bytes]]
+        if self._server is None:
+            first_call = request_digest({"first call of": [self._engine.url, self._engine.model]})
+            claims = [(batch.replies.index(None), first_call)]
+        else:
+            missing = (index for index, reply in enumerate(batch.replies) if reply is None)
+            claims = ((index, batch.requests[index].digest) for index in missing)
+        for index, digest in claims:
             if self._purse.fresh or self._store.claim(digest):
                 return index, digest
         return None, b""

@@ -126,33 +126,41 @@ class Grammar:
         while label := self._label.search(text, position):
             position = label.start() + 1
             before = text[max(0, label.start() - 80) : label.start()]
-            named = label["noun"] or label["is"] or label["answer"] or (not self.is_numeric and label["correct"])
-            if wording.SUPPOSED.search(re.split(r"[.;!?\n]", before)[-1]) or wording.QUOTED.search(before):
-                continue
-            if named and wording.NO_LABEL.search(before):
-                continue
-            if (label["answer"] or label["bold"] or label["is"]) and wording.OF_DATA.search(before):
-                continue
-            if label["bold"] and (_is_about_other(before) or _is_unconcluded(before)):
-                continue
             match = self._word.match(text, label.end())
             if match is None or self._follows_other(before, match["verdict"]):
                 continue
+            if not self._is_of_judge(label, before) or not self._belongs_to(label, before, match):
+                continue
             line = text[match.end() :].split("\n", 1)[0]
             is_last = is_cut and match.end() + len(line) == len(text)
-            if label["bold"]:
-                # a list may have its numbers in bold
-                closed = re.match(rf"{'' if self.is_numeric else '[.!]?'}{re.escape(label['bold'])}", line)
-                if closed is None or re.match(r"\s*[:(–—]", line[closed.end() :]):
-                    continue
-            if label["of"] and _SOFT.match(line) and not wording.GIVES.search(before[-40:]):
-                continue
-            if label["answer"] and wording.NEXT_FIELD.match(text, match.end()):
-                continue
             if self._is_concluded(match, line, wording.TURN, is_cut=is_last):
                 name, is_final = _name_of(label, before)
                 found.append(Label(match["verdict"].lower(), name, is_final, label.start()))
         return found
+
+    def _is_of_judge(self, label: re.Match[str], before: str) -> bool:
+        """Tell whether a label is one of the judge's own verdict by what precedes it: no quotation, no supposition."""
+        if wording.SUPPOSED.search(re.split(r"[.;!?\n]", before)[-1]) or wording.QUOTED.search(before):
+            return False
+        is_named = label["noun"] or label["is"] or label["answer"] or (not self.is_numeric and label["correct"])
+        if is_named and wording.NO_LABEL.search(before):
+            return False
+        if (label["answer"] or label["bold"] or label["is"]) and wording.OF_DATA.search(before):
+            return False
+        return not (label["bold"] and (_is_about_other(before) or _is_unconcluded(before)))
+
+    def _belongs_to(self, label: re.Match[str], before: str, verdict: re.Match[str]) -> bool:
+        """Tell whether the verdict word after a label is what it labels, by what follows the word."""
+        text, end = verdict.string, verdict.end()
+        line = text[end:].split("\n", 1)[0]
+        if label["bold"]:
+            # a list may have its numbers in bold
+            closed = re.match(rf"{'' if self.is_numeric else '[.!]?'}{re.escape(label['bold'])}", line)
+            if closed is None or re.match(r"\s*[:(–—]", line[closed.end() :]):
+                return False
+        if label["of"] and _SOFT.match(line) and not wording.GIVES.search(before[-40:]):
+            return False
+        return not (label["answer"] and wording.NEXT_FIELD.match(text, end))
 
     def concluding(self, labelled: Sequence[Label], text: str) -> list[Label]:
         """Return those of several verdicts after labels that are on the whole; empty if none is.

@@ -9,7 +9,7 @@ from assay.common.visible import brief_text
 from assay.exceptions import AssayError
 from assay.metrics.judge.calls import NoReplyError, PaidCalls
 from assay.metrics.judge.client import PARTS, ForbiddenError, RefusedRequestError
-from assay.metrics.judge.completion import FailedCallError
+from assay.metrics.judge.completion import Completion, FailedCallError
 from assay.metrics.judge.replies import Reply, Server
 from assay.metrics.judge.request import Request, assumed_server
 
@@ -53,10 +53,7 @@ async def learn_server(
             if isinstance(error, RefusedRequestError) and error.flag:
                 # this text was refused, which says nothing about the server
                 return error.reply(), None
-            reason = error.text if isinstance(error, RefusedRequestError) else error.reason
-            # a status of 500 may mean that the server fails at what it does not support
-            is_hopeless = isinstance(error, NoReplyError) and error.status not in OF_REQUEST
-            simpler = None if is_hopeless else simpler_server(assumed, request, reason)
+            simpler = _simpler_after(error, assumed, request)
             if simpler is None:
                 raise _final_error(error, failure, request, url) from None
             if isinstance(error, NoReplyError):
@@ -74,23 +71,48 @@ async def learn_server(
                     "tell which model answers; name one model of the server, or let it report a fixed name"
                 )
             continue
-        if not assumed.reasons and (completion.has_reasoning or (reply.is_cut and not reply.text.strip())):
-            limit = request.limit(assumed)
-            assumed = replace(assumed, reasons=True)
-            if request.limit(assumed) > limit:
-                continue
-        lacks_probabilities = not completion.has_probabilities and not reply.flag
-        if request.verdict == "probability" and lacks_probabilities:
-            raise AssayError(f"{url} gives no probabilities of tokens; leave verdict=probability away")
-        if request.verdict == "auto" and assumed.gives == "probability" and lacks_probabilities:
-            # the server ignored logprobs without an error, so fall back to JSON
-            assumed = replace(assumed, gives="json")
-            continue
-        tokens_per_byte = reply.tokens_in / max(1, request.size)
-        learned = replace(
-            assumed, served=completion.model, fingerprint=reply.fingerprint, tokens_per_byte=tokens_per_byte
-        )
-        return reply, learned
+        shown = _shown_server(assumed, request, completion, reply, url)
+        asks_otherwise = shown.gives != assumed.gives or request.limit(shown) > request.limit(assumed)
+        assumed = shown
+        if not asks_otherwise:
+            tokens_per_byte = reply.tokens_in / max(1, request.size)
+            return reply, replace(
+                assumed, served=completion.model, fingerprint=reply.fingerprint, tokens_per_byte=tokens_per_byte
+            )
+
+
+def _simpler_after(
+    error: RefusedRequestError | ForbiddenError | NoReplyError, assumed: Server, request: Request
+) -> Server | None:
+    """Return the next simpler assumption about a server after an error of the first request; None if none can help."""
+    if isinstance(error, RefusedRequestError):
+        return simpler_server(assumed, request, error.text)
+    # a status of 500 may mean that the server fails at what it does not support
+    if isinstance(error, NoReplyError) and error.status not in OF_REQUEST:
+        return None
+    return simpler_server(assumed, request, error.reason)
+
+
+def _shown_server(assumed: Server, request: Request, completion: Completion, reply: Reply, url: str) -> Server:
+    """Return what a completion shows of the server: that the model thinks, or that it gives no token probabilities.
+
+    Raises:
+        AssayError: the judge needs probabilities, and the server gives none.
+    """
+    if not assumed.reasons and (completion.has_reasoning or (reply.is_cut and not reply.text.strip())):
+        thinking = replace(assumed, reasons=True)
+        if request.limit(thinking) > request.limit(assumed):
+            # the reply may have been cut off within the thoughts, so that the next one, with more room, shows the rest
+            return thinking
+        assumed = thinking
+    if completion.has_probabilities or reply.flag:
+        return assumed
+    if request.verdict == "probability":
+        raise AssayError(f"{url} gives no probabilities of tokens; leave verdict=probability away")
+    if request.verdict == "auto" and assumed.gives == "probability":
+        # the server ignored logprobs without an error, so fall back to JSON
+        return replace(assumed, gives="json")
+    return assumed
 
 
 def _final_error(

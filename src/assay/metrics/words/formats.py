@@ -212,42 +212,77 @@ def _count_numbers(path: Path, line: bytes) -> int:
 def _read_binary(path: Path, stream: BufferedIOBase) -> Iterator[Block]:
     """Yield the rows of a binary file in blocks.
 
-    Words have no fixed length: the file is read in large pieces, and the end of each word is searched in the buffer.
-    One read per word would take most of the time.
-
     Raises:
         InputError: the file is truncated or broken, or does not end after the declared number of words.
     """
     # find_format has read the header; it is absent only if the file changed since
     word_count, dimensions = _parse_header(stream.readline(_MAX_LINE_BYTES)) or (0, 0)
-    vector_bytes = 4 * dimensions
-    buffer, position = b"", 0
+    rows = _BinaryRows(path, stream, word_count, dimensions)
     for start in range(1, word_count + 1, _ROWS_PER_BLOCK):
         words, numbers = [], bytearray()
         for word_number in range(start, min(start + _ROWS_PER_BLOCK, word_count + 1)):
-            # read on until the buffer has the whole word and its vector
-            while (end := buffer.find(b" ", position)) < 0 or len(buffer) <= end + vector_bytes:
-                chunk = stream.read(_CHUNK_BYTES)
-                if not chunk:
-                    problem = f"expected a word and {vector_bytes} bytes, cut short"
-                    raise InputError(f"{path}, word {word_number} of {word_count}: {problem}")
-                if len(buffer) - position > _MAX_LINE_BYTES:
-                    problem = "expected a word and a space, found neither"
-                    raise InputError(f"{path}, word {word_number} of {word_count}: {problem}")
-                buffer, position = buffer[position:] + chunk, 0
-            # the original program writes a newline after each vector, others do not
-            word = buffer[position:end].removeprefix(b"\n")
-            if not word:
-                raise InputError(f"{path}, word {word_number} of {word_count}: expected a word, found an empty one")
+            word, vector = rows.take(word_number)
             words.append(word)
-            position = end + 1 + vector_bytes
-            numbers += buffer[end + 1 : position]
+            numbers += vector
         values = np.frombuffer(numbers, dtype="<f4").reshape(len(words), dimensions).astype(np.float32, copy=False)
         check_finite(path, values, "word", start)
         yield Block(words, values)
-    # two more bytes tell whether anything but a final newline follows
-    if (buffer[position:] + stream.read(2)).strip(b"\n"):
-        raise InputError(f"{path}, word {word_count + 1}: expected the end after the {word_count} words of line 1")
+    rows.check_end()
+
+
+class _BinaryRows:
+    """The rows of a binary file after its header, one after the other.
+
+    Words have no fixed length: the file is read in large pieces, and the end of each word is searched in the buffer.
+    One read per word would take most of the time.
+
+    Args:
+        path: the file, for messages.
+        stream: the file, opened after its header.
+        word_count: the number of words by the header.
+        dimensions: the number of numbers after each word.
+    """
+
+    def __init__(self, path: Path, stream: BufferedIOBase, word_count: int, dimensions: int) -> None:
+        self._path, self._stream, self._word_count = path, stream, word_count
+        self._vector_bytes = 4 * dimensions
+        self._buffer = b""
+        #: Where in the buffer the next row begins.
+        self._position = 0
+
+    def take(self, number: int) -> tuple[bytes, bytes]:
+        """Return the next word and the bytes of its vector; the number of the word is for messages."""
+        while (space := self._buffer.find(b" ", self._position)) < 0 or (
+            len(self._buffer) <= space + self._vector_bytes
+        ):
+            self._read_on(number)
+        # the original program writes a newline after each vector, others do not
+        word = self._buffer[self._position : space].removeprefix(b"\n")
+        if not word:
+            raise self._error(number, "expected a word, found an empty one")
+        self._position = space + 1 + self._vector_bytes
+        return word, self._buffer[space + 1 : self._position]
+
+    def _read_on(self, number: int) -> None:
+        """Add a piece of the file to the buffer, since a word and its vector are not yet all there."""
+        piece = self._stream.read(_CHUNK_BYTES)
+        if not piece:
+            raise self._error(number, f"expected a word and {self._vector_bytes} bytes, cut short")
+        if len(self._buffer) - self._position > _MAX_LINE_BYTES:
+            raise self._error(number, "expected a word and a space, found neither")
+        self._buffer, self._position = self._buffer[self._position :] + piece, 0
+
+    def _error(self, number: int, problem: str) -> InputError:
+        return InputError(f"{self._path}, word {number} of {self._word_count}: {problem}")
+
+    def check_end(self) -> None:
+        """Check that nothing follows the last row."""
+        # two more bytes tell whether anything but a final newline follows
+        if (self._buffer[self._position :] + self._stream.read(2)).strip(b"\n"):
+            raise InputError(
+                f"{self._path}, word {self._word_count + 1}: expected the end after the {self._word_count} words of "
+                "line 1"
+            )
 
 
 def _parse_header(line: bytes) -> tuple[int, int] | None:
