@@ -153,7 +153,7 @@ def inputs_of(rows: pd.DataFrame, members: Sequence[str]) -> Floats:
     features = properties_of(pairs, list(FEATURES))
     golds = rows["reference"].tolist()
     batch = Batch([texts[0] for texts in golds], rows["candidate"].tolist(), gold_answers=golds)
-    return np.column_stack([*(best_scores(load_metric(member), batch) for member in members), features])
+    return np.column_stack([*best_scores([load_metric(member) for member in members], batch), features])
 
 
 @dataclass(frozen=True)

@@ -227,27 +227,43 @@ def _check_parts(path: Path, content: CombinedFile) -> None:
         raise InputError(f"{path}: its trees cannot be read ({error}); {_REMEDY}") from None
 
 
-def best_scores(metric: Metric, batch: Batch) -> Floats:
-    """Return the score of each of n pairs, float64, shape (n,); the session that computes them stays open.
+def best_scores(metrics: Sequence[Metric], batch: Batch) -> list[Floats]:
+    """Return for each metric the score of each of n pairs, float64, shape (n,); the sessions stay open.
 
     With several gold answers it is the best score, unless the metric reads them together; it is NaN only if the metric
-    has no score for any of them.
+    has no score for any of them. Metrics of one model are scored together, so that it reads each text once.
 
     Raises:
         AssayError: the scores cannot be computed.
     """
-    session = open_session(metric.needs(), keep=True)
-    if batch.gold_answers is None or metric.declaration.reads_all_references:
-        values: Floats = session.score([metric], batch).values[:, 0]
+    of_work: dict[tuple[Any, ...], list[int]] = {}
+    for index, metric in enumerate(metrics):
+        engine, declared = metric.needs(), metric.declaration
+        # metrics without an engine share nothing; those of one engine must read the same texts
+        alone = index if engine is None else None
+        of_work.setdefault((engine, alone, declared.reads_all_references, declared.reads_question), []).append(index)
+    columns: dict[int, Floats] = {}
+    for indices in of_work.values():
+        scores = _best_scores_of([metrics[index] for index in indices], batch)
+        columns |= dict(zip(indices, scores.T, strict=True))
+    return [columns[index] for index in range(len(metrics))]
+
+
+def _best_scores_of(metrics: Sequence[Metric], batch: Batch) -> Floats:
+    """Return the best scores of n pairs under m metrics that read the same texts by one engine, shape (n, m)."""
+    session = open_session(metrics[0].needs(), keep=True)
+    if batch.gold_answers is None or metrics[0].declaration.reads_all_references:
+        values: Floats = session.score(metrics, batch).values
         return values
     rows = np.repeat(np.arange(len(batch)), [len(golds) for golds in batch.gold_answers])
     repeated = batch.take(rows.tolist())
     flat_golds = [gold for golds in batch.gold_answers for gold in golds]
     single = Batch(flat_golds, repeated.candidates, repeated.questions, contexts=repeated.contexts)
-    scores = session.score([metric], single).values[:, 0]
-    # fmax and fmin ignore NaN, the score of a gold answer without one
-    best_of = np.fmax if metric.declaration.higher_is_better else np.fmin
+    scores: Floats = session.score(metrics, single).values
+    if not len(scores):
+        return scores
     # the first score of each pair
     starts = np.flatnonzero(np.diff(rows, prepend=-1))
-    best: Floats = best_of.reduceat(scores, starts) if len(scores) else scores
-    return best
+    # fmax and fmin ignore NaN, the score of a gold answer without one
+    best_of = [np.fmax if metric.declaration.higher_is_better else np.fmin for metric in metrics]
+    return np.column_stack([best.reduceat(column, starts) for best, column in zip(best_of, scores.T, strict=True)])

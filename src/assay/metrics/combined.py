@@ -296,4 +296,4 @@ class Combined(Metric):
 
         members = [metric.bind(Context(None, lambda: batch.references)) for metric in self.members()]
         self.check_members([metric.signature() for metric in members])
-        return [best_scores(metric, batch) for metric in members]
+        return best_scores(members, batch)

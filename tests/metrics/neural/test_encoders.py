@@ -11,6 +11,7 @@ import pytest
 
 from assay.exceptions import InputError, UnavailableError
 from assay.metrics import Batch, check_metric, load_metric
+from assay.metrics.combination import best_scores
 from assay.metrics.neural.runtime import Runtime, use_runtime
 from assay.metrics.scores import Flag
 from assay.metrics.work import open_session, release_sessions
@@ -179,6 +180,27 @@ def test_metrics_of_one_model_share_its_passes(encoder: Path) -> None:
     assert again.values[:, :2] == pytest.approx(alone[:, :2], abs=1e-6)
     session.score(metrics[:1], batch)
     assert session.cost()["texts_embedded"] == 2 * texts, "what was not said to come again was let go"
+
+
+def test_members_of_a_combination_share_the_passes_of_a_model(encoder: Path) -> None:
+    batch = pairs(40)
+    golds = [[reference, other] for reference, other in zip(batch.references, batch.references[::-1], strict=True)]
+    questions = [f"Question {number}?" for number in range(len(batch))]
+    batch = dataclasses.replace(batch, gold_answers=golds, questions=questions)
+    names = ["bertscore:{},output=recall", "f1", "bi-encoder:{},question=true", "contains", "bi-encoder:{}"]
+    metrics = [load_metric(name.format(encoder)) for name in names]
+    alone = []
+    for metric in metrics:
+        release_sessions()
+        alone += best_scores([metric], batch)
+    release_sessions()
+    together = best_scores(metrics, batch)
+    assert np.stack(together) == pytest.approx(np.stack(alone), abs=1e-6)
+    texts = len({*batch.references, *batch.candidates})
+    asked = {f"{question} {text}" for question, gold in zip(questions, golds, strict=True) for text in gold}
+    asked |= {f"{question} {text}" for question, text in zip(questions, batch.candidates, strict=True)}
+    embedded = open_session(metrics[0].needs()).cost()["texts_embedded"]
+    assert embedded == texts + len(asked), "BERTScore and the bi-encoder without questions read the same texts"
 
 
 def test_what_was_cut_and_what_is_empty_is_told(encoder: Path) -> None:
