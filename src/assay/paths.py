@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 import errno
+import itertools
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 from assay.exceptions import InputError
@@ -97,6 +100,70 @@ def user_path(path: str | Path) -> Path:
 def path_exists(text: str | Path) -> bool:
     """Tell whether a file or folder with this path exists; False for a text that cannot be a path."""
     return os.path.exists(text)  # noqa: PTH110  Path.exists raises for a name that is too long
+
+
+#: The most entries of a folder that are looked at, and the most paths that are suggested.
+_MAX_ENTRIES, _MAX_SUGGESTIONS = 1000, 3
+
+
+def suggested_path(missing: Path, is_wanted: Callable[[Path], bool]) -> str:
+    """Return ``Did you mean 'models/minilm'?`` for a path at which nothing exists; empty if there is none like it.
+
+    Suggested are paths in which one name is spelled otherwise; else the same path from a folder above the working
+    folder; else the same name in a folder beside or below, where it may have been moved to.
+
+    Args:
+        missing: the path.
+        is_wanted: tells whether an existing path is of the kind that is sought.
+
+    Example:
+        >>> suggested_path(Path("nowhere/at/all"), Path.is_file)
+        ''
+    """
+    parent = missing.parent
+    try:
+        above = [] if missing.is_absolute() else [Path(*[".."] * n) / missing for n in range(1, len(Path.cwd().parts))]
+        moved = [folder / missing.name for folder in (*entries_of(parent), *entries_of(parent.parent))]
+        for paths in (_similar_paths(missing), above, moved):
+            wanted = list(dict.fromkeys(repr(str(path)) for path in paths if path != missing and is_wanted(path)))
+            if wanted:
+                return f"Did you mean {' or '.join(wanted[:_MAX_SUGGESTIONS])}?"
+    except OSError:
+        pass  # the working folder was removed, or a folder cannot be read: there is nothing to suggest
+    return ""
+
+
+def no_such_file(missing: Path, is_wanted: Callable[[Path], bool], kind: str = "file") -> str:
+    """Return the message for a path at which nothing exists, with the path that may be meant.
+
+    Args:
+        missing, is_wanted: as for :func:`suggested_path`.
+        kind: what is missing.
+
+    Example:
+        >>> no_such_file(Path("nowhere/at/all"), Path.is_file)
+        'nowhere/at/all: there is no such file'
+    """
+    suggestion = suggested_path(missing, is_wanted)
+    return f"{missing}: there is no such {kind}" + (f". {suggestion}" if suggestion else "")
+
+
+def _similar_paths(missing: Path) -> list[Path]:
+    """Return the paths that differ from a missing one in the spelling of its first name that does not exist."""
+    first = next((path for path in (*reversed(missing.parents), missing) if not path_exists(path)), missing)
+    by_lower_case = {path.name.lower(): path for path in entries_of(first.parent)}
+    similar = difflib.get_close_matches(first.name.lower(), by_lower_case, n=_MAX_ENTRIES, cutoff=0.5)
+    return [by_lower_case[name] / missing.relative_to(first) for name in similar]
+
+
+def entries_of(folder: Path) -> list[Path]:
+    """Return up to 1,000 visible entries of a folder, sorted by name; none if it is no folder or cannot be read."""
+    try:
+        with os.scandir(folder) as entries:
+            names = [entry.name for entry in itertools.islice(entries, _MAX_ENTRIES) if not entry.name.startswith(".")]
+    except OSError:
+        return []
+    return [folder / name for name in sorted(names)]
 
 
 #: Bytes of the largest file of settings, such as a configuration, a card or a prompt.

@@ -16,6 +16,7 @@ from assay.common.output import restore_folder
 from assay.common.tables import RUN_SCHEMA
 from assay.exceptions import InputError
 from assay.manifest import AgreementRow, Manifest
+from assay.paths import no_such_file
 
 #: The name of the file in a run folder that holds the result of a stress test.
 STRESS_FILE = "stress.json"
@@ -103,7 +104,7 @@ def _read_json(folder: Path, name: str, json_type: type) -> Any:
             raise InputError(
                 f"{folder}: is a file; {command_line('agree', folder, '--out', 'RUN')} makes a run of its scores"
             )
-        raise InputError(f"{folder}: there is no such run folder")
+        raise InputError(no_such_file(folder, lambda path: (path / "run.json").is_file(), "run folder"))
     if not path.is_file():
         raise InputError(f"{folder}: is not a run folder, {name} is missing")
     try:

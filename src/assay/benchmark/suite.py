@@ -5,12 +5,13 @@ from __future__ import annotations
 import tomllib
 from importlib import resources
 from importlib.resources.abc import Traversable
+from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from assay.common.messages import Setting
 from assay.exceptions import InputError, suggestion_for, unknown_name
-from assay.paths import read_settings_file, user_path
+from assay.paths import no_such_file, read_settings_file, user_path
 
 
 class Suite(BaseModel):
@@ -81,7 +82,7 @@ def load_suite(name: str) -> Suite:
         try:
             return _parse_suite(read_settings_file(path).decode("utf-8"), name)
         except FileNotFoundError:
-            raise InputError(f"{name}: there is no such file") from None
+            raise InputError(no_such_file(path, Path.is_file)) from None
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"{name}: this suite cannot be read ({error})") from error
     raise InputError(

@@ -233,8 +233,9 @@ class _Obtainer:
         name = str(metric)
         if name in self._failed:
             raise self._failed[name]
-        if not self._offline and _has_to_be_fetched(metric):
-            self._say(f"{name}: not on this machine, it has to be downloaded first (--offline forbids it)")
+        lacking = "" if self._offline else _what_has_to_be_fetched(metric)
+        if lacking:
+            self._say(f"{name}: {lacking}; it has to be downloaded first (--offline forbids it)")
         try:
             metric.obtain(offline=self._offline)
         except AssayError as error:
@@ -242,15 +243,15 @@ class _Obtainer:
             raise
 
 
-def _has_to_be_fetched(metric: Metric) -> bool:
-    """Tell whether a metric is unavailable only until :meth:`Metric.obtain` has fetched what it needs."""
+def _what_has_to_be_fetched(metric: Metric) -> str:
+    """Return what a metric lacks that :meth:`Metric.obtain` may fetch; empty if it lacks nothing of that kind."""
     try:
         metric.check_available()
     except MissingExtraError:
-        return False
-    except UnavailableError:
-        return True
-    return False
+        return ""
+    except UnavailableError as error:
+        return str(error.reason)
+    return ""
 
 
 def _plan_tasks(metric: Metric, dataset: PreparedDataset, obtainer: _Obtainer, records: MetricRecords) -> list[Task]:

@@ -9,7 +9,6 @@ import typer
 from assay.cli.command import command
 from assay.cli.guard import guarded, print_data, print_grid, print_line
 from assay.cli.options import JsonOption, ListFormat, ListFormatOption
-from assay.common.addresses import command_line
 from assay.settings import Offline
 
 if TYPE_CHECKING:
@@ -49,16 +48,14 @@ def list_(output: ListFormatOption = ListFormat.table) -> None:
 @guarded
 def show_(model: Model, as_json: JsonOption = False) -> None:
     """Show what a model on this machine says about itself; fetches nothing, loads nothing."""
-    from assay.exceptions import InputError, OfflineError
     from assay.metrics.models import locate
+    from assay.metrics.models.reference import ModelOfflineError, ModelReference
 
     try:
         located = locate(model, offline=True)
-    except OfflineError:
-        # not the error about forbidden downloads: the user forbade nothing, this verb just never downloads
-        raise InputError(
-            f"model {model} is not on this machine; get it with: {command_line('models', 'fetch', model)}"
-        ) from None
+    except ModelOfflineError:
+        # without a reason: the user forbade nothing, this verb just never downloads
+        raise ModelOfflineError(ModelReference.parse(model)) from None
     _print_facts(_model_facts(located), as_json=as_json)
 
 

@@ -30,7 +30,7 @@ from assay.datasets.readers.workbook import read_workbook
 from assay.datasets.reading import Columns
 from assay.datasets.unpacking import COMPRESSIONS, inner_name, is_packed, recoded, temporary_file, unpacked
 from assay.exceptions import InputError
-from assay.paths import check_regular_file, user_path
+from assay.paths import check_regular_file, no_such_file, user_path
 
 #: The path that means standard input.
 STANDARD_INPUT = "-"
@@ -160,6 +160,11 @@ def read_under_name(content: Path, name: str, read: Callable[[Path], SourceTable
         raise InputError(error.message.replace_text(str(content), name)) from None
 
 
+def _is_readable_file(path: Path) -> bool:
+    """Tell whether a path is a file in a format that can be read, by its name."""
+    return path.is_file() and (path.suffix.lower() in SUFFIXES or is_packed(path))
+
+
 def _read_local(path: Path, encoding: str | None, member: str | None, columns: Columns) -> SourceTable:
     """Return the rows of a file, or of the parts of a folder.
 
@@ -185,7 +190,7 @@ def _read_local(path: Path, encoding: str | None, member: str | None, columns: C
             return read_under_name(content, str(path), lambda file: _read_local(file, encoding, member, columns))
         return read_format(path, file_format, encoding, member, columns)
     except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file") from None
+        raise InputError(no_such_file(path, _is_readable_file)) from None
     except PermissionError:
         raise InputError(f"{path}: may not be read (permission denied)") from None
     except OSError as error:

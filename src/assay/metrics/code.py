@@ -10,6 +10,7 @@ import importlib
 import importlib.util
 import inspect
 import sys
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -18,7 +19,7 @@ from assay.metrics.base import Metric
 from assay.metrics.function import function_metric
 from assay.metrics.name import MetricName
 from assay.metrics.registry import registry
-from assay.paths import user_path
+from assay.paths import no_such_file, user_path
 
 
 def names_code(name: MetricName) -> bool:
@@ -67,7 +68,7 @@ def _file_module(name: MetricName) -> ModuleType:
     """
     path = user_path(name.name).resolve()
     if not path.is_file():
-        raise InputError(f"metric {name.text}: there is no file {name.name}")
+        raise InputError(f"metric {name.text}: {no_such_file(user_path(name.name), Path.is_file)}")
     content = path.read_bytes()
     # classes of a changed file are others; pickling needs the module by its name
     title = f"assay_file_{path.stem}_{hashlib.sha256(str(path).encode() + content).hexdigest()[:12]}"

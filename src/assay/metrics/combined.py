@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 from assay.exceptions import AssayError, InputError, UnavailableError
 from assay.metrics.base import Batch, ColumnMetric, Context, Declaration, Metric, option
 from assay.metrics.provenance import ABSENT, version_of
-from assay.paths import user_path
+from assay.paths import no_such_file, user_path
 
 if TYPE_CHECKING:
     import numpy as np
@@ -125,10 +125,11 @@ class Combined(Metric):
         from assay.metrics.combination import FILE_NAME, read_combined
 
         if not (self.path / FILE_NAME).exists():
-            raise InputError(
-                f"{self.subject}: is not a folder of assay combine (it has no {FILE_NAME}); "
-                f"assay has {', '.join(bundled_folders())}"
-            )
+            if self.path.exists():
+                problem = f"{self.subject}: is not a folder of assay combine (it has no {FILE_NAME})"
+            else:
+                problem = no_such_file(self.path, lambda path: (path / FILE_NAME).is_file(), "folder of assay combine")
+            raise InputError(f"{problem}; assay has {', '.join(bundled_folders())}")
         return read_combined(self.path)
 
     def members(self) -> tuple[Metric, ...]:

@@ -181,9 +181,8 @@ def test_what_cannot_be_had_is_asked_for_once(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(Silent, "say", lambda self, line: announced.append(line))
     result = assay.run([rows(5), rows(6), rows(7)], ["bi-encoder:me/absent", "f1"], resamples=0)
     assert asked == ["bi-encoder:me/absent"]
-    assert [line for line in announced if "downloaded" in line] == [
-        "bi-encoder:me/absent: not on this machine, it has to be downloaded first (--offline forbids it)"
-    ], "once, and before it starts"
+    line = "bi-encoder:me/absent: model me/absent is not on this machine; it has to be downloaded first"
+    assert [line for line in announced if "downloaded" in line] == [f"{line} (--offline forbids it)"], "once, before it"
     found = [(status.status, status.reason) for status in result.outcome.metrics if status.metric != "f1"]
     assert found == [("unavailable", "the hub does not answer")] * 3
 

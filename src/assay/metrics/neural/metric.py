@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Self, TypeVar
 
 from assay.common.messages import Message, Setting
-from assay.exceptions import InputError, MissingExtraError, OfflineError, UnavailableError, unknown_name
+from assay.exceptions import InputError, MissingExtraError, UnavailableError, unknown_name
 from assay.metrics.base import Batch, Context, Metric, option
 from assay.metrics.models import LocatedModel, ModelDescription, ModelReference, describe, locate
+from assay.metrics.models.reference import ModelOfflineError
 from assay.metrics.name import options_of
 from assay.metrics.neural.runtime import Runtime, current_runtime, devices_of, precision_of, use_runtime
 from assay.metrics.presets import preset_for, preset_languages
@@ -122,9 +123,8 @@ class ModelMetric(Metric):
             return self.bind(Context(None, tuple)).located()
         try:
             return locate(self.subject, offline=True)
-        except OfflineError as error:
-            command = ModelReference.parse(self.subject).fetch_command
-            raise UnavailableError(f"model {self.subject} is not on this machine", command) from error
+        except ModelOfflineError as error:
+            raise UnavailableError(error.problem, error.remedy) from error
 
     def description(self) -> ModelDescription:
         """Return what the files of the model declare about it.
@@ -146,12 +146,9 @@ class ModelMetric(Metric):
             return
         try:
             locate(self.subject, offline=offline)
-        except OfflineError as error:
-            command = ModelReference.parse(self.subject).fetch_command
+        except ModelOfflineError as error:
             reason = Message(Setting("offline"), " is set") if offline else "HF_HUB_OFFLINE forbids the network"
-            remedy = command if offline else f"unset HF_HUB_OFFLINE; {command}"
-            problem = Message(f"model {self.subject} is not on this machine and ", reason)
-            raise UnavailableError(problem, remedy) from error
+            raise UnavailableError(Message(f"{error.problem} and ", reason), error.remedy) from error
 
     def check_available(self) -> None:
         """Check that the packages are installed and the model is on this machine; nothing is downloaded.

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.exceptions import InputError
+from assay.paths import no_such_file
 
 Format = Literal["text", "binary"]
 
@@ -71,7 +72,7 @@ def find_format(path: Path) -> Format:
         InputError: the file is missing, unreadable, empty or of another format.
     """
     if not path.is_file():
-        raise InputError(f"{path}: there is no such file of word vectors")
+        raise InputError(no_such_file(path, Path.exists, "file of word vectors"))
     with _open_decompressed(path) as stream:
         head = stream.read(_HEAD_BYTES)
     if not head:
