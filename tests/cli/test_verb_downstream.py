@@ -42,6 +42,13 @@ path = "{{name}}"
 """
 
 
+def rewrite(path: str, cells: list[tuple[str, str]]) -> None:
+    """Write rows of a text and its class in place of those of a part, which keeps its number of rows."""
+    lines = [f"{text}\tc\t{name}" for text, name in cells]
+    assert len(lines) == len(Path(path).read_text().splitlines())
+    Path(path).write_text("\n".join(lines) + "\n")
+
+
 def write_task(name: str, rows: dict[str, int], *, paired: bool = False) -> str:
     """Write a card of a task whose class is whether a sentence has the word b, and its files; return its path."""
     splits = ""
@@ -140,8 +147,17 @@ def test_an_encoder_may_have_the_name_of_a_column_of_the_run(assay, models: list
         (["folds.toml", "-m", "f1", "--steps", "3"], "--steps 3: is for --fine-tune"),
         (["folds.toml", "-m", "a=f1", "-m", "a=chrf"], "two encoders have the same name"),
         (["one.toml", "-m", "f1"], "has one class alone, '0'"),
+        (["folds.toml", "-m", "f1", "--folds", "21"], "--folds 21: expected 2 to 20, the number of rows or groups"),
+        (["rte:train", "-m", "f1"], "rte:train: a task has parts of its own; name it without one: rte"),
+        (["folds.toml", "-m", "f1", "--fine-tune", "--folds", "5"], "--folds 5: has no effect with --fine-tune"),
+        (["folds.toml", "-m", "f1", "--fine-tune", "--fresh"], "has no effect with --fine-tune"),
+        (["folds.toml", "-m", "f1", "--fine-tune", "--classifier", "hidden"], "hidden: has no effect with --fine-tune"),
+        (["folds.toml", "-m", "f1", "--out", "folds.toml"], "folds.toml: is a file; give --out another name"),
     ],
-    ids=["task", "encoder", "vector", "no-task", "baseline", "steps", "names", "class"],
+    ids=[
+        *("task", "encoder", "vector", "no-task", "baseline", "steps", "names", "class"),
+        *("many-folds", "part", "tuned-folds", "tuned-fresh", "tuned-classifier", "file"),
+    ],
 )
 def test_what_is_refused(assay, words: list[str], said: str) -> None:
     write_task("folds", {"all": 20})
@@ -166,7 +182,105 @@ def test_f1_of_three_classes_and_two_tasks_of_one_name_are_refused(assay) -> Non
     assert "f1 is a measure of two classes, and there are 3" in assay("downstream", task, "-m", "f1").complaint
     Path("copy.toml").write_text(Path(task).read_text())
     said = assay("downstream", task, "copy.toml", "-m", "f1").complaint
-    assert "three.toml and copy.toml: both tasks are named three; give one card another name" in said
+    assert "three.toml and copy.toml: both tasks are named three; leave one out, or give one card another name" in said
+
+
+def test_a_task_that_is_named_twice_is_one(assay, models: list[str]) -> None:
+    task = write_task("folds", {"all": 20})
+    rows = assay("downstream", task, f"./{task}", *models, "--folds", 4, "--format", "csv", "-q").rows
+    assert [(row["task"], row["encoder"]) for row in rows if row["measure"] == "accuracy"] == [
+        ("folds", "before"),
+        ("folds", "after"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("classes", "classifier"),
+    [
+        ("0" * 11 + "1", "logistic"),
+        ("0" * 9 + "112", "logistic"),
+        ("0011", "logistic"),
+        ("0123", "hidden"),
+        ("01", "logistic"),
+    ],
+    ids=["one-of-a-class", "two-rare", "two-of-each", "one-of-each", "two-rows"],
+)
+def test_rare_classes_and_few_rows_give_a_table_or_one_line(
+    assay, models: list[str], classes: str, classifier: str
+) -> None:
+    task = write_task("few", {"all": len(classes)})
+    rewrite("few-all.txt", [(f"a {'bcd'[int(name) % 3]} {n}", name) for n, name in enumerate(classes)])
+    Path(task).write_text(Path(task).read_text().replace('"f1"]', '"f1-macro"]'))
+    done = assay("downstream", task, *models[:2], "--folds", 2, "--classifier", classifier, "--format", "csv", "-q")
+    if len(set(classes)) > 2 and len(classes) > 4:
+        assert done.code == 0, done.err
+        assert {row["n"] for row in done.rows} == {str(len(classes))}
+    else:
+        assert "few: fold " in done.complaint and "rows to train on" in done.complaint
+
+
+def test_a_class_of_one_part_alone(assay, models: list[str]) -> None:
+    task = write_task("parts", {"train": 20, "test": 6})
+    Path(task).write_text(Path(task).read_text().replace('"f1"]', '"f1-macro"]'))
+    rewrite("parts-test.txt", [(f"a b {n}", "1") for n in range(6)])
+    done = assay("downstream", task, *models, "--format", "csv", "-q")
+    assert done.code == 0 and {row["n"] for row in done.rows} == {"6"}
+    rewrite("parts-test.txt", [(f"a b {n}", "012"[n % 3]) for n in range(6)])
+    assert assay("downstream", task, *models, "-q").code == 0  # the third class is decided by nobody
+    rewrite("parts-train.txt", [(f"a b {n}", "1") for n in range(20)])
+    said = "parts: the training part: the 20 rows to train on have one class alone"
+    assert said in assay("downstream", task, *models).complaint
+    said = "parts: the 20 rows to train on have one class alone"
+    assert said in assay("downstream", task, *models, "--fine-tune").complaint
+
+
+def test_empty_and_equal_texts_are_embedded(assay, models: list[str]) -> None:
+    task = write_task("folds", {"all": 20})
+    rewrite("folds-all.txt", [("", "0"), *[(f"a {'bc'[n % 2]}", str(n % 2)) for n in range(19)]])
+    rows = assay("downstream", task, *models, "--folds", 2, "--format", "csv", "-q").rows
+    assert {row["texts"] for row in rows} == {"3"}
+
+
+def test_a_folder_is_checked_before_the_work(assay, models: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    task = write_task("folds", {"all": 20})
+    words = ["downstream", task, *models, "--folds", 2, "--out", "run", "-q"]
+    assert assay(*words).code == 0
+    before = Path("run/agreement.json").read_bytes()
+    assert assay(*words).code == 0
+    assert Path("run/agreement.json").read_bytes() == before
+    # nothing can be embedded any more: whatever is refused now is refused before the work
+    monkeypatch.setattr("assay.api.downstream.embed_texts", None)
+    said = "run: holds another run; give --out another name or remove it"
+    assert said in assay(*words, "--seed", 1).complaint
+    Path("run/downstream.json").write_text("[]")
+    assert said in assay(*words).complaint
+    Path("run/mine.txt").write_text("x")
+    assert "holds mine.txt beside the run" in assay(*words).complaint
+
+
+def test_groups_of_rows_are_named_where_compare_does_not_keep_them(assay, models: list[str]) -> None:
+    task = write_task("folds", {"all": 20})
+    card = Path(task).read_text().replace("columns = {", 'columns = { group = "other",')
+    Path(task).write_text(card)
+    Path("folds-all.txt").write_text("".join(f"a {'bc'[n % 2]} {n}\tc {n // 3}\t{n % 2}\n" for n in range(20)))
+    words = ["downstream", task, *models, "--folds", 2]
+    said = "folds: the tests here keep its groups of rows together"
+    alone, done = assay(*words), assay(*words, "--out", "r")
+    assert said not in alone.out + alone.err and said in done.out + done.err
+    assert "expected 2 to 7, the number of rows or groups" in assay(*words[:-1], 8).complaint
+
+
+def test_what_an_encoder_cannot_do_is_one_line(assay, models: list[str]) -> None:
+    task = write_task("parts", {"train": 20, "test": 12})
+    said = assay("downstream", task, models[0], f"{models[1]},prefix=q", "--fine-tune").complaint
+    assert "a fine-tuned copy reads texts in its own way; leave out prefix=q" in said
+    Path("broken").mkdir()
+    Path("broken/config.json").write_text("{}")
+    done = assay("downstream", task, *models[:2], "-m", "bi-encoder:broken", "--offline")
+    assert done.code in (1, 2) and "broken" in done.err and "Traceback" not in done.err
+    card = Path(task).read_text().replace('candidate = "sentence"', 'candidate = "text"')
+    Path(task).write_text(card)
+    assert "'text'" in assay("downstream", task, *models).complaint
 
 
 def test_a_sample_is_the_same_for_every_encoder(assay, models: list[str]) -> None:

@@ -15,6 +15,7 @@ from assay.statistics.classifiers import (
     INNER_FOLDS,
     MAX_STEPS,
     STRENGTHS,
+    check_fold,
     classify,
     pair_inputs,
     stratified_folds,
@@ -90,6 +91,32 @@ def test_classes_with_a_single_row_are_divided_too() -> None:
     found = classify("logistic", inputs, classes, fold, groups=None, count=120, seed=0)
     assert found.probabilities.shape == (20, 120)
     assert found.probabilities.sum(axis=1) == pytest.approx(np.ones(20), abs=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["logistic", "hidden"])
+@pytest.mark.parametrize("counts", [(9, 2, 1), (30, 30, 1), (3, 3), (3, 1), (1, 1, 1)])
+@pytest.mark.parametrize("grouped", [False, True], ids=["rows", "groups"])
+def test_rare_classes_and_few_rows_are_fitted(
+    monkeypatch: pytest.MonkeyPatch, kind: str, counts: tuple[int, ...], *, grouped: bool
+) -> None:
+    monkeypatch.setattr("assay.statistics.classifiers.MAX_STEPS", 10)
+    classes = np.repeat(np.arange(len(counts)), counts).astype(np.int64)
+    inputs = np.random.default_rng(0).normal(size=(len(classes), 3)).astype(np.float32)
+    groups = np.arange(len(classes)) // 2 if grouped else None
+    fold = Fold("f", np.arange(len(classes)), np.arange(1))
+    found = classify(kind, inputs, classes, fold, groups=groups, count=len(counts), seed=0)
+    assert found.probabilities.shape == (1, len(counts)) and found.strength > 0
+
+
+def test_rows_that_cannot_choose_the_regularisation_are_refused() -> None:
+    classes, fold = np.array([0, 0, 1, 1], dtype=np.int64), Fold("fold 3", np.arange(4), np.arange(1))
+    check_fold(classes, fold, groups=None, seed=0)
+    with pytest.raises(InputError, match=r"fold 3: the 4 rows .* too few .*; two classes need two groups each"):
+        check_fold(classes, fold, groups=np.array([0, 0, 1, 1]), seed=0)
+    with pytest.raises(InputError, match=r"fold 3: the 2 rows .* too few .*; two classes need two rows each"):
+        check_fold(classes[1:3], Fold("fold 3", np.arange(2), np.arange(1)), groups=None, seed=0)
+    with pytest.raises(InputError, match="fold 3: the 2 rows to train on have one class alone"):
+        check_fold(classes, Fold("fold 3", np.arange(2), np.arange(1)), groups=None, seed=0)
 
 
 def test_inputs_of_pairs() -> None:

@@ -110,6 +110,9 @@ class DownstreamSettings(Hardware, Offline, WithProgress, RunFolderOutput, Seede
         for name, default in defaults.items():
             if not self.fine_tune and getattr(self, name) != default:
                 raise InputError("is for ", Setting("fine_tune"), setting=name, value=getattr(self, name))
+        for name, other in {"classifier": "logistic", "folds": 10, "fresh": False}.items():
+            if self.fine_tune and getattr(self, name) != other:
+                raise InputError("has no effect with ", Setting("fine_tune"), setting=name, value=getattr(self, name))
 
 
 @dataclass(frozen=True, eq=False)

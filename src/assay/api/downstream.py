@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
 
 from assay.analysis.downstream import DownstreamSettings, TaskOutcome, records_of
 from assay.analysis.folder import DOWNSTREAM_FILE
@@ -12,6 +15,8 @@ from assay.api.run import load_metrics, run
 from assay.api.values import Report
 from assay.benchmark.downstream import (
     EncoderTask,
+    check_fine_tuned,
+    check_frozen,
     column_names,
     decisions_as_pairs,
     judge_frozen,
@@ -19,6 +24,8 @@ from assay.benchmark.downstream import (
     task_names,
 )
 from assay.benchmark.embeddings import EmbeddingStore, check_encoder, default_embeddings, embed_texts
+from assay.benchmark.folder import check_target
+from assay.common.messages import Setting
 from assay.common.output import atomic_write, json_text
 from assay.common.progress import Progress, Silent
 from assay.common.tables import OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
@@ -58,6 +65,8 @@ def downstream(settings: DownstreamSettings) -> Report:
         MissingExtraError: a package is not installed.
         UnavailableError: a model or a task is unavailable.
     """
+    if settings.out is not None:
+        check_target(user_path(str(settings.out)), None)
     metrics, absent = load_metrics(settings.metrics, offline=settings.offline)
     for error in absent.values():
         raise error
@@ -68,23 +77,77 @@ def downstream(settings: DownstreamSettings) -> Report:
         raise InputError(f"is none of {', '.join(encoders)}", setting="baseline", value=settings.baseline)
     progress = settings.progress or Silent()
     tasks = [load_task(name, settings) for name in task_names(settings)]
+    _check_work(metrics, tasks, settings)
+    request = _request(metrics, tasks, settings)
+    if settings.out is not None:
+        _check_folder(user_path(str(settings.out)), request)
     judge = _judge_fine_tuned if settings.fine_tune else _judge_frozen
     with use_runtime(Runtime(settings.device, settings.threads)):
         of_encoders = [judge(metric, tasks, settings, progress) for metric in encoders.values()]
     outcomes = [of_encoder[number] for number in range(len(tasks)) for of_encoder in of_encoders]
     if settings.out is not None:
-        _write_run(tasks, outcomes, settings)
+        _write_run(tasks, outcomes, settings, request)
     return Report(to_document(outcomes, settings, _notes_on(tasks, settings)))
+
+
+def _check_work(metrics: Sequence[Metric], tasks: Sequence[EncoderTask], settings: DownstreamSettings) -> None:
+    """Check, before anything is embedded or trained, that every encoder and every task can be used.
+
+    Raises:
+        InputError: a metric gives no vector of a text, or a task has too few rows, or none to train on.
+        MissingExtraError: a package is not installed.
+        UnavailableError: a model is unavailable.
+    """
+    if settings.fine_tune:
+        from assay.training.settings import check_packages
+
+        check_packages()
+    else:
+        import_sklearn()
+    for task in tasks:
+        if settings.fine_tune:
+            check_fine_tuned(task)
+        else:
+            check_frozen(task, settings)
+    for metric in metrics:
+        metric.obtain(offline=settings.offline)
+        metric.check_available()
+        check_encoder(metric)
+        if settings.fine_tune and metric.name.options:
+            given = ",".join(f"{name}={value}" for name, value in metric.name.options)
+            raise InputError(
+                f"metric {metric.name.text}: a fine-tuned copy reads texts in its own way; leave out {given}"
+            )
+
+
+def _request(metrics: Sequence[Metric], tasks: Sequence[EncoderTask], settings: DownstreamSettings) -> dict[str, Any]:
+    """Return what the results follow from, as ``downstream.json`` keeps it."""
+    local = ("out", "device", "threads", "offline", "fresh")
+    value = {
+        "settings": {name: value for name, value in settings.plain_values().items() if name not in local},
+        "encoders": {str(metric): metric.signature() for metric in metrics},
+        "tasks": {task.name: [pairs.digest for pairs in task.pairs] for task in tasks},
+    }
+    return cast("dict[str, Any]", json.loads(json_text(value)))
+
+
+def _check_folder(out: Path, request: Mapping[str, Any]) -> None:
+    """Raise InputError if a folder holds a run of another request, which would be refused after the work only."""
+    if not (out / "run.json").exists():
+        return
+    try:
+        stored = json.loads((out / DOWNSTREAM_FILE).read_text(encoding="utf-8"))
+        is_same = {name: stored.get(name) for name in request} == request
+    except (OSError, ValueError, AttributeError, RecursionError):
+        is_same = False
+    if not is_same:
+        raise InputError(f"{out}: holds another run; give ", Setting("out"), " another name or remove it")
 
 
 def _judge_frozen(
     metric: Metric, tasks: Sequence[EncoderTask], settings: DownstreamSettings, progress: Progress
 ) -> list[TaskOutcome]:
     """Return the outcome of each task by classifiers of an encoder's embeddings; the model is loaded at most once."""
-    import_sklearn()
-    metric.obtain(offline=settings.offline)
-    metric.check_available()
-    check_encoder(metric)
     outcomes = []
     with EmbeddingStore(default_embeddings()) as store:
         for task in tasks:
@@ -105,25 +168,17 @@ def _judge_fine_tuned(
 ) -> list[TaskOutcome]:
     """Return the outcome of each task by copies of an encoder that are fine-tuned for it, one per seed."""
     from assay.training.pairwise.fine_tuning import fine_tuned_decisions
-    from assay.training.settings import check_packages
 
-    check_packages()
-    metric.obtain(offline=settings.offline)
-    metric.check_available()
-    check_encoder(metric)
-    release_sessions()
     learning = {"batch_size": settings.batch_size, "learning_rate": settings.learning_rate}
     learning |= {"epochs": settings.epochs} if settings.steps is None else {"steps": settings.steps}
     outcomes = []
     for task in tasks:
-        if task.train is None:
-            raise InputError(f"{task.name}: has no part to train on; fine-tuning needs one")
         started = time.perf_counter()
         decided = fine_tuned_decisions(
             str(getattr(metric, "subject", "")),
             (task.first or task.second, task.second if task.first else None),
             [task.class_names[number] for number in task.classes],
-            len(task.train),
+            len(task.classes) - len(task.test),
             task.pairs,
             learning,
             settings.seeds,
@@ -135,7 +190,12 @@ def _judge_fine_tuned(
     return outcomes
 
 
-def _write_run(tasks: Sequence[EncoderTask], outcomes: Sequence[TaskOutcome], settings: DownstreamSettings) -> None:
+def _write_run(
+    tasks: Sequence[EncoderTask],
+    outcomes: Sequence[TaskOutcome],
+    settings: DownstreamSettings,
+    request: Mapping[str, Any],
+) -> None:
     """Write the decisions as a run folder, and the results by fold or seed into it."""
     out = user_path(str(settings.out))
     names = column_names(list(dict.fromkeys(outcome.encoder for outcome in outcomes)))
@@ -154,7 +214,7 @@ def _write_run(tasks: Sequence[EncoderTask], outcomes: Sequence[TaskOutcome], se
         out=out,
         progress=settings.progress,
     )
-    value = {"settings": settings.plain_values(), "columns": names, "results": records_of(outcomes, settings)}
+    value = {**request, "columns": names, "results": records_of(outcomes, settings)}
     try:
         with atomic_write(out / DOWNSTREAM_FILE) as temporary:
             temporary.write_text(json_text(value), encoding="utf-8")

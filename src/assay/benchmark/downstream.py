@@ -15,9 +15,10 @@ from assay.analysis.downstream import SUITES, Classes, DownstreamSettings, TaskO
 from assay.benchmark.embeddings import Embedded, Vectors
 from assay.common.tables import CONTEXT, OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS, RUN_COLUMNS, WEIGHT
 from assay.datasets import Pairs, load_dataset
-from assay.datasets.card import list_datasets, load_card
+from assay.datasets.card import list_datasets, load_card, parse_spec
 from assay.exceptions import InputError, unknown_name
-from assay.statistics.classifiers import classify, pair_inputs, stratified_folds
+from assay.paths import user_path
+from assay.statistics.classifiers import check_fold, classify, pair_inputs, stratified_folds
 from assay.statistics.crossvalidation import Fold, Rows, codes_of_groups
 
 #: The columns that a run folder may have beside those of encoders.
@@ -64,7 +65,7 @@ class EncoderTask:
         """Return the folds, or the only division into training and test rows."""
         if self.train is None:
             return stratified_folds(self.classes, self.groups, k, seed)
-        return [Fold(self.name, self.train, self.test)]
+        return [Fold("the training part", self.train, self.test)]
 
     def outcome_of_seeds(self, encoder: str, decided: Classes, seconds: float) -> TaskOutcome:
         """Return the outcome of decided class numbers, shape (s, m), one row per seed; each decision scores 1, or 0."""
@@ -87,10 +88,10 @@ class EncoderTask:
 
 
 def task_names(settings: DownstreamSettings) -> list[str]:
-    """Return the names of the tasks of a suite, then those named, each once.
+    """Return the names of the tasks of a suite, then those named, each card once.
 
     Raises:
-        InputError: a dataset is no task.
+        InputError: a dataset is no task, a part of one is named, or two cards have the same name.
     """
     cards = [entry.card for entry in list_datasets() if entry.card is not None and entry.default]
     tasks = [card for card in cards if card.classification is not None]
@@ -99,22 +100,22 @@ def task_names(settings: DownstreamSettings) -> list[str]:
         card.name for group in chosen for card in tasks if card.classification and group in card.classification.suites
     ]
     for name in settings.datasets:
+        task, _, splits = parse_spec(name)
+        if splits is not None:
+            raise InputError(f"{name}: a task has parts of its own; name it without one: {task}")
         if load_card(name).classification is None:
             raise InputError(unknown_name("there is no task", name, [card.name for card in tasks]))
         names.append(name)
-    names = list(dict.fromkeys(names))
-    given: dict[str, str] = {}
+    known: dict[str, tuple[str, str]] = {}
     for name in names:
-        title = _title(name)
-        if title in given:
-            raise InputError(f"{given[title]} and {name}: both tasks are named {title}; give one card another name")
-        given[title] = name
-    return names
-
-
-def _title(name: str) -> str:
-    """Return the name of a task in tables; a card of the user's own is named by its path."""
-    return load_card(name).name if name.endswith(".toml") else name
+        card = load_card(name)
+        identity = str(user_path(name).resolve()) if name.endswith(".toml") else card.version
+        earlier, earlier_identity = known.setdefault(card.name, (name, identity))
+        if identity != earlier_identity:
+            raise InputError(
+                f"{earlier} and {name}: both tasks are named {card.name}; leave one out, or give one card another name"
+            )
+    return [name for name, _ in known.values()]
 
 
 def load_task(name: str, settings: DownstreamSettings) -> EncoderTask:
@@ -157,7 +158,7 @@ def load_task(name: str, settings: DownstreamSettings) -> EncoderTask:
     is_paired = any(part.has_references for part in parts)
     references = [_only_reference(cell) for one, _, _ in texts for cell in one]
     return EncoderTask(
-        _title(name),
+        card.name,
         tuple(references) if is_paired else (),
         tuple(candidate for _, candidates, _ in texts for candidate in candidates),
         tuple(class_names),
@@ -184,6 +185,32 @@ def _check_classes(name: str, column: str, split: str, files: Sequence[str], par
 
 def _only_reference(cell: str | list[str]) -> str:
     return cell if isinstance(cell, str) else cell[0]
+
+
+def check_fine_tuned(task: EncoderTask) -> None:
+    """Check, before anything is trained, that an encoder can be fine-tuned for a task.
+
+    Raises:
+        InputError: there is no part to train on, or it has one class alone.
+    """
+    if task.train is None:
+        raise InputError(f"{task.name}: has no part to train on; fine-tuning needs one")
+    if len(np.unique(task.classes[task.train])) < 2:
+        raise InputError(f"{task.name}: the {len(task.train):,} rows to train on have one class alone")
+
+
+def check_frozen(task: EncoderTask, settings: DownstreamSettings) -> None:
+    """Check, before anything is embedded, that classifiers can be fitted for a task.
+
+    Raises:
+        InputError: there are fewer rows than folds, or too few rows of two classes to train on.
+        MissingExtraError: scikit-learn is not installed.
+    """
+    try:
+        for fold in task.folds(settings.folds, settings.seed):
+            check_fold(task.classes, fold, groups=task.groups, seed=settings.seed)
+    except InputError as error:
+        raise InputError(f"{task.name}: ", error.message) from error
 
 
 def judge_frozen(task: EncoderTask, encoder: str, embedded: Embedded, settings: DownstreamSettings) -> TaskOutcome:

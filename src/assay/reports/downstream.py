@@ -40,6 +40,12 @@ def to_document(outcomes: Sequence[TaskOutcome], settings: DownstreamSettings, n
                 f"{outcome.task}, {outcome.encoder}: {outcome.unconverged} of {len(outcome.strengths)} fits did not "
                 "converge"
             )
+    if settings.out is not None:
+        warnings += [
+            f"{task}: the tests here keep its groups of rows together; `assay compare` on the folder takes rows one by "
+            "one, and is no test of this task"
+            for task in dict.fromkeys(outcome.task for outcome in outcomes if outcome.groups is not None)
+        ]
     return Document(sheets, records, [*notes, *_method_lines(settings)], warnings=warnings, metrics=encoders)
 
 

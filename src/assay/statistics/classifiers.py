@@ -7,9 +7,9 @@ highest accuracy on parts of the training rows that are held out in turn. scikit
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from assay.exceptions import InputError, MissingExtraError
 from assay.statistics.concordance import Floats
-from assay.statistics.crossvalidation import Fold, Rows
+from assay.statistics.crossvalidation import Fold, Rows, make_folds
 
 Inputs = NDArray[np.float32]
 Classes = NDArray[np.int64]
@@ -96,6 +96,29 @@ def stratified_folds(classes: Classes, groups: Rows | None, k: int, seed: int) -
     ]
 
 
+def check_fold(classes: Classes, fold: Fold, *, groups: Rows | None, seed: int) -> None:
+    """Check, before anything is embedded, that a classifier can be fitted to the training rows of a fold.
+
+    Args:
+        classes: the class numbers, shape (n,).
+        fold: the training rows and the test rows.
+        groups: the codes of groups that are not divided, shape (n,); None for single rows.
+        seed: the seed of divisions.
+
+    Raises:
+        InputError: the training rows have one class alone, or no part of them can choose the regularisation.
+    """
+    learned = classes[fold.train]
+    if len(np.unique(learned)) < 2:
+        raise InputError(f"{fold.name}: the {len(learned):,} rows to train on have one class alone")
+    if not _inner_parts(learned, None if groups is None else groups[fold.train], seed):
+        units = "rows" if groups is None else "groups"
+        raise InputError(
+            f"{fold.name}: the {len(learned):,} rows to train on are too few to choose the regularisation; two classes "
+            f"need two {units} each"
+        )
+
+
 def classify(
     kind: ClassifierKind, inputs: Inputs, classes: Classes, fold: Fold, *, groups: Rows | None, count: int, seed: int
 ) -> Classified:
@@ -111,18 +134,17 @@ def classify(
         seed: the seed of divisions and of the hidden layer.
 
     Raises:
-        InputError: the training rows have one class alone.
+        InputError: as for :func:`check_fold`.
         MissingExtraError: scikit-learn is not installed.
     """
     started = time.process_time()
     # in double precision, in which the optimiser converges; a fit of many classes takes too long for that
     precision: type[np.floating[Any]] = np.float32 if count > MANY_CLASSES else np.float64
     train, learned = inputs[fold.train].astype(precision), classes[fold.train]
-    if len(np.unique(learned)) < 2:
-        raise InputError(f"{fold.name}: the {len(learned):,} rows to train on have one class alone")
+    check_fold(classes, fold, groups=groups, seed=seed)
     train_groups = None if groups is None else groups[fold.train]
     strength = _best_strength(kind, train, learned, train_groups, seed)
-    model = _model(kind, strength, seed)
+    model = _model(kind, strength, seed, learned)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that it did not converge is part of the result
         model.fit(train, learned)
@@ -138,13 +160,13 @@ def _best_strength(
 ) -> float:
     """Return the regularisation with the highest mean accuracy on held-out parts; of equal ones, the strongest."""
     strengths = STRENGTHS if kind == "logistic" else PENALTIES
-    parts = list(_divided(classes, groups, INNER_FOLDS, seed))
+    parts = _inner_parts(classes, groups, seed)
     if len(np.unique(classes)) > MANY_CLASSES:
         parts = parts[:1]
     accuracies = np.zeros((len(parts), len(strengths)))
     for part, (train, test) in enumerate(parts):
         # each fit begins where the one with the next stronger regularisation ended
-        model = _model(kind, strengths[0], seed, warm_start=kind == "logistic")
+        model = _model(kind, strengths[0], seed, classes[train], warm_start=kind == "logistic")
         for column, strength in enumerate(strengths):
             model.set_params(**_regularisation(kind, strength))
             with warnings.catch_warnings():
@@ -154,13 +176,25 @@ def _best_strength(
     return float(strengths[int(np.argmax(accuracies.mean(axis=0)))])
 
 
-def _model(kind: ClassifierKind, strength: float, seed: int, *, warm_start: bool = False) -> Any:
+def _inner_parts(classes: Classes, groups: Rows | None, seed: int) -> list[tuple[Rows, Rows]]:
+    """Return the divisions that choose the regularisation, each with two classes to fit; few rows have fewer."""
+    units = len(classes) if groups is None else len(np.unique(groups))
+    if units < 2:
+        return []
+    parts = _divided(classes, groups, min(INNER_FOLDS, units), seed)
+    return [(train, test) for train, test in parts if len(np.unique(classes[train])) > 1]
+
+
+def _model(kind: ClassifierKind, strength: float, seed: int, classes: Classes, *, warm_start: bool = False) -> Any:
     sklearn = import_sklearn()
     regularisation = _regularisation(kind, strength)
     if kind == "logistic":
         return sklearn.linear_model.LogisticRegression(max_iter=MAX_STEPS, warm_start=warm_start, **regularisation)
+    # scikit-learn holds out a tenth with every class in both parts; with fewer rows, steps end when the loss does
+    counts = np.unique(classes, return_counts=True)[1]
+    stops_early = bool(counts.min() > 1 and math.ceil(len(classes) / 10) >= max(2, len(counts)))
     return sklearn.neural_network.MLPClassifier(
-        (HIDDEN_UNITS,), max_iter=MAX_STEPS, early_stopping=True, random_state=seed, **regularisation
+        (HIDDEN_UNITS,), max_iter=MAX_STEPS, early_stopping=stops_early, random_state=seed, **regularisation
     )
 
 
@@ -168,16 +202,20 @@ def _regularisation(kind: ClassifierKind, strength: float) -> dict[str, float]:
     return {"C": strength} if kind == "logistic" else {"alpha": strength}
 
 
-def _divided(classes: Classes, groups: Rows | None, k: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
-    """Yield k divisions into training rows and test rows; classes too rare for every part are divided at random."""
+def _divided(classes: Classes, groups: Rows | None, k: int, seed: int) -> list[tuple[Rows, Rows]]:
+    """Return k divisions into training rows and test rows; classes too rare for every part are divided at random."""
     selection = import_sklearn().model_selection
     settings = {"n_splits": k, "shuffle": True, "random_state": seed}
     rows = np.zeros(len(classes))
+    is_rare = np.bincount(classes).max() < k
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that a class has fewer rows than there are parts
-        if groups is not None:
-            yield from selection.StratifiedGroupKFold(**settings).split(rows, classes, groups)
-        elif np.bincount(classes).max() < k:
-            yield from selection.KFold(**settings).split(rows)
-        else:
-            yield from selection.StratifiedKFold(**settings).split(rows, classes)
+        if groups is None:
+            if is_rare:
+                return list(selection.KFold(**settings).split(rows))
+            return list(selection.StratifiedKFold(**settings).split(rows, classes))
+        parts = [] if is_rare else list(selection.StratifiedGroupKFold(**settings).split(rows, classes, groups))
+    if parts and all(len(test) and len(train) for train, test in parts):
+        return parts
+    # few groups: equal shares of classes may leave a part without any
+    return [(fold.train, fold.test) for fold in make_folds(groups, k, np.random.default_rng(seed))]
