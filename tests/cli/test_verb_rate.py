@@ -155,9 +155,9 @@ def test_a_sheet_goes_from_annotate_to_rate(decided, workplace):
     kept = rows[single]["stratum"]
     rows[single]["stratum"] = ""
     blank = label_by([True] * 150, "blank")
-    assert f"the pair {single + 2} has no stratum, which says what it stands for" in blank.err
+    assert f"the pair {single + 2} of blank has no stratum, which says what it stands for" in blank.err
     rows[single] |= {"stratum": kept, "stratum_size": "7"}
-    assert f"the stratum {kept!r} has two sizes" in label_by([True] * 150, "sizes").err
+    assert f"the stratum {kept!r} of sizes has two sizes" in label_by([True] * 150, "sizes").err
 
 
 def sheet_of(decided, workplace, change):
@@ -184,6 +184,78 @@ def test_a_sheet_that_was_filled_in_twice_is_told(decided, workplace):
     done = sheet_of(decided, workplace, lambda rows: rows + other_labels(rows))
     assert done.code == 2
     assert "60 of the 120 answers of the sheet, the first of them 62, are repeated: keep one row" in done.err
+
+
+def respaced(rows):
+    """What a spreadsheet does to texts: other space around and in them."""
+    return [
+        row | {"candidate": f" {row['candidate'].replace(' ', chr(0xA0))} ", "reference": row["reference"] + "\r"}
+        for row in rows
+    ]
+
+
+def test_a_sheet_with_other_space_is_that_of_the_answers(decided, workplace):
+    done = sheet_of(decided, workplace, respaced)
+    assert done.code == 0, done.err
+
+
+@pytest.mark.parametrize("separator", ["/", ";", " | "])
+def test_gold_answers_of_a_sheet_are_those_of_the_answers(decided, workplace, separator):
+    """A sheet has lists of gold answers, and the file that it was drawn from a separator."""
+
+    def with_aliases(rows):
+        return [(row[0], f"{row[1]}{separator}{row[1].split()[0]}ish", *row[2:]) for row in rows]
+
+    for name, rows in (("labelled", made_rows(1, 100)), ("new", made_rows(2, 600))):
+        write(workplace / f"{name}.csv", with_aliases(rows), labels=name == "labelled")
+    options = ("--labels", "right=1,wrong=0", "-m", "f1", "-b", "none", "--resamples", 100, "-q")
+    assert decided("recommend", "labelled.csv", "--separator", separator, *options, "-o", "aliases").code == 0
+    assert decided("annotate", "new.csv", "--decision", "aliases", "-n", 60, "-o", "sheet.csv", "-q").code == 0
+    rows = list(csv.DictReader((workplace / "sheet.csv").open()))
+    truth = {(row[0], row[3]): row[4] for row in made_rows(2, 600)}
+    with (workplace / "filled.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(row | {"label": truth[row["question"], row["system"]]} for row in rows)
+    assert decided("recommend", "filled.csv", *options, "-o", "filled").code == 0
+    done = decided("rate", "new.csv", "--decision", "filled", "-q", "-f", "json")
+    assert done.code == 0, done.err
+    estimates = json.loads(done.out)["estimates"]
+    as_told = decided("rate", "new.csv", "--decision", "filled", "-q", "-f", "json", "--separator", separator)
+    assert json.loads(as_told.out)["estimates"] == estimates
+    text = " ".join(decided("rate", "new.csv", "--decision", "filled", "-q").out.split())
+    assert "since the labelled answers have several gold answers each; say --separator if not so" in text
+
+
+@pytest.mark.parametrize("column", ["stratum_size", "weight"])
+@pytest.mark.parametrize("cell", ["-3", "0", "nan", "inf", "many", ""])
+def test_a_weight_that_is_no_number_above_0_is_told(decided, workplace, column, cell):
+    def change(rows):
+        rows[5][column] = cell
+        dropped = "stratum" if column == "weight" else "no column"
+        return [{name: value for name, value in row.items() if not name.startswith(dropped)} for row in rows]
+
+    done = sheet_of(decided, workplace, change)
+    assert done.code == 2
+    assert f"filled: {column} of the pair 7 of filled is {cell!r}; expected a number above 0: correct it" in done.err
+
+
+def test_weights_that_are_probabilities_are_told(decided, workplace):
+    def change(rows):
+        return [
+            {name: 1 / float(cell) if name == "weight" else cell for name, cell in row.items() if "stratum" not in name}
+            for row in rows
+        ]
+
+    done = sheet_of(decided, workplace, change)
+    assert done.code == 0, done.err
+    assert "or its weights are not 1 / the probability of being drawn" in " ".join(done.out.split())
+
+
+def test_labels_that_are_all_the_same_are_told(decided, workplace):
+    done = sheet_of(decided, workplace, lambda rows: [row | {"label": "right"} for row in rows])
+    assert done.code == 2 and done.err.count("\n") == 1
+    assert "filled: no metric has an agreement: scores or labels do not vary; add other labels" in done.err
 
 
 def test_a_sheet_by_two_people_has_one_pair_of_two_labels(decided, workplace):
@@ -247,6 +319,13 @@ def test_new_answers_of_another_kind_are_told(decided, workplace):
     # other names of columns are recognised, or asked for
     code, text = rated(decided, workplace, rows, "question", "gold", "answer", "system")
     assert code == 0 and "beta" in text
+    # systems under another name, some of them blank, and few answers
+    code, text = rated(decided, workplace, rows, *names[:3], "model")
+    assert code == 0 and "no labels of its own" not in text
+    code, text = rated(decided, workplace, [*rows, *((*row[:3], "") for row in rows[:9])], *names)
+    assert code == 0 and "9 of 209 new answers name no system and count for all alone" in text
+    code, text = rated(decided, workplace, rows[:7], *names)
+    assert code == 0 and "all, alpha, beta: fewer than 20 new answers; estimated is what many answers" in text
     code, text = rated(decided, workplace, rows, "question", "left", "right", "system")
     assert code == 2 and "Say which is which: --columns candidate=CANDIDATE" in text
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.analysis.rate.answers import STRATUM, STRATUM_SIZE, texts_of
+from assay.analysis.rate.answers import texts_of
 from assay.analysis.rate.sampling import Drawn, draw_answers
 from assay.analysis.rate.settings import AnnotateSettings
 from assay.analysis.systems import find_system_column
 from assay.api.decided import ScoredAnswers, score_by_decision
 from assay.api.writing import check_output_path, write_table
 from assay.common.messages import Setting
-from assay.common.tables import WEIGHT
+from assay.common.tables import STRATUM, STRATUM_SIZE, WEIGHT
 from assay.exceptions import InputError
 from assay.paths import user_path
 from assay.settings import verb

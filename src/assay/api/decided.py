@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,11 +16,13 @@ from assay.benchmark.recompute import rebuild_metric, trust_option, typed_metric
 from assay.benchmark.request import Request
 from assay.common.messages import Message, Setting
 from assay.common.progress import Silent
+from assay.common.tables import is_text
 from assay.datasets import Pairs, join_graphs, load_dataset, read_table_file
 from assay.datasets.columns import parse_columns
 from assay.datasets.files import local_path_of
+from assay.datasets.gold_answers import likely_separator
 from assay.exceptions import AssayError, InputError, UnavailableError
-from assay.manifest import DatasetRecord, identity_of
+from assay.manifest import identity_of
 from assay.metrics import Metric, MetricName
 from assay.paths import user_path
 from assay.settings import OwnData
@@ -72,7 +74,7 @@ def score_by_decision(settings: Any, metric_name: str | None, *, limit: int | No
     decision = read_decision(run, label)
     (data,) = choose_datasets(run, (decision.dataset,))
     metric = _trusted_metric(decision, data, metric_name)
-    pairs = load_new_answers(settings, data.facts)
+    pairs = load_new_answers(settings, data)
     if limit is not None:
         pairs = pairs.limit(limit)
     request = Request(
@@ -141,14 +143,17 @@ def _changes(decision: MetricDecision, signature: Mapping[str, str]) -> list[str
     return [f"{decision.metric}: {'; '.join(changed)}"]
 
 
-def load_new_answers(settings: Any, facts: DatasetRecord) -> Pairs:
+def load_new_answers(settings: Any, data: ScoredDataset) -> Pairs:
     """Return the answers of a file, read as the labelled answers were unless the settings say otherwise.
 
-    Columns of labels are left out if the file lacks them.
+    Columns of labels are left out if the file lacks them. If it has other columns of texts, they are recognised as in
+    any file; and so is what stands between several gold answers if the labelled answers had lists of them, as those
+    of a sheet of ``assay annotate``.
 
     Raises:
         InputError: the file cannot be read, or lacks a column of texts.
     """
+    facts = data.facts
     file = local_path_of(settings.file)
     reading = settings.values_of(OwnData)
     reading.pop("drop_unlabelled")
@@ -162,10 +167,22 @@ def load_new_answers(settings: Any, facts: DatasetRecord) -> Pairs:
     ).table.column_names
     if reading["annotator"] not in (None, *names):
         reading["annotator"] = None
-    if reading["columns"] is None and facts.columns:
-        known = parse_columns(facts.columns)
-        texts = {"reference", "candidate"}
-        kept = {name: sources for name, sources in known.items() if name in texts or set(sources) <= set(names)}
-        reading["columns"] = {name: sources[0] if len(sources) == 1 else sources for name, sources in kept.items()}
+    if reading["columns"] is None:
+        known = parse_columns(columns)
+        found = {name: sources for name, sources in known.items() if set(sources) <= set(names)}
+        if {"reference", "candidate"} & known.keys() <= found.keys():
+            reading["columns"] = {name: source[0] if len(source) == 1 else source for name, source in found.items()}
     pairs = load_dataset(file, **reading, allow_unlabelled=True)
+    references = data.table["reference"].to_pylist()
+    has_several = any(isinstance(answers, list) and len(answers) > 1 for answers in references)
+    if has_several and reading["separator"] is None and is_text(pairs.table["reference"].type):
+        separator = likely_separator(pairs.table["reference"], pairs.table["candidate"])
+        if separator is not None:
+            pairs = load_dataset(file, **reading | {"separator": separator}, allow_unlabelled=True)
+            option = Setting("separator", separator).with_flag({})
+            hint = (
+                f"read with {option}, since the labelled answers have several gold answers each; say --separator "
+                "if not so"
+            )
+            pairs = replace(pairs, hints=(hint, *pairs.hints))
     return join_graphs(pairs, settings.graphs) if settings.graphs is not None else pairs

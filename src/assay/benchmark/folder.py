@@ -48,7 +48,7 @@ from assay.common.output import (
     unfinished_folder,
     write_records,
 )
-from assay.common.tables import GRAPH_COLUMNS, RUN_SCHEMA, WEIGHT
+from assay.common.tables import GRAPH_COLUMNS, RUN_SCHEMA, STRATUM, STRATUM_SIZE, WEIGHT
 from assay.exceptions import InputError
 from assay.manifest import AGREEMENT_COLUMNS, BucketRecord, DatasetRecord, Environment, Manifest, RequestRecord
 from assay.metrics.provenance import version_of
@@ -380,8 +380,9 @@ def write_pairs(datasets: tuple[DatasetScores, ...], path: Path) -> None:
 def _columns_to_keep(dataset: DatasetScores) -> list[str]:
     """Return the columns that go into the run folder, among them weights and all that agreement was adjusted for."""
     controls = {term.name for control in dataset.controls for term in parse_rule(control.rule)}
+    kept = {WEIGHT, STRATUM, STRATUM_SIZE, *controls}
     table = dataset.pairs.table
-    return [name for name in table.column_names if name in {WEIGHT, *controls} or _is_kept(name, table.column(name))]
+    return [name for name in table.column_names if name in kept or _is_kept(name, table.column(name))]
 
 
 def _rows_to_write(dataset: DatasetScores, names: Sequence[str], start: int, size: int) -> Any:

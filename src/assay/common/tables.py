@@ -23,6 +23,9 @@ GRAPH_COLUMNS: Final = ("reference_graph", "candidate_graph")
 OPTIONAL_PAIR_COLUMNS: Final = ("question", "subset", "split", "language", "group", "annotations", *GRAPH_COLUMNS)
 #: The column with the number of answers that a drawn one stands for, which run folders keep though it is no count.
 WEIGHT: Final = "weight"
+#: The columns of a sheet of ``assay annotate`` with the stratum an answer was drawn from, and how many answers it has.
+STRATUM: Final = "stratum"
+STRATUM_SIZE: Final = "stratum_size"
 #: What a judge may read beside the question, if the data has it: passages that were retrieved, a source. A text; as it
 #: is no part of :data:`OPTIONAL_PAIR_COLUMNS`, it counts among the further columns in digests and run folders.
 CONTEXT: Final = "context"

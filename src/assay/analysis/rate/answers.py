@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,16 +14,12 @@ from numpy.typing import NDArray
 from assay.analysis.data import ScoredDataset
 from assay.analysis.recommend.decision import MetricDecision
 from assay.analysis.recommend.evidence import with_decision
-from assay.analysis.systems import SYSTEM_COLUMNS
+from assay.analysis.systems import SYSTEM_COLUMNS, find_system_column
 from assay.common.messages import Setting
-from assay.common.tables import WEIGHT, finite_number
+from assay.common.tables import STRATUM, STRATUM_SIZE, WEIGHT, finite_number
 from assay.exceptions import InputError
 from assay.statistics.concordance import Floats
 from assay.statistics.prediction_powered import LabelledSample, NewSample
-
-#: The columns of a sheet of ``assay annotate``: the stratum an answer was drawn from, and how many answers it has.
-STRATUM, STRATUM_SIZE = "stratum", "stratum_size"
-
 
 #: The columns of texts of a pair.
 _TEXTS = ("question", "reference", "candidate")
@@ -64,6 +61,16 @@ class Answers:
         The labelled answers may lack the column: their cells are then None.
         """
         return texts_of(self.labelled_table, column), texts_of(self.new_table, column)
+
+    def systems(self, column: str) -> tuple[list[str | None], list[str | None]]:
+        """Return the systems of the labelled and of the new answers, whose column may have another name before.
+
+        Args:
+            column: the column of systems of the new answers.
+        """
+        known = column in self.labelled_table.column_names
+        before = column if known else find_system_column(self.labelled_table, None)
+        return texts_of(self.labelled_table, before or column), texts_of(self.new_table, column)
 
 
 def texts_of(table: pa.Table, column: str) -> list[str | None]:
@@ -153,15 +160,19 @@ def _check_sheet_is_of_new_answers(data: ScoredDataset, new_table: pa.Table) -> 
 
 
 def _keys(table: pa.Table, columns: Sequence[str]) -> list[tuple[object, ...]]:
-    """Return the texts and the system of each row."""
+    """Return the texts and the system of each row; a list of gold answers in any notation is several texts.
+
+    Space and forms of the same character are alike, which spreadsheets change.
+    """
     cells: list[list[object]] = []
     for name in columns:
-        of_column = table[name].to_pylist()
-        # a single gold answer may be a list or not
-        cells.append(
-            [(cell[0] if len(cell) == 1 else tuple(cell)) if isinstance(cell, list) else cell for cell in of_column]
-        )
+        texts = [cell if isinstance(cell, list) else [cell] for cell in table[name].to_pylist()]
+        cells.append([tuple(_plain(text) for text in of_row) for of_row in texts])
     return list(zip(*cells, strict=True))
+
+
+def _plain(text: object) -> str | None:
+    return None if text is None else unicodedata.normalize("NFC", " ".join(str(text).split()))
 
 
 def _group_codes(data: ScoredDataset, old: pa.Table, new: pa.Table) -> NDArray[np.intp]:
@@ -190,7 +201,10 @@ def _weights_and_strata(data: ScoredDataset, table: pa.Table) -> tuple[Floats, N
         names = texts_of(table, STRATUM)
         if None in names:
             pair = table["pair_id"][names.index(None)].as_py()
-            raise InputError(f"{data.run.title}: the pair {pair} has no {STRATUM}, which says what it stands for")
+            raise InputError(
+                f"{data.run.title}: the pair {pair} of {data.name} has no {STRATUM}, which says what it stands for: "
+                "copy it from the sheet and run recommend again"
+            )
         sizes = _positive_numbers(data, table, STRATUM_SIZE)
         known = list(dict.fromkeys(names))
         strata = np.array([known.index(name) for name in names], dtype=np.intp)
@@ -198,7 +212,10 @@ def _weights_and_strata(data: ScoredDataset, table: pa.Table) -> tuple[Floats, N
         for code, name in enumerate(known):
             rows = strata == code
             if np.ptp(sizes[rows]) > 0:
-                raise InputError(f"{data.run.title}: the stratum {name!r} has two sizes in the column {STRATUM_SIZE}")
+                raise InputError(
+                    f"{data.run.title}: the stratum {name!r} of {data.name} has two sizes in the column "
+                    f"{STRATUM_SIZE}: copy it from the sheet and run recommend again"
+                )
             # of those that were labelled: a sheet may be filled in by half
             weights[rows] = sizes[rows] / rows.sum()
         return weights, strata
@@ -213,7 +230,10 @@ def _positive_numbers(data: ScoredDataset, table: pa.Table, column: str) -> Floa
         number = finite_number(str(cell))
         if number is None or number <= 0:
             pair = table["pair_id"][row].as_py()
-            raise InputError(f"{data.run.title}: {column} of the pair {pair} is {cell!r}; expected a number above 0")
+            raise InputError(
+                f"{data.run.title}: {column} of the pair {pair} of {data.name} is {cell!r}; expected a number above 0: "
+                "correct it and run recommend again"
+            )
         numbers.append(number)
     return np.array(numbers)
 

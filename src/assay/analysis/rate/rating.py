@@ -160,7 +160,7 @@ def rate_answers(answers: Answers, title: str, system: str | None, by: Sequence[
     all_labelled = np.ones(len(answers.labelled.labels), dtype=bool)
     parts = [_rate_part(answers, "", "all", all_labelled, everything, confidence)]
     for column in dict.fromkeys([*([] if system is None else [system]), *by]):
-        old_cells, new_cells = answers.cells(column)
+        old_cells, new_cells = answers.systems(column) if column == system else answers.cells(column)
         values = [value for value in dict.fromkeys(new_cells) if value is not None]
         if not values:
             raise InputError(f"{title}: no answer has a value in the column {column!r}", setting="by", value=column)
@@ -179,6 +179,7 @@ def rate_answers(answers: Answers, title: str, system: str | None, by: Sequence[
             *_shifts(answers),
             *_other_words(answers),
             *_systems_unnamed(answers, system),
+            *_few_answers(parts),
             *_missing_scores(answers),
             *_strata_without_labels(answers),
         ],
@@ -381,15 +382,32 @@ def _trigrams(table: pa.Table) -> list[set[str]]:
 
 
 def _systems_unnamed(answers: Answers, system: str | None) -> list[str]:
-    """Return a sentence if the labelled answers have systems and the new ones no column of that name."""
+    """Return a sentence if the labelled answers have systems, and new ones do not name theirs."""
     column = find_system_column(answers.labelled_table, None)
-    if system is not None or column is None or column in answers.new_table.column_names:
+    if system is not None:
+        blank = texts_of(answers.new_table, system).count(None)
+        count = answers.new_table.num_rows
+        return [f"{blank:,} of {count:,} new answers name no {system} and count for all alone"] if blank else []
+    if column is None or column in answers.new_table.column_names:
         return []
     names = list(dict.fromkeys(cell for cell in texts_of(answers.labelled_table, column) if cell is not None))
     few = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
     line = (
         f"the labelled answers are of the systems {few}, and the new ones have no column {column}: name theirs "
         "(--system COLUMN)"
+    )
+    return [line]
+
+
+def _few_answers(parts: Sequence[RatedPart]) -> list[str]:
+    """Return a sentence if so few answers are new that the share among them is mostly chance."""
+    few = [part.name for part in parts if part.answers < LEAST_UNITS]
+    if not few:
+        return []
+    names = ", ".join(few[:3]) + (", …" if len(few) > 3 else "")
+    line = (
+        f"{names}: fewer than {LEAST_UNITS} new answers; estimated is what many answers such as these would have, and "
+        "these few may differ"
     )
     return [line]
 
@@ -419,6 +437,7 @@ def _strata_without_labels(answers: Answers) -> list[str]:
         return []
     line = (
         f"the labelled answers stand for {exact_number(round(total))} answers and there are {count:,} new ones: a "
-        "stratum of the sheet has no label, or these are other answers than the sheet was drawn from"
+        "stratum of the sheet has no label, these are other answers than the sheet was drawn from, or its weights are "
+        "not 1 / the probability of being drawn"
     )
     return [line]

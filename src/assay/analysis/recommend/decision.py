@@ -21,6 +21,7 @@ from assay.analysis.folder import RunFolder
 from assay.analysis.recommend.evidence import folder_digest, with_decision
 from assay.analysis.report import PageSettings
 from assay.analysis.thresholds.settings import parse_costs
+from assay.common.messages import Setting
 from assay.common.output import atomic_write
 from assay.exceptions import InputError
 from assay.statistics.concordance import Floats
@@ -175,10 +176,13 @@ def read_decision(run: RunFolder, metric: str | None = None) -> MetricDecision:
     if kept is not None and metric in (None, kept.metric):
         return kept
     settings = PageSettings(audience="decision", categories=False)
-    decision = make_decision(evidence_for_decision(run, settings, metric), settings)
+    evidence = evidence_for_decision(run, settings, metric)
+    decision = make_decision(evidence, settings)
     if decision is None:
         raise InputError(
-            f"{run.title}: no metric can be recommended on these labels; name one yourself", setting="metric"
+            f"{run.title}: {evidence.advice.warning or 'no metric can be recommended'}; add other labels and run "
+            "recommend again, or name a metric: ",
+            Setting("metric", "METRIC"),
         )
     return decision
 
