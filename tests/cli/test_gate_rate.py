@@ -78,7 +78,7 @@ def decided(assay, workplace, labelled_folder):
 
 def check(assay, *arguments, code=0):
     done = assay("check", *arguments, "-f", "json", "-q")
-    assert done.code == code, done.err
+    assert code in (None, done.code), done.err
     return json.loads(done.out)
 
 
@@ -154,6 +154,31 @@ def test_the_folder_is_a_baseline_for_labelled_answers_too(decided, workplace):
     assert judged["a", None] == "unchanged" and judged["b", None] == "worse"
 
 
+def test_several_answers_to_an_item_are_judged_by_their_mean(decided, workplace):
+    before = made_rows()
+    now = worsened(before, "b", 0.25)
+    write(workplace / "once.csv", now)
+    numbers = ("n", "before", "now", "low", "high")
+    cells = {cell["system"]: cell for cell in check(decided, "once.csv", *BY_RATE, code=3)["cells"]}
+    once = [cells["b"][name] for name in numbers]
+    # the same answers again are no more items
+    write(workplace / "twice.csv", [*now, *now])
+    again = next(cell for cell in check(decided, "twice.csv", *BY_RATE, code=3)["cells"] if cell["system"] == "b")
+    assert [again[name] for name in numbers] == pytest.approx(once)
+    assert "answered several times: 200 of 200 items, each judged by its mean" in again["note"]
+    assert "several times" not in cells["b"]["note"]
+    # as good an answer beside half of the worse ones: half of the loss
+    write(workplace / "mixed.csv", [*now, *before])
+    mixed = {cell["system"]: cell for cell in check(decided, "mixed.csv", *BY_RATE, code=None)["cells"]}
+    assert mixed["b"]["difference"] == pytest.approx(cells["b"]["difference"] / 2)
+    # answers that were labelled several times
+    (workplace / "repeated").mkdir()
+    decide(workplace / "repeated", [*before, *before])
+    by_rate = ("--against", "repeated/decision", "--system-by", "rate")
+    found = next(cell for cell in check(decided, "once.csv", *by_rate, code=3)["cells"] if cell["system"] == "b")
+    assert [found[name] for name in numbers] == pytest.approx(once)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -163,7 +188,7 @@ def test_the_folder_is_a_baseline_for_labelled_answers_too(decided, workplace):
         (("new.csv", *BY_RATE, "--positive", "label>=1"), "the labels that mean yes are those of the folder"),
         (("new.csv", *BY_RATE, "--system", "modell"), "has no column 'modell'"),
         (("other.csv", *BY_RATE), "other.csv: has no answer of a or b to an item (question) that was labelled"),
-        (("new.csv", *BY_RATE, "--item", "system"), "answered the item 'a' twice"),
+        (("new.csv", *BY_RATE, "--item", "topic"), "has no column 'topic'"),
     ],
 )
 def test_what_cannot_be_judged_is_one_line(decided, workplace, arguments, message):

@@ -203,7 +203,6 @@ def test_the_answers_survive_the_file_and_damage_is_told(gate, tmp_path):
         (None, {"item": "question"}, "item.*goes with the column of systems"),
         (None, {"system": "model", "system_margin": -1}, "system_margin"),
         (None, {"system": "model", "item": "reference"}, ""),
-        ({"system": "-"}, {}, "the system 'all answers' answered the item .* twice"),
     ],
 )
 def test_what_cannot_be_compared_is_one_line(gate, kept, settings, message):

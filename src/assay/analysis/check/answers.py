@@ -14,8 +14,6 @@ from assay.analysis.check.packing import pack, unpack
 from assay.analysis.data import ScoredDataset
 from assay.analysis.systems import ITEM_COLUMNS, SYSTEM_COLUMNS, cells_of_column
 from assay.common.batches import digest_of_texts
-from assay.common.messages import Setting
-from assay.exceptions import InputError
 from assay.statistics.concordance import Floats
 
 #: In place of a column: all answers are those of one system.
@@ -26,7 +24,7 @@ ONLY_NAME = "all answers"
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """The answers of systems, one for each of the n pairs of a dataset.
+    """The answers of systems, one for each of the n pairs of a dataset; a system may answer an item several times.
 
     Attributes:
         item: the column that identifies the items.
@@ -44,12 +42,13 @@ class Answers:
     labels: Floats
     votes: tuple[float, float] | None
 
-    def rows_by_item(self, system: str) -> dict[int, int]:
-        """Return the row of a system's answer to each item, by the digest of the item; empty for another system."""
-        if system not in self.names:
-            return {}
-        rows = np.flatnonzero(self.codes == self.names.index(system))
-        return dict(zip(self.items[rows].tolist(), rows.tolist(), strict=True))
+    def rows_by_item(self, system: str) -> dict[int, list[int]]:
+        """Return the rows of a system's answers to each item, by the digest of the item; empty for another system."""
+        rows_of_item: dict[int, list[int]] = {}
+        if system in self.names:
+            for row in np.flatnonzero(self.codes == self.names.index(system)).tolist():
+                rows_of_item.setdefault(int(self.items[row]), []).append(row)
+        return rows_of_item
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -119,7 +118,7 @@ def take_answers(data: ScoredDataset, system: str, item: str | None, *, labelled
         labelled: whether the answers have labels; else the labels are NaN.
 
     Raises:
-        InputError: there is no such column, or a system answered an item twice.
+        InputError: there is no such column.
     """
     items = cells_of_column(data, item, ITEM_COLUMNS, "item")
     if system == ONE_SYSTEM:
@@ -128,23 +127,13 @@ def take_answers(data: ScoredDataset, system: str, item: str | None, *, labelled
         systems = cells_of_column(data, system, SYSTEM_COLUMNS, "system")
     code_of: dict[str, int] = {}
     codes, digests = [], []
-    row_of: dict[tuple[str, bytes], int] = {}
-    for row, (name, cell) in enumerate(zip(systems, items, strict=True)):
+    for name, cell in zip(systems, items, strict=True):
         digest = digest_of_texts([str(part) for part in (cell if isinstance(cell, tuple) else (cell,))])[:8]
         digests.append(int.from_bytes(digest, "little"))
         if name in (None, "") or cell in (None, ""):
             codes.append(-1)
             continue
         codes.append(code_of.setdefault(str(name), len(code_of)))
-        earlier = row_of.setdefault((str(name), digest), row)
-        if earlier != row:
-            raise InputError(
-                f"{data.run.title}: {data.name}: the system {str(name)!r} answered the item {str(cell)[:60]!r} twice; ",
-                Setting("system", "COLUMN"),
-                " names a column that tells systems apart, ",
-                Setting("item", "COLUMN"),
-                " one that tells items apart",
-            )
     votes = data.votes if labelled else None
     column = item or next(name for name in ITEM_COLUMNS if name in data.table.column_names)
     return Answers(

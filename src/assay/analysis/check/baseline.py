@@ -136,7 +136,7 @@ def take_baseline(run: RunFolder, system: str | None = None, item: str | None = 
         item: the column of the items that systems answered; None for the first of the usual ones.
 
     Raises:
-        InputError: a file of the run is missing or broken, there is no such column, or a system answered twice.
+        InputError: a file of the run is missing or broken, or there is no such column.
     """
     return Baseline(
         assay=run.manifest.environment.packages.get("assay", ""),

@@ -6,31 +6,34 @@ by how often they find yes and no among the labelled answers (:mod:`assay.statis
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from assay.analysis.check.answers import ONE_SYSTEM, take_answers
+from assay.analysis.check.answers import ONE_SYSTEM, Answers, take_answers
 from assay.analysis.check.checking import CheckFinding, GateReport, missing_findings
 from assay.analysis.check.settings import RATE, CheckSettings
 from assay.analysis.check.systems import (
     RatedChange,
+    RowsOfItems,
     SystemPairing,
     codes_of_items,
+    items_of,
     judge_system,
+    mean_by_item,
     new_systems,
+    repeats_note,
     shared_rows,
 )
 from assay.analysis.data import ScoredDataset
-from assay.analysis.rate.answers import STRATUM_SIZE
 from assay.analysis.rate.rating import check_labels_suffice, decided, too_few
 from assay.analysis.recommend.decision import MetricDecision
 from assay.analysis.recommend.evidence import with_decision
 from assay.analysis.systems import find_system_column
-from assay.common.tables import WEIGHT
+from assay.common.tables import STRATUM_SIZE, WEIGHT
 from assay.exceptions import InputError
 from assay.statistics.concordance import Floats
 from assay.statistics.corrected_change import followed_part
@@ -57,7 +60,7 @@ def check_new_answers(
 
     Raises:
         InputError: the labelled answers are too few, or were drawn with unequal probabilities; there is no column of
-            systems or items; a system answered an item twice; or no system answered a labelled item.
+            systems or items; or no system answered a labelled item.
     """
     if not {STRATUM_SIZE, WEIGHT}.isdisjoint(data.table.column_names):
         raise InputError(
@@ -68,14 +71,15 @@ def check_new_answers(
     system = settings.system or find_system_column(new_table, None) or ONE_SYSTEM
     old_answers = take_answers(data, system, settings.item)
     answers = take_answers(new, system, settings.item or old_answers.item, labelled=False)
-    labelled = _labelled(decision, data)
+    labelled = _labelled(decision, data, old_answers)
     check_labels_suffice(labelled.of(np.isfinite(labelled.predictions)), decision)
     predictions = _predictions(decision, new_scores)
     pairings: list[SystemPairing] = []
     findings: list[CheckFinding] = []
     for name, before_rows, rows, missing in shared_rows(old_answers, answers):
         findings += missing_findings(data.name, missing)
-        known = np.isfinite(labelled.predictions[before_rows]) & np.isfinite(predictions[rows])
+        known = np.isfinite(mean_by_item(labelled.predictions, before_rows))
+        known &= np.isfinite(mean_by_item(predictions, rows))
         if known.any():
             own = labelled.of((old_answers.codes == old_answers.names.index(name)) & np.isfinite(labelled.predictions))
             everyone = labelled.of(np.isfinite(labelled.predictions))
@@ -85,13 +89,13 @@ def check_new_answers(
                     (data, new),
                     name,
                     everyone if too_few(own, decision) else own,
-                    (labelled.labels[before_rows[known]], labelled.predictions[before_rows[known]]),
-                    predictions[rows[known]],
-                    (before_rows[known], rows[known]),
+                    labelled,
+                    predictions,
+                    (items_of(before_rows, known), items_of(rows, known)),
                 )
             )
         if not known.all():
-            text = f"{int((~known).sum()):,} of {len(known):,} answers have no score of {decision.metric} before or now"
+            text = f"{int((~known).sum()):,} of {len(known):,} items have no score of {decision.metric} before or now"
             findings.append(CheckFinding("missing scores", data.name, name, text, fails=True))
     findings += [
         CheckFinding("new", data.name, name, "not in the baseline") for name in new_systems(old_answers, answers)
@@ -106,11 +110,19 @@ def check_new_answers(
     return GateReport(cells, tuple(findings), settings, family, {data.name: f"{file} against {data.run.title}"})
 
 
-def _labelled(decision: MetricDecision, data: ScoredDataset) -> LabelledSample:
-    """Return the n labelled answers with their predictions, NaN for those without a score."""
+def _labelled(decision: MetricDecision, data: ScoredDataset, answers: Answers) -> LabelledSample:
+    """Return the n labelled answers with their predictions, NaN for those without a score.
+
+    Without groups, several answers of a system to an item are one.
+    """
     count = len(data)
     labels = decision.shares_of(with_decision(data, decision.positive)[0].labels)
-    groups = np.arange(count) if data.groups is None else data.groups
+    groups = data.groups
+    if groups is None:
+        # an answer without a system or an item is one of its own
+        items = np.where(answers.codes < 0, np.arange(count, dtype=np.uint64), answers.items)
+        keys = np.stack([answers.codes.astype(np.uint64), items], axis=1)
+        groups = np.unique(keys, axis=0, return_inverse=True)[1].reshape(count)
     predictions = _predictions(decision, data.oriented_scores(decision.metric))
     return LabelledSample(labels, predictions, np.ones(count), groups, np.zeros(count, dtype=np.intp))
 
@@ -127,9 +139,9 @@ def _pairing(
     datasets: tuple[ScoredDataset, ScoredDataset],
     system: str,
     sample: LabelledSample,
-    before: tuple[Floats, Floats],
-    now: Floats,
-    rows: tuple[NDArray[np.intp], NDArray[np.intp]],
+    labelled: LabelledSample,
+    predictions: Floats,
+    rows: tuple[RowsOfItems, RowsOfItems],
 ) -> SystemPairing:
     """Return a system on k items that it answered before and now.
 
@@ -138,17 +150,18 @@ def _pairing(
         datasets: the labelled and the new answers.
         system: the name of the system.
         sample: the labelled answers that say how the predictions follow the labels.
-        before: labels and predictions of the labelled answers to these items, shape (k,) each.
-        now: the predictions of the new answers, shape (k,).
-        rows: the rows of the labelled and of the new answers, shape (k,) each.
+        labelled: all n labelled answers.
+        predictions: the predictions of all N new answers, shape (N,).
+        rows: the rows of the labelled and of the new answers to each item.
     """
     data = datasets[0]
-    labels, predictions = before
     scale = decision.high - decision.low if decision.kind == "mean" else 1.0
-    mean = float(labels.mean())
-    texts = [
-        of.table["candidate"].take(pa.array(chosen)).to_pylist() for of, chosen in zip(datasets, rows, strict=True)
-    ]
+    mean = float(mean_by_item(labelled.labels, rows[0]).mean())
+    texts = []
+    for of, of_items in zip(datasets, rows, strict=True):
+        candidates = of.table["candidate"].to_pylist()
+        counts = [Counter(candidates[row] for row in of_item) for of_item in of_items]
+        texts.append([{text: count / of_item.total() for text, count in of_item.items()} for of_item in counts])
     if decision.kind == "mean":
         statistic, mean = "mean label", decision.low + scale * mean
     else:
@@ -162,11 +175,11 @@ def _pairing(
         system=system,
         metric=RATE,
         statistic=statistic,
-        before=predictions,
-        now=now,
+        before=mean_by_item(labelled.predictions, rows[0]),
+        now=mean_by_item(predictions, rows[1]),
         largest=1.0,
         groups=codes_of_items(data, rows[0]),
-        notes=(note,),
+        notes=(note, *repeats_note(*rows)),
         rated=RatedChange(
             followed_part(sample.labels, sample.predictions, sample.weights, sample.groups),
             mean,

@@ -6,7 +6,7 @@ answers that nobody labelled are measured as ``assay rate`` measures them (:mod:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -26,6 +26,9 @@ from assay.statistics.coefficients import MIN_UNITS
 from assay.statistics.concordance import Floats
 from assay.statistics.corrected_change import FollowedPart, corrected_change_interval
 from assay.statistics.paired_means import mean_difference_interval
+
+#: The rows of the answers to each of k items.
+RowsOfItems = Sequence[Sequence[int]]
 
 
 @dataclass(frozen=True)
@@ -150,17 +153,37 @@ def pair_with_first(data: ScoredDataset, first: BaselineDataset, settings: Check
     return [replace(pairing, first=True) for pairing in pairings]
 
 
-def shared_rows(
-    old: Answers, answers: Answers
-) -> Iterator[tuple[str, NDArray[np.intp], NDArray[np.intp], list[MissingAnswers]]]:
+def shared_rows(old: Answers, answers: Answers) -> Iterator[tuple[str, RowsOfItems, RowsOfItems, list[MissingAnswers]]]:
     """Yield each system of a baseline, the rows of the items that it answered before and now, and what it lacks."""
     for system in old.names:
         before, now = old.rows_by_item(system), answers.rows_by_item(system)
         # in an order of their own, so that nothing depends on the order of the rows
         shared = sorted(before.keys() & now.keys())
         lacking = len(before) - len(shared)
-        before_rows, rows = (np.array([of_item[item] for item in shared], dtype=np.intp) for of_item in (before, now))
+        before_rows, rows = ([of_item[item] for item in shared] for of_item in (before, now))
         yield system, before_rows, rows, [MissingAnswers(system, lacking, len(before))] if lacking else []
+
+
+def mean_by_item(values: Floats, rows: RowsOfItems) -> Floats:
+    """Return the mean of the known values of each of k items, shape (k,); NaN if an item has none."""
+    items = np.repeat(np.arange(len(rows)), [len(of_item) for of_item in rows])
+    of_row = values[[row for of_item in rows for row in of_item]]
+    known = np.isfinite(of_row)
+    sums = np.bincount(items[known], weights=of_row[known], minlength=len(rows))
+    counts = np.bincount(items[known], minlength=len(rows))
+    means: Floats = np.divide(sums, counts, out=np.full(len(rows), np.nan), where=counts > 0)
+    return means
+
+
+def items_of(rows: RowsOfItems, mask: NDArray[np.bool_]) -> RowsOfItems:
+    """Return the rows of those of k items that a mask of shape (k,) keeps."""
+    return [of_item for of_item, is_kept in zip(rows, mask, strict=True) if is_kept]
+
+
+def repeats_note(before_rows: RowsOfItems, rows: RowsOfItems) -> list[str]:
+    """Return a note on items that a system answered several times, before or now."""
+    count = sum(len(before) > 1 or len(now) > 1 for before, now in zip(before_rows, rows, strict=True))
+    return [f"answered several times: {count:,} of {len(rows):,} items, each judged by its mean"] if count else []
 
 
 def new_systems(old: Answers, answers: Answers) -> list[str]:
@@ -180,8 +203,8 @@ def _pairing(
     answers: Answers,
     system: str,
     measure: str,
-    before_rows: NDArray[np.intp],
-    rows: NDArray[np.intp],
+    before_rows: RowsOfItems,
+    rows: RowsOfItems,
     settings: CheckSettings,
 ) -> SystemPairing:
     """Return a system by one measure, on the items of which it has a value before and now.
@@ -195,20 +218,21 @@ def _pairing(
         settings: the labels that mean yes.
     """
     statistic, all_before, all_now, largest, notes = _values_of(data, old, old_answers, answers, measure, settings)
-    before, now = all_before[before_rows], all_now[rows]
+    before, now = mean_by_item(all_before, before_rows), mean_by_item(all_now, rows)
     known = np.isfinite(before) & np.isfinite(now)
+    notes = (*notes, *repeats_note(before_rows, rows))
     if not known.all():
         notes = (*notes, f"{int((~known).sum()):,} of {len(known):,} items have no score before or now")
-    groups = codes_of_items(data, rows[known])
+    groups = codes_of_items(data, items_of(rows, known))
     metric = "" if measure == LABELS else measure
     return SystemPairing(data.name, system, metric, statistic, before[known], now[known], largest, groups, notes)
 
 
-def codes_of_items(data: ScoredDataset, rows: NDArray[np.intp]) -> NDArray[np.intp] | None:
+def codes_of_items(data: ScoredDataset, rows: RowsOfItems) -> NDArray[np.intp] | None:
     """Return the group code of the k items in *rows*, shape (k,); None if items are independent."""
     if data.groups is None:
         return None
-    codes = np.unique(data.groups[rows], return_inverse=True)[1]
+    codes = np.unique(data.groups[[of_item[0] for of_item in rows]], return_inverse=True)[1]
     # groups of one item each tell nothing
     return codes if codes.max(initial=-1) + 1 < len(codes) else None
 
