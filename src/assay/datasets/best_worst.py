@@ -1,25 +1,80 @@
-"""Best-worst annotations: the best and the worst of several items that were shown together, as chosen by annotators."""
+"""Best-worst annotations: the best and the worst of several items that were shown together, as chosen by annotators.
+
+Gold questions are tuples whose best and worst item are agreed upon; who answers too few of them so is left out. Source:
+Abdalla, Vishnubhotla and Mohammad, What Makes Sentences Semantically Related? (2023), section 3.2.1.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.datasets.columns import SourceTable
 from assay.datasets.files import read_table_file
-from assay.datasets.gold_questions import GoldQuestions, GoldScore, gather_answers, score_annotators
 from assay.exceptions import InputError, unknown_name
 
 Codes = NDArray[np.intp]
 _ITEM_COLUMN = re.compile(r"item([1-9]\d{0,3})")
+
+
+class Choice(NamedTuple):
+    """What an annotator chose of a tuple.
+
+    Attributes:
+        row: the index of the row of the table.
+        items: the items of the tuple.
+        best, worst: the chosen items.
+    """
+
+    row: int
+    items: tuple[str, ...]
+    best: str
+    worst: str
+
+
+@dataclass(frozen=True)
+class GoldQuestions:
+    """The agreed answers to some questions.
+
+    Attributes:
+        answers: the best and the worst item, by the items of a question; several where several answers are right.
+        least_share: the share of right answers below which all answers of an annotator are discarded, in [0, 1].
+    """
+
+    answers: Mapping[frozenset[str], frozenset[tuple[str, str]]]
+    least_share: float
+
+
+@dataclass(frozen=True)
+class GoldScore:
+    """How an annotator answered gold questions.
+
+    Attributes:
+        annotator: the name of the annotator.
+        annotations: the number of annotations of other questions.
+        answered: the number of gold questions that were answered.
+        right: the number of these whose best and whose worst item are as agreed.
+        is_kept: whether the answers count: the share is high enough, or there was no gold question.
+    """
+
+    annotator: str
+    annotations: int
+    answered: int
+    right: int
+    is_kept: bool
+
+    @property
+    def share(self) -> float | None:
+        """The share of right answers, in [0, 1]; None without gold questions."""
+        return self.right / self.answered if self.answered else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,12 +122,14 @@ def read_gold_questions(path: str | Path, least_share: float) -> GoldQuestions:
     Raises:
         InputError: the file cannot be read, or a row is invalid.
     """
-    _, rows, best, worst = _read_choices(path)
-    return GoldQuestions(gather_answers(rows, best, worst), least_share)
+    answers: dict[frozenset[str], set[tuple[str, str]]] = defaultdict(set)
+    for choice in _read_choices(path)[1]:
+        answers[frozenset(choice.items)].add((choice.best, choice.worst))
+    return GoldQuestions({items: frozenset(right) for items, right in answers.items()}, least_share)
 
 
-def _read_choices(path: str | Path) -> tuple[SourceTable, list[tuple[str, ...]], list[str], list[str]]:
-    """Return a table of annotations, the items of its rows, and their best and worst items.
+def _read_choices(path: str | Path) -> tuple[SourceTable, list[Choice]]:
+    """Return a table of annotations, and the choice of each row.
 
     Raises:
         InputError: the file cannot be read, or a row is invalid.
@@ -80,8 +137,9 @@ def _read_choices(path: str | Path) -> tuple[SourceTable, list[tuple[str, ...]],
     source = read_table_file(path)
     rows = [tuple(row) for row in _items_by_row(source)]
     best, worst = _required_texts(source, "best"), _required_texts(source, "worst")
-    _raise_first_fault(source, _faults_of_rows(rows, best, worst))
-    return source, rows, best, worst
+    choices = [Choice(row, *cells) for row, cells in enumerate(zip(rows, best, worst, strict=True))]
+    _raise_first_fault(source, _faults_of_choices(choices))
+    return source, choices
 
 
 def read_best_worst(path: str | Path, gold: GoldQuestions | None = None) -> BestWorstAnnotations:
@@ -101,59 +159,65 @@ def read_best_worst(path: str | Path, gold: GoldQuestions | None = None) -> Best
             the first, the same item is best and worst, a chosen item is not in the tuple, or the tuple's name was used
             for other items before; or there are gold questions, and no annotators, or none of them is kept.
     """
-    source, rows, best, worst = _read_choices(path)
+    source, choices = _read_choices(path)
     tuple_names = _optional_texts(source, "tuple")
-    _raise_first_fault(source, _faults_of_tuple_names(rows, tuple_names))
-    annotator_names = _optional_texts(source, "annotator")
+    _raise_first_fault(source, _faults_of_tuple_names(choices, tuple_names))
+    annotators = _optional_texts(source, "annotator")
     gold_scores: list[GoldScore] = []
-    kept = list(range(len(rows)))
     if gold is not None:
-        gold_scores = _check_gold(source, gold, rows, best, worst, annotator_names)
-        discarded = {score.annotator for score in gold_scores if not score.is_kept}
-        names = annotator_names or []
-        kept = [i for i in kept if frozenset(rows[i]) not in gold.answers and names[i] not in discarded]
-        if not kept:
+        if annotators is None:
+            raise InputError(f"{source.name}: gold questions need a column annotator")
+        gold_scores = _score_annotators(gold, choices, annotators)
+        if not any(score.answered for score in gold_scores):
+            raise InputError(f"{source.name}: has none of the {len(gold.answers):,} gold questions", setting="gold")
+        kept = {score.annotator for score in gold_scores if score.is_kept}
+        choices = [
+            choice
+            for choice in choices
+            if frozenset(choice.items) not in gold.answers and annotators[choice.row] in kept
+        ]
+        if not choices:
             raise InputError(f"{source.name}: no annotation is left beside gold questions and discarded annotators")
-        rows = [rows[i] for i in kept]
-        best, worst = [best[i] for i in kept], [worst[i] for i in kept]
-        tuple_names = tuple_names and [tuple_names[i] for i in kept]
-        annotator_names = [names[i] for i in kept]
-    item_codes = _codes_by_first_appearance(item for row in rows for item in row)
-    shown = np.array([[item_codes[item] for item in row] for row in rows], dtype=np.intp)
-    tuple_keys: list[Any] = [frozenset(row) for row in rows] if tuple_names is None else list(tuple_names)
+    item_codes = _codes_by_first_appearance(item for choice in choices for item in choice.items)
+    tuple_keys: list[Any] = [
+        frozenset(choice.items) if tuple_names is None else tuple_names[choice.row] for choice in choices
+    ]
     tuple_codes = _codes_by_first_appearance(tuple_keys)
     tuples = np.array([tuple_codes[key] for key in tuple_keys], dtype=np.intp)
     annotations = BestWorstAnnotations(
         items=tuple(item_codes),
-        shown=shown,
-        best=np.array([item_codes[item] for item in best], dtype=np.intp),
-        worst=np.array([item_codes[item] for item in worst], dtype=np.intp),
+        shown=np.array([[item_codes[item] for item in choice.items] for choice in choices], dtype=np.intp),
+        best=np.array([item_codes[choice.best] for choice in choices], dtype=np.intp),
+        worst=np.array([item_codes[choice.worst] for choice in choices], dtype=np.intp),
         tuples=tuples,
-        annotators=None if annotator_names is None else len(set(annotator_names)),
-        warnings=tuple(_repeat_warnings(source, kept, tuples, annotator_names)),
+        annotators=None if annotators is None else len({annotators[choice.row] for choice in choices}),
+        warnings=tuple(_repeat_warnings(source, choices, tuples, annotators)),
         gold_scores=tuple(gold_scores),
     )
-    return _with_frequency_warnings(annotations, source, kept)
+    return _with_frequency_warnings(annotations, source, choices)
 
 
-def _check_gold(
-    source: SourceTable,
-    gold: GoldQuestions,
-    rows: list[tuple[str, ...]],
-    best: list[str],
-    worst: list[str],
-    annotator_names: list[str] | None,
-) -> list[GoldScore]:
-    """Return how each annotator answered the gold questions.
+def _score_annotators(gold: GoldQuestions, choices: Sequence[Choice], annotators: Sequence[str]) -> list[GoldScore]:
+    """Return how each annotator answered the gold questions, in the order in which they first appear.
 
-    Raises:
-        InputError: there are no annotators, or no gold question was asked.
+    Args:
+        gold: the agreed answers.
+        choices: all choices.
+        annotators: the annotator of each row of the table.
     """
-    if annotator_names is None:
-        raise InputError(f"{source.name}: gold questions need a column annotator")
-    scores = score_annotators(gold, rows, best, worst, annotator_names)
-    if not any(score.answered for score in scores):
-        raise InputError(f"{source.name}: has none of the {len(gold.answers):,} gold questions", setting="gold")
+    other, answered, right = Counter[str](), Counter[str](), Counter[str]()
+    for choice in choices:
+        annotator = annotators[choice.row]
+        accepted = gold.answers.get(frozenset(choice.items))
+        if accepted is None:
+            other[annotator] += 1
+        else:
+            answered[annotator] += 1
+            right[annotator] += (choice.best, choice.worst) in accepted
+    scores = []
+    for name in dict.fromkeys(annotators):
+        is_kept = not answered[name] or right[name] / answered[name] >= gold.least_share
+        scores.append(GoldScore(name, other[name], answered[name], right[name], is_kept))
     return scores
 
 
@@ -234,29 +298,24 @@ def _optional_texts(source: SourceTable, name: str) -> list[str] | None:
     return _required_texts(source, name) if name in source.table.column_names else None
 
 
-def _faults_of_rows(rows: list[tuple[str, ...]], best: list[str], worst: list[str]) -> Iterator[tuple[int, str]]:
-    """Yield (row index, problem) for every invalid row; the first row determines the size of all tuples.
-
-    Args:
-        rows: the items of each row.
-        best, worst: the chosen items of each row.
-    """
-    tuple_size = len(rows[0])
-    for index, (row, best_item, worst_item) in enumerate(zip(rows, best, worst, strict=True)):
+def _faults_of_choices(choices: Sequence[Choice]) -> Iterator[tuple[int, str]]:
+    """Yield (row index, problem) for every invalid row; the first row determines the size of all tuples."""
+    tuple_size = len(choices[0].items)
+    for row, items, best, worst in choices:
         # a row without items, which has no most common one, is reported for its size
-        commonest_item, count = Counter(row).most_common(1)[0] if row else ("", 0)
-        if len(row) != tuple_size or tuple_size < 2:
-            yield index, f"the tuple has {len(row)} items; expected {max(tuple_size, 2)} as in the first row"
+        commonest_item, count = Counter(items).most_common(1)[0] if items else ("", 0)
+        if len(items) != tuple_size or tuple_size < 2:
+            yield row, f"the tuple has {len(items)} items; expected {max(tuple_size, 2)} as in the first row"
         elif count > 1:
-            yield index, f"the item {commonest_item!r} appears {count} times in the tuple"
-        elif best_item not in row or worst_item not in row:
-            role, item = ("best", best_item) if best_item not in row else ("worst", worst_item)
-            yield index, f"{role} is {item!r}, which is not in the tuple ({', '.join(row)})"
-        elif best_item == worst_item:
-            yield index, f"{best_item!r} is best and worst"
+            yield row, f"the item {commonest_item!r} appears {count} times in the tuple"
+        elif best not in items or worst not in items:
+            role, item = ("best", best) if best not in items else ("worst", worst)
+            yield row, f"{role} is {item!r}, which is not in the tuple ({', '.join(items)})"
+        elif best == worst:
+            yield row, f"{best!r} is best and worst"
 
 
-def _faults_of_tuple_names(rows: list[tuple[str, ...]], names: list[str] | None) -> Iterator[tuple[int, str]]:
+def _faults_of_tuple_names(choices: Sequence[Choice], names: Sequence[str] | None) -> Iterator[tuple[int, str]]:
     """Yield (row index, problem) for every row whose tuple name was used for other items before.
 
     Nothing is yielded if the tuples have no names.
@@ -264,9 +323,10 @@ def _faults_of_tuple_names(rows: list[tuple[str, ...]], names: list[str] | None)
     if names is None:
         return
     items_of_name: dict[str, frozenset[str]] = {}
-    for index, (name, row) in enumerate(zip(names, rows, strict=True)):
-        if items_of_name.setdefault(name, frozenset(row)) != frozenset(row):
-            yield index, f"the tuple {name!r} has other items here than above"
+    for choice, name in zip(choices, names, strict=True):
+        items = frozenset(choice.items)
+        if items_of_name.setdefault(name, items) != items:
+            yield choice.row, f"the tuple {name!r} has other items here than above"
 
 
 def _raise_first_fault(source: SourceTable, faults: Iterator[tuple[int, str]]) -> None:
@@ -286,7 +346,7 @@ def _raise_first_fault(source: SourceTable, faults: Iterator[tuple[int, str]]) -
 
 
 def _repeat_warnings(
-    source: SourceTable, kept: list[int], tuples: Codes, annotator_names: list[str] | None
+    source: SourceTable, choices: Sequence[Choice], tuples: Codes, annotators: Sequence[str] | None
 ) -> list[str]:
     """Return one warning if an annotator annotated the same tuple more than once, else an empty list.
 
@@ -294,33 +354,39 @@ def _repeat_warnings(
 
     Args:
         source: the table, for the message.
-        kept: the row of the table of each annotation.
-        tuples: the code of the tuple of each annotation, shape (m,).
-        annotator_names: the annotator of each annotation.
+        choices: m choices.
+        tuples: the code of the tuple of each choice, shape (m,).
+        annotators: the annotator of each row of the table.
     """
-    if annotator_names is None:
+    if annotators is None:
         return []
-    seen_annotations: set[tuple[int, str]] = set()
+    seen: set[tuple[int, str]] = set()
     repeated_rows = []
-    for row, annotation in enumerate(zip(tuples.tolist(), annotator_names, strict=True)):
-        if annotation in seen_annotations:
-            repeated_rows.append(row)
-        seen_annotations.add(annotation)
+    for choice, code in zip(choices, tuples.tolist(), strict=True):
+        annotation = code, annotators[choice.row]
+        if annotation in seen:
+            repeated_rows.append(choice.row)
+        seen.add(annotation)
     if not repeated_rows:
         return []
-    location = source.location(kept[repeated_rows[0]])
+    location = source.location(repeated_rows[0])
     return [f"{location}: annotates a tuple again that its annotator has above; such rows: {len(repeated_rows):,}"]
 
 
-def _with_frequency_warnings(data: BestWorstAnnotations, source: SourceTable, kept: list[int]) -> BestWorstAnnotations:
+def _with_frequency_warnings(
+    data: BestWorstAnnotations, source: SourceTable, choices: Sequence[Choice]
+) -> BestWorstAnnotations:
     """Return the annotations with further warnings: items in a single tuple, and unequal frequencies of items.
 
-    The annotations are the rows *kept* of the table.
+    Args:
+        data: m annotations.
+        source: the table, for messages.
+        choices: the m choices that they are made of.
     """
     frequencies = data.tuples_per_item
     warnings = list(data.warnings)
     _, first_positions = np.unique(data.shown.ravel(), return_index=True)
-    first_row_of_item = [kept[annotation] for annotation in first_positions // data.shown.shape[1]]
+    first_row_of_item = [choices[annotation].row for annotation in first_positions // data.shown.shape[1]]
     rare_items = np.flatnonzero(frequencies < 2)
     if len(rare_items):
         rare_item = rare_items[0]

@@ -374,7 +374,9 @@ class Card(_CardTable):
 
 def _as_tuple(values: str | tuple[str, ...]) -> tuple[str, ...]:
     """Return a text as a tuple of it, empty for an empty text; a tuple is returned as it is."""
-    return values if isinstance(values, tuple) else (values,) if values else ()
+    if isinstance(values, tuple):
+        return values
+    return (values,) if values else ()
 
 
 def read_card(path: str | Path) -> Card:

@@ -76,7 +76,11 @@ def lm_eval_records(sample: Record) -> Iterable[Record]:
 
 def _arguments(call: Any) -> tuple[Any, Any]:
     """Return the context and the continuation (or the options of the generation) of a request."""
-    values = list(call.values()) if isinstance(call, dict) else list(call) if _is_list(call) else [call]
+    values = [call]
+    if isinstance(call, dict):
+        values = list(call.values())
+    elif _is_list(call):
+        values = list(call)
     return values[0], values[1] if len(values) > 1 else None
 
 
