@@ -14,9 +14,8 @@ from assay.analysis.folder import read_run
 from assay.exceptions import InputError, MissingExtraError, install_command
 from assay.reports.figure.agreement import draw_agreement
 from assay.reports.figure.choice import choose_datasets
-from assay.reports.figure.labels import draw_labels, draw_scatter
 from assay.reports.figure.layers import draw_layers
-from assay.reports.figure.scores import draw_distributions, draw_scores
+from assay.reports.figure.scores import draw_distributions, draw_labels, draw_scatter, draw_scores
 from assay.reports.figure.style import create_panels, figure_style, line_style, metric_labels, save_figure
 from tests.reports.page_run import dataset, edit, make_run
 

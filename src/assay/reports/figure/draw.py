@@ -13,9 +13,16 @@ from assay.exceptions import InputError
 from assay.reports.figure.agreement import draw_agreement, draw_forest_panel, set_rows
 from assay.reports.figure.choice import ChosenDataset, choose_datasets, choose_statistic
 from assay.reports.figure.costs import draw_costs, draw_costs_panel
-from assay.reports.figure.labels import draw_dots, draw_labels, draw_scatter, label_strips
 from assay.reports.figure.layers import choose_models, draw_curve, draw_layers
-from assay.reports.figure.scores import draw_distributions, draw_scores, draw_scores_panel
+from assay.reports.figure.scores import (
+    draw_distributions,
+    draw_dots,
+    draw_labels,
+    draw_scatter,
+    draw_scores,
+    draw_scores_panel,
+    label_strips,
+)
 from assay.reports.figure.style import line_style
 from assay.reports.layout import Block
 from assay.reports.plots import agreement_forest, layer_curves, strips_by_label, strips_by_metric, ticked_layers
