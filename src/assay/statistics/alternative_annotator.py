@@ -29,6 +29,8 @@ from assay.statistics.votes import votes_of
 
 #: The values of epsilon that the authors advise, for annotators who are crowd workers, skilled, and experts.
 EPSILONS = (0.1, 0.15, 0.2)
+#: The false discovery rate of the tests against all annotators.
+LEVEL = 0.05
 #: The share of annotators against whom a metric that passes wins.
 PASSING_RATE = 0.5
 #: The fewest annotators, and the fewest pairs of one, for which the authors advise the test.
@@ -85,9 +87,6 @@ def alternative_annotator_test(
     predicted: Floats,
     annotations: Floats,
     alignment: Alignment,
-    *,
-    epsilons: tuple[float, ...] = EPSILONS,
-    level: float = 0.05,
 ) -> AlternativeAnnotatorTest | None:
     """Return the result of the test for labels that a metric predicts.
 
@@ -97,8 +96,6 @@ def alternative_annotator_test(
         predicted: the predicted labels, shape (n,), NaN for a pair without a score.
         annotations: the annotators' labels, shape (n, annotators), one column per annotator, NaN for a missing label.
         alignment: how close a label is to those of the remaining annotators.
-        epsilons: what the lower cost of the metric is worth, as a share of pairs.
-        level: the false discovery rate.
 
     Returns:
         The result; None if no annotator has enough pairs.
@@ -116,15 +113,15 @@ def alternative_annotator_test(
         tie = _TIE if alignment == "accuracy" else _TIE * float(np.nanmax(annotations) - np.nanmin(annotations))
         metric_wins, annotator_wins = of_metric >= of_annotator - tie, of_annotator >= of_metric - tie
         losses = annotator_wins.astype(np.float64) - metric_wins
-        p_values = tuple(_p_of_smaller_mean(losses, epsilon) for epsilon in epsilons)
+        p_values = tuple(_p_of_smaller_mean(losses, epsilon) for epsilon in EPSILONS)
         contests.append(
             Contest(annotator, len(losses), float(metric_wins.mean()), float(annotator_wins.mean()), p_values)
         )
     if not contests:
         return None
     rates = []
-    for index in range(len(epsilons)):
-        rejected = rejections_under_dependency(np.array([contest.p_values[index] for contest in contests]), level)
+    for index in range(len(EPSILONS)):
+        rejected = rejections_under_dependency(np.array([contest.p_values[index] for contest in contests]), LEVEL)
         rates.append(float(rejected.mean()))
     advantage = float(np.mean([contest.advantage for contest in contests]))
     return AlternativeAnnotatorTest(tuple(contests), tuple(rates), advantage)

@@ -353,20 +353,18 @@ class ItemBalance:
             node_starts = half_starts[np.concatenate([[True], np.diff(half_starts) > 0])]
         return balance
 
-    def balance_at(self, scores: Indices, labels: Indices, blocks: Indices | None = None) -> Floats:
+    def balance_at(self, scores: Indices, labels: Indices) -> Floats:
         """Return the balance of each of m points with all items, shape (m,), in O((m + n) log(levels) log(n)).
 
         Args:
             scores: the codes of the points' scores, shape (m,).
             labels: the codes of the points' labels, shape (m,).
-            blocks: the codes of the points' blocks, shape (m,); None without blocks.
         """
-        point_codes = self._codes_with_blocks(labels, blocks)
         balance = np.zeros(len(scores))
         # two different labels are compared at the highest bit in which they differ
         for bit, sides in enumerate(self._sorted_keys):
-            nodes = point_codes >> (bit + 1)
-            is_upper = (point_codes >> bit & 1).astype(bool)
+            nodes = labels >> (bit + 1)
+            is_upper = (labels >> bit & 1).astype(bool)
             for is_point, item_keys, sign in ((is_upper, sides[0], 1), (~is_upper, sides[1], -1)):
                 start = nodes[is_point] * self._stride
                 end = start + self._stride
@@ -384,14 +382,13 @@ class ItemBalance:
     def _stride(self) -> int:
         return int(self.scores.max()) + 1
 
-    def _codes_with_blocks(self, labels: Indices, blocks: Indices | None) -> Indices:
-        """Return label codes with the block codes in the bits above them, so that no node mixes items of two blocks."""
-        return labels if blocks is None else (blocks << self._label_bits) | labels
-
     @cached_property
     def _sorted_keys(self) -> list[tuple[Indices, Indices]]:
         """For each bit, the sorted (node, score) keys of the items with the bit unset, and of those with it set."""
-        codes = self._codes_with_blocks(self.labels, self.blocks)
+        codes = self.labels
+        if self.blocks is not None:
+            # the codes of blocks in the bits above those of labels, so that no node mixes items of two blocks
+            codes = (self.blocks << self._label_bits) | self.labels
         sides = []
         for bit in range(self._label_bits):
             keys = (codes >> (bit + 1)) * self._stride + self.scores

@@ -216,7 +216,7 @@ class LeaveOneOut:
                 # small groups of many pairs are approximated from their pairs
                 for name, without_pairs in without_by_name.items():
                     without_by_name[name] = _approximate_without_groups(without_pairs, value_by_name[name], groups)
-                large = groups.larger_than(LARGE_SHARE)
+                large = np.flatnonzero(groups.sizes > LARGE_SHARE * len(groups.codes))
                 exact = left_out.of_units(groups.only(large))
                 for name in uncalibrated if len(large) else ():
                     without_by_name[name][large] = STATISTICS[name].compute(exact)[:-1]
@@ -350,10 +350,6 @@ class _Groups:
         renumbered = np.full(len(self.sizes), len(chosen))
         renumbered[chosen] = np.arange(len(chosen))
         return _Groups(renumbered[self.codes], np.append(self.sizes[chosen], 0))
-
-    def larger_than(self, share: float) -> Indices:
-        """Return the indices of the groups of more than a share of all pairs."""
-        return np.flatnonzero(self.sizes > share * len(self.codes))
 
     @cached_property
     def members(self) -> Indices:

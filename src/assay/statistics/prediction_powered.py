@@ -24,6 +24,8 @@ from numpy.typing import NDArray
 
 from assay.statistics.concordance import Floats
 
+#: The fewest answers that are drawn from a stratum, so that no part of the answers is never looked at.
+FEWEST_DRAWN = 2
 #: Parameters that were learned from the labelled answers, which make their errors too small.
 _LEARNED = 2
 
@@ -290,19 +292,18 @@ def rogan_gladen(
     return ShareOfDecisions(value, min(low, value), max(high, value), sensitivity, specificity)
 
 
-def neyman_allocation(sizes: Sequence[int], deviations: Sequence[float], total: int, least: int = 2) -> list[int]:
+def neyman_allocation(sizes: Sequence[int], deviations: Sequence[float], total: int) -> list[int]:
     """Return how many answers to draw from each stratum so that the variance of the mean is smallest.
 
-    The numbers are in proportion to size times standard deviation of the labels (Neyman 1934), at least *least* and at
-    most the size of each stratum, and add up to *total* or to all answers.
+    The numbers are in proportion to size times standard deviation of the labels (Neyman 1934), at least
+    :data:`FEWEST_DRAWN` and at most the size of each stratum, and add up to *total* or to all answers.
 
     Args:
         sizes: the number of answers of each stratum, above 0.
         deviations: the expected standard deviation of the labels of each stratum, at least 0.
         total: the number of answers to draw.
-        least: the fewest answers of a stratum, so that no part of the answers is never looked at.
     """
-    counts = np.minimum(np.asarray(sizes), least).astype(float)
+    counts = np.minimum(np.asarray(sizes), FEWEST_DRAWN).astype(float)
     wanted = np.asarray(sizes, dtype=float) * np.maximum(np.asarray(deviations, dtype=float), 1e-6)
     goal = min(total, int(np.sum(sizes)))
     while (remaining := goal - counts.sum()) > 0:

@@ -20,6 +20,8 @@ from assay.language.amr import Graph
 #: The role of the triple that names the concept at the top; no role of a graph has a colon.
 ROOT = ":root"
 
+#: The number of climbs from random alignments.
+RESTARTS = 4
 #: A gain below this is rounding error.
 _MIN_GAIN = 1e-9
 
@@ -190,14 +192,13 @@ def _group_by_role(relations: Sequence[tuple[int, str, int]]) -> dict[str, list[
     return by_role
 
 
-def hill_climbing(problem: Problem, *, restarts: int = 4, seed: int = 0) -> Alignment:
+def hill_climbing(problem: Problem, *, seed: int = 0) -> Alignment:
     """Return the best of several climbs: one from the assignment of best single pairs, the others from random ones.
 
     Source: Cai and Knight 2013, section 3.2, with their four restarts. The value is a lower bound of the optimum.
 
     Args:
         problem: the problem of aligning n nodes with m nodes.
-        restarts: the number of climbs from random alignments.
         seed: the seed of the random alignments, which depend only on it and on max(n, m).
     """
     rows, columns = problem.unary.shape
@@ -205,7 +206,7 @@ def hill_climbing(problem: Problem, *, restarts: int = 4, seed: int = 0) -> Alig
     rng = np.random.default_rng(seed)
     starts = [
         _best_single_pairs(problem.unary, padded_size),
-        *(rng.permutation(padded_size) for _ in range(restarts)),
+        *(rng.permutation(padded_size) for _ in range(RESTARTS)),
     ]
     mappings = [mapping_of(problem, climb(problem, start)) for start in starts]
     best = max(mappings, key=problem.value)
