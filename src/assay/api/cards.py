@@ -145,10 +145,13 @@ def _seen(evidence: Sequence[FieldValue]) -> list[str]:
             # a constant score orders nothing
             words["cannot see"].append(value.category)
             continue
+        seen = "cannot see"
         if number.low is None or number.high is None:
             seen = "has no interval"
-        else:
-            seen = "sees" if number.low > 0 else "is misled by" if number.high < 0 else "cannot see"
+        elif number.low > 0:
+            seen = "sees"
+        elif number.high < 0:
+            seen = "is misled by"
         words[seen].append(f"{value.category} ({short(number.value, 2)})")
     if not any(words.values()):
         return []

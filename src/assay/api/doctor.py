@@ -171,16 +171,12 @@ def _dataset_findings() -> list[DoctorFinding]:
         except AssayError as error:
             findings.append(DoctorFinding("dataset", name, False, error.message))
             continue
-        if is_available:
-            findings.append(DoctorFinding("dataset", name, True, entry.card.title))
-        elif entry.card.instructions:
-            findings.append(
-                DoctorFinding("dataset", name, False, entry.card.title, command_line("datasets", "show", entry.name))
-            )
-        else:
-            findings.append(
-                DoctorFinding("dataset", name, False, entry.card.title, command_line("datasets", "fetch", name))
-            )
+        remedy = ""
+        if not is_available and entry.card.instructions:
+            remedy = command_line("datasets", "show", entry.name)
+        elif not is_available:
+            remedy = command_line("datasets", "fetch", name)
+        findings.append(DoctorFinding("dataset", name, is_available, entry.card.title, remedy))
     return findings
 
 

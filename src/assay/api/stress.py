@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -133,7 +133,7 @@ def estimate_stress(settings: StressSettings) -> Report:
         InputError: something that was given cannot be used; one line says what and where.
         UnavailableError: the dataset, or every metric, is unavailable.
     """
-    plan = _plan_test(settings)[0]
+    plan = _plan_test(settings).plan
     store = None if settings.store is None else user_path(settings.store)
     runtime = Runtime(settings.device, settings.model_threads)
     with use_runtime(runtime), budget_and_prices(settings):
@@ -143,8 +143,24 @@ def estimate_stress(settings: StressSettings) -> Report:
     return Report(estimate_document([asdict(work) for work in work_items], settings.budget))
 
 
-def _plan_test(settings: StressSettings) -> tuple[PerturbedPlan, list[Source], RunFolder | None, list[str]]:
-    """Return the plan, the datasets, the run that they come from (or None), and notes on metrics that are left out.
+class _PlannedTest(NamedTuple):
+    """What is to be scored.
+
+    Attributes:
+        plan: the changed pairs and the metrics.
+        sources: the datasets.
+        run: the run that they come from; None if they come from no run.
+        notes: remarks on metrics that are left out.
+    """
+
+    plan: PerturbedPlan
+    sources: list[Source]
+    run: RunFolder | None
+    notes: list[str]
+
+
+def _plan_test(settings: StressSettings) -> _PlannedTest:
+    """Return what is to be scored.
 
     The plan lists perturbations that cannot be loaded among its failures, unless the settings name perturbations.
 
@@ -172,7 +188,7 @@ def _plan_test(settings: StressSettings) -> tuple[PerturbedPlan, list[Source], R
     is_right_by_dataset = {source.pairs.name: source.right for source in sources}
     plan = plan_perturbed(request, perturbations, is_right_by_dataset, settings.seed)
     plan.failures.extend(failures)
-    return plan, sources, run, notes
+    return _PlannedTest(plan, sources, run, notes)
 
 
 def _check_former_form(settings: StressSettings) -> None:

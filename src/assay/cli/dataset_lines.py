@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from assay.cli.guard import print_line
@@ -17,71 +17,76 @@ if TYPE_CHECKING:
 
 def print_description(description: dict[str, Any]) -> None:
     """Print the description of a card or a file, one line per fact; empty values are left out."""
-    from assay.datasets.annotation_graph import graph_line
-
     for key, value in description.items():
-        if value in ("", [], None):
-            continue
-        if key == "files":
-            for file in value:
-                digest = f", sha256 {file['sha256']}" if file["sha256"] else ""
-                size = f"{file['bytes']:,} bytes" if file["bytes"] else "size not fixed"
-                print_line(f"file: {file['name']}, {size}{digest}")
-        elif key == "split_facts":
-            for split, facts in value.items():
-                print_line(f"split {split}: {', '.join(_split_fact(fact) for fact in facts.values())}")
-        elif key == "published":
-            for figure in value:
-                where = "".join(f", {figure[name]}" for name in ("split", "bucket") if figure[name] not in ("", "all"))
-                figure_text = f"{figure['metric']}, {figure['statistic']}{where}: {figure['value']}"
-                print_line(f"published: {figure_text} ({figure['source']})")
-        elif key == "best_metrics":
-            for best in value:
-                print_line(f"best metric{best['split'] and ' of '}{best['split']}: {_best_metric(best)}")
-        elif key == "measured":
-            _print_measures(value)
-        elif key == "samples":
-            for sample in value:
-                print_line(f"sample: {_sample_text(sample)}")
-        elif key == "annotation_graph":
-            print_line(graph_line(value))
-        elif key == "problem":
-            print_line(Message("problem: ", value))
-        elif isinstance(value, list):
-            for item in value:
-                print_line(Message(f"{key.removesuffix('s')}: ", item))
-        elif isinstance(value, dict):
-            facts = ", ".join(f"{name} {_number_text(fact)}" for name, fact in value.items())
-            print_line(f"{key}: {facts}")
-        else:
-            print_line(f"{key}: {value}")
+        if value not in ("", [], None):
+            for line in _lines_on(key, value):
+                print_line(line)
 
 
-def _print_measures(measured: dict[str, Any]) -> None:
-    """Print what was measured on the labels of a split, one line per measure."""
+def _lines_on(key: str, value: Any) -> Iterator[str]:
+    """Yield the lines on one fact of a description."""
+    if key == "split_facts":
+        for split, facts in value.items():
+            yield f"split {split}: {', '.join(_split_fact(fact) for fact in facts.values())}"
+    elif key == "measured":
+        yield from _lines_on_measures(value)
+    elif key == "annotation_graph":
+        from assay.datasets.annotation_graph import graph_line
+
+        yield graph_line(value)
+    elif key == "problem":
+        yield Message("problem: ", value)
+    elif key in _LINE_OF_ITEM:
+        for item in value:
+            yield _LINE_OF_ITEM[key](item)
+    elif isinstance(value, list):
+        for item in value:
+            yield Message(f"{key.removesuffix('s')}: ", item)
+    elif isinstance(value, dict):
+        facts = ", ".join(f"{name} {_number_text(fact)}" for name, fact in value.items())
+        yield f"{key}: {facts}"
+    else:
+        yield f"{key}: {value}"
+
+
+def _file_line(file: Mapping[str, Any]) -> str:
+    """Return the line on a file of a card."""
+    digest = f", sha256 {file['sha256']}" if file["sha256"] else ""
+    size = f"{file['bytes']:,} bytes" if file["bytes"] else "size not fixed"
+    return f"file: {file['name']}, {size}{digest}"
+
+
+def _published_line(figure: Mapping[str, Any]) -> str:
+    """Return the line on a published figure."""
+    where = "".join(f", {figure[name]}" for name in ("split", "bucket") if figure[name] not in ("", "all"))
+    return f"published: {figure['metric']}, {figure['statistic']}{where}: {figure['value']} ({figure['source']})"
+
+
+def _lines_on_measures(measured: dict[str, Any]) -> Iterator[str]:
+    """Yield what was measured on the labels of a split, one line per measure."""
     if "error" in measured:
-        print_line(Message("problem: ", measured["error"]))
+        yield Message("problem: ", measured["error"])
         return
     counts = ", ".join(f"{label}: {count:,}" for label, count in measured["labels"].items())
-    print_line(f"labels of {measured['split']}: {counts}")
+    yield f"labels of {measured['split']}: {counts}"
     if "distinct" in measured:
         distinct = measured["distinct"]
         shares = ", ".join(f"{label}: {100 * share:.1f} %" for label, share in distinct["label_shares"].items())
-        print_line(
+        yield (
             f"distinct pairs of {measured['split']}: {distinct['pairs']:,}, {distinct['no_common_token']:,} of them "
             f"without a common token (F1 = 0); labels {shares}; mean length {distinct['reference_length']:.1f} "
             f"characters (reference), {distinct['candidate_length']:.1f} (candidate)"
         )
     if "ceiling" in measured:
-        print_line(f"ceiling of a score without ties: {_values_text(measured['ceiling'])}")
+        yield f"ceiling of a score without ties: {_values_text(measured['ceiling'])}"
     if "reliability" in measured:
         facts = measured["reliability"]
         reliability = _values_text({"r": facts["pearson"], "ρ": facts["spearman"]})
         bound = _values_text({"r": facts["bound_pearson"], "ρ": facts["bound_spearman"]})
         alpha = _values_text({"Krippendorff's α": facts["alpha_interval"]})
         sizes = sorted({facts["fewest_labels"], facts["most_labels"]})
-        print_line(f"{' to '.join(map(str, sizes))} labels a pair: {alpha}, reliability of their mean {reliability}")
-        print_line(f"upper bound for a metric: {bound}")
+        yield f"{' to '.join(map(str, sizes))} labels a pair: {alpha}, reliability of their mean {reliability}"
+        yield f"upper bound for a metric: {bound}"
 
 
 def _values_text(values: Mapping[str, float | None]) -> str:
@@ -92,8 +97,8 @@ def _values_text(values: Mapping[str, float | None]) -> str:
 MAX_SAMPLE_LENGTH = 120
 
 
-def _sample_text(sample: dict[str, Any]) -> str:
-    """Return a pair as one line: its texts, shortened, and the label."""
+def _sample_line(sample: Mapping[str, Any]) -> str:
+    """Return the line on a pair: its texts, shortened, and the label."""
     parts = []
     for name, value in sample.items():
         texts: list[Any] = value if isinstance(value, list) else [value]
@@ -102,7 +107,7 @@ def _sample_text(sample: dict[str, Any]) -> str:
         if isinstance(first, str) and len(first) > MAX_SAMPLE_LENGTH:
             first = f"{first[:MAX_SAMPLE_LENGTH]}…"
         parts.append(f"{name} {_example_value(first)}{more}")
-    return " | ".join(parts)
+    return f"sample: {' | '.join(parts)}"
 
 
 def _split_fact(fact: Any) -> str:
@@ -168,8 +173,20 @@ def _example_value(value: Any) -> str:
     return exact_number(value) if float(text).is_integer() else text
 
 
-def _best_metric(best: Mapping[str, Any]) -> str:
-    """Return the best metric of a split, its agreement, and the metrics that could be the best, too."""
+def _best_metric_line(best: Mapping[str, Any]) -> str:
+    """Return the line on the best metric of a split, its agreement, and the metrics that could be the best, too."""
     number = Number(best["spearman"], best["low"], best["high"])
     as_good = f"; as good may be {', '.join(best['as_good'])}" if best["as_good"] else ""
-    return f"{best['metric']}, Spearman ρ {number.text} on a sample of {best['n']} pairs{as_good}"
+    of_split = f" of {best['split']}" if best["split"] else ""
+    return (
+        f"best metric{of_split}: {best['metric']}, Spearman ρ {number.text} on a sample of {best['n']} pairs{as_good}"
+    )
+
+
+#: The function that returns the line on an item, by the key of a list in a description.
+_LINE_OF_ITEM: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+    "files": _file_line,
+    "published": _published_line,
+    "best_metrics": _best_metric_line,
+    "samples": _sample_line,
+}

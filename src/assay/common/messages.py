@@ -67,8 +67,10 @@ class Message(str):
 
     def __new__(cls, *parts: str | Setting, setting: str = "", value: object = None) -> Self:
         """Return the message, whose text is that for Python users."""
-        about = "" if not setting else f"{setting}: " if value is None else f"{setting}={value}: "
-        message = super().__new__(cls, about + "".join(map(str, parts)))
+        text = "".join(map(str, parts))
+        if setting:
+            text = f"{setting}: {text}" if value is None else f"{setting}={value}: {text}"
+        message = super().__new__(cls, text)
         message.parts = parts
         message.setting = Setting(setting, value) if setting else None
         return message

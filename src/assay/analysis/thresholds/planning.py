@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -288,9 +289,7 @@ def _thresholds_of_dataset(tune: ScoredDataset, test: ScoredDataset, settings: T
         try:
             if metric not in tune.scores:
                 raise InputError(unknown_name(f"{tune.run.title}: {tune.name} has no scores of", metric, tune.scores))
-            decisions[metric], split_description, unscored, agreements = _decide_by_metric(
-                metric, tune, test, tuned_rule, rule, settings
-            )
+            decided = _decide_by_metric(metric, tune, test, tuned_rule, rule, settings)
         except InputError as error:
             # a metric that the user named must work; without names, metrics that fail are left out with a note
             if settings.metrics:
@@ -298,10 +297,11 @@ def _thresholds_of_dataset(tune: ScoredDataset, test: ScoredDataset, settings: T
             failures.append(error)
             notes.append(Message(f"{metric} left out: ", error.message))
             continue
-        if agreements:
-            each[metric] = agreements
-        if unscored:
-            notes.append(f"{metric}: {unscored:,} pairs have no score and are left out")
+        decisions[metric], split_description = decided.decision, decided.split
+        if decided.each:
+            each[metric] = decided.each
+        if decided.unscored:
+            notes.append(f"{metric}: {decided.unscored:,} pairs have no score and are left out")
     if not decisions:
         raise _no_threshold_error(test, failures, notes)
     unit_count, unit = _resampled_units(test, settings.group_by)
@@ -340,9 +340,25 @@ def _resampled_units(data: ScoredDataset, group_by: str | None) -> tuple[int, st
     return len(np.unique(groups)), "groups"
 
 
+class _DecisionOfMetric(NamedTuple):
+    """What was decided by the scores of one metric.
+
+    Attributes:
+        decision: the decision.
+        split: how the pairs were split, in words.
+        unscored: the number of pairs without a score.
+        each: the agreement on the pairs of each value of the column ``settings.each``, empty if none is set.
+    """
+
+    decision: Decision
+    split: str
+    unscored: int
+    each: list[ValueAgreement]
+
+
 def _decide_by_metric(
     metric: str, tune: ScoredDataset, test: ScoredDataset, tuned_rule: str, rule: str, settings: ThresholdSettings
-) -> tuple[Decision, str, int, list[ValueAgreement]]:
+) -> _DecisionOfMetric:
     """Tune and test the thresholds of one metric, on the pairs that have a score of it.
 
     Args:
@@ -351,10 +367,6 @@ def _decide_by_metric(
         test: the dataset to test on; the same object as *tune* to split one dataset.
         tuned_rule, rule: the rules for the positive class of the two, such as ``label>=2``.
         settings: what thresholds are chosen by, and how pairs are split.
-
-    Returns:
-        The decision; how the pairs were split, in words; the number of pairs without a score; and the agreement on the
-        pairs of each value of the column ``settings.each``, empty if none is set.
 
     Raises:
         InputError: the pairs cannot be split as the settings say, or a part to tune on has no threshold.
@@ -394,7 +406,7 @@ def _decide_by_metric(
     each = []
     if settings.each is not None:
         each = agreement_by_value(test, settings.each, decision, tested, tested_groups, objective, settings, seed)
-    return decision, split_description, unscored, each
+    return _DecisionOfMetric(decision, split_description, unscored, each)
 
 
 def out_of_fold_thresholds(

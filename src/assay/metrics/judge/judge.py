@@ -206,15 +206,12 @@ class Judge(Metric):
         for row, orders in enumerate(replies):
             means = [self._mean_score(samples) for samples in orders]
             valid_means = [mean for mean in means if mean is not None]
-            if len(valid_means) == len(means):
-                values[row] = sum(valid_means) / len(valid_means)
-                if self.order == "mean":
-                    distances[row] = max(valid_means) - min(valid_means)
+            if len(valid_means) < len(means):
+                reasons[row] = self._reason_without_score([reply for samples in orders for reply in samples])
                 continue
-            pair_replies = [reply for samples in orders for reply in samples]
-            reply_flags = [reply.flag for reply in pair_replies if reply.flag]
-            is_cut = any(self.read(reply).rule == Rule.CUT_OFF for reply in pair_replies)
-            reasons[row] = max(reply_flags) if reply_flags else Flag.CUT_OFF if is_cut else Flag.NO_VERDICT
+            values[row] = sum(valid_means) / len(valid_means)
+            if self.order == "mean":
+                distances[row] = max(valid_means) - min(valid_means)
         limit = self.cut or np.inf
         references_cut = [len(text) > limit for text in batch.references]
         candidates_cut = [len(text) > limit for text in batch.candidates]
@@ -223,6 +220,16 @@ class Judge(Metric):
             flags &= ~np.uint8(Flag.REFERENCE_EMPTY)
         flags |= reasons
         return Scores(values[:, None], flags[:, None], np.array([seconds]), distances[:, None])
+
+    def _reason_without_score(self, replies: Sequence[Reply]) -> int:
+        """Return the flag of a pair without a score: the highest one of its replies, or how they end."""
+        from assay.metrics.scores import Flag
+
+        flags = [reply.flag for reply in replies if reply.flag]
+        if flags:
+            return max(flags)
+        is_cut = any(self.read(reply).rule == Rule.CUT_OFF for reply in replies)
+        return int(Flag.CUT_OFF if is_cut else Flag.NO_VERDICT)
 
     def _mean_score(self, samples: Sequence[Reply]) -> float | None:
         """Return the mean score of the samples that have a verdict; None if none has one."""

@@ -163,12 +163,15 @@ class _ParsedText:
     def _with_coordinated(self, heads: list[int], roles: frozenset[str]) -> list[int]:
         """Return some heads and those that a conjunction joins to them: nouns, or tokens with one of some roles."""
         found = list(heads)
-        for head in found:  # what is appended is looked at as well
+        # the list grows meanwhile, since what is joined to a head may have others joined to it
+        for head in found:
             right = self._right[head]
-            if any(self._tokens[index].text.lower() in _CONJUNCTIONS for index in right):
-                for index in right:
-                    if index not in found and (self._tokens[index].role in roles or self._tokens[index].part == "NOUN"):
-                        found.append(index)
+            if not any(self._tokens[index].text.lower() in _CONJUNCTIONS for index in right):
+                continue
+            for index in right:
+                token = self._tokens[index]
+                if index not in found and (token.role in roles or token.part == "NOUN"):
+                    found.append(index)
         return found
 
     def _modifiers(self, children: list[int]) -> Iterator[int]:
