@@ -36,9 +36,13 @@ def clear_settings(table):
 
 
 VERDICTS = ["wrong", "right", "right"]
+#: Verdicts of two other people: each of the three is alone in one verdict of twelve, at least.
+SECOND, THIRD = [*VERDICTS, *["right"] * 3], [*VERDICTS, *["right"] * 3, *VERDICTS, "wrong", "wrong", "right"]
 CLEAR = {
     "two people": (rows({"Anna": VERDICTS, "Ben": VERDICTS}), "label=Anna+Ben"),
-    "three people": (rows({"Anna": VERDICTS, "Ben": VERDICTS, "Zoé": VERDICTS}), "label=Anna+Ben+Zoé"),
+    "three people": (rows({"Anna": VERDICTS, "Ben": SECOND, "Zoé": THIRD}), "label=Anna+Ben+Zoé"),
+    # names do not tell programs and aspects from people, which the first line of the output says that it took them for
+    "programs with names of one word": (rows({"Gemma": VERDICTS, "Prometheus": SECOND}), "label=Gemma+Prometheus"),
     "a plain name": (rows({"Verdict": ["Incorrect", "correct "]}), "label=Verdict"),
     "some cells empty": (rows({"Annotator": [*VERDICTS, ""]}), "label=Annotator"),
     "grades of people": (rows({"Expert": [0, 1, 2, 3]}), "label=Expert"),
@@ -65,8 +69,10 @@ DOUBTFUL = {
     "yes and no may be anything": rows({"has_image": ["yes", "no"]}),
     "a judge among people": rows({"Anna": VERDICTS, "gpt-4": VERDICTS}),
     "a program's verdict": rows({"exact_match": VERDICTS}),
-    "the agreed label among people": rows({"Anna": VERDICTS, "Ben": VERDICTS, "Consensus": VERDICTS}),
-    "aspects": rows({"Grammar": VERDICTS, "Content": VERDICTS}),
+    "the agreed label among people": rows({"Anna": VERDICTS, "Ben": SECOND, "Zoé": THIRD, "Consensus": VERDICTS}),
+    "the agreed label among two": rows({"Anna": VERDICTS, "Ben": SECOND, "Resolved": VERDICTS}),
+    "names in small letters": rows({"grammar": VERDICTS, "content": SECOND}),
+    "a label beside a name": rows({"Anna": VERDICTS, "Judge": SECOND}),
     "numbers of one column": rows({"Fold": [1, 2, 3]}),
     "numbered, no annotators": rows({"q1": [0, 1, 2], "q2": [0, 2, 1]}),
     "two kinds of words": rows({"Anna": VERDICTS, "checked": ["yes", "no"]}),
@@ -86,7 +92,7 @@ DOUBTFUL = {
         f"a judge {name}": rows({name: VERDICTS})
         for name in ("isCorrectGPT4", "deepseek", "openai_verdict", "prometheus", "gemma", "Kimi", "judge", "human_gpt")
     },
-    "judges that agree": rows({"Gemma": VERDICTS, "Prometheus": VERDICTS}),
+    "judges that agree": rows({"Gemma2": VERDICTS, "Prometheus": SECOND}),
     "units and derivation": rows({"units": VERDICTS, "derivation": VERDICTS}),
     "verdict and clarity": rows({"verdict": VERDICTS, "clarity": VERDICTS}),
     "aspects in capitals": rows({"Verdict": VERDICTS, "Depth": VERDICTS}),
@@ -126,7 +132,8 @@ def test_recommend_reads_what_is_clear_and_says_so(tmp_path, monkeypatch):
     table = rows({"Anna": VERDICTS, "Ben": VERDICTS}, golds=ALIASES)
     report = assay.recommend(table, ["f1"], resamples=100)
     columns = "reference=Gold,candidate=Answer,label=Anna+Ben,question=Question"
-    said = f'read with `columns="{columns}"` `separator="/"` by the names and cells of its columns; '
+    said = f'read with `columns="{columns}"` `separator="/"` by the names and cells of its columns, '
+    said += "Anna and Ben as labels of 2 people; "
     said += "say `columns` if not so"
     assert report.document.hints[0] == said
     named = assay.recommend(table, ["f1"], columns=columns, separator="/", resamples=100)

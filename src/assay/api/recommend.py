@@ -29,7 +29,7 @@ from assay.common.addresses import command_line
 from assay.common.messages import Message, Setting
 from assay.common.numbers import p_value, short
 from assay.common.progress import Silent
-from assay.datasets.columns import MissingColumnsError
+from assay.datasets.columns import MissingColumnsError, parse_columns
 from assay.exceptions import UnavailableError
 from assay.paths import user_path
 from assay.reports.decision.words import decision_page
@@ -180,8 +180,14 @@ def recommend(settings: RecommendSettings) -> Report:
 def _recognised_note(reading: Mapping[str, str]) -> Message:
     """Return a line on the settings that the data was read with, as its columns left no doubt."""
     settings = [part for name, value in reading.items() for part in (Setting(name, value), " ")]
+    people = parse_columns(reading["columns"])["label"][0].split("+")
+    as_people = f", {' and '.join(people)} as labels of {len(people)} people" if len(people) > 1 else ""
     return Message(
-        "read with ", *settings, "by the names and cells of its columns; say ", Setting("columns"), " if not so"
+        "read with ",
+        *settings,
+        f"by the names and cells of its columns{as_people}; say ",
+        Setting("columns"),
+        " if not so",
     )
 
 

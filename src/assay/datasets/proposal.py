@@ -43,22 +43,8 @@ _DESCRIPTION = re.compile(
     r"(answer |question |source )?(batch|category|dataset|difficulty|domain|fold|group|language|lang|model|source|split"
     r"|subset|system|task|topic|type)( ?(id|name))?"
 )
-#: A name such as Anna.
+#: A name such as Anna: one word.
 _GIVEN_NAME = re.compile(r"[^\W\d_]{2,}")
-#: What names of people hardly have: names of programs and of aspects, and endings of nouns.
-_NO_GIVEN_NAME = re.compile(
-    "|".join(
-        (
-            r"(ai|auto|automatic|bard|bert|bleu|chat|claude|command|copilot|deepseek|em|falcon|f1|gemini|gemma|glm|gpt)",
-            r"(granite|grok|judge|kimi|llama|llm|machine|match|metric|mistral|mixtral|model|nemotron|openai|phi|pred)",
-            r"(prometheus|qwen|rouge|sonnet|opus|haiku|system|vicuna|wizard|yi|zephyr)",
-            r"(adjudicated|agreed|consensus|correct|final|gold|majority|mean|overall|resolved|result|right|total|truth)",
-            r"(accura|citation|clar|coheren|complete|conten|fact|faithful|form|gramma|help|informat|language|logic)",
-            r"(quality|reason|relevan|safe|spelling|step|style|support|tone|unit|usefu|vote)",
-            r".*(able|ance|ation|dict|ence|ency|ful|ics|ing|ion|ism|ity|ive|ment|ness|ship|s|th|ure)$",
-        )
-    )
-)
 #: Cohen's kappa of two people, at least; columns that agree less hold different things.
 MIN_KAPPA = 0.4
 #: A separator is clear if this many references, at least, have an answer that occurs in the candidate and one that does
@@ -96,7 +82,9 @@ def completed(error: MissingColumnsError, source: SourceTable, reading: Reading)
 def _are_labels(names: Sequence[str], table: pa.Table, used: set[str]) -> bool:
     """Tell whether columns are beyond doubt the labels of people: no other column could be one, and their names say so.
 
-    Two or more columns of verdicts with names such as Anna and Ben, which say less, have to agree with each other.
+    Two or more columns of verdicts may have names such as Anna and Ben, each one capitalised word. These do not say
+    that people labelled, which the reader of the table is told; so their verdicts have to agree, and none may follow
+    from the others, as an adjudicated label does.
 
     Args:
         names: the columns.
@@ -115,9 +103,27 @@ def _are_labels(names: Sequence[str], table: pa.Table, used: set[str]) -> bool:
         return bool(_PLAIN_LABEL.fullmatch(_plain_name(names[0])))
     if not all(_GIVEN_NAME.fullmatch(name) and name == name.title() for name in names):
         return False
-    if any(_NO_GIVEN_NAME.match(name.casefold()) for name in names):
+    if any(_LIKE_A_LABEL.search(name.casefold()) or _PLAIN_LABEL.fullmatch(name.casefold()) for name in names):
         return False
-    return all(_kappa(one, other) >= MIN_KAPPA for one, other in combinations(words, 2))
+    return all(_kappa(one, other) >= MIN_KAPPA for one, other in combinations(words, 2)) and not _has_agreed_label(
+        words
+    )
+
+
+def _has_agreed_label(words: Sequence[Sequence[str]]) -> bool:
+    """Tell whether one of three or more columns never differs from the others where these agree with each other."""
+    if len(words) < 3:
+        return False
+    for place, column in enumerate(words):
+        others = [other for number, other in enumerate(words) if number != place]
+        agreed = [
+            (word, cells[0])
+            for word, *cells in zip(column, *others, strict=True)
+            if len({*cells}) == 1 and MISSING_WORDS.isdisjoint((word, cells[0]))
+        ]
+        if all(word == of_others for word, of_others in agreed):
+            return True
+    return False
 
 
 def _plain_name(name: str) -> str:

@@ -58,7 +58,8 @@ class Rule(LabelScale):
         metavar="auto|VALUE|FILE",
     )
     positive: str | None = setting(
-        "With `threshold`: which labels mean yes, such as 'label>=2' [default: the higher of two].",
+        "With `threshold`: which labels mean yes, such as 'label>=2' [default: the higher of two; of votes, what most "
+        "people say].",
         None,
         metavar="RULE",
     )

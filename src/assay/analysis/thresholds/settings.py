@@ -47,7 +47,9 @@ class Criterion(Settings):
     """
 
     positive: str | None = setting(
-        "The labels that mean yes, such as 'label>=2' [default: the higher of two].", None, metavar="RULE"
+        "The labels that mean yes, such as 'label>=2' [default: the higher of two; of votes, what most people say].",
+        None,
+        metavar="RULE",
     )
     measure: str = setting("The measure by which a threshold is chosen.", OPTIMISED[0], choices=OPTIMISED)
     precision: float | None = setting(
