@@ -13,6 +13,7 @@ import pytest
 
 from assay.common.addresses import PROTOCOLS
 from tests import judge_server, server
+from tests.browser import axe, browser, context  # noqa: F401 - fixtures
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")

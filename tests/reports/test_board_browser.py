@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 from pathlib import Path
 
 import pytest
 
 import assay
 from assay.reports.page.leaderboard import leaderboard_html
+from tests.browser import violations
 from tests.reports.board_run import SETS, make_runs, make_sets
 from tests.reports.contrasts import CONTRASTS
 
 pytestmark = pytest.mark.slow
-
-#: The script of axe-core (npm install axe-core).
-AXE = os.environ.get("ASSAY_TEST_AXE", "")
 
 
 @pytest.fixture(scope="module")
@@ -317,15 +314,12 @@ def test_without_scripts_it_names_the_command(browser, address):
     window.close()
 
 
-@pytest.mark.skipif(not AXE, reason="no axe-core ($ASSAY_TEST_AXE: the path of axe.min.js)")
 @pytest.mark.parametrize("width", [390, 1280])
-def test_the_rules_of_axe(browser, address, width):
+def test_the_rules_of_axe(browser, axe, address, width):
     # the policy of the page allows no other script: it is set aside for this one
     window = browser.new_context(bypass_csp=True, viewport={"width": width, "height": 800})
     page = visit(window, address)
     page.get_by_label("Compare recorded:fair").check()
     page.locator("#matrix summary").click()
-    page.add_script_tag(path=AXE)
-    found = page.evaluate("async () => (await axe.run()).violations.map((one) => [one.id, one.nodes[0].html])")
+    assert violations(page, axe) == []
     window.close()
-    assert found == []

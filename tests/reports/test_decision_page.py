@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import os
 import re
 import shutil
 from html.parser import HTMLParser
@@ -382,25 +381,13 @@ def test_how_many_labels_would_settle_it(needed, said):
 
 # In a real browser
 
-CHROMIUM = os.environ.get("ASSAY_TEST_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-
 
 @pytest.mark.slow
-@pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine ($ASSAY_TEST_CHROMIUM)")
-def test_it_fits_a_telephone_and_two_sheets_of_paper(page, folder):
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    path = folder / "page.html"
-    flags = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-    heard = []
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
-        tab = browser.new_page(viewport={"width": 360, "height": 740})
-        tab.on("console", lambda message: heard.append(message.text))
-        tab.on("request", lambda request: heard.append(request.url) if request.url != path.as_uri() else None)
-        tab.goto(path.as_uri())
-        assert tab.evaluate("document.documentElement.scrollWidth") <= 360
-        assert tab.locator("figure > svg").bounding_box()["width"] <= 360
-        printed = tab.pdf(prefer_css_page_size=True)
-        browser.close()
-    assert heard == []
+def test_it_fits_a_telephone_and_two_sheets_of_paper(page, folder, context):
+    tab = context.new_page()
+    tab.set_viewport_size({"width": 360, "height": 740})
+    tab.goto((folder / "page.html").as_uri())
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 360
+    assert tab.locator("figure > svg").bounding_box()["width"] <= 360
+    printed = tab.pdf(prefer_css_page_size=True)
     assert len(re.findall(rb"/Type\s*/Page\b", printed)) <= 2

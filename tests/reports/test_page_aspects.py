@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 from html import unescape
@@ -21,8 +20,6 @@ from assay.reports.page.render import page_html
 from assay.reports.units import read_units
 from tests.reports.aspect_run import ASPECTS, WHOLE, N, make_aspect_run, metrics
 from tests.reports.page_run import edit, make_run
-
-CHROMIUM = os.environ.get("ASSAY_TEST_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 
 
 @pytest.fixture(scope="module")
@@ -199,18 +196,6 @@ def test_verbs_take_names_with_a_hash(run, given, capsys):
     out = capsys.readouterr()
     assert ended.value.code in (0, None), out.err
     assert f"{WHOLE}#negation" in out.out.replace("\\", "")
-
-
-@pytest.fixture
-def browser():
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if CHROMIUM is None:
-        pytest.skip("no chromium on this machine ($ASSAY_TEST_CHROMIUM)")
-    flags = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-    with sync_api.sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
-        yield running
-        running.close()
 
 
 @pytest.mark.slow

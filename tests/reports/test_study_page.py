@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import copy
-import os
 import re
-import shutil
 from html.parser import HTMLParser
 
 import pytest
@@ -15,7 +13,6 @@ from assay.reports.formats import format_document
 from assay.reports.sheets import Column, Sheet
 from assay.reports.tune import draw_epoch_curves, draw_history, draw_settings, study_document, study_html
 
-CHROMIUM = os.environ.get("ASSAY_TEST_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 RESULTS = Sheet("On test", [Column("dataset"), Column("n", number=True)], [["<i>data</i>", "20"]])
 
 
@@ -173,27 +170,17 @@ def test_the_page_is_whole_and_escapes_what_it_is_given():
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine ($ASSAY_TEST_CHROMIUM)")
-def test_a_browser_shows_it_without_a_word(tmp_path):
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+def test_a_browser_shows_it_without_a_word(context, tmp_path):
     (tmp_path / "report.html").write_text(study_html(HELD, RESULTS), encoding="utf-8")
-    flags = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-    heard = []
-    with sync_api.sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
-        page = running.new_page(viewport={"width": 1200, "height": 900})
-        page.on("console", lambda message: heard.append(message.text))
-        page.on("request", lambda one: heard.append(one.url) if not one.url.startswith("file:") else None)
-        page.goto((tmp_path / "report.html").as_uri())
-        assert page.locator("svg").count() == 3
-        for box in page.locator("svg").all():
-            frame = box.bounding_box()
-            for mark in box.locator("circle, text").all():
-                inner = mark.bounding_box()
-                assert inner["x"] >= frame["x"] - 1
-                assert inner["y"] >= frame["y"] - 1
-                assert inner["x"] + inner["width"] <= frame["x"] + frame["width"] + 1
-                assert inner["y"] + inner["height"] <= frame["y"] + frame["height"] + 1
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        running.close()
-    assert heard == []
+    page = context.new_page()
+    page.goto((tmp_path / "report.html").as_uri())
+    assert page.locator("svg").count() == 3
+    for box in page.locator("svg").all():
+        frame = box.bounding_box()
+        for mark in box.locator("circle, text").all():
+            inner = mark.bounding_box()
+            assert inner["x"] >= frame["x"] - 1
+            assert inner["y"] >= frame["y"] - 1
+            assert inner["x"] + inner["width"] <= frame["x"] + frame["width"] + 1
+            assert inner["y"] + inner["height"] <= frame["y"] + frame["height"] + 1
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import functools
 import http.server
-import os
 import re
-import shutil
 import subprocess
 import sys
-import tarfile
 import threading
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -19,11 +16,11 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
 
+from tests.browser import violations
+
 pytest.importorskip("mkdocs", reason="mkdocs is not installed (extra docs)")
 pytest.importorskip("material", reason="mkdocs-material is not installed (extra docs)")
 REPOSITORY = Path(__file__).parents[2]
-CHROMIUM = os.environ.get("ASSAY_TEST_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-AXE = "axe-core@4.14.1"
 WIDTHS = (390, 768, 1280)
 #: Pages of each kind: what begins here, a long guide, folds, wide tables, code, generated cards.
 VISITED = (
@@ -120,40 +117,6 @@ def address(site: Path) -> Iterator[str]:
         server.shutdown()
 
 
-@pytest.fixture(scope="module")
-def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The script of axe-core, from $ASSAY_TEST_AXE or from npm."""
-    given = os.environ.get("ASSAY_TEST_AXE")
-    if given:
-        return Path(given).read_text(encoding="utf-8")
-    npm = shutil.which("npm")
-    if npm is None:
-        pytest.skip("axe-core is absent: no npm, and no file in $ASSAY_TEST_AXE")
-    folder = tmp_path_factory.mktemp("axe")
-    try:
-        subprocess.run([npm, "pack", AXE, "--silent"], cwd=folder, check=True, capture_output=True, timeout=120)
-    except (subprocess.CalledProcessError, subprocess.TimeoutExpired):
-        pytest.skip(f"npm cannot fetch {AXE}; $ASSAY_TEST_AXE may name its axe.min.js")
-    [archive] = folder.glob("*.tgz")
-    with tarfile.open(archive) as opened:
-        member = opened.extractfile("package/axe.min.js")
-        assert member is not None
-        return member.read().decode()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """A running chromium."""
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if CHROMIUM is None:
-        pytest.skip("no chromium on this machine ($ASSAY_TEST_CHROMIUM)")
-    flags = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-    with sync_api.sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
-        yield running
-        running.close()
-
-
 @pytest.fixture
 def open_page(browser: Any, address: str) -> Iterator[Any]:
     """A function that opens a page of the site in a window that must stay silent."""
@@ -199,9 +162,7 @@ def test_a_page_fits(open_page: Any, path: str, width: int) -> None:
 def test_a_page_keeps_the_rules_of_axe(open_page: Any, axe: str, path: str, width: int, scheme: str) -> None:
     page = open_page(path, width, scheme)
     assert page.locator("body").get_attribute("data-md-color-scheme") == ("slate" if scheme == "dark" else "default")
-    page.evaluate(axe)
-    found = page.evaluate("axe.run({resultTypes: ['violations']})")["violations"]
-    assert [(rule["id"], rule["nodes"][0]["html"][:200], len(rule["nodes"])) for rule in found] == []
+    assert violations(page, axe) == []
 
 
 def test_search_finds_a_page(open_page: Any) -> None:
