@@ -42,9 +42,9 @@ def rows() -> list[dict[str, Any]]:
 
 
 def make_run(folder: Path, name: str = "run", **settings: Any) -> Path:
-    """Run three metrics and return the run folder."""
+    """Run three metrics, or other *metrics*, and return the run folder."""
     settings = {"buckets": ["f1"], "group_by": "question", "resamples": 100, **settings}
-    assay.run([rows()], ["f1", "chrf", "ter"], out=folder / name, **settings)
+    assay.run([rows()], settings.pop("metrics", ["f1", "chrf", "ter"]), out=folder / name, **settings)
     return folder / name
 
 

@@ -29,10 +29,10 @@ def test_table_and_page_say_it(run):
     assert format_document(document(run), "md").count(TOLD) == 1
     machine, human, _ = read_units([run])
     assert (machine.is_by_people, human.is_by_people) == (False, True)
-    sentences = [sentence for _, sentence in findings_by_bucket(machine)]
+    sentences = [finding.text for finding in findings_by_bucket(machine)]
     assert any("metrics are not ranked by machine-made labels." in one for one in sentences)
     assert not any(one.startswith(("use ", "no metric can be named")) for one in sentences)
-    named = [sentence.startswith(("use ", "no metric can be named")) for _, sentence in findings_by_bucket(human)]
+    named = [finding.text.startswith(("use ", "no metric can be named")) for finding in findings_by_bucket(human)]
     assert all(named)
 
 

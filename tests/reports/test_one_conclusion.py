@@ -101,7 +101,7 @@ def test_every_place_that_names_a_metric_names_the_same(name, tmp_path):
 
     # the page of the run, the page for a decision, and what the command line suggests
     (unit,) = read_units([read_run(run)])
-    (_, finding), *_ = findings(unit)
+    finding = findings(unit)[0].text
     page = assay.report(run, tmp_path / "decision.html", audience="decision").read_text(encoding="utf-8")
     (data,) = read_datasets(read_run(run))
     assert recommended_metric(data) == used
@@ -274,7 +274,7 @@ def test_a_metric_for_a_decision_is_chosen_by_the_auc_against_it(tmp_path):
     assert evidence_of(data).joined.data.labels.tolist() == is_yes.astype(float).tolist()
     assert data.labels.tolist() == labels.tolist()
     (unit,) = read_units([read_run(tmp_path / "R")])
-    (_, finding), *_ = findings(unit)
+    finding = findings(unit)[0].text
     assert finding.startswith("use recorded:tops, AUC of label>=4 ")
     text = decision_text(tmp_path / "R")
     assert "assay recommend --positive" in text and "one that people call yes" in text

@@ -8,6 +8,7 @@ import pytest
 
 from assay.analysis.folder import read_run
 from assay.reports.page.render import write_page
+from tests.browser import violations
 from tests.reports.contrasts import CONTRASTS
 from tests.reports.page_run import ODD, dataset, make_run
 
@@ -28,11 +29,17 @@ def address(runs, tmp_path_factory):
     return write_page([read_run(run) for run in runs], tmp_path_factory.mktemp("page")).as_uri()
 
 
-def visit(context, address):
+#: Opens what is folded, but for the tables behind figures.
+UNFOLD = "document.querySelectorAll('.fold').forEach((fold) => { fold.open = true; })"
+
+
+def visit(context, address, *, unfolded=True):
     page = context.new_page()
     page.set_default_timeout(5000)
     page.goto(address)
-    page.locator("#pairs-list > li").first.wait_for()
+    page.locator("#pairs-list > li").first.wait_for(state="attached")
+    if unfolded:
+        page.evaluate(UNFOLD)
     return page
 
 
@@ -125,6 +132,8 @@ def test_the_tables_are_filtered(page):
     tools.get_by_label("Bucket").select_option("f1>0")
     heads = page.locator(f"{TABLE} >> thead th:visible").all_inner_texts()
     assert [text.split()[0] for text in heads] == ["metric", "f1>0"]
+    panels = page.locator("#agreement article >> nth=0 >> svg:visible")
+    assert [one.get_attribute("data-bucket") for one in panels.all()] == ["f1>0"]
     tools.get_by_label("Dataset").select_option(index=2)
     articles = page.locator("#agreement article")
     assert [one.is_visible() for one in articles.all()] == [False, True]
@@ -132,9 +141,10 @@ def test_the_tables_are_filtered(page):
 
 def test_statistics_are_chosen(page):
     figures = page.locator("#agreement article").first.locator("figure svg")
-    assert [one.is_visible() for one in figures.all()] == [False, True, False]
+    # a panel for each of three buckets
+    assert [one.is_visible() for one in figures.all()] == [False] * 3 + [True] * 3 + [False] * 3
     page.locator("#agreement-statistic").select_option("kendall")
-    assert [one.is_visible() for one in figures.all()] == [False, False, True]
+    assert [one.is_visible() for one in figures.all()] == [False] * 6 + [True] * 3
     second = page.locator("#agreement article").last
     assert second.get_by_text("Kendall τ-b was not computed in this run.").is_visible()
     page.locator("#agreement-statistic").select_option("spearman")
@@ -337,21 +347,80 @@ def test_without_scripts_tables_and_figures_can_be_read(browser, address):
     window = browser.new_context(java_script_enabled=False)
     page = window.new_page()
     page.goto(address)
-    # both datasets, three statistics and one
+    for summary in page.locator(".fold > summary").all():
+        summary.click()
+    # both datasets, three statistics and one, of three buckets each
     assert page.locator("table.agreement:visible").count() == 4
-    assert page.locator("#agreement figure svg:visible").count() == 4
+    assert page.locator("#agreement figure svg:visible").count() == 12
     assert page.locator("#distributions figure:visible").count() == 7
     assert page.locator("form:visible, #theme:visible, #pairs-pages:visible").count() == 0
     assert "needs JavaScript" in page.locator("#pairs noscript").inner_text()
     window.close()
 
 
-def test_it_fits_on_a_phone(page):
-    page.set_viewport_size({"width": 360, "height": 740})
-    assert page.evaluate("document.documentElement.scrollWidth") == 360
+@pytest.mark.parametrize("width", [360, 390, 768, 1280])
+def test_it_fits(page, width):
+    page.set_viewport_size({"width": width, "height": 740})
+    assert page.evaluate("document.documentElement.scrollWidth") == width
 
 
-def test_on_paper(page):
+@pytest.fixture(scope="module")
+def five(tmp_path_factory):
+    """The page of a run of five metrics on one dataset with three buckets."""
+    folder = tmp_path_factory.mktemp("five")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ASSAY_CACHE", str(folder / "cache"))
+        run = make_run(folder, metrics=["f1", "chrf", "ter", "bleu", "levenshtein"])
+    return (run / "report.html").as_uri()
+
+
+def test_on_a_phone_the_answer_is_first_and_the_page_is_short(context, five):
+    page = visit(context, five, unfolded=False)
+    page.set_viewport_size({"width": 390, "height": 844})
+    tops = {
+        name: page.locator(name).first.bounding_box()["y"]
+        for name in ("#summary dd", "#agreement svg:visible", "#distributions", "#pairs")
+    }
+    assert list(tops) == sorted(tops, key=tops.__getitem__)
+    assert tops["#summary dd"] < 844, "the first answer is in sight"
+    assert page.evaluate("document.documentElement.scrollHeight") < 6000
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    # the panels stand below each other, and each fits
+    boxes = [one.bounding_box() for one in page.locator("#agreement svg:visible").all()]
+    assert len(boxes) == 3 and len({box["x"] for box in boxes}) == 1
+    assert all(box["x"] + box["width"] <= 390 for box in boxes)
+    page.set_viewport_size({"width": 1280, "height": 800})
+    assert len({one.bounding_box()["y"] for one in page.locator("#agreement svg:visible").all()}) == 1
+
+
+def test_what_is_folded_opens_where_a_link_leads(context, five):
+    page = visit(context, five, unfolded=False)
+    row = page.locator("#pairs-list > li").first
+    assert not row.is_visible() and not page.locator("table.agreement").first.is_visible()
+    link = page.get_by_role("navigation", name="Contents").get_by_role("link", name="Pairs")
+    link.click()
+    row.wait_for()
+    page.locator("#pairs > .fold > summary").click()
+    assert not row.is_visible()
+    link.click()
+    row.wait_for()
+    visit(context, f"{five}#distributions", unfolded=False).locator("#distributions svg").first.wait_for()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_rules_of_axe(browser, axe, five, width, scheme):
+    # the policy of the page allows no other script: it is set aside for this one
+    window = browser.new_context(bypass_csp=True, viewport={"width": width, "height": 800}, color_scheme=scheme)
+    page = visit(window, five, unfolded=False)
+    for _ in ("folded", "unfolded"):
+        assert violations(page, axe) == []
+        page.evaluate(UNFOLD)
+    window.close()
+
+
+def test_on_paper(context, address):
+    page = visit(context, address, unfolded=False)
     page.emulate_media(media="print", color_scheme="dark")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.locator("form:visible, header nav:visible").count() == 0

@@ -136,16 +136,26 @@ def test_findings_name_the_metric_that_the_evidence_of_the_run_names(folder):
     (unit,) = read_units([read_run(folder)])
     advice = evidence_of(unit.data, ["all", "f1=0", "f1>0"]).advice()
     found = list(findings_by_bucket(unit))
-    assert [where for where, _ in found] == [
+    assert [finding.where for finding in found] == [
         f"{place} ({block.facts[0]})"
         for place, block in zip(("All pairs", "Where F1 = 0", "Where F1 > 0"), unit.blocks, strict=True)
     ]
-    for (_, sentence), block in zip(found, unit.blocks, strict=True):
+    for finding, block in zip(found, unit.blocks, strict=True):
         item = advice[block.bucket]
         if item.recommended is None:
-            assert sentence.startswith("no metric can be named")
-        else:
-            assert sentence.startswith(f"use {unit.names[item.recommended.metric]}, Spearman ρ")
+            assert finding.answer.startswith("no metric can be named")
+            continue
+        assert finding.answer.startswith(f"use {unit.names[item.recommended.metric]}, Spearman ρ")
+        others = [line for line in item.contenders if line is not item.recommended]
+        assert all(unit.names[line.metric] in finding.answer for line in others)
+        assert ("could be the best, too" in finding.answer) == bool(others)
+        if item.loss is None:
+            line, difference = item.closest
+            assert difference.low <= difference.value <= difference.high
+            lower = "is lower by" if difference.value else "has the same value"
+            assert finding.difference.startswith(f"The next, {unit.names[line.metric]}, {lower}")
+            assert ("do not tell them apart" in finding.difference) == (line in item.contenders)
+        assert bool(item.warning) <= bool(finding.caution)
 
 
 def test_a_page_without_evidence_that_takes_long_gives_the_range(folder, monkeypatch, tmp_path):
@@ -153,14 +163,15 @@ def test_a_page_without_evidence_that_takes_long_gives_the_range(folder, monkeyp
     shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("evidence.json"))
     monkeypatch.setattr("assay.analysis.recommend.evidence.MAX_WORK", 0)
     (unit,) = read_units([read_run(copy)])
-    (_, sentence), *_ = findings_by_bucket(unit)
-    assert sentence.startswith("Spearman ρ from ") and sentence.endswith("; assay recommend compares the metrics.")
+    finding, *_ = findings_by_bucket(unit)
+    assert finding.text.startswith("Spearman ρ from ")
+    assert finding.text.endswith("; assay recommend compares the metrics.")
     assert not (copy / "evidence.json").exists()
 
 
 def test_a_probe_set_ranks_nothing(folder):
     (unit,) = read_units([edit(folder, "run.json", lambda run: run["datasets"][0].update(kind="probe"))])
-    sentences = [sentence for _, sentence in findings_by_bucket(unit)]
+    sentences = [finding.text for finding in findings_by_bucket(unit)]
     assert all("not ranked by a probe set" in one and "best" not in one for one in sentences)
 
 

@@ -111,13 +111,14 @@ def test_the_page_leads_with_auc_and_knows_its_chance(tmp_path):
     page = page_html([run], leaderboard=False, categories=False)
     assert page.index("AUC") < page.index("Spearman")
     assert "tie-free ceiling</th>" not in page
-    (_, sentence), *_ = findings_by_bucket(read_units([run])[0])
-    assert sentence.startswith("use recorded:good, AUC") and sentence.endswith("the other metric is known to be lower.")
+    finding, *_ = findings_by_bucket(read_units([run])[0])
+    assert finding.answer.startswith("use recorded:good, AUC")
+    assert finding.answer.endswith("the other metric is known to be lower.")
     (tmp_path / "weak").mkdir()
     data = run_of(tmp_path / "weak", 2, metrics=["recorded:bad", "recorded:bad_too"])
-    (_, sentence), *_ = findings_by_bucket(read_units([data])[0])
-    assert "no metric can be named; the highest is" in sentence
-    assert "its interval includes 0.5, which is chance level" in sentence
+    finding, *_ = findings_by_bucket(read_units([data])[0])
+    assert "no metric can be named; the highest is" in finding.answer
+    assert "its interval includes 0.5, which is chance level" in finding.answer
 
 
 def test_leaderboard_and_compare_lead_with_auc(tmp_path):

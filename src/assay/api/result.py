@@ -114,7 +114,7 @@ class Result(Tables):
             units = read_units([run])
             for unit in units:
                 title = f"{unit.title}. " if len(units) > 1 else ""
-                lines += [f"{title}{name}: {sentence}" for name, sentence in findings_by_bucket(unit)]
+                lines += [f"{title}{finding.where}: {finding.text}" for finding in findings_by_bucket(unit)]
         return lines
 
     def plot(self, kind: str | None = None, *, ax: Axes | None = None, **settings: Any) -> Any:

@@ -17,7 +17,7 @@ from assay.analysis.distribution import HistogramAxis, Strip, histogram_axis, hi
 from assay.analysis.sweep import LayeredModel, best_layer
 from assay.common.numbers import TOLERANCE, Number, short
 from assay.common.visible import visible_text
-from assay.reports.layout import NOT_COMPUTED, Block
+from assay.reports.layout import NOT_COMPUTED, Block, elide_middle
 from assay.reports.sheets import Sheet
 from assay.reports.units import Unit
 
@@ -108,16 +108,12 @@ class Forest:
 
     @property
     def value_range(self) -> tuple[float, float]:
-        """The lowest and the highest of zero and all numbers in the plot; the highest is 1 if it would be zero.
+        """The lowest and the highest value or bound of the cells with an interval; without any, of all; else 0 and 1.
 
-        The numbers are the values and bounds of the cells, the references, and the chance levels.
+        A value without an interval rests on too few pairs to stretch the axis for the others.
         """
-        cells = [Number(0.0)]
-        for panel in self.panels:
-            cells += [*panel.cells, *([panel.reference] if panel.reference else [])]
-        low, high = range_of_cells(cells) or (0.0, 0.0)
-        chances = [panel.chance for panel in self.panels if panel.chance is not None]
-        return min([low, *chances]), max([high, *chances]) or 1.0
+        cells = [cell for panel in self.panels for cell in panel.cells]
+        return range_of_cells(cell for cell in cells if cell.low is not None) or range_of_cells(cells) or (0.0, 1.0)
 
 
 def agreement_forest(unit: Unit, statistic: str, blocks: Sequence[Block], metrics: Iterable[str]) -> Forest:
@@ -280,10 +276,11 @@ def element(tag: str, *children: str, **attributes: object) -> Markup:
             attribute_texts.append(f' {name.rstrip("_").replace("_", "-")}="{written}"')
     # XML cannot represent control characters; a single one would make the file unreadable
     content = [child if isinstance(child, Markup) else escape(visible_text(child)) for child in children]
-    return Markup(f"<{tag}{''.join(attribute_texts)}>{''.join(content)}</{tag}>")
+    opened = f"<{tag}{''.join(attribute_texts)}"
+    return Markup(f"{opened}>{''.join(content)}</{tag}>" if content else f"{opened}/>")
 
 
-def text(x: float, y: float, content: str, *children: str, class_: str = "", anchor: str = "start") -> Markup:
+def text(x: float, y: float, content: str, *children: str, class_: str = "", anchor: str | None = None) -> Markup:
     """Return an SVG text element.
 
     Args:
@@ -291,12 +288,34 @@ def text(x: float, y: float, content: str, *children: str, class_: str = "", anc
         content: the text; it is escaped.
         *children: elements before the text, such as a title element, which is shown as a tooltip.
         class_: the CSS class.
-        anchor: the part of the text that is at *x*: ``start``, ``middle`` or ``end``.
+        anchor: the part of the text that is at *x*, ``middle`` or ``end``; None for its start.
     """
     return element("text", *children, content, x=x, y=y, class_=class_ or None, text_anchor=anchor)
 
 
-def drawing(key: str, width: float, height: float, title: str, about: str, *children: str) -> Markup:
+def shortened_text(
+    x: float,
+    y: float,
+    content: str,
+    max_characters: int,
+    hint: str | None = None,
+    *,
+    class_: str = "",
+    anchor: str | None = None,
+) -> Markup:
+    """Return an SVG text element of at most *max_characters*; its tooltip is *hint*, or the text if that is shortened.
+
+    The other arguments are those of :func:`text`.
+    """
+    shown = elide_middle(content, max_characters)
+    if hint is None and shown != content:
+        hint = content
+    return text(x, y, shown, *([element("title", hint)] if hint else []), class_=class_, anchor=anchor)
+
+
+def drawing(
+    key: str, width: float, height: float, title: str, about: str, *children: str, **attributes: object
+) -> Markup:
     """Return an SVG drawing.
 
     Args:
@@ -304,6 +323,7 @@ def drawing(key: str, width: float, height: float, title: str, about: str, *chil
         width, height: the size in pixels.
         title, about: the name and the description for readers who cannot see the drawing.
         *children: the elements.
+        **attributes: further attributes of the drawing, as in :func:`element`.
     """
     return element(
         "svg",
@@ -315,4 +335,5 @@ def drawing(key: str, width: float, height: float, title: str, about: str, *chil
         height=height,
         role="img",
         aria_labelledby=f"{key}-title {key}-about",
+        **attributes,
     )

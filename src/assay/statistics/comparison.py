@@ -76,6 +76,19 @@ class Difference(Number):
         value = None if self.first is None or self.second is None else self.second - self.first
         return replace(self, value=value, first=self.second, second=self.first, low=low, high=high)
 
+    def with_t_interval(self, confidence: float) -> Difference:
+        """Return the difference with the interval of its t-test if it has that test and no interval.
+
+        Args:
+            confidence: the level of the interval, in (0, 1).
+        """
+        from scipy.special import stdtrit
+
+        if self.value is None or self.low is not None or self.error is None or self.degrees is None:
+            return self
+        half_width = float(stdtrit(self.degrees, (1 + confidence) / 2)) * self.error
+        return replace(self, low=self.value - half_width, high=self.value + half_width)
+
     def excludes_loss(self, margin: float, level: float) -> bool:
         """Return whether the first score is at most *margin* better than the second, by a one-sided test at *level*.
 

@@ -43,7 +43,9 @@ class Advice:
             is none.
         recommended: the recommended metric: the highest, or a contender that costs much less and loses at most the
             margin. It is known to agree with people better than chance; None if that is not known of the highest.
-        loss: the difference of the highest and the recommended metric; None if they are the same.
+        loss: the difference of the highest and the recommended metric, with the interval of its t-test if it has one;
+            None if they are the same.
+        closest: the next metric that is tested against the highest, and the difference, as in *loss*; None without.
         contenders: the other metrics within the limits that could be the best, the fastest first.
         risky: those of the contenders that cost much less than the highest, but may lose more than the margin.
         lower: the metrics within the limits that are known not to be the best, in descending order of agreement.
@@ -63,6 +65,7 @@ class Advice:
     highest: Line | None = None
     recommended: Line | None = None
     loss: Difference | None = None
+    closest: tuple[Line, Difference] | None = None
     contenders: tuple[Line, ...] = ()
     risky: tuple[Line, ...] = ()
     lower: tuple[Line, ...] = ()
@@ -102,10 +105,16 @@ def advise(board: Board, limits: Limits, by: str, confidence: float = 0.95, *, c
     could_be_best = confidence_set_of_best(names, board.differences, level=1 - confidence, corrected=corrected)
     contenders, lower, untested = _by_relation(board, candidates, could_be_best)
     on_new_sample = _highest_on_new_sample(board, candidates, by, confidence)
+    closest = None
+    for line in reversed(candidates[1:]):
+        difference = board.difference(best.metric, line.metric)
+        if difference is not None:
+            closest = (line, difference.with_t_interval(confidence))
     advice = Advice(
         board,
         limits,
         highest=best,
+        closest=closest,
         contenders=tuple(sorted(contenders, key=lambda line: -(line.pairs_per_second or 0.0))),
         lower=lower,
         untested=untested,
@@ -198,7 +207,13 @@ def _with_recommended(advice: Advice, highest: Line, by: str, level: float, *, c
         # chosen for its cost and not its value, so its value needs no correction for selection
         new_sample[chosen.metric] = chosen.values[by]
     loss = None if chosen is highest else board.difference(highest.metric, chosen.metric)
-    return replace(advice, recommended=chosen, loss=loss, risky=tuple(risky), new_sample=new_sample)
+    return replace(
+        advice,
+        recommended=chosen,
+        loss=None if loss is None else loss.with_t_interval(1 - level),
+        risky=tuple(risky),
+        new_sample=new_sample,
+    )
 
 
 def _with_settling_size(advice: Advice, dataset: JoinedDataset, by: str, tests: PairedTests) -> Advice:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
@@ -25,6 +25,7 @@ from assay.reports.plots import (
     element,
     layer_curves,
     range_of_cells,
+    shortened_text,
     text,
     ticked_layers,
 )
@@ -107,176 +108,122 @@ def _footnote_letters(index: int) -> str:
 # The forest plot: agreement with its interval, one row per metric, one panel per bucket
 
 
-@dataclass(frozen=True)
 class ForestGeometry:
-    """Sizes and positions of the parts of a forest plot, in pixels.
+    """The sizes of a panel of a forest plot in pixels; the page puts as many side by side as fit."""
 
-    Attributes:
-        labels_width: the width of the column with the names of the rows.
-        panels_per_row: the number of panels side by side.
-        panel_width: the width of a panel.
-        panel_height: the height of a panel with its title and axis.
-    """
-
-    labels_width: float
-    panels_per_row: int
-    panel_width: float
-    panel_height: int
-
-    WIDTH = 1080
-    #: Largest width of a panel, however few there are.
-    MAX_PANEL_WIDTH = 460
-    #: Heights of a row, of the title above the rows, and of the axis below them; and the gap between two panels.
-    ROW_HEIGHT, HEAD, FOOT, GAP = 22, 40, 30, 34
-    #: Margin inside a panel, so that dots at its ends are whole; and at the right, for half of the last axis label.
-    INSET, MARGIN = 6, 8
-    #: Largest number of characters of the name of a row.
-    MAX_LABEL_CHARACTERS = 34
-
-    @classmethod
-    def of(cls, plot: Forest) -> ForestGeometry:
-        """Return the geometry of a plot; the column of names is as wide as the longest name, which may be elided."""
-        label_characters = min(cls.MAX_LABEL_CHARACTERS, max(len(row.label) for row in plot.rows))
-        labels_width = label_characters * CHARACTER_WIDTH + 14
-        panels_per_row = min(MAX_PANELS_PER_ROW, len(plot.panels))
-        available = cls.WIDTH - cls.MARGIN - labels_width - cls.GAP * (panels_per_row - 1)
-        panel_width = min(available / panels_per_row, cls.MAX_PANEL_WIDTH)
-        panel_height = cls.HEAD + cls.ROW_HEIGHT * len(plot.rows) + cls.FOOT
-        return cls(labels_width, panels_per_row, panel_width, panel_height)
-
-    def axis_ends(self, column: int) -> tuple[float, float]:
-        """Return the horizontal coordinates of the left and right end of the axis of a panel in this column."""
-        left = self.labels_width + column * (self.panel_width + self.GAP)
-        return left + self.INSET, left + self.panel_width - self.INSET
-
-    def row_middle(self, top: float, row: int) -> float:
-        """Return the vertical coordinate of the middle of a row, in a panel that begins at *top*."""
-        return top + self.HEAD + self.ROW_HEIGHT * (row + 0.5)
+    WIDTH = 340
+    #: The heights of the title above the rows, of a row (its name and value, and below them its bar), and of the axis.
+    HEAD, ROW_HEIGHT, FOOT = 40, 34, 26
+    #: The margin beside the axis, for half of a tick label.
+    MARGIN = 14
+    #: The largest number of characters of the name of a row, beside its value.
+    MAX_NAME_CHARACTERS = 30
 
 
-def draw_agreement_forest(unit: Unit, statistic: str) -> Figure:
-    """Return the forest plot of a statistic on a dataset, with one panel per bucket, and its numbers as a table.
+def draw_agreement_forest(unit: Unit, statistic: str) -> Markup:
+    """Return the forest plot of a statistic on a dataset, with one panel per bucket.
 
-    The metrics are in descending order of the value over all pairs.
+    The metrics are in descending order of the value over all pairs. :func:`agreement_table` has the same numbers.
     """
     plot = agreement_forest(unit, statistic, unit.blocks, unit.ranking(statistic))
-    statistic_title = title_of(statistic)
-    svg = draw_forest(
-        f"forest-{unit.key}-{statistic}",
-        plot,
-        f"{statistic_title} with people on {unit.title}",
-        f"A panel for each of {len(plot.panels)} buckets, a line for each of {len(plot.rows)} metrics: a dot for the "
-        "value, a bar for its interval, a dashed line for the ceiling. The numbers are in the table.",
-        can_filter=True,
+    # a ceiling beyond the axis has no line
+    panels = [
+        panel if panel.reference is None else replace(panel, fact=f"{panel.fact}; {panel.reference_hint}")
+        for panel in plot.panels
+    ]
+    plot = replace(plot, panels=panels)
+    return draw_forest(
+        f"forest-{unit.key}-{statistic}", plot, f"{title_of(statistic)} with people on {unit.title}", can_filter=True
     )
-    rows = []
-    for number, row in enumerate(plot.rows):
-        for panel in plot.panels:
-            cell = panel.cells[number]
-            rows.append([row.metric, panel.title, *cell.exact_texts, cell.note])
-    heads = [Column("metric"), Column("bucket"), *number_columns(["value", "low", "high"])]
-    return Figure(svg, Sheet(f"{statistic_title} on {unit.title}", [*heads, Column("note")], rows))
 
 
-def draw_forest(key: str, plot: Forest, title: str, about: str, *, can_filter: bool) -> Markup:
-    """Return a forest plot as SVG, with at most :data:`MAX_PANELS_PER_ROW` panels side by side.
+def draw_forest(key: str, plot: Forest, title: str, *, can_filter: bool) -> Markup:
+    """Return the panels of a forest plot, each an SVG drawing of its own; their axes are the same.
 
     Args:
         key: the identifier of the plot on the page.
         plot: the rows and panels to show.
-        title, about: the name and the description for readers who cannot see the plot.
+        title: what the plot shows, for readers who cannot see it.
         can_filter: whether the filters of the page for metrics and buckets hide its rows and panels.
     """
-    geometry = ForestGeometry.of(plot)
-    marks = ticks(*plot.value_range, 5)
-    parts: list[Markup] = []
-    for number, panel in enumerate(plot.panels):
-        row, column = divmod(number, geometry.panels_per_row)
-        top = row * geometry.panel_height
-        if not column:
-            parts.append(_draw_row_names(plot.rows, geometry, top, can_filter))
-        scale = Scale(marks[0], marks[-1], *geometry.axis_ends(column))
-        parts.append(_draw_forest_panel(plot.rows, panel, geometry, scale, marks, top, can_filter))
-    per_row = geometry.panels_per_row
-    width = geometry.labels_width + per_row * geometry.panel_width + (per_row - 1) * geometry.GAP + geometry.MARGIN
-    height = math.ceil(len(plot.panels) / per_row) * geometry.panel_height
-    return drawing(key, width, height, title, about, *parts)
-
-
-def _draw_row_names(rows: Sequence[ForestRow], geometry: ForestGeometry, top: float, can_filter: bool) -> Markup:
-    """Return the names of the metrics at the left of a row of panels that begins at *top*.
-
-    Each has its full name as tooltip, and is hidden by the filters of the page if *can_filter* is true.
-    """
-    names = []
-    for number, row in enumerate(rows):
-        y = geometry.row_middle(top, number) + 4
-        hint = element("title", row.metric)
-        name = text(
-            geometry.labels_width - 10, y, elide_middle(row.label, geometry.MAX_LABEL_CHARACTERS), hint, anchor="end"
-        )
-        names.append(element("g", name, data_metric=row.metric if can_filter else None))
-    return element("g", *names)
+    marks = ticks(*plot.value_range)
+    scale = Scale(marks[0], marks[-1], ForestGeometry.MARGIN, ForestGeometry.WIDTH - ForestGeometry.MARGIN)
+    panels = [
+        _draw_forest_panel(f"{key}-{number}", plot.rows, panel, scale, marks, title, can_filter)
+        for number, panel in enumerate(plot.panels)
+    ]
+    return Markup("\n").join(panels)
 
 
 def _draw_forest_panel(
+    key: str,
     rows: Sequence[ForestRow],
     panel: ForestPanel,
-    geometry: ForestGeometry,
     scale: Scale,
     marks: list[float],
-    top: float,
+    title: str,
     can_filter: bool,
 ) -> Markup:
-    """Return one panel of a forest plot: title, axis, values, and the reference line if there is one.
+    """Return one panel of a forest plot: title, axis, values, and the reference line if it lies on the axis.
 
     Args:
+        key: the identifier of the panel on the page.
         rows, panel: the names of the rows, and the contents of the panel.
-        geometry: the sizes of the plot.
-        scale: the horizontal axis of the panel.
+        scale: the horizontal axis.
         marks: the values at its ticks.
-        top: the vertical coordinate of the upper edge.
+        title: what the plot shows.
         can_filter: whether the filters of the page for metrics and buckets hide its rows and the panel.
     """
-    axis_top = top + geometry.HEAD
-    axis_bottom = axis_top + geometry.ROW_HEIGHT * len(rows)
-    title_characters = int((scale.end - scale.start) / CHARACTER_WIDTH)
+    sizes = ForestGeometry
+    axis_bottom = sizes.HEAD + sizes.ROW_HEIGHT * len(rows)
     parts = [
-        text(
-            scale.start,
-            top + 16,
-            elide_middle(panel.title, title_characters),
-            element("title", panel.title),
-            class_="strong",
-        ),
-        text(scale.start, top + 31, panel.fact, class_="muted"),
+        shortened_text(0, 14, panel.title, int(sizes.WIDTH / CHARACTER_WIDTH), class_="strong"),
+        text(0, 30, panel.fact, class_="muted"),
     ]
     for mark in marks:
         x = scale(mark)
-        parts.append(element("line", x1=x, x2=x, y1=axis_top, y2=axis_bottom, class_="zero" if mark == 0 else "grid"))
+        css_class = "zero" if mark == panel.chance else "grid"
+        parts.append(element("line", x1=x, x2=x, y1=sizes.HEAD, y2=axis_bottom, class_=css_class))
         parts.append(text(x, axis_bottom + 16, short(mark, 1) if mark else "0", class_="muted", anchor="middle"))
-    if panel.reference is not None and panel.reference.value is not None:
-        x = scale(panel.reference.value)
-        hint = element("title", panel.reference_hint)
-        parts.append(element("line", hint, x1=x, x2=x, y1=axis_top, y2=axis_bottom, class_="ceiling"))
+    reference = None if panel.reference is None else panel.reference.value
+    if reference is not None and marks[0] <= reference <= marks[-1]:
+        x, hint = scale(reference), element("title", panel.reference_hint)
+        parts.append(element("line", hint, x1=x, x2=x, y1=sizes.HEAD, y2=axis_bottom, class_="ceiling"))
     for number, (row, cell) in enumerate(zip(rows, panel.cells, strict=True)):
-        interval = _draw_value(cell, f"{row.name}, {panel.title}", scale, geometry.row_middle(top, number))
-        parts.append(element("g", *interval, data_metric=row.metric if can_filter else None))
-    return element("g", *parts, data_bucket=panel.title if can_filter else None)
+        drawn = _draw_row(row, cell, scale, sizes.HEAD + sizes.ROW_HEIGHT * number)
+        parts.append(element("g", *drawn, data_metric=row.metric if can_filter else None))
+    values = ", ".join(f"{row.name} {cell.text}" for row, cell in zip(rows, panel.cells, strict=True))
+    about = f"A dot for the value and a bar for its interval, of each of {len(rows)}: {values}."
+    bucket = panel.title if can_filter else None
+    return drawing(
+        key, sizes.WIDTH, axis_bottom + sizes.FOOT, f"{title}, {panel.title}", about, *parts, data_bucket=bucket
+    )
 
 
-def _draw_value(cell: Number, title: str, scale: Scale, y: float) -> Iterator[Markup]:
-    """Yield the dot of a value, the bar of its interval if it has one, and a tooltip that begins with *title*.
+def _draw_row(row: ForestRow, cell: Number, scale: Scale, top: float) -> Iterator[Markup]:
+    """Yield the name and the value of a row that begins at *top* and, below them, its dot and the bar of its interval.
 
-    Without a value, yield the word "undefined".
+    A value beyond the axis has an arrow in place of the dot.
+
+    The name has the full name of the metric as tooltip. A value that is undefined has its reason as tooltip.
     """
+    sizes = ForestGeometry
+    hint = None if row.metric == row.label else row.metric
+    yield shortened_text(0, top + 12, row.label, sizes.MAX_NAME_CHARACTERS, hint, class_="name")
     if cell.value is None:
-        yield text(scale(0.0) + 5, y + 4, "undefined", element("title", cell.note), class_="small muted")
+        reason = [element("title", cell.note)] if cell.note else []
+        yield text(sizes.WIDTH, top + 12, "undefined", *reason, class_="muted name", anchor="end")
         return
-    yield element("title", f"{title}: {cell.text}")
+    yield text(sizes.WIDTH, top + 12, cell.text, class_="name", anchor="end")
+    y = top + 23
     if cell.low is not None and cell.high is not None:
         yield element("line", x1=scale(cell.low), x2=scale(cell.high), y1=y, y2=y, class_="interval")
-    yield element("circle", cx=scale(cell.value), cy=y, r=3.6, class_="value")
+    if scale.low <= cell.value <= scale.high:
+        yield element("circle", cx=scale(cell.value), cy=y, r=3.6, class_="value")
+    else:
+        # an arrow at the end of the axis, towards a value beyond it
+        x, tip = (scale.start, -7) if cell.value < scale.low else (scale.end, 7)
+        yield element("path", d=f"M{x} {y - 4}l{tip} 4l{-tip} 4z", class_="value")
 
 
 # Agreement by layer, for metrics of a run that are the layers of one model: one panel per bucket

@@ -98,14 +98,8 @@ def draw_aspects(model: AspectModel, statistic: str) -> Figure | None:
     rows = [ForestRow(metric, aspect, aspect) for aspect, metric in model.aspects.items()]
     plot = Forest(rows, [_dataset_panel(model, unit, statistic) for unit in units])
     statistic_title = title_of(statistic)
-    svg = draw_forest(
-        f"aspects-{model.number}-{statistic}",
-        plot,
-        f"{statistic_title} of the aspects of {model.whole_metric} with people",
-        f"A panel for each of {len(units)} datasets, a line for each of {len(rows)} aspects: a dot for the value, "
-        "a bar for its interval, a dashed line for the whole. The numbers are in the table.",
-        can_filter=False,
-    )
+    title = f"{statistic_title} of the aspects of {model.whole_metric} with people"
+    svg = draw_forest(f"aspects-{model.number}-{statistic}", plot, title, can_filter=False)
     return Figure(svg, _aspects_sheet(model, plot, statistic_title))
 
 

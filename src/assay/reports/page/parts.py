@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
 
 from assay.analysis.data import ALL
 from assay.analysis.errors.tags import tag_pairs
@@ -14,7 +16,8 @@ from assay.analysis.settings import PairedTests
 from assay.analysis.sweep import layered_models
 from assay.common.addresses import command_line
 from assay.common.configuration import Configuration
-from assay.reports.decision.phrases import shorten_metric_names
+from assay.common.numbers import Number
+from assay.reports.decision.phrases import join_names, metric_count_text, shorten_metric_names
 from assay.reports.layout import Block, run_intervals_in_words
 from assay.reports.page.agreement import AgreementTable, agreement_table, draw_agreement_forest, draw_layers
 from assay.reports.page.aspects import AspectModel, Profile, draw_aspects, draw_profile
@@ -41,12 +44,35 @@ MAX_FINDINGS = 3
 _LABEL_KIND_WORDS = {"probe": "a probe set", "machine": "machine-made labels"}
 
 
-def findings_by_bucket(unit: Unit, files: EvidenceFiles | None = None) -> Iterator[tuple[str, str]]:
-    """Yield a title and a sentence for each of the first :data:`MAX_FINDINGS` buckets.
+@dataclass(frozen=True)
+class Finding:
+    """What the page says first of a bucket, in sentences.
 
-    The sentence names the metric to use by the rule of ``assay recommend``, from the evidence that the run keeps, or
-    says why none can be named. It gives only the range of the values if there is one metric, if metrics are not ranked
-    by the labels of the dataset, or if the tests would take long.
+    Attributes:
+        where: the name of the bucket, with its number of pairs.
+        answer: the metric to use and those that could be the best, too; or why none is named.
+        difference: the difference that decides, with its interval: from the next metric, or what the recommended one
+            loses; empty without one.
+        caution: the reason why the evidence for the answer is weak, and what could not be compared; empty without one.
+    """
+
+    where: str
+    answer: str
+    difference: str = ""
+    caution: str = ""
+
+    @property
+    def text(self) -> str:
+        """All sentences."""
+        return " ".join(filter(None, (self.answer, self.difference, self.caution)))
+
+
+def findings_by_bucket(unit: Unit, files: EvidenceFiles | None = None) -> Iterator[Finding]:
+    """Yield the finding of each of the first :data:`MAX_FINDINGS` buckets.
+
+    It names the metric to use by the rule of ``assay recommend``, from the evidence that the run keeps, or says why
+    none can be named. It gives only the range of the values if there is one metric, if metrics are not ranked by the
+    labels of the dataset, or if the tests would take long.
 
     Args:
         unit: the dataset.
@@ -66,10 +92,12 @@ def findings_by_bucket(unit: Unit, files: EvidenceFiles | None = None) -> Iterat
             advice, by = evidence.advice(with_plan=False), evidence.by
             measure = title_of(by) + (f" of {evidence.positive}" if evidence.positive else "")
     for block in blocks:
-        item = advice.get(block.bucket)
-        sentence = _range_sentence(unit, block) if item is None else _advice_sentence(item, unit.names, by, measure)
         name = "All pairs" if block.bucket == ALL else f"Where {typographic_condition(block.bucket)}"
-        yield f"{name} ({block.facts[0]})", sentence
+        where = f"{name} ({block.facts[0]})"
+        if block.bucket in advice:
+            yield _finding(where, advice[block.bucket], unit.names, by, measure)
+        else:
+            yield Finding(where, _range_sentence(unit, block))
 
 
 def typographic_condition(bucket: str) -> str:
@@ -85,44 +113,55 @@ def typographic_condition(bucket: str) -> str:
     return bucket
 
 
-def _advice_sentence(advice: Advice, names: Mapping[str, str], by: str, measure: str) -> str:
-    """Return a sentence on the metric to use in a bucket and on those that may be as good, or on why there is none.
+def _finding(where: str, advice: Advice, names: Mapping[str, str], by: str, measure: str) -> Finding:
+    """Return the finding of a recommendation.
 
     Args:
+        where: the name of the bucket.
         advice: the recommendation.
         names: the short names of metrics.
         by: the coefficient that decides.
         measure: its name, with the rule for yes if metrics were chosen for such a decision.
     """
     recommended, highest = advice.recommended, advice.highest
+    warning = shorten_metric_names(advice.warning, names)
+
+    def unbroken(number: Number) -> str:
+        return number.text.replace(" ", "\N{NO-BREAK SPACE}")
 
     def with_value(line: Line) -> str:
-        text = line.values[by].text.replace(" ", "\N{NO-BREAK SPACE}")
-        return f"{names[line.metric]}, {measure} {text}"
+        return f"{names[line.metric]}, {measure} {unbroken(line.values[by])}"
 
     if highest is None:
-        return f"no metric can be named: {shorten_metric_names(advice.warning, names)}."
+        return Finding(where, f"no metric can be named: {warning}.")
     if recommended is None:
-        reason = shorten_metric_names(advice.warning, names)
-        return f"no metric can be named; the highest is {with_value(highest)}: {reason}."
-    sentence = f"use {with_value(recommended)}"
+        return Finding(where, f"no metric can be named; the highest is {with_value(highest)}: {warning}.")
+    answer = f"use {with_value(recommended)}"
     if recommended is not highest:
-        sentence += f", which costs much less than the highest, {with_value(highest)}"
-    others = [line for line in advice.contenders if line is not recommended]
+        answer += f", which costs much less than the highest, {with_value(highest)}"
+    others = sorted((line for line in advice.contenders if line is not recommended), key=advice.board.lines.index)
     if others:
-        verb = "is" if len(others) == 1 else "are"
-        listed = names[others[0].metric] if len(others) == 1 else f"{len(others)} others"
-        sentence += f"; {listed} {verb} not told apart from {names[highest.metric]}"
+        listed = join_names([names[line.metric] for line in others])
+        answer += f"; {listed} could be the best, too"
     elif recommended is highest and advice.lower:
         others_count = len(advice.board.lines) - 1
         all_others = "the other metric is" if others_count == 1 else f"all {others_count} others are"
         some_others = f"{len(advice.lower)} of the other {others_count} are"
-        sentence += f"; {all_others if len(advice.lower) == others_count else some_others} known to be lower"
+        answer += f"; {all_others if len(advice.lower) == others_count else some_others} known to be lower"
+    difference = ""
+    if advice.loss is not None:
+        difference = f"It is lower than {names[highest.metric]} by {unbroken(advice.loss)}."
+    elif advice.closest is not None:
+        line, apart = advice.closest
+        told = " The pairs do not tell them apart." if line in advice.contenders else ""
+        lower = f"is lower by {unbroken(apart)}" if apart.value else "has the same value"
+        difference = f"The next, {names[line.metric]}, {lower}.{told}"
     undefined = [line for line in advice.board.lines if line.values[by].value is None]
     left_out = len(advice.apart) + len(advice.rare) + len(advice.untested) + len(undefined)
+    cautions = [warning] if warning else []
     if left_out:
-        sentence += f"; {left_out} could not be compared"
-    return f"{sentence}."
+        cautions.append(f"{metric_count_text(left_out)} could not be compared")
+    return Finding(where, f"{answer}.", difference, f"{'; '.join(cautions)}." if cautions else "")
 
 
 def _range_sentence(unit: Unit, block: Block) -> str:
@@ -196,10 +235,10 @@ class UnitPart:
         remarks: remarks on metrics and buckets, and the metrics without scores, each with the reason.
         notes: one line of facts per bucket: labels, ties, reliability of the labels, groups.
         has_numbers: whether the table of some bucket has a metric with scores.
-        findings: a title and a sentence for each of the first buckets.
+        findings: what is said first of each of the first buckets.
         tagged: the categories of the pairs.
         embedded: the pairs with their scores and categories, packed for the browser.
-        agreement: for each statistic its name, its forest plot, and its table; empty without numbers.
+        agreement: for each statistic its name, its forest plot as SVG, and its table; empty without numbers.
         spreads: the name and the distributions of scores of each of the first non-empty buckets; empty without scores.
         buckets_left_out: the number of non-empty buckets without a drawing.
         is_priced: whether some metric has a price above 0.
@@ -218,7 +257,7 @@ class UnitPart:
         self.findings = list(findings_by_bucket(unit, files))
         self.tagged = tag_pairs(unit.data, max_tagged)
         self.embedded = pack_pairs(unit, self.tagged)
-        self.agreement: list[tuple[str, Figure, AgreementTable]] = []
+        self.agreement: list[tuple[str, Markup, AgreementTable]] = []
         self.cost: list[tuple[str, CostFigure, CostFigure | None]] = []
         self.is_priced = any(record.price_per_1000 for record in unit.data.metrics.values())
         for statistic in self.statistics:

@@ -18,7 +18,7 @@ from assay.analysis.distribution import (
     histogram_strip,
 )
 from assay.reports.layout import elide_middle
-from assay.reports.plots import Scale, drawing, element, strips_by_label, text
+from assay.reports.plots import Scale, drawing, element, shortened_text, strips_by_label, text
 from assay.reports.sheets import Column, Sheet, table_rows
 from assay.reports.units import Unit
 
@@ -106,14 +106,29 @@ def _draw_spread_panel(
     bottom = geometry.base_line(len(strips) - 1)
     direction_note = "" if unit.data.metrics[metric].declared.higher_is_better else " (lower is better)"
     name = elide_middle(unit.names[metric], 24 if direction_note else 36) + direction_note
-    parts = [text(4, 14, name, element("title", metric), class_="strong")]
+    parts = [text(4, 14, name, *([] if name == metric else [element("title", metric)]), class_="strong")]
+    grid = "".join(f"M{scale(mark):.0f} {geometry.head}V{bottom}" for mark in axis.marks)
+    parts.append(element("path", d=grid, class_="grid"))
     for mark, label in zip(axis.marks, axis.labels, strict=True):
-        x = scale(mark)
-        parts.append(element("line", x1=x, x2=x, y1=geometry.head, y2=bottom, class_="grid"))
-        parts.append(text(x, bottom + 14, label, class_="muted", anchor="middle"))
-    for number, strip in enumerate(strips):
-        parts += _draw_strip_name(strip, geometry, geometry.base_line(number))
-        parts += _draw_bars(strip, scale, geometry.base_line(number), geometry.bar_height)
+        parts.append(text(scale(mark), bottom + 14, label, class_="muted", anchor="middle"))
+    base_lines = [geometry.base_line(number) for number in range(len(strips))]
+    for strip, base_line in zip(strips, base_lines, strict=True):
+        parts += _draw_strip_name(strip, geometry, base_line)
+    # one path for what all strips have of a kind
+    ends = f"H{scale.end:.0f}"
+    paths = {
+        "axis": "".join(f"M{scale.start:.0f} {base_line}{ends}" for base_line in base_lines),
+        "bars": "".join(
+            _bars_path(strip, scale, base_line, geometry.bar_height)
+            for strip, base_line in zip(strips, base_lines, strict=True)
+        ),
+        "median": "".join(
+            f"M{scale(strip.median):.1f} {base_line}v-{geometry.bar_height}"
+            for strip, base_line in zip(strips, base_lines, strict=True)
+            if strip.median is not None
+        ),
+    }
+    parts += [element("path", d=path, class_=css_class) for css_class, path in paths.items()]
     medians = [f"{strip.title}: {_quantile_text((metric, strip, axis), 0.5)}" for strip in strips]
     about = f"A histogram for each {strip_kind} with a line at the median. Medians: {', '.join(medians)}."
     return drawing(key, geometry.width, bottom + geometry.foot, f"Scores of {metric} by {strip_kind}", about, *parts)
@@ -127,22 +142,22 @@ def _draw_strip_name(strip: Strip, geometry: SpreadGeometry, base_line: float) -
         yield text(geometry.gutter, y, f"{elide_middle(strip.title, 32)}, {count}", class_="small muted")
         return
     x = geometry.gutter - 8
-    yield text(x, base_line - 12, elide_middle(strip.title, 7), element("title", strip.title), anchor="end")
+    yield shortened_text(x, base_line - 12, strip.title, 7, anchor="end")
     yield text(x, base_line - 1, count, class_="small muted", anchor="end")
 
 
-def _draw_bars(strip: Strip, scale: Scale, base_line: float, bar_height: float) -> Iterator[Markup]:
-    """Yield the base line of a strip and, if it has scores, its bars as one path and a line at the median."""
-    yield element("line", x1=scale.start, x2=scale.end, y1=base_line, y2=base_line, class_="axis")
+def _bars_path(strip: Strip, scale: Scale, base_line: int, bar_height: int) -> str:
+    """Return the outline of the bars of a strip as the steps of an SVG path; empty without scores."""
     if strip.median is None:
-        return
+        return ""
     bin_width = (scale.end - scale.start) / BIN_COUNT
-    # one SVG path for all bars: vertically to the height of the next bar, then along its top
-    steps = np.diff(strip.heights * bar_height, prepend=0.0, append=0.0)
-    outline = f"h{bin_width:.1f}".join(f"v{-step:.1f}" for step in steps)
-    yield element("path", d=f"M{scale.start:.1f} {base_line:.1f}{outline}z", class_="bars")
-    x = scale(strip.median)
-    yield element("line", x1=x, x2=x, y1=base_line - bar_height, y2=base_line, class_="median")
+    path = f"M{scale.start:g} {base_line}"
+    drawn_height = 0.0
+    for number, height in enumerate([*(round(float(height) * bar_height, 1) for height in strip.heights), 0.0]):
+        if height != drawn_height:
+            path += f"H{scale.start + number * bin_width:.1f}v{drawn_height - height:.1f}"
+            drawn_height = height
+    return f"{path}z"
 
 
 def _quantile_text(row: tuple[str, Strip, HistogramAxis], share: float) -> str:

@@ -4,6 +4,7 @@ for (const section of document.querySelectorAll("[data-views]")) startViews(sect
 for (const table of document.querySelectorAll("table.sortable")) startSorting(table);
 startFilter(document.getElementById("agreement"));
 reach();
+startFolds();
 
 addEventListener("DOMContentLoaded", async () => {
   if (!document.querySelector("[id^=data-unit-]")) return;

@@ -42,7 +42,7 @@ function startFilter(section) {
     for (const line of section.querySelectorAll("svg [data-metric]")) line.classList.toggle("dim", !fits(line.dataset.metric));
     const other = (one) => bucket.value !== "" && one.dataset.bucket !== bucket.value;
     for (const cell of section.querySelectorAll("th[data-bucket], td[data-bucket]")) cell.hidden = other(cell);
-    for (const panel of section.querySelectorAll("svg [data-bucket]")) panel.classList.toggle("dim", other(panel));
+    for (const panel of section.querySelectorAll("svg[data-bucket]")) panel.toggleAttribute("hidden", other(panel));
     const left = [...names].filter(fits).length;
     said.textContent = wanted ? `${left} of ${names.size} metrics` : "";
   };

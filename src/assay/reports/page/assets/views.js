@@ -18,6 +18,19 @@ function startViews(section) {
   show();
 }
 
+/** Open what is folded where a link leads. */
+function startFolds() {
+  const open = () => {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const fold = target?.closest("section")?.querySelector(":scope > .fold");
+    if (fold) fold.open = true;
+  };
+  addEventListener("hashchange", open);
+  // a second click on a link changes no address
+  document.addEventListener("click", (event) => event.target.closest("a[href^='#']") && setTimeout(open));
+  open();
+}
+
 /** Let a list offer only what the dataset chosen beside it has. */
 function keepPossible(list, lists, views) {
   const units = lists.find((one) => one.dataset.pick === "unit");
