@@ -301,6 +301,54 @@ def test_no_column_of_the_user_collides_with_those_of_a_run(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
+    ("cells", "labels"),
+    [
+        (["80%", "5 %", "100%"], [0.8, 0.05, 1]),
+        (["12,5 %", "7,0 %"], [0.125, 0.07]),
+        (["8 points", "1 point", "0.5 points"], [8, 1, 0.5]),
+        (["5 - Strongly agree", "1 - Strongly disagree", "5 - strongly  agree"], [5, 1, 5]),
+        (["3 (fair)", "-1 (poor)"], [3, -1]),
+        # words of yes and no of several kinds, also beside 0 and 1
+        (["yes", "0", "TRUE", "N", "no"], [1, 0, 1, 0, 0]),
+        (["right", "no"], [1, 0]),
+    ],
+)
+def test_numbers_before_texts_and_mixed_words_are_labels(tmp_path: Path, cells: list[str], labels: list[float]) -> None:
+    rows = "".join(f'a,b,"{cell}"\n' for cell in cells)
+    pairs = load_dataset(write(tmp_path, "d.csv", f"reference,candidate,label\n{rows}"))
+    assert pairs.column("label").to_pylist() == labels
+    assert pairs.notes[0].startswith("labels: ")
+
+
+@pytest.mark.parametrize(
+    ("cells", "words"),
+    [
+        # a share or a percentage?
+        (["0.8", "80%"], ["row 3", "'80%'", "a percentage in each row"]),
+        # a range, two texts of one number, a date, a number of thousands
+        (["1-2", "3-4"], ["row 2", "'1-2'"]),
+        (["1 error", "1 remark"], ["row 2", "'1 error'"]),
+        (["1 May 2020", "2 May 2020"], ["row 2"]),
+        (["10k", "2.k5"], ["row 2", "'10k'"]),
+        # a slip beside numbers, and a single letter that may be a code
+        (["1", "0", "n"], ["row 4", "'n'"]),
+        (["1", "2", "yes"], ["row 4", "'yes'"]),
+        (["\N{THUMBS UP SIGN}", "\N{THUMBS DOWN SIGN}"], ["row 2", "\N{THUMBS UP SIGN}=NUMBER"]),
+    ],
+)
+def test_labels_that_are_in_doubt_are_refused(tmp_path: Path, cells: list[str], words: list[str]) -> None:
+    rows = "".join(f'a,b,"{cell}"\n' for cell in cells)
+    message = failure(write(tmp_path, "d.csv", f"reference,candidate,label\n{rows}"))
+    for word in words:
+        assert word in message
+
+
+def test_the_mark_of_utf_8_is_no_other_encoding(tmp_path: Path) -> None:
+    path = write(tmp_path, "d.csv", b"\xef\xbb\xbfreference,candidate,label\na,b,1\n")
+    assert load_dataset(path).notes == ()
+
+
+@pytest.mark.parametrize(
     ("text", "proposed"),
     [
         # two annotators in words of one kind, gold answers divided by a sign
@@ -321,6 +369,23 @@ def test_no_column_of_the_user_collides_with_those_of_a_run(tmp_path: Path) -> N
         (
             "gold,answer,Anna,Ben\n" + 9 * "a,b,1,2\nc,d,5,4\ne,f,3,2\n",
             '`columns="reference=gold,candidate=answer,label=Anna+Ben"`',
+        ),
+        # the verdicts of programs beside those of people
+        (
+            "gold,answer,gpt4_verdict,human_verdict\n" + 9 * "a,b,yes,no\nc,d,no,no\ne,f,yes,yes\n",
+            '`columns="reference=gold,candidate=answer,label=human_verdict"`',
+        ),
+        (
+            "gold,answer,llmJudge,Verdict\n" + 9 * "a,b,1,0\nc,d,0,0\ne,f,1,1\n",
+            '`columns="reference=gold,candidate=answer,label=Verdict"`',
+        ),
+        (
+            "gold,answer,judge,annotation\n" + 9 * "a,b,1,0\nc,d,0,0\ne,f,1,1\n",
+            '`columns="reference=gold,candidate=answer,label=annotation"`',
+        ),
+        (
+            "gold,answer,judge 1,judge 2\n" + 9 * "a,b,1,0\nc,d,0,0\ne,f,1,1\n",
+            '`columns="reference=gold,candidate=answer,label=judge 1+judge 2"`',
         ),
         # identifiers repeat nothing, and one kind of words leaves doubt beside another
         (

@@ -31,6 +31,8 @@ BINARY_WORD_PAIRS = (
 _VOTES = re.compile(
     r"[(\[] ?(?P<pro>\d{1,6}) ?[,;/] ?(?P<of>\d{1,6}) ?[)\]]|(?P<some>\d{1,6}) ?(?:/|(?:out )?of) ?(?P<all>\d{1,6})"
 )
+#: A number before a text without digits: ``80%``, ``8 points``, ``5 - Strongly agree``.
+_NUMBER_BEFORE_TEXT = re.compile(r"(?P<number>[+-]?(?:\d+(?:[.,]\d+)?|[.,]\d+)) ?(?P<text>[%\uff05]|[^\w.,]?[^\d.,][^\d]*)")
 #: The number of characters of a cell that a message quotes.
 MAX_QUOTED_LENGTH = 40
 #: The largest number of distinct words in a label column for which a message proposes the setting `labels`, and the
@@ -143,8 +145,10 @@ def _numbers_by_word(source: SourceTable, names: Sequence[str], reading: Reading
     configured_numbers = reading.configured_numbers()
     present = [word for word in words if word in configured_numbers or not reading.is_missing(word)]
     numbers = {word: configured_numbers[word] for word in present if word in configured_numbers}
-    if not configured_numbers and (shares := _shares_of_votes([words[word] for word in present])):
-        return shares
+    if not configured_numbers:
+        cells = [words[word] for word in present]
+        if numbers_in_cells := _shares_of_votes(cells) or _numbers_before_texts(cells) or _yes_and_no(cells):
+            return numbers_in_cells
     if not numbers:
         if any(finite_number(word) is not None for word in present) or has_decimal_commas(present):
             # a word among numbers is what is wrong, also n or t
@@ -204,12 +208,48 @@ def _shares_of_votes(words: Sequence[str]) -> dict[str, float]:
     return {word: some / total for word, (some, total) in zip(words, votes, strict=True)}
 
 
+def _numbers_before_texts(words: Sequence[str]) -> dict[str, float]:
+    """Return the number before the text of each word; that of a percentage is a share. Empty if it is not clear.
+
+    Every word has to be a percentage, or every word a number before a text: the same one, such as ``points``, or one of
+    its own for each number, such as the steps of a scale.
+    """
+    matches = [_NUMBER_BEFORE_TEXT.fullmatch(normalised_word(word)) for word in words]
+    parts = [(match["number"], match["text"]) for match in matches if match]
+    if not parts or len(parts) < len(words):
+        return {}
+    are_percentages = [text in ("%", "\uff05") for _, text in parts]
+    has_commas = has_decimal_commas([number for number, _ in parts])
+    numbers = [finite_number(number.replace(",", ".") if has_commas else number) for number, _ in parts]
+    texts_are_clear = len({*numbers}) == len(parts) and all(any(map(str.isalpha, text)) for _, text in parts)
+    if None in numbers or not (all(are_percentages) or (texts_are_clear and not any(are_percentages))):
+        return {}
+    divisor = 100 if all(are_percentages) else 1
+    return {word: number / divisor for word, number in zip(words, numbers, strict=True) if number is not None}
+
+
+def _yes_and_no(words: Sequence[str]) -> dict[str, float]:
+    """Return the labels 0 and 1 of words of yes and no of several pairs, and of 0 and 1; empty if there are others.
+
+    A single letter among numbers is rather a slip or a code than a word of yes and no.
+    """
+    known = {word: float(label) for pair in BINARY_WORD_PAIRS for label, word in enumerate(pair)}
+    of_word = {word: known.get(normalised_word(word), finite_number(word)) for word in words}
+    texts = [word for word in words if normalised_word(word) in known]
+    if not {*of_word.values()} <= {0.0, 1.0} or all(len(word) == 1 for word in texts):
+        return {}
+    return {word: number for word, number in of_word.items() if number is not None}
+
+
 def _words_note(numbers: Mapping[str, float]) -> str:
     """Return a note on the words that were read as labels, sorted by number: ``labels: no as 0, yes as 1``."""
     in_order = sorted(numbers.items(), key=lambda item: item[1])
     if numbers == _shares_of_votes(list(numbers)):
         word, share = in_order[len(in_order) // 2]
         return f"labels: votes read as shares, {word} as {share:.3g}"
+    if numbers == _numbers_before_texts(list(numbers)):
+        word, number = in_order[len(in_order) // 2]
+        return f"labels: the number in each cell, {word} as {exact_number(number)}"
     return f"labels: {', '.join(f'{word} as {exact_number(number)}' for word, number in in_order)}"
 
 
@@ -356,7 +396,12 @@ def _invalid_label_error(source: SourceTable, name: str, texts: pa.ChunkedArray,
     row = pc.index(texts, pa.scalar(cell, texts.type)).as_py()
     cell = cell.strip()
     is_comma_number = finite_number(cell.replace(",", ".", 1)) is not None
-    hint = f" (a decimal point: {cell.replace(',', '.')})" if is_comma_number else _words_hint(texts, cell)
+    if is_comma_number:
+        hint: Message | str = f" (a decimal point: {cell.replace(',', '.')})"
+    elif cell.endswith("%"):
+        hint = "; write a percentage in each row, or in none"
+    else:
+        hint = _words_hint(texts, cell)
     problem = f"{source.location(row)}, column {name}: the label {_quoted(cell)} is not a number"
     return InputError(f"{problem}; expected one such as 2 or 0.5", hint)
 
@@ -387,6 +432,7 @@ def _words_hint(texts: pa.ChunkedArray, invalid: str) -> str:
 
 
 def _is_word(cell: str) -> bool:
-    """Tell whether a cell is short, has a letter, and can be written in the setting `labels`."""
+    """Tell whether a cell is short, has a letter or a sign such as a star, and can be written in the setting `labels`."""
     has_separator = any(sign in cell for sign in ",=\n")
-    return len(cell) <= MAX_WORD_LENGTH and not has_separator and any(map(str.isalpha, cell))
+    has_sign = any(sign.isalpha() or not sign.isascii() for sign in cell)
+    return len(cell) <= MAX_WORD_LENGTH and not has_separator and has_sign

@@ -32,6 +32,12 @@ _PEOPLE = re.compile(
     r"((annotat(or|ion)|assessor|expert|human|labell?er|person|rater)( ?([0-9]{1,2}|[a-h]))?"
     r"|(ann|coder|grader|judge|worker) ?[0-9]{1,2}|human (grade|judge?ment|label|rating|score))"
 )
+#: Parts of names of columns that say that people, or a program, gave what they hold.
+_SAYS_PEOPLE = re.compile(r"\b(annotat|assessor|crowd|expert|human|labell?er|people|person|rater|worker)")
+_SAYS_PROGRAM = re.compile(
+    r"\b(ai|auto|automatic|baseline|bard|chatgpt|claude|command|deepseek|gemini|gemma|gpt|grok|haiku|judge|llama|llm"
+    r"|metric|mistral|mixtral|model|openai|opus|parsed|predicted|prometheus|qwen|ragas|sonnet|system)([0-9]| |$)"
+)
 #: Names that a column of verdicts has if it is the label of its table.
 _PLAIN_LABEL = re.compile(r"(gold )?labels?|(is )?(correct|right)|verdict")
 #: Parts of names of columns that may be labels whatever their cells are.
@@ -209,9 +215,9 @@ def _label_columns(table: pa.Table, used: set[str]) -> tuple[list[str], list[str
 
     They have words of yes and no, else few numbers of overlapping scales. If two kinds of columns do, none is returned.
     """
-    words: dict[tuple[str, str], list[str]] = {}
+    pairs: dict[str, tuple[str, str]] = {}
     numbers: dict[str, tuple[float, float]] = {}
-    missing: dict[str, str] = {}
+    others: dict[str, list[str]] = {}
     for name in table.column_names:
         if name in used:
             continue
@@ -225,14 +231,24 @@ def _label_columns(table: pa.Table, used: set[str]) -> tuple[list[str], list[str
             continue
         pair = max(BINARY_WORD_PAIRS, key=lambda pair: sum(counts[word] for word in pair))
         if sum(counts[word] for word in pair) >= MIN_SHARE_OF_WORDS * total and len(counts) <= MAX_PROPOSED_WORDS:
-            words.setdefault(pair, []).append(name)
-            missing |= {word: word for word in counts if word not in pair}
+            pairs[name] = pair
+            others[name] = [word for word in counts if word not in pair]
             continue
         values = [number for word in counts if (number := finite_number(word)) is not None]
         if 2 <= len(values) == len(counts) <= min(MAX_SCALE_LABELS, total / MIN_REPEATS):
             numbers[name] = (min(values), max(values))
-    if words:
-        return (next(iter(words.values())), list(missing)) if len(words) == 1 else ([], [])
-    lowest_top = min((high for _, high in numbers.values()), default=0.0)
-    overlap = all(low < lowest_top for low, _ in numbers.values())
-    return (list(numbers), []) if overlap else ([], [])
+    if pairs:
+        names = _by_people(list(pairs))
+        missing = list(dict.fromkeys(word for name in names for word in others[name]))
+        return (names, missing) if len({pairs[name] for name in names}) == 1 else ([], [])
+    names = _by_people(list(numbers))
+    lowest_top = min((numbers[name][1] for name in names), default=0.0)
+    overlap = all(numbers[name][0] < lowest_top for name in names)
+    return (names, []) if overlap else ([], [])
+
+
+def _by_people(names: Sequence[str]) -> list[str]:
+    """Return the columns whose names say that people gave them; if none does, those that name no program; else all."""
+    plain = {name: _plain_name(name) for name in names}
+    people = [name for name in names if _SAYS_PEOPLE.search(plain[name]) or _PEOPLE.fullmatch(plain[name])]
+    return people or [name for name in names if not _SAYS_PROGRAM.search(plain[name])] or [*names]

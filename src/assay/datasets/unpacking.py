@@ -129,7 +129,9 @@ def recoded(path: Path, encoding: str | None) -> tuple[Path, str]:
             Setting("encoding", "NAME"),
         ) from None
     option = Setting("encoding", "NAME").with_flag({})
-    return target, "" if encoding else f"read as {name}, since it is not UTF-8; {option} for another encoding"
+    # a mark at its beginning leaves no doubt about UTF-8
+    is_clear = encoding or name == "utf-8-sig"
+    return target, "" if is_clear else f"read as {name}, since it is not UTF-8; {option} for another encoding"
 
 
 def encoding_of(path: Path) -> str:
