@@ -39,6 +39,16 @@ def test_a_column_taken_for_row_numbers_is_told(assay):
     assert "(n numbers the rows)" in assay("agree", "rows.csv").complaint
 
 
+def test_a_column_of_numbers_with_an_odd_cell_is_not_left_out_silently(assay):
+    Path("odd.csv").write_text("label,a,b,note\n1,0.5,3,x\n2,0.1,ERR,y\n3,0.2,2,4\n", encoding="utf-8")
+    done = assay("agree", "odd.csv", "--resamples", 0)
+    told = " ".join(done.out.split())
+    assert "b is left out: 1 of 3 cells are no numbers, such as 'ERR'" in told and "--missing ERR" in told
+    assert "recorded:b" not in done.out and "note is left out" not in told
+    done = assay("agree", "odd.csv", "--resamples", 0, "--missing", "ERR")
+    assert "recorded:b" in done.out and "left out" not in done.out
+
+
 def test_the_scores_asked_for_and_a_folder(assay):
     done = assay("agree", "scored.csv", "--columns", "label=rater", "--score", "b", "--out", "OUT", "--resamples", 100)
     assert done.code == 0

@@ -82,6 +82,11 @@ FILES: dict[str, Any] = {
     "list.json": json.dumps(ROWS, indent=1).encode(),
     "named.json": json.dumps({"version": 1, "data": ROWS}).encode(),
     "columns.json": json.dumps({name: [row[name] for row in ROWS] for name in ROWS[0]}).encode(),
+    # as pandas writes it, with orient columns, split and table, and as the server of Hugging Face's datasets sends it
+    "pandas.json": json.dumps({name: {str(n): row[name] for n, row in enumerate(ROWS)} for name in ROWS[0]}).encode(),
+    "split.json": json.dumps({"columns": CELLS[0], "index": [3, 4, 5], "data": CELLS[1:]}).encode(),
+    "table.json": json.dumps({"schema": {"fields": [{"name": "index"}]}, "data": ROWS}).encode(),
+    "server.json": json.dumps({"features": [{"name": "label"}], "rows": [{"row": row} for row in ROWS]}).encode(),
     "a.csv.gz": gzip.compress(UTF8, mtime=0),
     "a.tsv.bz2": bz2.compress(delimited("\t").encode()),
     "list.json.xz": lzma.compress(json.dumps(ROWS).encode()),

@@ -343,6 +343,18 @@ def test_labels_that_are_in_doubt_are_refused(tmp_path: Path, cells: list[str], 
         assert word in message
 
 
+def test_candidates_that_are_lists_are_told(tmp_path: Path) -> None:
+    path = write(tmp_path, "d.csv", 'reference,candidate,label\na,"[""x""]",1\nb,"[""y"", ""z""]",0\n')
+    hints = load_dataset(path).hints
+    assert "the candidates are lists" in hints[0] and "--columns candidate=candidate.0" in hints[0]
+    assert load_dataset(path, columns="candidate=candidate.0").texts()[1] == ["x", "y"]
+    path = write(tmp_path, "d.jsonl", '{"reference": "a", "candidate": ["x"], "label": 1}\n')
+    assert "is the path candidate.0" in failure(path)
+    assert load_dataset(path, columns="candidate=candidate.0").texts()[1] == ["x"]
+    path = write(tmp_path, "e.csv", 'reference,candidate,label\na,"[""x""]",1\nb,plain,0\n')
+    assert not load_dataset(path).hints
+
+
 def test_the_mark_of_utf_8_is_no_other_encoding(tmp_path: Path) -> None:
     path = write(tmp_path, "d.csv", b"\xef\xbb\xbfreference,candidate,label\na,b,1\n")
     assert load_dataset(path).notes == ()

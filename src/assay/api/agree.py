@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,14 @@ from assay.benchmark.runner import run
 from assay.benchmark.settings import AgreeSettings
 from assay.common.addresses import command_line
 from assay.common.messages import Message, Setting
-from assay.common.tables import OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS, finite_number, has_decimal_commas, has_exact_floats
+from assay.common.tables import (
+    OPTIONAL_PAIR_COLUMNS,
+    PAIR_COLUMNS,
+    finite_number,
+    has_decimal_commas,
+    has_exact_floats,
+    is_text,
+)
 from assay.datasets import Pairs
 from assay.datasets.columns import labels_apart, parse_columns
 from assay.datasets.reading import Reading, normalised_word
@@ -75,6 +83,9 @@ def agree(settings: AgreeSettings) -> Result:
     if not settings.scores and row_number_columns:
         note = f"taken for row numbers, no scores: {', '.join(row_number_columns)} (named as a score, it is used)"
         datasets = [replace(each, notes=(*each.notes, note)) for each in datasets]
+    if not settings.scores:
+        left_out = tuple(_almost_numeric_columns(pairs, {*score_names, *row_number_columns, *annotators}))
+        datasets = [replace(each, hints=(*each.hints, *left_out)) for each in datasets]
     if not score_names:
         hint = f" ({row_number_columns[0]} numbers the rows)" if row_number_columns else ""
         raise InputError(
@@ -146,6 +157,32 @@ def _is_row_index(column: pa.ChunkedArray) -> bool:
 def _has_only_numbers(column: pa.ChunkedArray, reading: Reading) -> bool:
     """Tell whether a column has scores, and all its cells are numbers or mean that there is no score."""
     cells = [str(cell) for cell in column.unique().to_pylist() if cell is not None]
+    others = _without_number(cells, reading)
+    return not others and not all(reading.is_missing(normalised_word(cell)) for cell in cells)
+
+
+def _without_number(cells: Sequence[str], reading: Reading) -> list[str]:
+    """Return the cells that are no numbers and do not mean that there is no score."""
     has_commas = has_decimal_commas(cells)
-    numbers = [cell for cell in cells if finite_number(cell.replace(",", ".") if has_commas else cell) is not None]
-    return bool(numbers) and len(numbers) == sum(not reading.is_missing(normalised_word(cell)) for cell in cells)
+    return [
+        cell
+        for cell in cells
+        if finite_number(cell.replace(",", ".") if has_commas else cell) is None
+        and not reading.is_missing(normalised_word(cell))
+    ]
+
+
+def _almost_numeric_columns(pairs: Pairs, used: set[str]) -> Iterator[str]:
+    """Yield a line for each text column that is left out although most of its cells are numbers."""
+    reading = Reading(**pairs.reading)
+    for name in pairs.table.column_names:
+        column = pairs.table.column(name)
+        if name in {*PAIR_COLUMNS, *OPTIONAL_PAIR_COLUMNS, *used} or not is_text(column.type):
+            continue
+        cells = [cell for cell in column.to_pylist() if cell is not None]
+        others = _without_number(cells, reading)
+        if others and 2 * len(others) < len(cells):
+            words = ",".join([*reading.missing_words(), others[0].strip()])
+            option = Setting("missing", words).with_flag({})
+            cells_text = f"{len(others):,} of {len(cells):,} cells are no numbers, such as {others[0]!r}"
+            yield f"{name} is left out: {cells_text}; if that means that there is no score, run with {option}"

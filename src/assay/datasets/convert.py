@@ -33,7 +33,13 @@ from assay.datasets.columns import (
     parse_columns,
     resolve_columns,
 )
-from assay.datasets.gold_answers import answers_column, checked_answer_lists, separator_hint
+from assay.datasets.gold_answers import (
+    MAX_SEARCHED_CELLS,
+    answers_column,
+    checked_answer_lists,
+    listed_answers,
+    separator_hint,
+)
 from assay.datasets.graphs import check_graph_cells
 from assay.datasets.labels import label_columns
 from assay.datasets.nested import with_nested_columns
@@ -124,19 +130,19 @@ def convert_table(
             pair_columns[name] = _text_column(source, mapping[name][0], refuse_null=name != "question")
     if CONTEXT in mapping:
         pair_columns[CONTEXT] = _context_column(source, mapping[CONTEXT][0])
-    hint = ""
+    hints = [_list_hint(mapping["candidate"][0], pair_columns["candidate"])] if "candidate" in mapping else []
     if "reference" in mapping:
         pair_columns["reference"] = _reference_column(source, mapping["reference"], reading.separator)
         if reading.separator is None and "candidate" in pair_columns and is_text(pair_columns["reference"].type):
-            hint = separator_hint(pair_columns["reference"], pair_columns["candidate"])
+            hints.append(separator_hint(pair_columns["reference"], pair_columns["candidate"]))
     else:
         pair_columns["reference"] = pa.array([""] * source.table.num_rows)
     pair_columns["pair_id"] = _identifier_column(source, mapping.get("pair_id"))
-    notes, hints = [], [hint]
+    notes = []
     if mapping.get("label"):
         labels = label_columns(source, mapping["label"], reading, allow_missing=allow_unlabelled)
         pair_columns |= labels.columns
-        notes, hints = labels.notes, [hint, labels.hint]
+        notes, hints = labels.notes, [*hints, labels.hint]
     else:
         pair_columns["label"] = pa.nulls(source.table.num_rows, pa.float64())
     for name in ("subset", "split", "language", "group", *GRAPH_COLUMNS):
@@ -151,6 +157,19 @@ def convert_table(
         pairs, drop_notes = _drop_unlabelled(source, pairs)
         notes += drop_notes
     return Conversion(pairs, (*source.notes, *shape_notes, *notes), tuple(filter(None, hints)))
+
+
+def _list_hint(name: str, candidates: pa.ChunkedArray) -> str:
+    """Return a line on candidates that are all lists written as text, as CSV has them; empty if they are not.
+
+    Args:
+        name: the column in the source.
+        candidates: the candidates, string.
+    """
+    if not len(candidates) or not all(map(listed_answers, candidates.slice(0, MAX_SEARCHED_CELLS).to_pylist())):
+        return ""
+    option = Setting("columns", f"candidate={name}.0").with_flag({})
+    return f"the candidates are lists, read as one text each; for the first text of each, run with {option}"
 
 
 def _drop_unlabelled(source: SourceTable, pairs: pa.Table) -> tuple[pa.Table, list[str]]:
@@ -298,7 +317,10 @@ def _text_column(source: SourceTable, name: str, *, refuse_null: bool, allow_lis
         raise InputError(f"{source.location(misfit.row)}, column {name}: holds {misfit.description}; expected {wanted}")
     if is_list(column_type):
         if not allow_lists:
-            raise InputError(f"{source.name}, column {name}: holds lists; only a reference may be several answers")
+            raise InputError(
+                f"{source.name}, column {name}: holds lists; only a reference may be several answers. The first text of"
+                f" each list is the path {name}.0"
+            )
         return checked_answer_lists(source, name, column)
     if refuse_null and column.null_count:
         missing_rows = _true_rows(pc.is_null(column))

@@ -17,6 +17,8 @@ from assay.exceptions import InputError
 def read_json(path: Path, member: str | None, columns: Columns = None) -> SourceTable:
     """Read a JSON file: objects in a list or object, an object with such a list, or an object of columns; also lines.
 
+    Columns and rows may be in any form in which pandas writes them.
+
     The log of a harness is read by :mod:`assay.datasets.readers.logs`.
 
     Args:
@@ -35,6 +37,15 @@ def read_json(path: Path, member: str | None, columns: Columns = None) -> Source
     log = log_of_json(value, path)
     if log is not None:
         return log
+    value = _records_of_servers(value)
+    if (
+        isinstance(value, dict)
+        and {"columns", "data"} <= value.keys() <= {"columns", "data", "index"}
+        and isinstance(value["data"], list)
+        and all(isinstance(row, list) for row in [value["columns"], *value["data"]])
+    ):
+        # as pandas writes it with orient="split"
+        return _table_of_lists(path, [value["columns"], *value["data"]], None)
     if isinstance(value, dict):
         lists = {key: content for key, content in value.items() if _is_rows(content)}
         if member is not None and member not in lists:
@@ -51,8 +62,13 @@ def read_json(path: Path, member: str | None, columns: Columns = None) -> Source
         if lists:
             value = lists[member or next(iter(lists))]
     if isinstance(value, dict) and value and all(isinstance(row, dict) for row in value.values()):
-        # an object of records, by their keys
-        value = [{"key": key} | row for key, row in value.items()]
+        rows = list(value.values())
+        if all(row and row.keys() == rows[0].keys() and all(map(str.isdecimal, row)) for row in rows):
+            # as pandas writes it: an object of columns, each with the cells by the number of their row
+            value = {name: list(cells.values()) for name, cells in value.items()}
+        else:
+            # an object of records, by their keys
+            value = [{"key": key} | row for key, row in value.items()]
     if isinstance(value, dict) and all(isinstance(cells, list) and cells for cells in value.values()):
         lengths = {key: len(cells) for key, cells in value.items()}
         if len(set(lengths.values())) > 1:
@@ -67,6 +83,14 @@ def read_json(path: Path, member: str | None, columns: Columns = None) -> Source
         )
     table, misfits = table_of_records(value, column_of)
     return SourceTable(table, str(path), unit="entry", first=1, misfits=misfits)
+
+
+def _records_of_servers(value: Any) -> Any:
+    """Return the records within the rows that the server of Hugging Face's datasets sends; anything else unchanged."""
+    if not isinstance(value, dict) or not {"features", "rows"} <= value.keys() or not _is_rows(value["rows"]):
+        return value
+    records = [row.get("row") for row in value["rows"]]
+    return records if all(isinstance(record, dict) for record in records) else value
 
 
 def _table_of_lists(path: Path, rows: list[list[Any]], columns: Columns) -> SourceTable:
