@@ -32,7 +32,9 @@ _VOTES = re.compile(
     r"[(\[] ?(?P<pro>\d{1,6}) ?[,;/] ?(?P<of>\d{1,6}) ?[)\]]|(?P<some>\d{1,6}) ?(?:/|(?:out )?of) ?(?P<all>\d{1,6})"
 )
 #: A number before a text without digits: ``80%``, ``8 points``, ``5 - Strongly agree``.
-_NUMBER_BEFORE_TEXT = re.compile(r"(?P<number>[+-]?(?:\d+(?:[.,]\d+)?|[.,]\d+)) ?(?P<text>[%\uff05]|[^\w.,]?[^\d.,][^\d]*)")
+_NUMBER_BEFORE_TEXT = re.compile(
+    r"(?P<number>[+-]?(?:\d+(?:[.,]\d+)?|[.,]\d+)) ?(?P<text>[%\uff05]|[^\w.,]?[^\d.,][^\d]*)"
+)
 #: The number of characters of a cell that a message quotes.
 MAX_QUOTED_LENGTH = 40
 #: The largest number of distinct words in a label column for which a message proposes the setting `labels`, and the
@@ -432,7 +434,7 @@ def _words_hint(texts: pa.ChunkedArray, invalid: str) -> str:
 
 
 def _is_word(cell: str) -> bool:
-    """Tell whether a cell is short, has a letter or a sign such as a star, and can be written in the setting `labels`."""
+    """Tell whether a cell is short, has a letter or a sign such as ★, and can be written in the setting `labels`."""
     has_separator = any(sign in cell for sign in ",=\n")
     has_sign = any(sign.isalpha() or not sign.isascii() for sign in cell)
     return len(cell) <= MAX_WORD_LENGTH and not has_separator and has_sign
