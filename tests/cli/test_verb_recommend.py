@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -141,3 +142,31 @@ def test_labels_of_the_probe_set_recommend_nothing(assay):
     assert done.code == 0, done.err
     assert "all: no metric can be recommended\nprobe set: labels follow a rule" in done.out
     assert "no metric has an agreement" not in done.out and "use no metric" not in done.out
+
+
+def test_labels_of_which_low_ones_are_good_are_told(assay, workplace):
+    lines = ["reference,candidate,label,one,two,three,chance"]
+    for i in range(80):
+        label = 1 + i * 7 % 5
+        lines.append(f"a {i},b,{label},{6 - label + i % 3},{6 - label + i % 4},{6 - label + i % 2},{i * 13 % 17}")
+    Path("ranks.csv").write_text("\n".join([*lines, ""]), encoding="utf-8")
+    metrics = [option for name in ("one", "two", "three", "chance") for option in ("-m", f"recorded:{name}")]
+    done = assay("recommend", "ranks.csv", *metrics, *TESTS)
+    told = " ".join(done.out.split())
+    assert done.code == 0 and "Use no metric of these without people" in told
+    assert "; 3 of 4 agree less with people than chance would: is a low label the good one?" in told
+    assert "Next: the same command with --out FOLDER, then assay annotate NEW.csv --decision FOLDER" in told
+
+
+def test_no_metric_is_surer_on_a_new_sample_than_on_its_own(assay, workplace):
+    """One group of most pairs beside many of one pair: the few groups that count are those of the interval."""
+    lines = ["reference,candidate,label,good,bad,group"]
+    for i in range(150):
+        label = i * 7 % 11 % 2
+        noise = i * 13 % 17 / 16
+        lines.append(f"a {i},b,{label},{label + noise},{noise},{'book' if i < 100 else i}")
+    Path("scored.csv").write_text("\n".join([*lines, ""]), encoding="utf-8")
+    done = assay("recommend", "scored.csv", "-m", "recorded:good", "-m", "recorded:bad", *TESTS, "-f", "json")
+    held = json.loads(done.out)
+    highest = held["advice"][0]
+    assert highest["highest_low"] <= highest["auc_low"] + 1e-9

@@ -65,6 +65,15 @@ def test_another_column_is_proposed_and_pools_on_request(tmp_path: Path) -> None
     assert pairs.table.column("pair_id").to_pylist()[:3] == ["2", "5", "8"], "the row of the first annotation"
 
 
+@pytest.mark.parametrize("column", ["system", "model_id", "Language"])
+def test_rows_that_a_system_tells_apart_are_no_annotations(column: str) -> None:
+    rows = [{column if name == "who" else name: cell for name, cell in row.items()} for row in long_rows("who")]
+    assert not load_dataset(rows).hints
+    # a person beside the system is proposed
+    (hint,) = load_dataset([row | {"by": row[column]} for row in rows]).hints
+    assert hint.endswith("--annotator by")
+
+
 def test_annotations_of_unknown_people() -> None:
     rows = [{name: row[name] for name in ("reference", "candidate", "label")} for row in long_rows()]
     (hint,) = load_dataset(rows).hints

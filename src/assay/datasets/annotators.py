@@ -20,6 +20,8 @@ from assay.exceptions import InputError, unknown_name
 
 #: Names of a column that names the annotator, in lower case and without signs and a final "id".
 USUAL_NAMES = ("annotator", "worker", "rater", "judge", "coder", "assessor", "evaluator", "participant", "turker")
+#: Names, in the same form, of a column that tells rows of one pair apart and names no annotator.
+SYSTEM_NAMES = ("system", "systemname", "model", "modelname", "method", "run", "seed", "language", "split", "prompt")
 #: The name with which a column needs no repeated texts in most rows: that of the sheets of ``assay annotate``.
 SHEET_COLUMN = "annotator"
 #: The columns that tell pairs apart, besides an identifier that several rows share.
@@ -100,8 +102,12 @@ def pool_annotations(
         if column is None and _count_within_pairs(source.table.column(names[0]), pair_codes) == len(first_rows):
             # the labels of a pair are equal
             return unpooled
+        people = [name for name in found if _plain_name(name) not in SYSTEM_NAMES]
+        if column is None and found and not people:
+            # equal answers of several systems, with labels that differ
+            return unpooled
         if column is None:
-            option = Setting("annotator", found[0] if found else UNKNOWN).with_flag({})
+            option = Setting("annotator", people[0] if people else UNKNOWN).with_flag({})
             count = f"{repeated.sum():,} of {len(repeated):,} rows repeat the texts of another row with other labels"
             return unpooled._replace(hint=f"{count}; if each row is the label of one annotator, run with {option}")
     # every label once, so that a message has the row of the annotation

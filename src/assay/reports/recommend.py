@@ -143,12 +143,11 @@ def _difference_text(difference: Number) -> str:
 
 def _next_line(closing: Closing, folder: str, *, is_kept: bool) -> str:
     """Return the command that comes next."""
+    if closing.line is None:
+        command = f"{command_line('annotate', 'NEW.csv', '--decision', folder, '--out', 'SHEET.csv')} for more labels."
+        return f"Next: {command}" if is_kept else f"Next: the same command with --out FOLDER, then {command}"
     if not is_kept:
         return "Next: the same command with --out FOLDER, which keeps the metric and its threshold for new answers."
-    if closing.line is None:
-        return (
-            f"Next: {command_line('annotate', 'NEW.csv', '--decision', folder, '--out', 'SHEET.csv')} for more labels."
-        )
     return f"Next: {command_line('rate', 'NEW.csv', '--decision', folder)} for answers that nobody labelled."
 
 

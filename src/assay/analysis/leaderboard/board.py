@@ -103,7 +103,8 @@ class Board:
             empty.
         fisher_covariances: the covariances of the ranking coefficients of ranked metrics on Fisher's scale, by the
             names of both.
-        units: the number of pairs, or groups of pairs, that the covariances rest on.
+        units: the number of pairs, or groups of pairs, that the covariances rest on; groups of unequal sizes count as
+            in the interval of the ranking coefficient.
         sizes: the number of pairs of each dataset.
         differences: the difference in the ranking coefficient between every two ranked metrics.
         apart: the difference of each metric that is set apart from the highest ranked one, on the pairs that both have
@@ -262,11 +263,24 @@ def ranked_board(
         compared,
         fisher_covariances=_fisher_covariances(ranked_coefficients, ranked_values, differences, statistic_index, by),
         # the same for all ranked metrics, which have scores of the same pairs
-        units=0 if highest is None else coefficients[highest].units[statistic_index][0],
+        units=0 if highest is None else _units_worth(coefficients[highest], statistic_index),
         differences=differences,
         apart=apart,
         best=best,
     )
+
+
+def _units_worth(coefficients: Coefficients, index: int) -> int:
+    """Return the number of pairs or groups that a statistic rests on, or how many groups of equal sizes are worth them.
+
+    The latter is for statistics whose own interval counts groups so: what is expected on a new sample would otherwise
+    seem surer than what was found on this one.
+    """
+    units = coefficients.units[index][0]
+    labels = coefficients.labels
+    if labels is None or not labels.grouped or not coefficients.has_own_interval(index):
+        return units
+    return min(units, int(labels.effective_units))
 
 
 def _fisher_covariances(

@@ -367,8 +367,10 @@ def _others_above_chance(advice: Advice, candidates: Sequence[Line], by: str) ->
     lines = [line for line in (*candidates, *advice.apart) if _is_known_to_agree(line, line.values[by], by)]
     if not lines:
         if advice.limits.description:
-            return ", nor is any other within the limits"
-        return ", nor is any other metric" if len(candidates) > 1 else ""
+            none = ", nor is any other within the limits"
+        else:
+            none = ", nor is any other metric" if len(candidates) > 1 else ""
+        return none + _most_below_chance(candidates, by)
     listed = ", ".join(f"{line.metric} {short(_coefficient_or_lowest(line, by), 3)}" for line in lines)
     if all(line.apart is not None for line in lines):
         return f"; set apart, since they lack scores, but above chance where they have them: {listed}"
@@ -376,6 +378,18 @@ def _others_above_chance(advice: Advice, candidates: Sequence[Line], by: str) ->
         f"; alone, the interval of each of these is above chance: {listed}, but one of {len(candidates)} metrics is "
         "expected to look so by chance, and the interval above allows for that"
     )
+
+
+def _most_below_chance(candidates: Sequence[Line], by: str) -> str:
+    """Return a clause on a scale that seems to be turned round, since most metrics are below chance; else empty."""
+    below = []
+    for line in candidates:
+        high = line.values[by].high
+        if high is not None and high < line.chance[by] and not line.narrow:
+            below.append(line)
+    if 2 * len(below) <= len(candidates):
+        return ""
+    return f"; {len(below)} of {len(candidates)} agree less with people than chance would: is a low label the good one?"
 
 
 def _is_significantly_better(board: Board, line: Line) -> bool:
