@@ -1,6 +1,6 @@
 """A small mid-tuning; as a process of its own, one that a test kills.
 
-python mid_run.py BASE OUT PAUSE FORMS TEST
+python mid_run.py BASE OUT PAUSE ENCODERS FORMS TEST
 """
 
 from __future__ import annotations
@@ -49,5 +49,5 @@ def tune_on(
 
 
 if __name__ == "__main__":
-    base, out, pause, *files = sys.argv[1:]
-    tune_on(base, out, *files, pause=float(pause))
+    base, out, pause, encoders, *files = sys.argv[1:]
+    tune_on(base, out, *files, pause=float(pause), encoders=int(encoders))

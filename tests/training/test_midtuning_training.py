@@ -17,6 +17,7 @@ from assay.metrics import Batch, load_metric
 from assay.training.data import text_key
 from tests.training.killed import assert_resumed, kill_in_training
 from tests.training.mid_run import tune_on, write_frames
+from tests.training.training_run import Slow
 
 OBJECTIVES = ("triplet", "classification")
 
@@ -83,7 +84,7 @@ def test_forms_are_learned(tiny_base, tmp_path):
 def test_a_killed_training_continues_to_the_same_model(tiny_base, tmp_path, whole_training):
     complete, files = whole_training("mid-tuning").out, whole_training("mid-tuning").files
     out = tmp_path / "killed"
-    kill_in_training(out, "mid_run.py", tiny_base, out, "0.2", *files)
+    kill_in_training(out, "mid_run.py", tiny_base, out, "0.2", 1, *files)
     with pytest.raises(InputError, match=r"unfinished training with another request .*settings"):
         tune_on(tiny_base, out, *files, epochs=4)
     progress, _ = tune_on(tiny_base, out, *files)
@@ -93,6 +94,64 @@ def test_a_killed_training_continues_to_the_same_model(tiny_base, tmp_path, whol
         assert resumed[name] == pytest.approx(values, abs=1e-6), name
     one, other = (json.loads((folder / "results.json").read_text()) for folder in (complete, out))
     assert other["agreement"] == one["agreement"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_an_encoder_of_forms_alone_is_trained_and_not_kept(objective, tiny_base, frames, pairs_file, tmp_path):
+    one, two = tmp_path / "one", tmp_path / "two"
+    results = {}
+    for out, encoders in ((one, 1), (two, 2)):
+        _, results[out] = tune_on(tiny_base, out, frames, pairs_file(20, 3), objective=objective, encoders=encoders)
+    assert {path.name for path in one.iterdir()} == {path.name for path in two.iterdir()}
+    weights = [load_file(folder / "model.safetensors") for folder in (one, two)]
+    assert weights[0].keys() == weights[1].keys()
+    name = next(name for name in weights[0] if name.endswith("layer.0.attention.self.query.weight"))
+    assert np.abs(weights[0][name] - weights[1][name]).max() > 1e-5
+    assert "This encoder read sentences, and another one" in (two / "README.md").read_text()
+    assert "One encoder read both" in (one / "README.md").read_text()
+    assert "--encoders 2" in json.loads((two / "training.json").read_text())["command"]
+    losses = [results[out]["alignment"]["after"]["loss"] for out in (one, two)]
+    # the best step, that of the smallest loss of the development set, is the one of both encoders together
+    best = min(float(row["dev_loss"]) for row in curve(two) if row["dev_loss"])
+    assert losses[1] == pytest.approx(best, rel=1e-4) and losses[0] != losses[1]
+
+
+def test_both_encoders_have_gradients_for_their_side_alone(tiny_base, frames):
+    import torch
+
+    from assay.training.midtuning.job import prepare_job, start_model
+    from assay.training.midtuning.settings import MidTuningSettings
+
+    settings = MidTuningSettings(str(tiny_base), frames, "out", encoders=2, device="cpu", threads=1)
+    started = start_model(prepare_job(settings, settings.runtime, Slow(0.0)), 0)
+    loss, rows = started.loss, torch.arange(4)
+    loss.unwrapped_model.eval()  # without dropout, in both
+    apart = loss.embeddings(rows)
+    loss.second_model, second = None, loss.second_model
+    for one, other in zip(apart, loss.embeddings(rows), strict=True):
+        assert torch.allclose(one, other, atol=1e-6)  # both start alike
+    loss.second_model = second
+    loss.embeddings(rows)[0].square().sum().backward()
+    assert all(value.grad is None for value in second.parameters())
+    loss.zero_grad()
+    loss.embeddings(rows)[2].square().sum().backward()
+    assert any(value.grad is not None and value.grad.abs().sum() > 0 for value in second.parameters())
+    assert all(value.grad is None or not value.grad.any() for value in loss.unwrapped_model.parameters())
+
+
+@pytest.mark.slow
+def test_a_killed_training_of_two_encoders_continues_to_the_same_model(tiny_base, frames, pairs_file, tmp_path):
+    test, out, complete = pairs_file(20, 3), tmp_path / "killed", tmp_path / "complete"
+    tune_on(tiny_base, complete, frames, test, encoders=2)
+    kill_in_training(out, "mid_run.py", tiny_base, out, "0.2", 2, frames, test)
+    with pytest.raises(InputError, match=r"unfinished training with another request .*settings"):
+        tune_on(tiny_base, out, frames, test, encoders=1)
+    progress, _ = tune_on(tiny_base, out, frames, test, encoders=2)
+    assert_resumed(progress.lines)
+    whole, resumed = (load_file(folder / "model.safetensors") for folder in (complete, out))
+    for name, values in whole.items():
+        assert resumed[name] == pytest.approx(values, abs=1e-6), name
 
 
 def test_seeds_differ_in_everything_but_what_is_cut_off(tiny_base, frames, pairs_file, tmp_path):
@@ -131,6 +190,7 @@ def test_what_cannot_be_used_is_one_line(tiny_base, frames, tmp_path):
     out = tmp_path / "out"
     for changes, message in (
         ({"objective": "other"}, "objective=other: must be triplet or classification"),
+        ({"encoders": 3}, "encoders=3: must be 1 or 2"),
         ({"margin": 0}, "margin=0: must be above 0"),
         ({"warmup": 1}, "warmup=1: is a share of the steps"),
         ({"layers": 9}, "layers=9: the model has 4 layers"),

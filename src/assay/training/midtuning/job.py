@@ -4,6 +4,8 @@ one model.
 
 from __future__ import annotations
 
+import contextlib
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -28,8 +30,8 @@ from assay.training.loop import TrainingCourse, schedule_of
 from assay.training.midtuning.forms import Forms, SemanticForm, forms_of_others, read_forms, wrong_forms
 from assay.training.midtuning.settings import MidTuningSettings
 from assay.training.models import Inputs, freeze_except_last_layers, length_groups, load_bi_encoder, table_of_texts
-from assay.training.pairwise.losses import BiLoss, PairLoss, SoftmaxLoss, pass_limits
-from assay.training.pairwise.trainer import BatchPlan, batches_by_length, train_pairs
+from assay.training.pairwise.losses import BiLoss, SoftmaxLoss, pass_limits
+from assay.training.pairwise.trainer import BatchPlan, batches_by_length, train_only_read_rows, train_pairs
 
 # The encoder of sentences and forms: mean pooling, and a special token for each side.
 
@@ -141,9 +143,9 @@ class TripletLoss(BiLoss):
     margin of 5, which embeddings of length 1 cannot reach. The square has the same order, and its gradient stays
     bounded where two embeddings meet.
 
-    One encoder reads both sides, as in Sentence-BERT, whose design the paper adopts. The paper describes two encoders
-    E1 and E2 with the same initial weights, but also special tokens that distinguish a sentence from a form, which
-    only a shared encoder needs.
+    By default one encoder reads both sides, as in Sentence-BERT, whose design the paper adopts. The paper describes two
+    encoders E1 and E2 with the same initial weights, but also special tokens that distinguish a sentence from a form,
+    which only a shared encoder needs: it can be read both ways.
 
     Args:
         model, inputs, tokens: the model that is trained, the tokens and labels of all rows, and the most tokens of one
@@ -170,7 +172,7 @@ class TripletLoss(BiLoss):
         return outputs[:, 0] < outputs[:, 1]
 
 
-def make_loss(objective: str, model: Any, inputs: Inputs, tokens: int | None, margin: float) -> PairLoss:
+def make_loss(objective: str, model: Any, inputs: Inputs, tokens: int | None, margin: float) -> BiLoss:
     """Return the loss that trains a model by one of the two objectives.
 
     Args:
@@ -324,7 +326,7 @@ class StartedModel:
         kinds: the number of wrong forms of each kind in the training rows.
     """
 
-    loss: PairLoss
+    loss: BiLoss
     rows: Mapping[str, NDArray[np.int64]]
     kinds: Mapping[str, int]
 
@@ -409,8 +411,10 @@ def start_model(job: MidTuningJob, seed: int) -> StartedModel:
     columns = torch.tensor(records).T.contiguous()
     third = columns[2] if settings.objective == "triplet" else None
     inputs = Inputs(table_of_texts(model, list(text_numbers)), columns[0], columns[1], columns[-1], third)
-    loss = make_loss(settings.objective, model, inputs, settings.tokens, settings.margin).to(job.device)
-    return StartedModel(loss, rows, kinds)
+    loss = make_loss(settings.objective, model, inputs, settings.tokens, settings.margin)
+    if settings.encoders == 2:
+        loss.second_model = copy.deepcopy(model)  # that of forms, with the same initial weights
+    return StartedModel(loss.to(job.device), rows, kinds)
 
 
 def _draw_negatives(objective: str, forms: list[SemanticForm], seed: int) -> tuple[list[SemanticForm], dict[str, int]]:
@@ -439,6 +443,8 @@ def fit_model(job: MidTuningJob, started: StartedModel, seed: int, checkpoints: 
     plan = BatchPlan(partial(batches_by_length, lengths, settings.batch_size), seed)
     schedule = schedule_of(settings, len(plan), seed)
     dev = started.rows["dev"]
-    return train_pairs(
-        "bi-encoder", started.loss, plan, dev, schedule, checkpoints, job.device, job.progress, measure="loss"
-    )
+    second, table = started.loss.second_model, started.loss.inputs.table
+    with contextlib.nullcontext() if second is None else train_only_read_rows(second, table):
+        return train_pairs(
+            "bi-encoder", started.loss, plan, dev, schedule, checkpoints, job.device, job.progress, measure="loss"
+        )

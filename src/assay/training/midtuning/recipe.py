@@ -40,6 +40,10 @@ _LEARNED = {
     "classification": "by telling right from wrong forms with a linear layer over both embeddings and their "
     "difference, which is not kept",
 }
+_READ_BY = {
+    1: "One encoder read both",
+    2: "This encoder read sentences, and another one, which started alike and is not kept, their forms",
+}
 _LIMITS = (
     "Sentences of the test datasets are not trained on, in whatever case and with whatever marks.",
     "The forms are as good as who annotated or parsed them; a parser's errors are learned as well.",
@@ -53,8 +57,9 @@ def describe_model(facts: Mapping[str, Any]) -> Card:
     learned = _LEARNED[settings["objective"]].format(**settings)
     about = (
         "A sentence encoder that was mid-tuned (Umair and Ferraro) to align sentences with their semantic forms: "
-        f"predicates with roles and fillers. It was trained ({layers_line(settings)}) {learned}. One encoder read "
-        f"both, with mean pooling, after the special tokens `{SENTENCE}` and `{FORM_TOKENS[settings['formalism']]}`. "
+        f"predicates with roles and fillers. It was trained ({layers_line(settings)}) {learned}. "
+        f"{_READ_BY[settings.get('encoders', 1)]}, with mean pooling, after the special tokens `{SENTENCE}` and "
+        f"`{FORM_TOKENS[settings['formalism']]}`. "
         "By default, and in the results below, it reads sentences without them; the prompt named `sentence` puts "
         f"`{SENTENCE}` before a text."
     )

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 
 from assay.exceptions import InputError
 from assay.settings import Settings, setting
+from assay.training.ranks import process_count
 from assay.training.settings import BaseSettings, LearningSettings, OwnColumns, TrainingSettings
 
 #: The objectives that align a sentence with its form, the default first.
@@ -58,6 +59,12 @@ class MidTuningSettings(OwnColumns, LearningSettings, TrainingSettings, _FormsSe
         "own",
         choices=("own", "cls"),
     )
+    encoders: int = setting(
+        "1: one encoder reads sentences and forms. 2: forms have an encoder of their own, which starts alike and is "
+        "not kept.",
+        1,
+        at_least=1,
+    )
     # The paper does not state its margin; the squared distance of embeddings of length 1 is between 0 and 4.
     margin: float = setting("Margin of the triplets, in squared distance (epsilon in equation 1).", 1.0, above=0)
     epochs: int = setting("Passes over the sentences.", 1, at_least=1)
@@ -70,6 +77,11 @@ class MidTuningSettings(OwnColumns, LearningSettings, TrainingSettings, _FormsSe
             InputError: there are no sources, or the columns cannot be used.
         """
         super().check()
+        if self.encoders > 2:
+            raise InputError("must be 1 or 2", setting="encoders", value=self.encoders)
+        if self.encoders == 2 and process_count() > 1:
+            # gradients of the model alone are exchanged between processes
+            raise InputError("is for a training by one process", setting="encoders", value=2)
         if not self.forms:
             raise InputError("name at least one source of sentences with their forms", setting="forms")
         tables = [source for source in self.forms if not source.lower().endswith(FRAME_SUFFIXES)]

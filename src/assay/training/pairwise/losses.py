@@ -124,18 +124,19 @@ class PairLoss(nn.Module, ABC):  # type: ignore[misc]  # torch has no types here
         middle = len(indices) // 2
         return [*self._split_to_budget(rows, indices[:middle]), *self._split_to_budget(rows, indices[middle:])]
 
-    def _model_output(self, numbers: torch.Tensor, key: str) -> torch.Tensor:
-        """Return one of the model's outputs for n inputs, in the order of *numbers*, with n as its first dimension.
+    def _model_output(self, model: Any, numbers: torch.Tensor, key: str) -> torch.Tensor:
+        """Return one of a model's outputs for n inputs, in the order of *numbers*, with n as its first dimension.
 
         Inputs of similar length run together, which saves padding; the outputs are then put back in order.
 
         Args:
+            model: the model that reads the inputs.
             numbers: the distinct indices of n inputs in the table, shape (n,).
             key: the name of the output, such as ``sentence_embedding``.
         """
         table = self.inputs.table
         groups = list(length_groups(table.lengths[numbers], self._token_budget, self._spare_padding))
-        outputs = [self.model(table.padded_batch(numbers[group], self.device))[key] for group in groups]
+        outputs = [model(table.padded_batch(numbers[group], self.device))[key] for group in groups]
         original_order = torch.argsort(torch.cat(groups)).to(self.device)
         return torch.cat(outputs)[original_order]
 
@@ -158,14 +159,28 @@ class PairLoss(nn.Module, ABC):  # type: ignore[misc]  # torch has no types here
 
 
 class BiLoss(PairLoss):
-    """Base of losses over sentence embeddings; a text that occurs in several pairs of a batch is embedded once."""
+    """Base of losses over sentence embeddings; a text that occurs in several pairs of a batch is embedded once.
+
+    Attributes:
+        second_model: the encoder of all sides but the first, which is trained as well; None if one encoder reads all.
+    """
+
+    def __init__(self, model: Any, inputs: Inputs, tokens: int | None) -> None:
+        super().__init__(model, inputs, tokens)
+        self.second_model: Any = None
 
     def embeddings(self, rows: torch.Tensor) -> list[torch.Tensor]:
         """Return the embeddings of k rows, one float32 tensor of shape (k, dimensions) per side."""
-        both_sides = torch.cat([side[rows] for side in self.inputs.sides])
-        numbers, inverse = torch.unique(both_sides, return_inverse=True)
-        embedded = self._model_output(numbers, "sentence_embedding").float()
-        return [embedded[indices] for indices in torch.split(inverse.to(embedded.device), len(rows))]
+        sides = [side[rows] for side in self.inputs.sides]
+        if self.second_model is None:
+            return self._embedded(self.model, sides)
+        self.second_model.train(self.unwrapped_model.training)  # the trainer sets the mode of the first one alone
+        return self._embedded(self.model, sides[:1]) + self._embedded(self.second_model, sides[1:])
+
+    def _embedded(self, model: Any, sides: list[torch.Tensor]) -> list[torch.Tensor]:
+        numbers, inverse = torch.unique(torch.cat(sides), return_inverse=True)
+        embedded = self._model_output(model, numbers, "sentence_embedding").float()
+        return [embedded[indices] for indices in torch.split(inverse.to(embedded.device), len(sides[0]))]
 
 
 class CosineLoss(BiLoss):
@@ -259,7 +274,7 @@ class CrossLoss(PairLoss):
 
     def outputs(self, rows: torch.Tensor) -> torch.Tensor:
         """Return the logits of the head, shape (k, classes) for ``cross-entropy``, else (k,)."""
-        logits = self._model_output(self.inputs.first[rows], "scores").float()
+        logits = self._model_output(self.model, self.inputs.first[rows], "scores").float()
         return logits if self._kind == "cross-entropy" else logits.view(-1)
 
     def row_losses(self, outputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
