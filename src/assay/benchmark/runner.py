@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from assay.benchmark.adjusted import Control, make_controls
 from assay.benchmark.buckets import check_columns, split_into_buckets, usable_rules
 from assay.benchmark.executor import Executor, InProcess
-from assay.benchmark.kept import KeptTables
+from assay.benchmark.kept import table_of
 from assay.benchmark.prepared import DatasetPart, PreparedDataset, prepare_datasets
 from assay.benchmark.records import DatasetScores, Outcome
 from assay.benchmark.request import Request
@@ -24,7 +24,6 @@ from assay.benchmark.scoring import Scorer
 from assay.benchmark.store import ScoreStore, default_store
 from assay.benchmark.work import score_all
 from assay.common.batches import release_pages
-from assay.common.kept import default_results
 from assay.common.progress import Progress, Silent
 from assay.common.tables import first_repeated
 from assay.exceptions import InputError
@@ -75,11 +74,10 @@ def run(
     summaries: list[BucketRecord] = []
     # agreement needs memory of its own, and no longer the texts
     release_pages()
-    with KeptTables(request, _results_of(store), fresh, progress) as tables:
-        for scored_dataset in finished:
-            dataset_rows, dataset_summaries = tables.table_of(scored_dataset)
-            rows += dataset_rows
-            summaries += dataset_summaries
+    for scored_dataset in finished:
+        dataset_rows, dataset_summaries = table_of(request, scored_dataset, store, progress, fresh=fresh)
+        rows += dataset_rows
+        summaries += dataset_summaries
     seconds = {"score": scored - begun, "agree": time.perf_counter() - scored}
     log.info("scored in %.1f s, agreement in %.1f s", seconds["score"], seconds["agree"])
     return Outcome(request, tuple(finished), tuple(records), tuple(summaries), tuple(rows), seconds)
@@ -146,11 +144,6 @@ def _with_buckets(dataset: PreparedDataset, request: Request, scorer: Scorer) ->
     if request.controls:
         controls = make_controls(dataset.pairs, usable_rules(dataset.pairs, request.controls)[0], token_f1)
     return replace(dataset.finish(), buckets=tuple(buckets), controls=controls)
-
-
-def _results_of(store: Path | None) -> Path:
-    """Return the file of kept results that belongs to a store of scores; None stands for the shared store."""
-    return default_results() if store is None else store.with_name(f"{store.name}-results")
 
 
 def _check_utf8(names: Iterable[str]) -> None:
