@@ -6,41 +6,56 @@ import ast
 import functools
 import pkgutil
 import re
-import sys
 from collections.abc import Callable
 from importlib import import_module
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 
 def lazy_attributes(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return ``__getattr__`` and ``__dir__`` for a package that imports its names only under ``if TYPE_CHECKING:``.
 
     ``__getattr__`` imports the module of a name on first use. It looks the module up in that same block, which type
-    checkers and editors read, so that each import is written only once. Assign both functions in the ``else:`` of the
-    block: a type checker that saw a ``__getattr__`` would accept any name. ``__dir__`` returns ``__all__``.
+    checkers and editors read, so that each name is written only once: ``from assay.metrics.base import Metric as
+    Metric``, which says that the package exports it. Assign both functions in the ``else:`` of the block: a type
+    checker that saw a ``__getattr__`` would accept any name. ``__all__`` and ``__dir__`` are these names and those that
+    the package assigns itself, sorted.
 
     Args:
-        package: the ``__name__`` of the package, whose imports must be absolute, as in
-            ``from assay.metrics.base import Metric``.
+        package: the ``__name__`` of the package, whose imports must be absolute.
     """
 
     def load_attribute(name: str) -> Any:
+        if name == "__all__":
+            return list_names()
         try:
-            module, original_name = _imports_for_type_checkers(package)[name]
+            module, original_name = _names_of(package).imported[name]
         except KeyError:
             raise AttributeError(f"module {package!r} has no attribute {name!r}") from None
         return getattr(import_module(module), original_name)
 
     def list_names() -> list[str]:
-        return sorted(sys.modules[package].__all__)
+        names = _names_of(package)
+        return sorted([*names.imported, *names.assigned])
 
     return load_attribute, list_names
 
 
+class _Names(NamedTuple):
+    """The public names of a package.
+
+    Attributes:
+        imported: the module, and the name in that module, of each name that is imported for type checkers.
+        assigned: the names that the package assigns itself.
+    """
+
+    imported: dict[str, tuple[str, str]]
+    assigned: list[str]
+
+
 @functools.cache
-def _imports_for_type_checkers(package: str) -> dict[str, tuple[str, str]]:
-    """Return the module, and the name in that module, of each name that a package imports for type checkers.
+def _names_of(package: str) -> _Names:
+    """Return the public names of a package, as its source text has them.
 
     Raises:
         ImportError: the package has no source, such as one of compiled files alone.
@@ -48,15 +63,16 @@ def _imports_for_type_checkers(package: str) -> dict[str, tuple[str, str]]:
     source = pkgutil.get_data(package, "__init__.py")
     if source is None:
         raise ImportError(f"the source of {package} is not at hand: its names cannot be found")
-    imports = {}
-    for block in ast.parse(source).body:
-        if not (isinstance(block, ast.If) and isinstance(block.test, ast.Name) and block.test.id == "TYPE_CHECKING"):
-            continue
-        for statement in block.body:
-            if isinstance(statement, ast.ImportFrom) and statement.module:
-                for alias in statement.names:
-                    imports[alias.asname or alias.name] = statement.module, alias.name
-    return imports
+    names = _Names({}, [])
+    for statement in ast.parse(source).body:
+        if isinstance(statement, ast.Assign):
+            names.assigned.extend(target.id for target in statement.targets if isinstance(target, ast.Name))
+        elif isinstance(statement, ast.If) and ast.unparse(statement.test) == "TYPE_CHECKING":
+            for imported in statement.body:
+                if isinstance(imported, ast.ImportFrom) and imported.module:
+                    for alias in imported.names:
+                        names.imported[alias.asname or alias.name] = imported.module, alias.name
+    return names
 
 
 def find_declarations(package: str, pattern: re.Pattern[str]) -> dict[str, str]:

@@ -10,33 +10,21 @@ from typing import TYPE_CHECKING
 from assay.common.lazy import lazy_attributes
 
 if TYPE_CHECKING:
-    from assay.datasets.card import Card, DatasetEntry, list_datasets, load_card
-    from assay.datasets.checks import DataFinding, check_dataset
-    from assay.datasets.columns import SourceTable
-    from assay.datasets.files import read_table_file
-    from assay.datasets.graphs import join_graphs
-    from assay.datasets.load import load_card_splits, load_dataset
-    from assay.datasets.pairs import Pairs
-    from assay.datasets.show import describe_card, describe_file
-    from assay.datasets.sources import fetch_dataset, is_here
+    from assay.datasets.card import Card as Card
+    from assay.datasets.card import DatasetEntry as DatasetEntry
+    from assay.datasets.card import list_datasets as list_datasets
+    from assay.datasets.card import load_card as load_card
+    from assay.datasets.checks import DataFinding as DataFinding
+    from assay.datasets.checks import check_dataset as check_dataset
+    from assay.datasets.columns import SourceTable as SourceTable
+    from assay.datasets.files import read_table_file as read_table_file
+    from assay.datasets.graphs import join_graphs as join_graphs
+    from assay.datasets.load import load_card_splits as load_card_splits
+    from assay.datasets.load import load_dataset as load_dataset
+    from assay.datasets.pairs import Pairs as Pairs
+    from assay.datasets.show import describe_card as describe_card
+    from assay.datasets.show import describe_file as describe_file
+    from assay.datasets.sources import fetch_dataset as fetch_dataset
+    from assay.datasets.sources import is_here as is_here
 else:
     __getattr__, __dir__ = lazy_attributes(__name__)
-
-__all__ = [
-    "Card",
-    "DataFinding",
-    "DatasetEntry",
-    "Pairs",
-    "SourceTable",
-    "check_dataset",
-    "describe_card",
-    "describe_file",
-    "fetch_dataset",
-    "is_here",
-    "join_graphs",
-    "list_datasets",
-    "load_card",
-    "load_card_splits",
-    "load_dataset",
-    "read_table_file",
-]

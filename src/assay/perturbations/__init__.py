@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 from assay.common.lazy import lazy_attributes
 
 if TYPE_CHECKING:
-    from assay.perturbations.base import Perturbation, TextPair
-    from assay.perturbations.registry import built_in, list_perturbations, load_perturbation
+    from assay.perturbations.base import Perturbation as Perturbation
+    from assay.perturbations.base import TextPair as TextPair
+    from assay.perturbations.registry import built_in as built_in
+    from assay.perturbations.registry import list_perturbations as list_perturbations
+    from assay.perturbations.registry import load_perturbation as load_perturbation
 else:
     __getattr__, __dir__ = lazy_attributes(__name__)
-
-__all__ = ["Perturbation", "TextPair", "built_in", "list_perturbations", "load_perturbation"]

@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING
 from assay.common.lazy import lazy_attributes
 
 if TYPE_CHECKING:
-    from assay.analysis.categories.tagger import PartsOfSpeech, Tagger
-    from assay.analysis.categories.vocabulary import CATEGORIES, GROUPS, Tag, from_people
+    from assay.analysis.categories.tagger import PartsOfSpeech as PartsOfSpeech
+    from assay.analysis.categories.tagger import Tagger as Tagger
+    from assay.analysis.categories.vocabulary import CATEGORIES as CATEGORIES
+    from assay.analysis.categories.vocabulary import GROUPS as GROUPS
+    from assay.analysis.categories.vocabulary import Tag as Tag
+    from assay.analysis.categories.vocabulary import from_people as from_people
 else:
     __getattr__, __dir__ = lazy_attributes(__name__)
-
-__all__ = ["CATEGORIES", "GROUPS", "PartsOfSpeech", "Tag", "Tagger", "from_people"]

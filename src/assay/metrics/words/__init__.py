@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from assay.common.lazy import lazy_attributes
 
 if TYPE_CHECKING:
-    from assay.metrics.words.vectors import WordVectors, check_source, open_vectors, source_digest
+    from assay.metrics.words.vectors import WordVectors as WordVectors
+    from assay.metrics.words.vectors import check_source as check_source
+    from assay.metrics.words.vectors import open_vectors as open_vectors
+    from assay.metrics.words.vectors import source_digest as source_digest
 else:
     __getattr__, __dir__ = lazy_attributes(__name__)
-
-__all__ = ["WordVectors", "check_source", "open_vectors", "source_digest"]
