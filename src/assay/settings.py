@@ -236,12 +236,16 @@ class Settings:
 
 
 def to_tuple(value: Any) -> tuple[Any, ...]:
-    """Return a sequence as a tuple; a single text or object becomes a tuple of one, None an empty tuple."""
+    """Return a sequence as a tuple; a single text or object becomes a tuple of one, None an empty tuple.
+
+    A mapping becomes its pairs of key and value. An object that can be called is one, though it may hold others, as a
+    model holds its modules.
+    """
     if value is None:
         return ()
-    if isinstance(value, str) or not isinstance(value, Iterable):
+    if isinstance(value, str) or callable(value) or not isinstance(value, Iterable):
         return (value,)
-    return tuple(value)
+    return tuple(value.items() if isinstance(value, Mapping) else value)
 
 
 def is_whole_number(value: object) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import sacrebleu
 from sacrebleu import sentence_chrf
 
 import assay
@@ -128,6 +130,134 @@ def test_a_result_that_is_no_number() -> None:
 
     (failure,) = assay.run([ROWS, "probe"], [words, "f1"], resamples=0).failures[:1]
     assert "could not convert string to float" in failure
+
+
+def with_factor(reference: str, candidate: str, factor: int) -> float:
+    return float(factor * len(candidate))
+
+
+class Callable:
+    """An object that can be called."""
+
+    def __call__(self, reference: str, candidate: str) -> float:
+        return float(len(candidate))
+
+
+def test_what_can_be_called_has_a_name_of_its_own() -> None:
+    partial = functools.partial(with_factor, factor=2)
+    table = assay.run([ROWS], [partial, Callable()], resamples=0).pairs
+    assert table["with_factor"].tolist() == [2 * len(candidate) for _, candidate, _ in ROWS]
+    assert table["Callable"].tolist() == [len(candidate) for _, candidate, _ in ROWS]
+
+
+def test_a_mapping_names_metrics() -> None:
+    metrics = {
+        "twice": functools.partial(with_factor, factor=2),
+        "thrice": functools.partial(with_factor, factor=3),
+        "length-of": lambda reference, candidate: len(candidate),
+        "words": "f1",
+        "f1": "f1",
+        "em2": assay.load_metric("em"),
+        "own": Same,
+        "CHRF2": sacrebleu.CHRF(word_order=2),
+        "CHRF": sacrebleu.CHRF(),
+    }
+    result = assay.run([ROWS], metrics, resamples=0)
+    assert list(dict.fromkeys(result.scores["metric"])) == list(metrics)
+    table = result.pairs
+    assert (table["thrice"] == 3 * table["length-of"]).all() and (table["words"] == table["f1"]).all()
+    assert table["CHRF2"].tolist() == [
+        sacrebleu.CHRF(word_order=2).sentence_score(text, [gold]).score for gold, text, _ in ROWS
+    ]
+    assert assay.run([ROWS], [("mine", closeness), "f1"], resamples=0).pairs["mine"].notna().all()
+
+
+@pytest.mark.parametrize(
+    ("metrics", "problem"),
+    [
+        ({"f1": closeness}, "the name 'f1' belongs to assay"),
+        ({"a b": closeness}, "metric 'a b': expected"),
+        ({"x": 3.5}, "metric 3.5: expected a name such as 'f1'"),
+        ([functools.partial(with_factor, factor=2), functools.partial(with_factor, factor=3)],
+         r'the metric with_factor is asked for twice; name each: metrics=\{"with_factor-1": …, "with_factor-2": …\}'),
+        ([sacrebleu.CHRF(), sacrebleu.CHRF(word_order=2)], 'name each: metrics={"CHRF-1"'),
+        ([closeness, closeness], "the metric closeness is asked for twice$"),
+        ([sacrebleu.CHRF], r"not a class; make an object of it: CHRF\(\)$"),
+        ([len], r"len\(obj\) must take the texts \(reference, candidate\): too many positional arguments"),
+        ([with_factor], r"with_factor\(reference, candidate, factor\) must take the texts .*'factor'"),
+    ],
+)  # fmt: skip
+def test_what_no_mapping_or_list_of_metrics_can_be(metrics: Any, problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        assay.run([ROWS], metrics, resamples=0)
+
+
+def test_the_names_of_parameters_tell_which_text_is_which() -> None:
+    """Functions written for sacrebleu or evaluate take the candidate first."""
+
+    def first(candidate: str, reference: str) -> float:
+        return float(len(candidate) - 2 * len(reference))
+
+    def lists(predictions: list[str], references: list[str]) -> list[int]:
+        return [len(text) - 2 * len(gold) for text, gold in zip(predictions, references, strict=True)]
+
+    def other(hypothesis: str, gold: str) -> float:
+        return first(hypothesis, gold)
+
+    def unnamed(x: str, y: str) -> float:
+        return first(y, x)
+
+    table = assay.run([ROWS], [first, lists, other, unnamed], resamples=0).pairs
+    expected = [len(candidate) - 2 * len(reference) for reference, candidate, _ in ROWS]
+    for name in ("first", "lists", "other", "unnamed"):
+        assert table[name].tolist() == expected, name
+
+
+@pytest.mark.parametrize(
+    ("returned", "problem"),
+    [
+        (np.float32(2), ""),
+        (np.array([2]), ""),
+        (np.array([[2.0]]), ""),
+        ([2], ""),
+        (True, ""),
+        (None, "returned None, expected a number"),
+        ({"score": 1.0}, r"returned \{'score': 1.0\}, expected a number"),
+        (np.array([1, 2]), r"returned array\(\[1, 2\]\), expected a number"),
+        ("x", "returned 'x', expected a number"),
+        (float("nan"), "gave nan for the pair"),
+    ],
+)
+def test_what_a_function_of_two_texts_returns(returned: Any, problem: str) -> None:
+    def given(reference: str, candidate: str) -> Any:
+        return returned
+
+    if not problem:
+        assert assay.run([ROWS], [given], resamples=0).pairs["given"].tolist() == [float(np.ravel(returned)[0])] * 20
+        return
+    with pytest.raises(AssayError, match=f"nothing was scored: metric given on data: {problem}"):
+        assay.run([ROWS], [given], resamples=0)
+
+
+@pytest.mark.parametrize(
+    ("returned", "problem"),
+    [
+        (None, "returned None for"),
+        (1.0, "returned 1.0 for"),
+        (["a"] * 20, r"returned \['a', 'a'"),
+        (
+            np.ones((20, 1)),
+            r"returned an array of shape \(20, 1\) for 20 pairs, expected a list with a number for each",
+        ),
+        (iter([1]), "returned <list_iterator"),
+    ],
+)
+def test_what_a_function_of_lists_returns(returned: Any, problem: str) -> None:
+    def given(references: list[str], candidates: list[str]) -> Any:
+        return returned
+
+    with pytest.raises(AssayError, match=problem):
+        assay.load_metric(given).score(["a"] * 20, ["b"] * 20)  # type: ignore[call-arg]
 
 
 def test_scores_of_lists() -> None:

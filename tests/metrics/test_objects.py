@@ -135,3 +135,24 @@ def test_the_table_of_names_in_other_libraries_names_metrics() -> None:
             assert {key for key, _ in parsed.options} <= options_of(entry.load()).keys()
             if parsed.subject != "MODEL":
                 assert assay.load_metric(name).name.text == name
+
+
+@pytest.mark.slow
+def test_a_model_is_one_metric_and_two_of_a_name_are_named(real_models: Any) -> None:
+    models = pytest.importorskip("sentence_transformers")
+    encoder, changed = (models.SentenceTransformer(str(real_models / "minilm"), device="cpu") for _ in range(2))
+    changed[0].auto_model.encoder.layer[0].output.dense.weight.data.mul_(-1)
+    # a SentenceTransformer is a sequence of modules
+    assert set(assay.run(DATA, encoder, resamples=0).scores["metric"]) == {"minilm"}
+    with pytest.raises(InputError, match=r'minilm is asked for twice; name each: metrics=\{"minilm-1": '):
+        scored(encoder, changed)
+    pairs = assay.run(DATA, {"base": encoder, "tuned": changed}, resamples=0).pairs
+    assert not np.allclose(pairs["base"], pairs["tuned"], atol=1e-3)
+
+
+@pytest.mark.slow
+def test_a_cross_encoder_with_classes_is_refused(real_models: Any) -> None:
+    models = pytest.importorskip("sentence_transformers")
+    classes = models.CrossEncoder(str(real_models / "minilm"), num_labels=3, device="cpu")
+    with pytest.raises(InputError, match="this CrossEncoder has 3 outputs; a metric needs one number per pair"):
+        scored(classes)

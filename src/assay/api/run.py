@@ -316,7 +316,8 @@ def run(settings: RunSettings) -> Result:
         datasets: one dataset or a list of them: a card name (``"stsb:test"``), a file, a DataFrame, an Arrow table,
             a Hugging Face dataset, :class:`~assay.datasets.Pairs`, or a list of dicts as the only dataset.
         metrics: metric names, such as ``"f1"`` or ``"bleu:paper"``; metrics and metric classes; functions of
-            (reference, candidate) that return a number, see :func:`assay.metric`.
+            (reference, candidate) that return a number, see :func:`assay.metric`; objects of other libraries, see
+            :mod:`assay.metrics.objects`. A mapping names them in tables: ``{"new": model, "old": other_model}``.
         suite: a named set of datasets and metrics; datasets, metrics or buckets that are passed as well replace those
             of the suite (with other datasets, it keeps the buckets they have columns for). Or one more dataset, by name
             or file.

@@ -76,7 +76,12 @@ class Request(RequestSettings, Offline):
             )
         metric = first_repeated([str(metric) for metric in self.metrics])
         if metric is not None:
-            raise InputError(f"the metric {metric} is asked for twice")
+            # every function or object has a class of its own
+            same = {
+                type(other) for other in self.metrics if str(other) == metric and other.declaration.kind == "function"
+            }
+            hint = f'; name each: metrics={{"{metric}-1": …, "{metric}-2": …}}' if len(same) > 1 else ""
+            raise InputError(f"the metric {metric} is asked for twice{hint}")
         dataset = first_repeated([pairs.name for pairs in self.pairs])
         if dataset is not None:
             raise InputError(f"two datasets are called {dataset}; leave one out or give it another name")

@@ -25,6 +25,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 ORIGIN = "this process"
 #: The names of the first parameter by which a function of lists is recognised.
 _LIST_PARAMETERS = ("references", "candidates", "predictions", "hypotheses", "gold_answers")
+#: Beginnings of the names of two parameters by which a function is recognised that takes the candidate first.
+_CANDIDATE_NAMES, _REFERENCE_NAMES = ("candidate", "prediction", "hypothes"), ("reference", "gold")
 #: The number of characters of a text that a message shows.
 _MAX_SHOWN_CHARACTERS = 60
 
@@ -38,11 +40,13 @@ class FunctionMetric(Metric):
     Attributes:
         function: the function of two texts (reference, candidate), or of two lists of texts.
         takes_lists: whether the function takes lists.
+        candidate_first: whether the function takes the candidate first, as those of sacrebleu and evaluate do.
         signed: what determines the scores, by name; empty for the code of the function.
     """
 
     function: ClassVar[Callable[..., Any]]
     takes_lists: ClassVar[bool]
+    candidate_first: ClassVar[bool]
     signed: ClassVar[tuple[tuple[str, str], ...]]
 
     is_stored: ClassVar[bool] = False
@@ -58,9 +62,15 @@ class FunctionMetric(Metric):
         import numpy as np
 
         if self.takes_lists:
-            values = np.asarray(type(self).function(list(batch.references), list(batch.candidates)), dtype=np.float64)
+            returned = self._call(list(batch.references), list(batch.candidates))
+            try:
+                values = np.asarray(returned, dtype=np.float64)
+            except (TypeError, ValueError):
+                values = np.empty(())
             if values.shape != (len(batch),):
-                raise AssayError(f"returned {values.size} scores for {len(batch)} pairs")
+                shape = f"{values.size} scores" if values.ndim == 1 else f"an array of shape {values.shape}"
+                problem = _quoted_start(returned) if values.ndim == 0 else shape
+                raise AssayError(f"returned {problem} for {len(batch)} pairs, expected a list with a number for each")
             return values
         scores = np.empty(len(batch))
         for row, (reference, candidate) in enumerate(track_progress(batch.pairs(), len(batch))):
@@ -73,11 +83,21 @@ class FunctionMetric(Metric):
         Raises:
             AssayError: the function raised an exception or returned no number; the message has the pair.
         """
+        pair = f"for the pair with reference {_quoted_start(reference)}, candidate {_quoted_start(candidate)}"
         try:
-            return float(type(self).function(reference, candidate))
+            returned = self._call(reference, candidate)
         except Exception as error:
-            pair = f"reference {_quoted_start(reference)}, candidate {_quoted_start(candidate)}"
-            raise AssayError(f"{summary_of(error)} ({error_location(error)}), for the pair with {pair}") from error
+            raise AssayError(f"{summary_of(error)} ({error_location(error)}), {pair}") from error
+        try:
+            return float(single_score(returned))
+        except (TypeError, ValueError) as error:
+            problem = f"returned {_quoted_start(returned)}, expected a number ({summary_of(error)})"
+            raise AssayError(f"{problem}, {pair}") from None
+
+    def _call(self, references: Any, candidates: Any) -> Any:
+        """Return what the function returns for a pair, or for lists of texts, in the order of its parameters."""
+        texts = (candidates, references) if self.candidate_first else (references, candidates)
+        return type(self).function(*texts)
 
     def data_signature(self) -> dict[str, str]:
         """Return what was said to determine the scores; else the function's name and 16 digits of its code's digest."""
@@ -91,8 +111,21 @@ class FunctionMetric(Metric):
         return {"function": qualified_name, "code": hashlib.sha256(content).hexdigest()[:16]}
 
 
-def _quoted_start(text: str) -> str:
-    return repr(text if len(text) <= _MAX_SHOWN_CHARACTERS else f"{text[:_MAX_SHOWN_CHARACTERS]}…")
+def _quoted_start(value: object) -> str:
+    """Return a text in quotes, or another value as Python shows it, on one line and shortened."""
+    if not isinstance(value, str):
+        value = " ".join(repr(value).split())
+        return value if len(value) <= _MAX_SHOWN_CHARACTERS else f"{value[:_MAX_SHOWN_CHARACTERS]}…"
+    return repr(value if len(value) <= _MAX_SHOWN_CHARACTERS else f"{value[:_MAX_SHOWN_CHARACTERS]}…")
+
+
+def single_score(value: Any) -> Any:
+    """Return the only element of a list, tuple or array of one element, else the value itself, an array as a list."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    while isinstance(value, list | tuple) and len(value) == 1:
+        value = value[0]
+    return value
 
 
 @functools.cache
@@ -115,7 +148,8 @@ def function_metric(
             returns one number per pair.
         name: the name in tables; None for the function's name.
         lists: whether the function accepts lists; None to decide by the name of its first parameter, such as
-            ``references``.
+            ``references``. It gets the reference first, unless its parameters are named in the other order, such as
+            ``predictions, references``.
         low, high: the bounds of its scores.
         higher_is_better: False if a low score means similar.
         symmetric: whether exchanging the texts keeps the score.
@@ -123,10 +157,13 @@ def function_metric(
         signed: what determines the scores, by name; by default the code of the function.
 
     Raises:
-        InputError: the name is not valid for a metric, or belongs to another metric.
+        InputError: the name is not valid for a metric, or belongs to another metric, or the function cannot be called
+            with two texts.
     """
-    title = name or str(getattr(function, "__name__", type(function).__name__))
-    _check_name(title)
+    named = function.func if isinstance(function, functools.partial) else function
+    title = name or str(getattr(named, "__name__", type(named).__name__))
+    check_name(title)
+    parameters = _parameters_of(function, title)
     declaration = Declaration(
         name=title,
         summary=(inspect.getdoc(function) or "a Python function").partition("\n")[0],
@@ -143,20 +180,21 @@ def function_metric(
         "declaration": declaration,
         "function": staticmethod(function),
         "signed": signed,
-        "takes_lists": _takes_lists(function) if lists is None else lists,
+        "takes_lists": any(name in _LIST_PARAMETERS for name in parameters[:1]) if lists is None else lists,
+        "candidate_first": _takes_candidate_first(parameters),
     }
     metric_class: type[FunctionMetric] = dataclass(frozen=True)(type(title, (FunctionMetric,), attributes))
     return metric_class()
 
 
-def _check_name(name: str) -> None:
+def check_name(name: str) -> None:
     """Check that a name is valid for a metric, and that no metric of assay or of another package has it.
 
     Raises:
         InputError: the name is not valid, or belongs to another metric.
     """
     if name == "<lambda>":
-        raise InputError("metrics: a lambda has no name; name it with assay.metric(name=…), or write a function")
+        raise InputError("metrics: a lambda has no name; name it: metrics={'NAME': lambda …}, or write a function")
     if MetricName.parse(name).text != name or ":" in name or "," in name:
         raise InputError(f"metrics: {name!r} cannot be the name of a metric; give another one: assay.metric(name=…)")
     holder = next((entry for entry in registry().entries() if entry.name == name), None)
@@ -164,13 +202,28 @@ def _check_name(name: str) -> None:
         raise InputError(f"metrics: the name {name!r} belongs to {holder.origin}; give another: assay.metric(name=…)")
 
 
-def _takes_lists(function: Callable[..., Any]) -> bool:
-    """Tell by the name of its first parameter whether a function takes lists; False if it shows no parameters."""
+def _parameters_of(function: Callable[..., Any], title: str) -> list[str]:
+    """Return the names of a function's parameters; none if it shows none, as some functions in C do.
+
+    Raises:
+        InputError: the function cannot be called with two texts.
+    """
     try:
-        parameters = list(inspect.signature(function).parameters)
-    except (TypeError, ValueError):  # a function in C without a signature
-        return False
-    return bool(parameters) and parameters[0] in _LIST_PARAMETERS
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return []
+    try:
+        signature.bind("", "")
+    except TypeError as error:
+        own = ", ".join(signature.parameters)
+        raise InputError(f"metrics: {title}({own}) must take the texts (reference, candidate): {error}") from None
+    return list(signature.parameters)
+
+
+def _takes_candidate_first(parameters: list[str]) -> bool:
+    """Tell by the names of its parameters whether a function takes the candidate before the reference."""
+    first, second, *_ = (*parameters, "", "")
+    return first.startswith(_CANDIDATE_NAMES) and second.startswith(_REFERENCE_NAMES)
 
 
 @overload

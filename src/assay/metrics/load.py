@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from assay.common.configuration import APPLIED
@@ -13,13 +15,15 @@ from assay.metrics.name import SUBJECT, MetricName, format_value, options_of
 from assay.metrics.registry import registry
 
 
-def load_metric(metric: str | MetricName | Metric | type[Metric] | Callable[..., Any] | Any) -> Metric:
+def load_metric(
+    metric: str | MetricName | Metric | type[Metric] | Callable[..., Any] | tuple[str, Any] | Any,
+) -> Metric:
     """Return the metric of a name such as ``f1``, ``bleu:paper`` or ``recorded:sas``.
 
     Args:
         metric: the name as text or parsed, a metric (returned unchanged), a metric class whose options have defaults,
             a function of (reference, candidate), see :func:`~assay.metrics.function.metric`, or an object of another
-            library, see :mod:`assay.metrics.objects`.
+            library, see :mod:`assay.metrics.objects`; or a pair of the name that tables show and any of these.
 
     Raises:
         InputError: not a name, an unknown name (the message lists similar ones), an unknown option or option set, an
@@ -34,6 +38,8 @@ def load_metric(metric: str | MetricName | Metric | type[Metric] | Callable[...,
         return metric
     if isinstance(metric, type) and issubclass(metric, Metric):
         return registry().build_class(metric)
+    if isinstance(metric, tuple) and len(metric) == 2 and isinstance(metric[0], str):
+        return _load_under_name(*metric)
     if not isinstance(metric, str | MetricName | type):
         from assay.metrics.function import function_metric
         from assay.metrics.objects import metric_of_object
@@ -44,9 +50,10 @@ def load_metric(metric: str | MetricName | Metric | type[Metric] | Callable[...,
         if callable(metric):
             return function_metric(metric)
     if not isinstance(metric, str | MetricName):
+        hint = f", not a class; make an object of it: {metric.__name__}()" if isinstance(metric, type) else ""
         raise InputError(
             f"metric {metric!r}: expected a name such as 'f1', a metric, a function of two texts, a model of "
-            f"sentence-transformers, or a metric of evaluate or sacrebleu, not {type(metric).__name__}"
+            f"sentence-transformers, or a metric of evaluate or sacrebleu{hint or f', not {type(metric).__name__}'}"
         )
     name = metric if isinstance(metric, MetricName) else MetricName.parse(metric)
     configuration = APPLIED.get()
@@ -59,6 +66,23 @@ def load_metric(metric: str | MetricName | Metric | type[Metric] | Callable[...,
     if is_from_file:
         # the object that is used is checked, wherever in the command it is loaded
         _refuse_reaching_out(loaded)
+    return loaded
+
+
+def _load_under_name(name: str, metric: Any) -> Metric:
+    """Return a metric that tables show under a name of the user's.
+
+    Raises:
+        InputError, UnavailableError: as for :func:`load_metric`; no metric can have the name, or another one has it.
+    """
+    from assay.metrics.function import check_name, function_metric
+
+    is_lambda = getattr(metric, "__name__", "") == "<lambda>"
+    loaded = copy.copy(function_metric(metric, name=name) if is_lambda else load_metric(metric))
+    if loaded.name.name != name:
+        check_name(name)
+    # as for a metric that is loaded by a name with an alias
+    object.__setattr__(loaded, "_typed", replace(loaded.name, alias=name))
     return loaded
 
 

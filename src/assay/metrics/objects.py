@@ -16,7 +16,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from assay.exceptions import InputError
-from assay.metrics.function import ORIGIN, FunctionMetric, function_metric
+from assay.metrics.function import ORIGIN, FunctionMetric, function_metric, single_score
 from assay.metrics.registry import registry
 
 if TYPE_CHECKING:
@@ -103,22 +103,12 @@ def chosen_value(result: dict[str, Any], key: str, module: str, advice: str) -> 
     Raises:
         InputError: there is no such number, or the result has several and no key is set.
     """
-    numbers = {name: value for name, value in result.items() if _is_number(_single_score(value))}
+    numbers = {name: value for name, value in result.items() if _is_number(single_score(value))}
     chosen = key or (next(iter(numbers)) if len(numbers) == 1 else "")
     if chosen not in numbers:
         problem = f"has no number {key!r}" if key else f"returns several values, {advice}"
         raise InputError(f"{module} {problem}; it returns {', '.join(sorted(numbers))}")
-    return float(_single_score(numbers[chosen]))
-
-
-def _single_score(value: Any) -> Any:
-    """Return the only element of a list, tuple or array of length 1, else the value itself, an array as a list.
-
-    Some modules return a list with one value per pair, and each call has one pair.
-    """
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    return value[0] if isinstance(value, list | tuple) and len(value) == 1 else value
+    return float(single_score(numbers[chosen]))
 
 
 def _is_number(value: Any) -> bool:
