@@ -134,7 +134,7 @@ def _plan_comparison(
         group_codes = np.unique(data.groups[has_both_scores], return_inverse=True)[1].reshape(-1)
         # without pairs there is no group
         unit_count = int(group_codes.max(initial=-1)) + 1
-    pilot = None
+    pilot = expected_results = None
     if pair_count:
         pilot = Pilot.of(
             first[has_both_scores],
@@ -144,7 +144,6 @@ def _plan_comparison(
             group_codes,
             with_spread_error=settings.effect is not None,
         )
-    expected_results = None
     if pilot is not None:
         unit_count = pilot.units
         expected_results = plan(

@@ -126,17 +126,22 @@ def _label_lists(column: pa.ChunkedArray) -> list[list[Any]] | None:
         return None
     lists = []
     for cell in column.to_pylist():
-        if isinstance(cell, str):
-            if not cell.lstrip().startswith("["):
-                return None
-            try:
-                cell = json.loads(cell)
-            except (ValueError, RecursionError):
-                return None
-        if not isinstance(cell, list) or not all(isinstance(label, str | int | float | None) for label in cell):
+        labels = _listed_labels(cell)
+        if labels is None:
             return None
-        lists.append(cell)
+        lists.append(labels)
     return lists
+
+
+def _listed_labels(cell: Any) -> list[Any] | None:
+    """Return the labels in a cell that is a list, or the JSON text of one; None for any other cell."""
+    if isinstance(cell, str) and cell.lstrip().startswith("["):
+        try:
+            cell = json.loads(cell)
+        except (ValueError, RecursionError):
+            return None
+    is_list_of_labels = isinstance(cell, list) and all(isinstance(label, str | int | float | None) for label in cell)
+    return cell if is_list_of_labels else None
 
 
 def _spread(source: SourceTable, label: str, lists: list[list[Any]]) -> Pooled:

@@ -258,7 +258,9 @@ def _reference_column(source: SourceTable, names: Sequence[str], separator: str 
         return columns[0]
     rows = []
     for row, cells in enumerate(zip(*(column.to_pylist() for column in columns), strict=True)):
-        answers = [answer for cell in cells if cell for answer in (cell if isinstance(cell, list) else [cell])]
+        answers: list[str] = []
+        for cell in filter(None, cells):
+            answers += cell if isinstance(cell, list) else [cell]
         if not answers:
             raise InputError(f"{source.location(row)}: has no gold answer in {', '.join(names)}")
         # annotators of gold answers often agree

@@ -72,7 +72,8 @@ def check_new_answers(
     old_answers = take_answers(data, system, settings.item)
     answers = take_answers(new, system, settings.item or old_answers.item, labelled=False)
     labelled = _labelled(decision, data, old_answers)
-    check_labels_suffice(labelled.of(np.isfinite(labelled.predictions)), decision)
+    is_predicted = np.isfinite(labelled.predictions)
+    check_labels_suffice(labelled.of(is_predicted), decision)
     predictions = _predictions(decision, new_scores)
     pairings: list[SystemPairing] = []
     findings: list[CheckFinding] = []
@@ -80,26 +81,19 @@ def check_new_answers(
         findings += missing_findings(data.name, missing)
         known = np.isfinite(mean_by_item(labelled.predictions, before_rows))
         known &= np.isfinite(mean_by_item(predictions, rows))
-        if known.any():
-            own = labelled.of((old_answers.codes == old_answers.names.index(name)) & np.isfinite(labelled.predictions))
-            everyone = labelled.of(np.isfinite(labelled.predictions))
-            pairings.append(
-                _pairing(
-                    decision,
-                    (data, new),
-                    name,
-                    everyone if too_few(own, decision) else own,
-                    labelled,
-                    predictions,
-                    (items_of(before_rows, known), items_of(rows, known)),
-                )
-            )
         if not known.all():
             text = f"{int((~known).sum()):,} of {len(known):,} items have no score of {decision.metric} before or now"
             findings.append(CheckFinding("missing scores", data.name, name, text, fails=True))
-    findings += [
-        CheckFinding("new", data.name, name, "not in the baseline") for name in new_systems(old_answers, answers)
-    ]
+        if not known.any():
+            continue
+        sample = labelled.of((old_answers.codes == old_answers.names.index(name)) & is_predicted)
+        if too_few(sample, decision):
+            # the metric is supposed to err on this system as on all others
+            sample = labelled.of(is_predicted)
+        known_rows = items_of(before_rows, known), items_of(rows, known)
+        pairings.append(_pairing(decision, (data, new), name, sample, labelled, predictions, known_rows))
+    for name in new_systems(old_answers, answers):
+        findings.append(CheckFinding("new", data.name, name, "not in the baseline"))
     if not pairings:
         raise InputError(
             f"{file}: has no answer of {' or '.join(old_answers.names)} to an item ({old_answers.item}) that was "
@@ -157,11 +151,6 @@ def _pairing(
     data = datasets[0]
     scale = decision.high - decision.low if decision.kind == "mean" else 1.0
     mean = float(mean_by_item(labelled.labels, rows[0]).mean())
-    texts = []
-    for of, of_items in zip(datasets, rows, strict=True):
-        candidates = of.table["candidate"].to_pylist()
-        counts = [Counter(candidates[row] for row in of_item) for of_item in of_items]
-        texts.append([{text: count / of_item.total() for text, count in of_item.items()} for of_item in counts])
     if decision.kind == "mean":
         statistic, mean = "mean label", decision.low + scale * mean
     else:
@@ -184,6 +173,16 @@ def _pairing(
             followed_part(sample.labels, sample.predictions, sample.weights, sample.groups),
             mean,
             scale,
-            has_same_answers=texts[0] == texts[1],
+            has_same_answers=_answer_shares(data, rows[0]) == _answer_shares(datasets[1], rows[1]),
         ),
     )
+
+
+def _answer_shares(data: ScoredDataset, rows: RowsOfItems) -> list[dict[str, float]]:
+    """Return the share of each different answer to each of k items, which may be answered several times."""
+    candidates = data.table["candidate"].to_pylist()
+    shares = []
+    for of_item in rows:
+        counts = Counter(candidates[row] for row in of_item)
+        shares.append({text: count / len(of_item) for text, count in counts.items()})
+    return shares

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +33,13 @@ def numbered_columns(path: Path, columns: Columns, first_row: Sequence[Any]) -> 
         InputError: a number is above that of the cells in the first row.
     """
     mapping = parse_columns(columns)
-    sources = [source for sources in mapping.values() for source in sources if source != NO_COLUMN]
     header = ["" if cell is None else str(cell).strip() for cell in first_row]
-    wanted = [part.strip() for source in sources for part in ([source] if source in header else source.split("+"))]
+    wanted: list[str] = []
+    for source in chain.from_iterable(mapping.values()):
+        if source != NO_COLUMN:
+            # a1+a2 is two columns unless one has this name
+            parts = [source] if source in header else source.split("+")
+            wanted += [part.strip() for part in parts]
     numbers = [_NUMBER.fullmatch(name) for name in wanted]
     if not wanted or not all(numbers):
         return None, ""
