@@ -108,6 +108,16 @@ def test_a_system_without_labels_borrows_the_errors_of_the_others(decided, workp
     assert "the new answers differ from the labelled ones in their scores of f1" in text.replace("\n", " ")
 
 
+def test_labels_of_groups_are_worth_labels(decided, workplace):
+    """Each label counts, also where the answers of both systems to a question are one group."""
+    options = ("--labels", "right=1,wrong=0", "-m", "f1", "-b", "none", "--resamples", 100, "-q")
+    assert decided("recommend", "labelled.csv", *options, "--group-by", "question", "-o", "grouped").code == 0
+    done = decided("rate", "new.csv", "--decision", "grouped", "-f", "json", "-q")
+    for part in json.loads(done.out)["estimates"]:
+        assert part["labelled"] == (200 if part["part"] == "all" else 100)
+        assert part["worth_labels"] > 1.2 * part["labelled"]
+
+
 def test_a_sheet_goes_from_annotate_to_rate(decided, workplace):
     done = decided("annotate", "new.csv", "--decision", "decision", "-n", 120, "--doubles", 30, "--out", "sheet.csv")
     assert done.code == 0, done.err
@@ -358,7 +368,8 @@ def test_what_was_rated_is_kept_for_the_page(decided, workplace):
         "assay baseline decision --out baseline.json --ci github --system system",
         "assay check NEW.csv --against decision --system-by rate",
     ):
-        assert f"<code>{command}</code>" in page
+        words = " ".join(f"<span>{word}</span>" for word in command.split())
+        assert f"<code>{words}</code>" in page
     # the same name again takes the place of the first; other labels make the estimates void
     assert decided("rate", "new.csv", "--decision", "decision", "-q", "--keep").code == 0
     assert len(json.loads((workplace / "decision/rates.json").read_text())["ratings"]) == 1

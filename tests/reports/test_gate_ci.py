@@ -75,6 +75,18 @@ def test_the_three_files(project):
     compile(TESTS.read_text(encoding="utf-8"), str(TESTS), "exec")
 
 
+def test_columns_of_usual_names_are_not_named(project):
+    with Path("usual.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, answers(questions=60)[0])
+        writer.writeheader()
+        writer.writerows(answers(questions=60))
+    assay.run("usual.csv", ["f1"], buckets=["none"], resamples=200, out="runs/usual")
+    assay.baseline("runs/usual", "baseline.json", ci="github")
+    inputs = yaml.safe_load(WORKFLOW.read_text(encoding="utf-8"))["jobs"]["similarity"]["steps"][-1]["with"]
+    assert call("run", *shlex.split(inputs["run"]), "--out", "runs/new", "-q").code == 0
+    assert "load_dataset('usual.csv')" in TESTS.read_text(encoding="utf-8")
+
+
 @pytest.mark.slow
 def test_the_commands_of_the_workflow_and_the_hook_run(project):
     assay.baseline("runs/main", "baseline.json", system="Model", ci="github")

@@ -124,7 +124,8 @@ def _dataset_words(record: DatasetRecord, project: Path) -> str:
         return record.source
     if not path.is_file():
         raise InputError(
-            f"{record.name}: its data ({record.source}) is no file here, so that no job can read it; run on a file",
+            f"{record.name}: its data ({record.source}) is no file here, so that no job can read it; give "
+            "this command in the folder that the file was named from, or run on a file",
             setting="ci",
         )
     relative = _path_in_project(path, project, f"the data of {record.name}")
@@ -136,7 +137,8 @@ def _reading_words(record: DatasetRecord) -> list[str]:
     words = []
     for name in _READING:
         value = getattr(record, name)
-        if value is not None:
+        # columns under usual names were not named
+        if value not in (None, ""):
             words += [f"--{name}", str(value)]
     return [*words, *(["--drop-unlabelled"] if record.drop_unlabelled else [])]
 
@@ -311,7 +313,7 @@ def test_no_worse_{number}(assert_agreement, monkeypatch, metric):
 
 def _load_settings(record: DatasetRecord) -> Iterator[tuple[str, object]]:
     for name in _READING:
-        if getattr(record, name) is not None:
+        if getattr(record, name) not in (None, ""):
             yield name, getattr(record, name)
     if record.drop_unlabelled:
         yield "drop_unlabelled", True

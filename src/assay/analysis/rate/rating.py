@@ -246,7 +246,7 @@ def _rate_part(
         estimate,
         Number() if alone is None else _number(alone, decision, confidence),
         decision.low + metric_share * (decision.high - decision.low) if decision.kind == "mean" else metric_share,
-        None if alone is None or not variance else labelled.units * alone.plain_variance / variance,
+        None if alone is None or not variance else len(labelled.labels) * alone.plain_variance / variance,
         by_decisions,
         mean,
     )
