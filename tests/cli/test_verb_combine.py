@@ -92,6 +92,46 @@ def test_refusals_are_one_line(assay, run):
     assert "all labels are 1; learning needs pairs with other labels" in assay("combine", "same").complaint
 
 
+def test_learning_begins_from_a_judge_of_the_run(assay, workplace):
+    write("answers.jsonl", answers(120))
+    metrics = ["-m", "combined:answer-judge", "-m", "f1"]
+    assay("run", "-d", "answers.jsonl", *metrics, "-b", "f1", "-q", "--resamples", "0", "--out", "run")
+    prior = ["combine", "run", "--resamples", "100", "-q", "--prior"]
+    done = assay(*prior, "combined:answer-judge", "--out", "mine")
+    said = " ".join(done.out.split())
+    assert (done.code, done.err) == (0, "")
+    assert "begun from combined:answer-judge; its own probabilities: accuracy ." in said
+    assert "the same metrics were chosen" in said and "combined:answer-judge: is combined" not in said
+    assert "combined:mine" in assay("run", "-d", "answers.jsonl", "-m", "combined:mine", "-q", "--resamples", "0").out
+    # it is free and fast, and limits hold for it as for others
+    assert assay(*prior, "combined:answer-judge", "--max-price", "0").code == 0
+    slow = assay(*prior, "combined:answer-judge", "--budget", "30000000/s", "-m", "f1").complaint
+    assert "is known to reach it" in slow
+    assert "has no scores of 'combined:answer-judge:grade'" in assay(*prior, "combined:answer-judge:grade").complaint
+    assert "--prior f1: is not learned; begin from a metric such as" in assay(*prior, "f1").complaint
+    refused = assay(*prior, "combined:answer-judge", "--learner", "trees").complaint
+    assert "linear alone begins" in refused
+    path = Path("run/run.json")
+    changed = path.read_text(encoding="utf-8")
+    digest = json.loads(Path("mine/combined.json").read_text(encoding="utf-8"))["learned_from"]["prior_digest"][:16]
+    path.write_text(changed.replace(digest, "0123456789abcdef"), encoding="utf-8")
+    assert "is another one now than in run; run it again" in assay(*prior, "combined:answer-judge").complaint
+
+
+def test_a_prior_needs_two_labels(assay, workplace):
+    write("graded.jsonl", [row | {"label": number % 4} for number, row in enumerate(answers(120))])
+    metrics = ["-m", "combined:answer-judge", "-m", "f1"]
+    assay("run", "-d", "graded.jsonl", *metrics, "-b", "f1", "-q", "--resamples", "0", "--out", "run")
+    refused = assay("combine", "run", "--prior", "combined:answer-judge").complaint
+    assert "--prior combined:answer-judge: gives probabilities, and graded has more than two labels" in refused
+    assay("run", "-d", "graded.jsonl", "-m", "f1", "-m", "chrf", "-q", "--resamples", "0", "--out", "own")
+    assay("combine", "own", "--out", "numbers", "--resamples", "100", "-q", "--learner", "linear")
+    assay("run", "-d", "graded.jsonl", "-m", "combined:numbers", "-m", "f1", "-q", "--resamples", "0", "--out", "next")
+    assert (
+        "is not a linear function for two labels" in assay("combine", "next", "--prior", "combined:numbers").complaint
+    )
+
+
 def test_what_a_paid_metric_costs_is_said_and_limited(assay, run):
     """A judge's price, as its run recorded it."""
     path = Path("run/run.json")

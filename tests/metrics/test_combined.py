@@ -15,6 +15,7 @@ import pytest
 import assay
 from assay.exceptions import InputError, UnavailableError
 from assay.metrics import Batch, load_metric
+from assay.metrics.combination import best_scores
 from assay.metrics.contract import check_metric
 
 MEMBERS = ["f1", "rouge-l", "em"]
@@ -84,6 +85,46 @@ def test_a_run_scores_the_members_and_combines_them(learned, tmp_path):
     again = assay.run(rows, [*members, name], resamples=0, store=store)
     assert len(members) > 1 and {item.scored for item in again.outcome.metrics} == {0}
     assert again.scores[again.scores.metric == name].score.to_numpy() == pytest.approx(alone)
+
+
+@pytest.mark.parametrize("prior", ["combined:answer-judge", "own"])
+def test_a_combination_begins_from_another(learned, tmp_path, prior):
+    """The folder has the inputs of the prior in place of its score, merged with the metrics that were added."""
+    prior = f"combined:{learned}" if prior == "own" else prior
+    rows = answers(120, seed=4, golds=2)
+    assay.run(rows, [prior, "rouge-l"], resamples=0, buckets=["none"], out=tmp_path / "run")
+    assay.combine(tmp_path / "run", prior=prior, out=tmp_path / "mine", resamples=100, properties=False)
+    content = json.loads((tmp_path / "mine" / "combined.json").read_text(encoding="utf-8"))
+    inputs = load_metric(prior).file
+    names = [member["metric"] for member in content["members"]]
+    # ROUGE-L is a member of the learned one, and once a member here
+    assert sorted(names) == sorted({*(member.metric for member in inputs.members), "rouge-l"})
+    assert content["properties"] == list(inputs.properties)
+    begun = content["learned_from"]
+    assert (begun["prior"], begun["prior_labels"], begun["learner"]) == (prior, 10, "linear")
+    assert begun["prior_digest"] == inputs.digest
+    # the score is the learned function of the prior's log odds and of ROUGE-L
+    golds = [row["reference"] for row in rows]
+    batch = Batch(
+        [several[0] for several in golds],
+        [row["candidate"] for row in rows],
+        [row["question"] for row in rows],
+        gold_answers=golds,
+    )
+    name = f"combined:{tmp_path / 'mine'}"
+    scores, before = (load_metric(each).score(batch) for each in (name, prior))
+    design = [np.log(before / (1 - before)), best_scores([load_metric("rouge-l")], batch)[0], np.ones(len(rows))]
+    design = np.column_stack(design)
+    solution, *_ = np.linalg.lstsq(design, np.log(scores / (1 - scores)), rcond=None)
+    assert design @ solution == pytest.approx(np.log(scores / (1 - scores)), abs=1e-8) and solution[0] > 0
+    again = assay.run(rows, [name], resamples=0, buckets=["none"])
+    assert again.scores.score.to_numpy() == pytest.approx(scores)
+
+
+def test_a_combination_of_free_metrics_is_free(learned, tmp_path):
+    names = ["combined:answer-judge", f"combined:{learned}", "f1"]
+    done = assay.run(answers(60), names, resamples=0, store=tmp_path / "s.sqlite")
+    assert {record.metric: record.price_per_1000 for record in done.outcome.metrics} == dict.fromkeys(names, 0.0)
 
 
 def test_a_run_says_where_a_combination_was_learned_from_its_pairs(learned, tmp_path):

@@ -170,6 +170,37 @@ def test_learning_uses_one_thread_of_blas_and_leaves_the_others_as_they_were(mon
     assert all(used == {1} for used in while_learning)
 
 
+def with_prior(labels, shift=0.0, noise=1.0, seed=1):
+    """Inputs with the log odds of a judge that is right but for a shift, and with a metric without worth."""
+    rng = np.random.default_rng(seed)
+    margins = 2 * (2 * labels - 1) + noise * rng.normal(size=len(labels)) + shift
+    columns = np.column_stack([rng.normal(size=len(labels)), margins])
+    return Inputs(("other", "judge"), columns, (True, True), labels, np.arange(len(labels)))
+
+
+def test_learning_begins_from_a_prior_and_leaves_it_with_more_labels():
+    """The prior's log odds are three too high; some labels say so, and the more there are, the more is believed."""
+    rng = np.random.default_rng(0)
+    options = Options("auc", learners=("linear",), prior="judge")
+    offsets = []
+    for count in (60, 2000):
+        inputs = with_prior((rng.random(count) < 0.5).astype(float), shift=3.0)
+        found = learn_combination(inputs, options)
+        assert found.members == ["judge"] and found.learner == "linear"
+        offsets.append(found.learned.scores(np.array([[0.0, 3.0]])).item())
+    # without labels it would be 1 / (1 + exp(-3)) = .95; the labels say .5
+    assert 0.5 < offsets[1] + 0.02 < offsets[0] < 0.8
+
+
+def test_a_prior_counts_as_ten_labels():
+    labels = np.array([0.0, 1.0] * 10)
+    targets = Targets.of_labels(labels, np.full(20, 0.8))
+    assert targets.columns[0] == pytest.approx((labels + 0.5 * 0.8) / 1.5)
+    assert targets.take(np.arange(5)).columns[0] == pytest.approx((labels[:5] + 2 * 0.8) / 3)
+    # a part whose labels are all equal still has something to learn from
+    assert len(np.unique(Targets(targets.levels, np.ones(4), np.linspace(0.1, 0.9, 4)).columns[0])) == 4
+
+
 def test_the_same_seed_gives_the_same_study():
     inputs = inputs_of(n=150)
     first, second = (learn_and_test(inputs, Options("auc", learners=LEARNERS, seed=7)) for _ in range(2))

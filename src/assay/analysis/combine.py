@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +37,7 @@ from assay.statistics.comparison import Difference, summarise
 from assay.statistics.concordance import Floats
 from assay.statistics.crossvalidation import join_codes
 from assay.statistics.draws import draw_all
+from assay.statistics.expectation import PRIOR_LABELS
 from assay.statistics.learners import NAMES, Name
 from assay.statistics.missing import share_pairs
 from assay.statistics.significance import adjust_p_values
@@ -88,6 +90,11 @@ class CombineSettings(MetricsOfRun, BucketsOfRun, CorrectedTests, WithProgress):
         flags=("--learner",),
         metavar="NAME",
     )
+    prior: str | None = setting(
+        f"A combination of the run to begin from, such as combined:answer-judge; it counts as {PRIOR_LABELS} labels.",
+        None,
+        metavar="METRIC",
+    )
     by: str | None = setting(
         "The coefficient that decides [default: auc where the labels have two values, else spearman].",
         None,
@@ -108,6 +115,8 @@ class CombineSettings(MetricsOfRun, BucketsOfRun, CorrectedTests, WithProgress):
         for name in self.learners:
             if name not in NAMES:
                 raise InputError(unknown_name("there is none called", name, NAMES), setting="learners")
+            if self.prior is not None and name != "linear":
+                raise InputError("a prior is a linear function, from which linear alone begins", setting="learners")
 
     @property
     def limits(self) -> Limits:
@@ -130,6 +139,8 @@ class CombinationResult:
         accuracy: the share of held-out pairs whose probability is on the right side of .5; None unless the labels have
             two values.
         calibration: the calibration of these probabilities; None unless the labels have two values.
+        prior_accuracy, prior_calibration_error: the same share, and the expected calibration error, of the prior's own
+            probabilities; None without a prior.
     """
 
     data: ScoredDataset
@@ -141,6 +152,8 @@ class CombinationResult:
     notes: Sequence[str]
     accuracy: float | None
     calibration: Calibration | None
+    prior_accuracy: float | None = None
+    prior_calibration_error: float | None = None
 
     @property
     def best_metric(self) -> str:
@@ -245,7 +258,8 @@ def learn_combination(
     inputs, input_notes = _learning_inputs(data, names, settings)
     notes += input_notes
     limits = settings.limits
-    options = Options(by, settings.most, limits.speed, limits.price, _learners_to_try(settings, notes), settings.seed)
+    learners = _learners_to_try(settings, notes)
+    options = Options(by, settings.most, limits.speed, limits.price, learners, settings.seed, settings.prior)
     begin("learning", combination_count(len(data)))
     learned_study = learn_and_test(inputs, options, advance=advance)
     # without a duplicate if the deciding coefficient is among the default ones
@@ -256,14 +270,22 @@ def learn_combination(
         is_wanted = not settings.buckets or bucket in settings.buckets or bucket == ALL
         if is_wanted and len(np.unique(data.labels[mask])) > 1:
             buckets.append(_compare_in_bucket(data, bucket, scores, statistics, by, settings))
-    accuracy = calibration = None
-    if have_two_values(data.labels):
-        low, high = data.labels.min(), data.labels.max()
-        probabilities = (learned_study.scores - low) / (high - low)
-        is_high = data.labels == high
-        accuracy = float(((probabilities > 0.5) == is_high).mean())
+    result = CombinationResult(data, inputs, learned_study, by, tuple(statistics), buckets, notes, None, None)
+    if not have_two_values(data.labels):
+        return result
+    low, high = data.labels.min(), data.labels.max()
+    is_high = data.labels == high
+
+    def measures(probabilities: Floats) -> tuple[float, Calibration]:
         calibration = calibrate(probabilities, is_high, settings.seed, inputs.codes)
-    return CombinationResult(data, inputs, learned_study, by, tuple(statistics), buckets, notes, accuracy, calibration)
+        return float(((probabilities > 0.5) == is_high).mean()), calibration
+
+    accuracy, calibration = measures((learned_study.scores - low) / (high - low))
+    result = dataclasses.replace(result, accuracy=accuracy, calibration=calibration)
+    if settings.prior is None:
+        return result
+    prior_accuracy, prior_calibration = measures(_prior_probabilities(data, settings.prior))
+    return dataclasses.replace(result, prior_accuracy=prior_accuracy, prior_calibration_error=prior_calibration.error)
 
 
 @dataclass(frozen=True, eq=False)
@@ -366,9 +388,14 @@ def _learnable_metrics(data: ScoredDataset, settings: CombineSettings) -> tuple[
         InputError: the run lacks a requested metric, or there is no metric to learn from.
     """
     names, notes = [], []
-    for name in data.find_metrics(list(settings.metrics)):
+    wanted = list(settings.metrics)
+    if settings.prior is not None:
+        # which the run must have, too
+        data.find_metrics([settings.prior])
+        wanted = [settings.prior, *wanted] if wanted else []
+    for name in data.find_metrics(wanted):
         record = data.metrics[name]
-        if record.declared.kind in ("recorded", "combined"):
+        if record.declared.kind in ("recorded", "combined") and name != settings.prior:
             notes.append(f"{name}: is {record.declared.kind}, which other data lacks, and is not learned from")
         # the parts of a signature are numbered for a preset with several models: 1.model
         elif any(key[:1].isdigit() for key in record.signature):
@@ -384,9 +411,24 @@ def _learnable_metrics(data: ScoredDataset, settings: CombineSettings) -> tuple[
     for name in apart:
         notes.append(f"{name}: lacks many scores, or those of certain labels, and is not learned from")
     names = [name for name in names if name not in apart]
+    if settings.prior is not None and settings.prior not in names:
+        raise InputError(f"cannot be begun from ({'; '.join(notes)})", setting="prior", value=settings.prior)
     if not names:
         raise InputError(f"{data.run.title}: {data.name} has no metric to learn from ({'; '.join(notes) or 'none'})")
     return names, notes
+
+
+def _prior_probabilities(data: ScoredDataset, prior: str) -> Floats:
+    """Return the probability of the higher label that a prior gives each pair, shape (n,).
+
+    Raises:
+        InputError: its scores have no lowest and highest value.
+    """
+    low, high = data.metrics[prior].declared.low, data.metrics[prior].declared.high
+    if low is None or high is None:
+        raise InputError("gives no probability of two labels", setting="prior", value=prior)
+    probabilities: Floats = (data.scores[prior] - low) / (high - low)
+    return probabilities
 
 
 def _check_labels(data: ScoredDataset) -> None:
@@ -414,6 +456,14 @@ def _learning_inputs(data: ScoredDataset, names: Sequence[str], settings: Combin
         InputError: there are too few groups of pairs, or no metric is known to keep a limit.
     """
     features = {name: data.oriented_scores(name) for name in names}
+    if settings.prior is not None:
+        if not have_two_values(data.labels):
+            raise InputError(
+                f"gives probabilities, and {data.name} has more than two labels", setting="prior", value=settings.prior
+            )
+        # a probability of 0 or 1 by rounding has no log odds
+        probabilities = np.clip(_prior_probabilities(data, settings.prior), 1e-12, 1 - 1e-12)
+        features[settings.prior] = np.log(probabilities / (1 - probabilities))
     properties = _text_properties(data) if settings.properties else {}
     groups, codes = group_codes(data, settings.group_by), pair_codes(data)
     if groups is not None:
@@ -446,9 +496,22 @@ def _learning_inputs(data: ScoredDataset, names: Sequence[str], settings: Combin
         )
     if settings.budget is not None and not any(speeds.get(name, 0) >= (settings.limits.speed or 0) for name in names):
         raise InputError(f"no metric of {data.run.title} is known to reach it", setting="budget", value=settings.budget)
+    if settings.prior is not None:
+        _check_limits_of_prior(settings, speeds, prices)
     are_metrics = (True,) * len(names) + (False,) * len(properties)
     values = np.stack([*features.values(), *properties.values()], axis=1)
     return Inputs((*names, *properties), values, are_metrics, data.labels, codes, speeds, prices), notes
+
+
+def _check_limits_of_prior(settings: CombineSettings, speeds: Mapping[str, float], prices: Mapping[str, float]) -> None:
+    """Raise InputError if the prior alone is slower than the budget, or costs more than the price."""
+    prior, limits = str(settings.prior), settings.limits
+    if limits.speed is not None and speeds.get(prior, 0) < limits.speed:
+        raise InputError(f"{prior}, to begin from, is not known to reach it", setting="budget", value=settings.budget)
+    if limits.price is not None and not prices.get(prior, np.inf) <= limits.price:
+        raise InputError(
+            f"{prior}, to begin from, is not known to cost so little", setting="max_price", value=settings.max_price
+        )
 
 
 def _text_properties(data: ScoredDataset) -> dict[str, Floats]:
@@ -469,6 +532,8 @@ def _learners_to_try(settings: CombineSettings, notes: list[str]) -> tuple[Name,
 
     Appends a note to *notes* if LightGBM is not installed.
     """
+    if settings.prior is not None:
+        return ("linear",)
     if settings.learners:
         return tuple(name for name in NAMES if name in settings.learners)
     try:

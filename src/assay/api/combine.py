@@ -7,6 +7,7 @@ from typing import Any
 
 from assay.analysis.combine import COMBINED, CombinationResult, CombineSettings, learn_combination
 from assay.analysis.data import draws_signature
+from assay.analysis.folder import RunFolder
 from assay.api.files import Run, open_runs
 from assay.api.values import Report
 from assay.common.messages import Setting
@@ -15,13 +16,15 @@ from assay.common.progress import Silent
 from assay.common.visible import code_span
 from assay.exceptions import InputError
 from assay.metrics.combination import FILE_NAME, CombinedFile, LinearStep, Member, TreesStep
-from assay.metrics.load import foreign_code_of
+from assay.metrics.combined import Combined
+from assay.metrics.load import foreign_code_of, load_metric
 from assay.metrics.provenance import own_version
 from assay.paths import user_path
 from assay.reports.combine import to_document
 from assay.reports.formats import escape_markdown, format_document
 from assay.reports.sheets import with_signatures
 from assay.settings import verb
+from assay.statistics.expectation import PRIOR_LABELS
 from assay.statistics.learners import Step
 from assay.statistics.trees import Trees
 
@@ -58,27 +61,48 @@ def combine(run: Run, settings: CombineSettings) -> Report:
         raise InputError(f"{out}: is not an empty folder; give ", Setting("out"), " another name")
     progress = settings.progress or Silent()
     with open_runs(run) as (opened,):
+        prior = None if settings.prior is None else _prior_of_run(settings.prior, opened)
         result = learn_combination(opened, settings, progress.begin, progress.advance)
         draws = draws_signature(resamples=settings.resamples, confidence=settings.confidence, seed=settings.seed)
         document = with_signatures(
             to_document(result, settings), [result.data], result.inputs.speeds, draws, group_by=settings.group_by
         )
     if out is not None:
-        _write_folder(out, result, settings, format_document(document, "md"))
+        _write_folder(out, combination_file(result, settings, prior), format_document(document, "md"))
     return Report(document)
 
 
-def _write_folder(out: Path, result: CombinationResult, settings: CombineSettings, card: str) -> None:
+def _prior_of_run(name: str, run: RunFolder) -> CombinedFile:
+    """Return the file of the combination that a run has under this name, to begin from.
+
+    Raises:
+        InputError: it is no combination, gives no probability of two labels by a linear function, or is another one now
+            than in the run.
+    """
+    metric = load_metric(name)
+    if not isinstance(metric, Combined):
+        raise InputError(
+            "is not learned; begin from a metric such as combined:answer-judge", setting="prior", value=name
+        )
+    for record in run.manifest.metrics:
+        if record.metric == name:
+            metric = metric.as_recorded(record.signature.get("combination", ""))
+            if not metric.file.digest.startswith(record.signature.get("combination", "")):
+                raise InputError(f"is another one now than in {run.title}; run it again", setting="prior", value=name)
+    if len(metric.file.levels) != 2 or not isinstance(metric.file.steps[0], LinearStep):
+        raise InputError("is not a linear function for two labels, such as yes and no", setting="prior", value=name)
+    return metric.file
+
+
+def _write_folder(out: Path, content: CombinedFile, card: str) -> None:
     """Write a combination to a folder, which appears complete or not at all; an empty folder is replaced.
 
     Args:
         out: the path of the folder; missing parent folders are made.
-        result: the learned combination.
-        settings: the settings with which it was learned.
+        content: the learned combination.
         card: the report as Markdown, which follows the heading of the card.
     """
     out.parent.mkdir(parents=True, exist_ok=True)
-    content = combination_file(result, settings)
     with unfinished_folder(out) as folder:
         unfinished = folder / "made"
         unfinished.mkdir()
@@ -89,8 +113,16 @@ def _write_folder(out: Path, result: CombinationResult, settings: CombineSetting
         unfinished.rename(out)
 
 
-def combination_file(result: CombinationResult, settings: CombineSettings) -> CombinedFile:
-    """Return the contents of the file that describes a combination in its folder, with its digest."""
+def combination_file(
+    result: CombinationResult, settings: CombineSettings, prior: CombinedFile | None = None
+) -> CombinedFile:
+    """Return the contents of the file that describes a combination in its folder, with its digest.
+
+    Args:
+        result: the learned combination.
+        settings: the settings with which it was learned.
+        prior: the combination that it began from, whose inputs it reads itself.
+    """
     combination = result.study.combination
     inputs = result.inputs
     member_columns = [inputs.names.index(name) for name in combination.members]
@@ -135,7 +167,47 @@ def combination_file(result: CombinationResult, settings: CombineSettings) -> Co
             "assay": own_version(),
         },
     )
+    if prior is not None:
+        content = _with_inputs_of_prior(content, str(settings.prior), prior)
     return content.model_copy(update={"digest": content.own_digest()})
+
+
+def _with_inputs_of_prior(content: CombinedFile, name: str, prior: CombinedFile) -> CombinedFile:
+    """Return a combination that reads the inputs of its prior in place of the prior's log odds; the scores are equal.
+
+    Args:
+        content: a linear combination with the prior as a member.
+        name: the name of the prior.
+        prior: the prior, a linear function for two labels.
+    """
+    (step,), (own,) = content.steps, prior.steps
+    if not isinstance(step, LinearStep) or not isinstance(own, LinearStep):
+        raise TypeError("a combination with a prior has linear steps")
+    weights = dict(
+        zip([*(member.metric for member in content.members), *content.properties], step.weights, strict=True)
+    )
+    means = dict(zip(weights, content.means, strict=True))
+    share = weights.pop(name)
+    names_of_prior = [*(member.metric for member in prior.members), *prior.properties]
+    for input_name, weight, mean in zip(names_of_prior, own.weights, prior.means, strict=True):
+        weights[input_name] = weights.get(input_name, 0.0) + share * own.slope * weight
+        means.setdefault(input_name, mean)
+    members = {member.metric: member for member in (*prior.members, *content.members) if member.metric != name}
+    properties = dict.fromkeys([*content.properties, *prior.properties])
+    names = [*members, *properties]
+    intercept = step.intercept + share * (own.offset + own.slope * own.intercept)
+    learned_from = content.learned_from | {"prior": name, "prior_digest": prior.digest, "prior_labels": PRIOR_LABELS}
+    return content.model_copy(
+        update={
+            "members": tuple(members.values()),
+            "properties": tuple(properties),
+            "means": tuple(means[each] for each in names),
+            "steps": (
+                step.model_copy(update={"intercept": intercept, "weights": tuple(weights[each] for each in names)}),
+            ),
+            "learned_from": learned_from,
+        }
+    )
 
 
 def _plain_step(step: Step, input_columns: list[int]) -> LinearStep | TreesStep:

@@ -117,7 +117,8 @@ def _text_pairs(dataset: PreparedDataset) -> list[TextPair]:
 def _cost_of_members(members: Sequence[MetricRecord], own_seconds: float) -> Cost:
     """Return the speed and price of a combined metric, whose members are computed one after the other.
 
-    The speed is left out if the speed of a member is unknown. The price is the sum of the known prices.
+    The speed is left out if the speed of a member is unknown. The price is the sum of the known prices, and is left out
+    if only those that cost nothing are known.
 
     Args:
         members: the records of the members.
@@ -127,7 +128,7 @@ def _cost_of_members(members: Sequence[MetricRecord], own_seconds: float) -> Cos
     speeds = [record.cost.pairs_per_second for record in members]
     if all(speeds):
         costs["pairs_per_second"] = round(1 / (own_seconds + sum(1 / speed for speed in speeds if speed)), 1)
-    prices = [record.cost.price_per_1000 for record in members if record.cost.price_per_1000 is not None]
-    if prices:
-        costs["price_per_1000"] = sum(prices)
+    prices = [record.price_per_1000 for record in members]
+    if None not in prices or any(prices):
+        costs["price_per_1000"] = sum(price for price in prices if price)
     return Cost.model_validate(costs)

@@ -158,6 +158,10 @@ class Combined(Metric):
             members.append(metric)
         return tuple(members)
 
+    def price_per_1000(self) -> float | None:
+        """Return 0 for a combination without members, which reads the texts itself; of others the members say it."""
+        return 0.0 if self.is_stored else None
+
     def foreign_code(self) -> str:
         """Return the scripts and servers that its members run or call; empty without the option trust."""
         if not self.trust:

@@ -70,6 +70,12 @@ def _verdict_sheet(result: CombinationResult, settings: CombineSettings) -> Shee
             f"expected calibration error {short(result.calibration.error, 3)} "
             f"(95 % of correct models stay below {short(result.calibration.limit, 3)})"
         )
+    if result.prior_accuracy is not None:
+        lines.append(
+            f"begun from {settings.prior}; its own probabilities: accuracy "
+            f"{short(result.prior_accuracy, 3)} at .5, expected calibration error "
+            f"{short(result.prior_calibration_error, 3)}"
+        )
     speed = result.inputs.speed_of(members)
     if speed is not None:
         lines.append(f"{rate(speed)} pairs/s on this machine, one metric after the other")

@@ -95,6 +95,9 @@ class Options:
         price: the highest price of 1,000 pairs under all metrics; None for no limit.
         learners: the learners to try.
         seed: the seed of the folds and of the trees.
+        prior: the name of the input with the log odds of a metric that gives the probability of the higher of two
+            labels. It is the first metric, and its probabilities count as further labels, see
+            :class:`~assay.statistics.learners.Targets`; the learner is linear. None to begin from nothing.
     """
 
     by: str
@@ -103,6 +106,7 @@ class Options:
     price: float | None = None
     learners: tuple[Name, ...] = NAMES
     seed: int = 0
+    prior: str | None = None
 
 
 @dataclass(frozen=True)
@@ -188,13 +192,22 @@ def _learn_combination(inputs: Inputs, options: Options) -> Combination:
     search = _Search(inputs, options)
     additions = search.choose_metrics()
     recipe, learner, tried = search.choose_learner([inputs.names.index(addition.name) for addition in additions])
-    targets = Targets.of_labels(inputs.labels)
+    targets = _targets_of(inputs, options)
     functions: Sequence[Linear | Trees] = recipe.fit_steps(inputs.values, targets)
     steps = []
     for function, margins, target in zip(functions, search.out_of_fold_margins(recipe), targets.columns, strict=True):
         steps.append(Step(function, *calibrate(margins, target, is_class=targets.are_classes)))
     low, high = float(inputs.labels.min()), float(inputs.labels.max())
     return Combination(Learned(targets.levels, low, high, tuple(steps)), tuple(additions), learner, tried)
+
+
+def _targets_of(inputs: Inputs, options: Options) -> Targets:
+    """Return the targets of the labels, with the probabilities of the prior if there is one."""
+    from scipy.special import expit
+
+    if options.prior is None:
+        return Targets.of_labels(inputs.labels)
+    return Targets.of_labels(inputs.labels, expit(inputs.values[:, inputs.names.index(options.prior)]))
 
 
 class _Search:
@@ -209,7 +222,7 @@ class _Search:
         self._inputs, self._options = inputs, options
         units = len(np.unique(inputs.codes))
         self._folds = make_folds(inputs.codes, min(FOLDS, units), np.random.default_rng([options.seed, 1]))
-        self._targets = Targets.of_labels(inputs.labels)
+        self._targets = _targets_of(inputs, options)
 
     def out_of_fold_margins(self, recipe: Recipe) -> list[Floats]:
         """Return for each step of the targets the held-out margins, shape (n,).
@@ -252,9 +265,10 @@ class _Search:
     def choose_metrics(self) -> list[Addition]:
         """Return the metrics to combine, in the order of choice: the best one, then greedily the one that adds most.
 
-        The choice ends with the largest number of metrics, or if no other metric adds at least :data:`GAIN`. A metric
-        is excluded if with it the combination would be slower than the budget or more expensive than the price, or if a
-        limited speed or price is unknown; if that excludes all metrics, the list is empty.
+        The first is the prior if there is one. The choice ends with the largest number of metrics, or if no other
+        metric adds at least :data:`GAIN`. A metric is excluded if with it the combination would be slower than the
+        budget or more expensive than the price, or if a limited speed or price is unknown; if that excludes all
+        metrics, the list is empty.
         """
         inputs, options = self._inputs, self._options
         alone = {index: self._mean_over_folds(inputs.values[:, index]) for index in inputs.metrics}
@@ -262,7 +276,10 @@ class _Search:
         additions: list[Addition] = []
         while len(chosen) < options.most:
             values = {}
+            begins = options.prior is not None and not chosen
             for index in inputs.metrics:
+                if begins and inputs.names[index] != options.prior:
+                    continue
                 if index in chosen or not self._is_within_limits([*chosen, index]):
                     continue
                 if chosen:

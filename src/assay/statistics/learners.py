@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.statistics.concordance import Floats
+from assay.statistics.expectation import PRIOR_LABELS
 from assay.statistics.tree_text import import_lightgbm, parse_trees, text_of_trees
 from assay.statistics.trees import Trees
 
@@ -156,20 +157,23 @@ class Targets:
         levels: the distinct labels, ascending, if each step predicts a probability; otherwise empty, as in
             :class:`Learned`.
         labels: the labels, shape (n,).
+        prior: what is known before of the probability of the higher of two labels, shape (n,). It counts as
+            :data:`~assay.statistics.expectation.PRIOR_LABELS` further labels, spread over the pairs. None without one.
     """
 
     levels: tuple[float, ...]
     labels: Floats
+    prior: Floats | None = None
 
     @classmethod
-    def of_labels(cls, labels: Floats) -> Targets:
-        """Return the targets of labels, shape (n,), with two or more levels.
+    def of_labels(cls, labels: Floats, prior: Floats | None = None) -> Targets:
+        """Return the targets of labels, shape (n,), with two or more levels; with two levels if there is a *prior*.
 
         Labels with at most :data:`MAX_CLASS_LEVELS` levels are classes.
         """
         levels = np.unique(labels)
         are_classes = len(levels) <= MAX_CLASS_LEVELS
-        return cls(tuple(levels.tolist()) if are_classes else (), labels)
+        return cls(tuple(levels.tolist()) if are_classes else (), labels, prior)
 
     @property
     def are_classes(self) -> bool:
@@ -181,11 +185,15 @@ class Targets:
         """The targets of the steps, each of shape (n,)."""
         if not self.levels:
             return [self.labels]
-        return [(self.labels > level).astype(np.float64) for level in self.levels[:-1]]
+        columns = [(self.labels > level).astype(np.float64) for level in self.levels[:-1]]
+        if self.prior is None:
+            return columns
+        further = PRIOR_LABELS / len(self.labels)
+        return [(column + further * self.prior) / (1 + further) for column in columns]
 
     def take(self, rows: NDArray[np.intp]) -> Targets:
         """Return the targets of the pairs at *rows*, with the same steps."""
-        return Targets(self.levels, self.labels[rows])
+        return Targets(self.levels, self.labels[rows], None if self.prior is None else self.prior[rows])
 
 
 @dataclass(frozen=True)
@@ -209,7 +217,7 @@ class Recipe:
 
         Args:
             inputs: the inputs, shape (n, m), finite.
-            target: the target, shape (n,), 0 or 1 for a class.
+            target: the target, shape (n,), 0 or 1 for a class, or a share between them.
             is_class: whether the logistic of the function is a probability.
 
         Raises:
@@ -335,7 +343,7 @@ def calibrate(margins: Floats, target: Floats, *, is_class: bool) -> tuple[float
 
     Args:
         margins: the margins, shape (n,).
-        target: the target, shape (n,), 0 or 1 for a class.
+        target: the target, shape (n,), 0 or 1 for a class, or a share between them.
         is_class: whether the logistic of a calibrated margin is a probability.
     """
     # the standard deviation of equal margins may be a little above 0 by rounding
