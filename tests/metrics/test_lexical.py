@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz.distance import JaroWinkler, Levenshtein
 from rouge_score.rouge_scorer import RougeScorer
+from sacrebleu.metrics.chrf import CHRF
 
 from assay.metrics import Batch, load_metric
 from assay.metrics.text import words
@@ -57,6 +58,40 @@ def test_libraries_called_directly(reference, candidate):
             rouge = RougeScorer([kind], use_stemmer=stem).score(reference, candidate)[kind].fmeasure
             metric = f"{name},tokenizer=rouge,stemmer={str(stem).lower()}"
             assert one(metric, reference, candidate) == pytest.approx(rouge)
+
+
+@pytest.mark.parametrize(
+    ("metric", "options"),
+    [
+        ("chrf", {}),
+        ("chrf:++", {"word_order": 2}),
+        (
+            "chrf,lowercase=true,whitespace=true,char_order=3,beta=1",
+            {"char_order": 3, "beta": 1, "lowercase": True, "whitespace": True},
+        ),
+        ("chrf,eps_smoothing=true,word_order=1", {"word_order": 1, "eps_smoothing": True}),
+        ("rouge-1,tokenizer=rouge", ("rouge1", False)),
+        ("rouge-2,tokenizer=rouge,stemmer=true", ("rouge2", True)),
+        ("rouge-l,tokenizer=rouge,stemmer=true", ("rougeL", True)),
+    ],
+)
+@pytest.mark.parametrize("kept", [1, 40, 1 << 17])
+def test_texts_that_recur_have_the_digits_of_the_library(metric, options, kept, monkeypatch):
+    """What a metric keeps of each text, and dropping it when there is too much, changes no digit."""
+    monkeypatch.setattr("assay.metrics.text._KEPT_CHARACTERS", kept)
+    rng = random.Random(1)
+    recurring = [text for pair in PAIRS for text in pair] + ["东京 2024", "a", "no word . !"]
+    pairs = [(rng.choice(recurring), rng.choice(recurring)) for _ in range(150)]
+    expected = []
+    for reference, candidate in pairs:
+        if isinstance(options, dict):
+            score = min(CHRF(**options).sentence_score(candidate, [reference]).score / 100, 1.0)
+        else:
+            kind, stem = options
+            score = RougeScorer([kind], use_stemmer=stem).score(reference, candidate)[kind].fmeasure
+        expected.append(score)
+    batch = Batch([reference for reference, _ in pairs], [candidate for _, candidate in pairs])
+    assert load_metric(metric).score(batch).tolist() == expected
 
 
 @given(texts, texts)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 from assay.metrics.base import Declaration, PairMetric, option
-from assay.metrics.text import empty_score
+from assay.metrics.text import TextCache, common_counts, empty_score
 
 
 @dataclass(frozen=True)
@@ -54,11 +55,23 @@ class Chrf(PairMetric):
             eps_smoothing=self.eps_smoothing,
         )
 
+        def count_ngrams(text: str) -> list[tuple[Counter[str], int]]:
+            """Return the n-grams of each order, and how many there are."""
+            counted = chrf._extract_reference_info([chrf._preprocess_segment(text)])
+            return [(ngrams, ngrams.total()) for ngrams in counted["ref_ngrams"][0]]
+
+        counts = TextCache(count_ngrams)
+
         def score(reference: str, candidate: str) -> float:
             score_of_blank = empty_score(reference, candidate)
             if score_of_blank is not None:
                 return score_of_blank
-            value: float = chrf.sentence_score(candidate, [reference]).score
+            statistics = []
+            for (ngrams, total), (gold, gold_total) in zip(counts[candidate], counts[reference], strict=True):
+                match = sum(count for _, count in common_counts(ngrams, gold))
+                # as in sacrebleu, n-grams of an order that the reference lacks do not count
+                statistics += [total if gold else 0, gold_total, match]
+            value: float = chrf._compute_f_score(statistics)
             # rounding errors may lead out of the range
             return min(max(value / 100, 0.0), 1.0)
 

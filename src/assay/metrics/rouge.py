@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from assay.metrics.base import Declaration, option
 from assay.metrics.segmenters import check_segmenter, segmenter, segmenter_signature
-from assay.metrics.text import PreparedMetric, tokenizer_signature, words
+from assay.metrics.text import PreparedMetric, TextCache, common_counts, tokenizer_signature, words
+
+#: The tokens of each text.
+_Tokens = TextCache[Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -28,20 +32,31 @@ class _Rouge(PreparedMetric):
     )
     stemmer: bool = option(False, "compare English stems (Porter) of words longer than three letters")
 
-    #: The name of the metric in rouge-score.
-    rouge_type: ClassVar[str]
+    #: The number of tokens of an n-gram; 0 for the longest common subsequence.
+    order: ClassVar[int]
 
-    def _f_measure(self, tokenizer: Any) -> Callable[[str, str], float]:
+    def _f_measure(self, tokens: _Tokens) -> Callable[[str, str], float]:
         """Return the function (reference, candidate) -> F-measure, from 0 to 1; 0 if a text has no unit to compare.
 
-        Args:
-            tokenizer: an object with the method ``tokenize`` of rouge-score, from a text to a list of tokens.
+        The n-grams of each text are counted once; the arithmetic is that of rouge-score.
         """
-        from rouge_score.rouge_scorer import RougeScorer
+        from rouge_score.scoring import fmeasure
 
-        kind = self.rouge_type
-        rouge_scorer = RougeScorer([kind], tokenizer=tokenizer)
-        return lambda reference, candidate: float(rouge_scorer.score(reference, candidate)[kind].fmeasure)
+        order = self.order
+
+        def count_ngrams(text: str) -> tuple[Counter[tuple[str, ...]], int]:
+            units = tokens[text]
+            ngrams = Counter(zip(*(units[i:] for i in range(order)), strict=False))
+            return ngrams, ngrams.total()
+
+        counts = TextCache(count_ngrams)
+
+        def score(reference: str, candidate: str) -> float:
+            (gold, gold_total), (ngrams, total) = counts[reference], counts[candidate]
+            common = sum(count for _, count in common_counts(gold, ngrams))
+            return float(fmeasure(common / max(total, 1), common / max(gold_total, 1)))
+
+        return score
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -75,14 +90,14 @@ class _Rouge(PreparedMetric):
         if self.tokenizer == "rouge":
             from rouge_score.tokenizers import DefaultTokenizer
 
-            return self.with_prepared_texts(self._f_measure(DefaultTokenizer(self.stemmer)))
+            return self.with_prepared_texts(self._f_measure(TextCache(DefaultTokenizer(self.stemmer).tokenize)))
         split = words if self.tokenizer == "unicode" else _words_without_punctuation(segmenter(self.tokenizer))
-        tokenizer = _WordTokenizer(split, stem=self.stemmer)
-        f_measure = self._f_measure(tokenizer)
+        tokens = TextCache(_stemmed(split) if self.stemmer else split)
+        f_measure = self._f_measure(tokens)
 
         def score(reference: str, candidate: str) -> float:
             # texts that are too short for any overlap still score 1 if they are equal
-            return f_measure(reference, candidate) or float(_have_same_tokens(tokenizer, reference, candidate))
+            return f_measure(reference, candidate) or float(_have_same_tokens(tokens, reference, candidate))
 
         return self.with_prepared_texts(score)
 
@@ -92,17 +107,26 @@ def _words_without_punctuation(split: Callable[[str], list[str]]) -> Callable[[s
     return lambda text: [token for token in split(text.lower()) if any(map(str.isalnum, token))]
 
 
-def _have_same_tokens(tokenizer: _WordTokenizer, reference: str, candidate: str) -> bool:
+def _stemmed(split: Callable[[str], list[str]]) -> Callable[[str], list[str]]:
+    """Return the function from a text to its words, those of more than three characters as their stems (Porter)."""
+    from nltk.stem.porter import PorterStemmer
+
+    stem = PorterStemmer().stem
+    # as in rouge-score, short words stay as they are
+    return lambda text: [stem(word) if len(word) > 3 else word for word in split(text)]
+
+
+def _have_same_tokens(tokens: _Tokens, reference: str, candidate: str) -> bool:
     """Tell whether two texts have the same tokens, or, if they have no tokens, are equal."""
-    tokens = tokenizer.tokenize(reference)
-    return tokens == tokenizer.tokenize(candidate) and (bool(tokens) or reference.strip() == candidate.strip())
+    left = tokens[reference]
+    return left == tokens[candidate] and (bool(left) or reference.strip() == candidate.strip())
 
 
 @dataclass(frozen=True)
 class RougeL(_Rouge):
     """F-measure of the longest common subsequence of words, from 0 to 1."""
 
-    rouge_type: ClassVar[str] = "rougeL"
+    order: ClassVar[int] = 0
     declaration: ClassVar[Declaration] = Declaration(
         name="rouge-l",
         kind="lexical",
@@ -115,20 +139,17 @@ class RougeL(_Rouge):
         provider=("rouge-score", "rapidfuzz", "regex"),
     )
 
-    def _f_measure(self, tokenizer: Any) -> Callable[[str, str], float]:
+    def _f_measure(self, tokens: _Tokens) -> Callable[[str, str], float]:
         """Return the function (reference, candidate) -> F-measure, from 0 to 1; 0 if a text has no token.
 
         rapidfuzz computes the length of the common subsequence in linear memory; the table of rouge-score takes 40
         seconds and 1 GB for two texts of ten thousand words. The remaining arithmetic is that of rouge-score.
-
-        Args:
-            tokenizer: an object with the method ``tokenize`` of rouge-score, from a text to a list of tokens.
         """
         from rapidfuzz.distance import LCSseq
         from rouge_score.scoring import fmeasure
 
         def score(reference: str, candidate: str) -> float:
-            left, right = tokenizer.tokenize(reference), tokenizer.tokenize(candidate)
+            left, right = tokens[reference], tokens[candidate]
             if not left or not right:
                 return 0.0
             # each distinct token becomes a number, since rapidfuzz compares hashes, which could collide
@@ -143,7 +164,7 @@ class RougeL(_Rouge):
 class Rouge1(_Rouge):
     """F-measure of the words that two texts share, from 0 to 1."""
 
-    rouge_type: ClassVar[str] = "rouge1"
+    order: ClassVar[int] = 1
     declaration: ClassVar[Declaration] = Declaration(
         name="rouge-1",
         kind="lexical",
@@ -160,7 +181,7 @@ class Rouge1(_Rouge):
 class Rouge2(_Rouge):
     """F-measure of the bigrams of words that two texts share, from 0 to 1; a text of one word has no bigram."""
 
-    rouge_type: ClassVar[str] = "rouge2"
+    order: ClassVar[int] = 2
     declaration: ClassVar[Declaration] = Declaration(
         name="rouge-2",
         kind="lexical",
@@ -171,29 +192,3 @@ class Rouge2(_Rouge):
         citation="Lin 2004, ROUGE: A Package for Automatic Evaluation of Summaries",
         provider=("rouge-score", "regex"),
     )
-
-
-class _WordTokenizer:
-    """A tokenizer for rouge-score: words in lower case, or their stems.
-
-    Args:
-        split: the function from a text to its words in lower case.
-        stem: whether to stem (Porter) words of more than three characters.
-    """
-
-    def __init__(self, split: Callable[[str], list[str]], *, stem: bool) -> None:
-        self._split = split
-        self._stem: Callable[[str], str] | None = None
-        if stem:
-            from nltk.stem.porter import PorterStemmer
-
-            self._stem = PorterStemmer().stem
-
-    def tokenize(self, text: str) -> list[str]:
-        """Return the words of a text in lower case and in order; with stems, those of the longer words instead."""
-        tokens = self._split(text)
-        stem = self._stem
-        if stem is None:
-            return tokens
-        # as in rouge-score, short words stay as they are
-        return [stem(word) if len(word) > 3 else word for word in tokens]
