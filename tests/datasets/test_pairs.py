@@ -29,6 +29,22 @@ def test_the_digest_sees_content_and_not_chunks() -> None:
     assert changed.digest != pairs.digest
 
 
+def test_the_digest_of_lists_sees_no_chunks_and_that_of_earlier_versions_is_known() -> None:
+    rows = [
+        {"reference": ["abc", "de"], "candidate": "x", "label": 1},
+        {"reference": ["d"], "candidate": "y", "label": 0},
+    ]
+    pairs = load_dataset([{**row, "annotations": [row["label"], 0.5]} for row in [*rows, rows[0]]])
+    table = pairs.table
+    # as such a table is after the cache, whose columns are cut at the ends of every chunk
+    cut = Pairs(pa.concat_tables([table.slice(0, 1), table.slice(1, 0), table.slice(1, 2)]), "other")
+    assert cut.table.column("reference").num_chunks > 1 == table.column("reference").num_chunks
+    assert cut.digest == pairs.digest and cut.has_digest(pairs.digest)
+    # written for these chunks when the lengths of lists and of their items followed each other chunk by chunk
+    earlier = "a07d8309f2956b20d827651294c27b40e3c407de663d74b073508c6f8601f182"
+    assert cut.digest != earlier and cut.has_digest(earlier) and not pairs.has_digest(earlier)
+
+
 def test_the_digest_sees_where_a_text_ends() -> None:
     one, two = [("ab", "x", 1), ("c", "y", 1)], [("a", "x", 1), ("bc", "y", 1)]
     assert load_dataset(one).digest != load_dataset(two).digest

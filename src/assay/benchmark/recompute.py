@@ -494,7 +494,7 @@ def _compare_with_stored(
     """
     used_pairs, _ = request.choose_rows(pairs)
     counts = {description: count for description, count in _count_differences(data, used_pairs).items() if count}
-    if used_pairs.digest != data.facts.digest:
+    if not used_pairs.has_digest(data.facts.digest):
         note = "" if counts else "the same texts and labels; their order, or annotations, are others"
         return ReloadedData(data.name, "changed", source, counts, note)
     if counts:

@@ -68,11 +68,18 @@ class Pairs:
     @cached_property
     def digest(self) -> str:
         """SHA-256 (hex) of the pair columns in row order; independent of how the table is chunked."""
+        return self._digest_of_pairs(by_chunk=False)
+
+    def has_digest(self, digest: str) -> bool:
+        """Tell whether a recorded digest is that of the pairs; earlier, that of lists depended on their chunks."""
+        return digest == self.digest or digest == self._digest_of_pairs(by_chunk=True)
+
+    def _digest_of_pairs(self, *, by_chunk: bool) -> str:
         sha256 = hashlib.sha256()
         for name in (*PAIR_COLUMNS, *OPTIONAL_PAIR_COLUMNS):
             if name in self.table.column_names:
                 sha256.update(f"{name}\0".encode())
-                sha256.update(_column_digest(self.table.column(name)))
+                sha256.update(_column_digest(self.table.column(name).chunks, by_chunk=by_chunk))
         return sha256.hexdigest()
 
     @cached_property
@@ -254,31 +261,36 @@ def row_codes(table: pa.Table, names: Sequence[str]) -> np.ndarray[Any, np.dtype
     return combined
 
 
-def _column_digest(column: pa.ChunkedArray) -> bytes:
-    """Return two joined SHA-256 digests of one column: of the cell lengths (-1 for null), and of the bytes."""
+def _column_digest(chunks: Sequence[pa.Array], *, by_chunk: bool) -> bytes:
+    """Return two joined SHA-256 digests of one column: of the cell lengths (-1 for null), and of the bytes.
+
+    Args:
+        chunks: the cells.
+        by_chunk: whether the lengths of the lists of each chunk are followed by those of their items, instead of the
+            lengths of all lists by those of all items.
+    """
     lengths, content = hashlib.sha256(), hashlib.sha256()
-    for chunk in column.chunks:
-        if len(chunk):
-            _update_column_digests(chunk, lengths, content)
+    for part in [[chunk] for chunk in chunks] if by_chunk else [chunks]:
+        cells = [chunk for chunk in part if len(chunk)]
+        while cells and is_list(cells[0].type):
+            for lists in cells:
+                list_lengths = pc.fill_null(pc.list_value_length(lists), -1)
+                lengths.update(np.asarray(list_lengths.to_numpy(zero_copy_only=False), dtype=np.int64).tobytes())
+            cells = [items for lists in cells if len(items := lists.flatten())]
+        for array in cells:
+            _update_column_digests(array, lengths, content)
     return lengths.digest() + content.digest()
 
 
 def _update_column_digests(cells: pa.Array, lengths: Any, content: Any) -> None:
-    """Update two digests with an array of texts, numbers or lists of these.
+    """Update two digests with an array of texts or numbers.
 
     Args:
         cells: the array.
-        lengths: the digest of the lengths of texts and lists, -1 for null; for numbers, of whether they are valid.
+        lengths: the digest of the lengths of texts, -1 for null; for numbers, of whether they are valid.
         content: the digest of the UTF-8 bytes or the float64 values.
     """
     is_valid = np.asarray(cells.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
-    if is_list(cells.type):
-        list_lengths = pc.fill_null(pc.list_value_length(cells), -1)
-        lengths.update(np.asarray(list_lengths.to_numpy(zero_copy_only=False), dtype=np.int64).tobytes())
-        items = cells.flatten()
-        if len(items):
-            _update_column_digests(items, lengths, content)
-        return
     if pa.types.is_floating(cells.type):
         lengths.update(is_valid.astype(np.int8).tobytes())
         numbers = np.asarray(pc.fill_null(cells, 0.0).to_numpy(zero_copy_only=False), dtype=np.float64)
