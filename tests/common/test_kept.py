@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import assay
 from assay.common import kept
 from assay.common.database import DamagedStoreError
 from assay.common.kept import KeptResults, default_results, result_key
+from assay.datasets import load_dataset
 from assay.metrics import load_metric
 
 
@@ -59,6 +63,14 @@ def rows(count, seed=0):
     return [dict(zip(names, row, strict=True)) for row in table]
 
 
+def pairs_of(table_rows, name="own"):
+    """Return rows as pairs with the label of each annotator, which data in memory has no column for."""
+    plain = [{key: value for key, value in row.items() if key != "annotations"} for row in table_rows]
+    annotations = pa.array([row["annotations"] for row in table_rows], pa.list_(pa.float64()))
+    pairs = load_dataset(plain)
+    return replace(pairs, name=name, table=pairs.table.append_column("annotations", annotations))
+
+
 @pytest.fixture
 def counted(monkeypatch):
     """The bucket of each table, and of each board, that is computed and not found."""
@@ -89,7 +101,7 @@ def test_a_second_run_finds_its_agreement_and_evidence_and_has_the_same_files(tm
     metrics = ["f1", "levenshtein", "ter"]
     pages = []
     for name in ("one", "two"):
-        assay.run(rows(120), metrics, out=tmp_path / name, **SETTINGS)
+        assay.run([pairs_of(rows(120))], metrics, out=tmp_path / name, **SETTINGS)
         pages.append((tmp_path / name / "report.html").exists())
         if name == "one":
             assert counted == ["tabulate", *["boards"] * 3]
@@ -97,8 +109,18 @@ def test_a_second_run_finds_its_agreement_and_evidence_and_has_the_same_files(tm
     assert counted == [] and pages == [True, True]
     for file in ("agreement.csv", "agreement.json", "scores.parquet", "pairs.parquet"):
         assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes(), file
-    assay.run(rows(120), metrics, out=tmp_path / "three", fresh=True, page=False, **SETTINGS)
+    assay.run([pairs_of(rows(120))], metrics, out=tmp_path / "three", fresh=True, page=False, **SETTINGS)
     assert counted == ["tabulate"], "--fresh computes anew"
+
+
+def test_the_table_of_a_dataset_is_found_beside_other_datasets(counted):
+    metrics, data = ["f1", "levenshtein"], [pairs_of(rows(60, seed), name) for seed, name in enumerate("abc")]
+    first = assay.run(data[:2], metrics, **SETTINGS)
+    counted.clear()
+    second = assay.run([data[2], data[0]], metrics, **SETTINGS)
+    assert counted == ["tabulate"], "c alone is new"
+    of_first, of_second = (result.agreement.query("dataset == 'a'") for result in (first, second))
+    assert of_first.reset_index(drop=True).equals(of_second.reset_index(drop=True))
 
 
 @pytest.mark.parametrize(
@@ -106,7 +128,7 @@ def test_a_second_run_finds_its_agreement_and_evidence_and_has_the_same_files(tm
 )
 def test_what_a_table_follows_from_is_in_its_key(change, counted, tmp_path):
     data, metrics, settings = rows(60), ["f1", "levenshtein"], dict(SETTINGS)
-    assay.run(data, metrics, out=tmp_path / "one", page=False, **settings)
+    assay.run([pairs_of(data)], metrics, out=tmp_path / "one", page=False, **settings)
     counted.clear()
     first = data[0]
     if change == "label":
@@ -125,7 +147,7 @@ def test_what_a_table_follows_from_is_in_its_key(change, counted, tmp_path):
         settings["controls"] = ["f1"]
     else:
         metrics[1] = "jaccard"
-    assay.run(data, metrics, out=tmp_path / "two", page=False, **settings)
+    assay.run([pairs_of(data)], metrics, out=tmp_path / "two", page=False, **settings)
     assert counted == ["tabulate"]
 
 

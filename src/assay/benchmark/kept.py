@@ -1,4 +1,4 @@
-"""The agreement table of a dataset, kept for later runs of the same request on the same pairs and scores."""
+"""The agreement table of a dataset, kept for later runs with the same settings on the same pairs and scores."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from assay.common.kept import MIN_WORK, KeptResults, default_results, result_key
 from assay.common.progress import Progress
 from assay.common.tables import annotations_of
 from assay.manifest import AgreementRow, BucketRecord
+from assay.settings import RequestSettings
 
 
 @dataclass(frozen=True)
@@ -60,10 +61,10 @@ def table_of(
 
 
 def _key_of(request: Request, dataset: DatasetScores) -> bytes:
-    """Return the key of the table of a dataset: all that it is computed from."""
+    """Return the key of the table of a dataset: all that it is computed from, and nothing of other datasets."""
     pairs = dataset.pairs
     annotations, are_annotators = annotations_of(pairs.table)
-    inputs = [request.record().model_dump(mode="json"), pairs.name, pairs.split, pairs.labels, are_annotators]
+    inputs = [request.values_of(RequestSettings), pairs.name, pairs.split, pairs.labels, are_annotators]
     inputs += [[]] if annotations is None else [annotations]
     if dataset.group_column is not None:
         inputs.append(pairs.column(dataset.group_column).to_pylist())

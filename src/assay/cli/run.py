@@ -117,7 +117,12 @@ def _metric_option(result: Result, folder: Path) -> list[str]:
 
     human_labelled = [d.pairs.name for d in result.outcome.datasets if d.pairs.kind not in NOT_BY_PEOPLE]
     files = EvidenceFiles()
-    named = {recommended_metric(data, files) for data in read_datasets(read_run(folder)) if data.name in human_labelled}
+    named: set[str | None] = set()
+    for data in read_datasets(read_run(folder)):
+        if data.name in human_labelled:
+            named.add(recommended_metric(data, files))
+        if len(named) > 1 or None in named:
+            break  # what the other datasets need takes seconds each
     files.write()
     if len(named) != 1 or None in named:
         return []
