@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -12,7 +12,7 @@ from assay.metrics.segmenters import check_segmenter, segmenter, segmenter_signa
 from assay.metrics.text import PreparedMetric, TextCache, common_counts, tokenizer_signature, words
 
 #: The tokens of each text.
-_Tokens = TextCache[Sequence[str]]
+_Tokens = TextCache[list[str]]
 
 
 @dataclass(frozen=True)
