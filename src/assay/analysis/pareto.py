@@ -30,14 +30,13 @@ def pareto_front(points: Mapping[str, tuple[tuple[float | None, ...], float]]) -
     on_front: dict[str, bool | None] = {}
     for name, (_, value) in points.items():
         own = known_points.get(name)
-        if own is not None and any(_dominates(other, own) for other in known_points.values()):
+        is_dominated = own is not None and any(
+            other != own and all(a >= b for a, b in zip(other, own, strict=True)) for other in known_points.values()
+        )
+        if is_dominated:
             on_front[name] = False
         elif own is None or highest_unknown >= value:
             on_front[name] = None
         else:
             on_front[name] = True
     return on_front
-
-
-def _dominates(first: tuple[float, ...], second: tuple[float, ...]) -> bool:
-    return first != second and all(a >= b for a, b in zip(first, second, strict=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib import metadata
 from statistics import fmean, median
 
@@ -37,7 +37,11 @@ def metric_card(name: str) -> str:
     parsed = MetricName.parse(name)
     cls = registry().find(parsed.name).load()
     declaration = cls.declaration
-    written = name if ":" in name or not declaration.subject else _with_subject(declaration)
+    written = name
+    if declaration.subject and ":" not in name:
+        # a preset stands in the place of a subject
+        has_preset = preset_languages(declaration.name)
+        written = declaration.name if has_preset else f"{declaration.name}:{declaration.subject.upper()}"
     evidence = _evidence(name)
     first = inspect.cleandoc(cls.__doc__ or "").partition("\n\n")[0].replace("\n", " ")
     summary = f"{declaration.summary[0].upper()}{declaration.summary[1:]}"
@@ -61,13 +65,6 @@ def metric_card(name: str) -> str:
     if of_sets:
         lines += _agreement(measured, of_sets)
     return "\n".join(lines).rstrip() + "\n"
-
-
-def _with_subject(declaration: Declaration) -> str:
-    """Return how to write a metric that needs a subject, or that has a preset in its place."""
-    if preset_languages(declaration.name):
-        return declaration.name
-    return f"{declaration.name}:{str(declaration.subject).upper()}"
 
 
 def _evidence(name: str) -> list[FieldValue]:
@@ -225,7 +222,7 @@ def draw_sets(name: str, values: Sequence[FieldValue]) -> Markup:
     Sets on which the metric could be the best are filled. Values below -.5 are drawn at the edge.
     """
     by_task: dict[str, list[FieldValue]] = {}
-    tasks = _tasks_by_dataset()
+    tasks = {entry.name: entry.card.tasks for entry in list_datasets() if entry.card is not None and entry.default}
     for value in values:
         if value.spearman.value is not None:
             for task in tasks.get(value.dataset, ()) or ("other",):
@@ -261,10 +258,6 @@ def draw_sets(name: str, values: Sequence[FieldValue]) -> Markup:
     )
     style = "max-width: 100%; height: auto; font-size: 12px"
     return Markup(str(svg).replace("<svg ", f'<svg style="{style}" fill="currentColor" ', 1))
-
-
-def _tasks_by_dataset() -> Mapping[str, tuple[str, ...]]:
-    return {entry.name: entry.card.tasks for entry in list_datasets() if entry.card is not None and entry.default}
 
 
 def _plain(text: str) -> str:

@@ -169,12 +169,11 @@ def _worst_pairs_sheet(report: ErrorReport, metric: str, top: int) -> Sheet:
 
 
 def _categories_text(record: Mapping[str, Any]) -> str:
-    return "; ".join(map(_category_label, record["categories"])) or "–"
-
-
-def _category_label(category: dict[str, str]) -> str:
-    """Return the name that a reader sees of a category in a record."""
-    return category["category"] if category["source"] == "people" else label_of_rules(category["category"])
+    labels = []
+    for category in record["categories"]:
+        name = category["category"]
+        labels.append(name if category["source"] == "people" else label_of_rules(name))
+    return "; ".join(labels) or "–"
 
 
 def _agreement_by_category_sheet(report: ErrorReport, metric: str) -> Sheet:

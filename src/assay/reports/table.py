@@ -59,7 +59,10 @@ def add_latex(
 
 def caption_sentences(table: PaperTable, settings: TableSettings, tests: PairedTests) -> Iterator[str]:
     """Yield the sentences of a caption without full stops: title, n, marks, intervals, and missing values."""
-    yield (settings.caption or _table_title(table, settings)).rstrip(". ")
+    title = f"Agreement of metrics with labels, {title_of(settings.coefficient)}"
+    if table.subject != ALL:
+        title += f", {table.subject}"
+    yield (settings.caption or title).rstrip(". ")
     # the n of a column of means is the sum over its datasets, which is left out beside them
     counted = [column for column in table.columns if not column.is_mean] or table.columns
     if len({column.n for column in counted}) == 1:
@@ -90,12 +93,6 @@ def caption_sentences(table: PaperTable, settings: TableSettings, tests: PairedT
     for column in table.columns:
         if column.unranked:
             yield f"{column.head}: {column.unranked}"
-
-
-def _table_title(table: PaperTable, settings: TableSettings) -> str:
-    """Return the title of a table: the coefficient, and what its columns share."""
-    title = f"Agreement of metrics with labels, {title_of(settings.coefficient)}"
-    return title if table.subject == ALL else f"{title}, {table.subject}"
 
 
 def _entry_of(column: PaperColumn, metric: str) -> Entry:

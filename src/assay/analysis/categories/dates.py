@@ -262,15 +262,14 @@ def tag_times(pair: Pair) -> Iterator[Tag]:
     elif (left or right) and asks_when(pair.question.clean) and not pair.has_same_words:
         moment = (left or right)[0]
         yield Tag("date and temporal", f"asked for a time, one text says {moment.written!r}, the other gives no date")
-    left_periods, right_periods = map(_periods, _quantities_of_texts(pair))
+    left_periods, right_periods = (
+        [quantity for quantity in quantities if quantity.dimension == "time"]
+        for quantities in _quantities_of_texts(pair)
+    )
     shared_amounts = {period.amount for period in left_periods} & {period.amount for period in right_periods}
     if left_periods and right_periods and not shared_amounts:
         first, second = left_periods[0], right_periods[0]
         yield Tag("date and temporal", f"periods: {first.number} {first.unit} and {second.number} {second.unit}")
-
-
-def _periods(quantities: tuple[Quantity, ...]) -> list[Quantity]:
-    return [quantity for quantity in quantities if quantity.dimension == "time"]
 
 
 def _moment_tags(left: tuple[Moment, ...], right: tuple[Moment, ...]) -> Iterator[Tag]:

@@ -54,20 +54,6 @@ class CheckFinding:
     fails: bool = False
 
 
-def _changed_settings_findings(signature: str, baseline: Baseline) -> Iterator[CheckFinding]:
-    """Yield a finding if the settings of a run differ from those of the baseline; yield nothing if they are the same.
-
-    The version of assay is not compared here, but in the signature of each metric.
-
-    Args:
-        signature: the signature of the run.
-        baseline: the baseline.
-    """
-    parts = _changed_signature_parts(_settings_in_signature(baseline.run), _settings_in_signature(signature))
-    if parts:
-        yield CheckFinding("changed settings", "", "", parts)
-
-
 def _settings_in_signature(signature: str) -> dict[str, str]:
     """Return the settings in the signature of a run, by name.
 
@@ -278,7 +264,13 @@ def _pair_datasets(
         InputError: the pairs of a dataset differ, and the settings do not allow it.
     """
     pairings: list[Pairing] = []
-    findings = list(_changed_settings_findings(run.manifest.signature, baseline))
+    findings: list[CheckFinding] = []
+    # assay's version is compared in the signature of each metric
+    changed = _changed_signature_parts(
+        _settings_in_signature(baseline.run), _settings_in_signature(run.manifest.signature)
+    )
+    if changed:
+        findings.append(CheckFinding("changed settings", "", "", changed))
     for name in settings.datasets or dict.fromkeys([*datasets, *baseline.datasets]):
         if name not in datasets:
             reason = run.manifest.request.unavailable.get(name) or _hint_to_rename(name, datasets, baseline)

@@ -133,7 +133,10 @@ def pair_systems(
             setting="system",
             value=settings.system,
         )
-    answers = take_answers(data, settings.system, settings.item or _known_item(data, old.answers))
+    item = settings.item or None
+    if item is None and old.answers.item in data.table.column_names:
+        item = old.answers.item
+    answers = take_answers(data, settings.system, item)
     pairings, missing = [], []
     for system, before_rows, rows, lacking in shared_rows(old.answers, answers):
         missing += lacking
@@ -189,11 +192,6 @@ def repeats_note(before_rows: RowsOfItems, rows: RowsOfItems) -> list[str]:
 def new_systems(old: Answers, answers: Answers) -> list[str]:
     """Return the systems that a baseline lacks."""
     return [name for name in answers.names if name not in old.names]
-
-
-def _known_item(data: ScoredDataset, answers: Answers) -> str | None:
-    """Return the column of items of the baseline if the run has it, too; else None, for the usual ones."""
-    return answers.item if answers.item in data.table.column_names else None
 
 
 def _pairing(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.analysis.leaderboard.board import Board, Line
@@ -67,7 +66,7 @@ def verdict_of(title: str, group: GroupBoards, by: str) -> FieldVerdict:
         return FieldVerdict(title, means.bucket, datasets, means.n, None, Number(), Number(), 0, (), ())
     highest = ranked[0]
     random = highest.random_effects.get(by)
-    times_best = {line.metric: _times_best(group.datasets, line.metric) for line in ranked}
+    times_best = {line.metric: sum(line.metric in board.best for board in group.datasets) for line in ranked}
     never = []
     for line in ranked[1:]:
         is_lower = _is_lower(means, line.metric, highest.metric)
@@ -85,10 +84,6 @@ def verdict_of(title: str, group: GroupBoards, by: str) -> FieldVerdict:
         tuple(name for name in means.best if name != highest.metric),
         tuple(never),
     )
-
-
-def _times_best(boards: Sequence[Board], metric: str) -> int:
-    return sum(metric in board.best for board in boards)
 
 
 def _is_lower(board: Board, metric: str, other: str) -> bool:

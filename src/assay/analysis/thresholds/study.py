@@ -144,7 +144,9 @@ def tune_and_test(
     refitted_repeats = repeats if tune is test else ()
     as_probability = None
     if are_probabilities:
-        as_probability = _calibration_of_scores(isotonic, tune.positive, positive, drawing.seed, groups)
+        # the scores themselves, with the residuals of the labels from an isotonic regression
+        residuals = isotonic.residuals(tune.positive, positive)
+        as_probability = calibrate(isotonic.tested_scores, positive, drawing.seed, groups, residuals)
     deployed = best_threshold(*tune, objective)[0]
     return Decision(
         thresholds=tuned.thresholds,
@@ -246,18 +248,6 @@ def _check_tunable(where: str, tune: LabelledScores, remedy: str) -> None:
         raise InputError(f"{where}: the pairs to tune on are all {only_class}; ", remedy)
     if np.ptp(scores) == 0:
         raise InputError(f"{where}: all pairs to tune on have the score {scores[0]:g}; no threshold tells them apart")
-
-
-def _calibration_of_scores(
-    isotonic: IsotonicModel,
-    tuned_positive: NDArray[np.bool_],
-    positive: NDArray[np.bool_],
-    seed: int,
-    groups: Rows | None,
-) -> Calibration:
-    """Return the calibration of the scores themselves, with the residuals of the labels from an isotonic regression."""
-    residuals = isotonic.residuals(tuned_positive, positive)
-    return calibrate(isotonic.tested_scores, positive, seed, groups, residuals)
 
 
 def area_under_roc(
