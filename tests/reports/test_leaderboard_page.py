@@ -96,7 +96,7 @@ def test_what_surprised_is_what_the_table_says():
     length = sum(could_be_best(row, "length") for row in rows)
     assert f"`length`, could be the best metric on {length} of {len(rows)} sets" in page
     highest = [f"{row['dataset']}:{row['split']}" for row in rows if row["metric"] == "length"]
-    assert highest == ["style-transfer:tox600"]
+    assert len(highest) == 2 and "On two sets, `{}` and `{}`, it is the highest.".format(*highest) in page
     exact = sum(could_be_best(row, "em") for row in rows)
     assert f"Exact match, `em`, could be the best on {exact} of {len(rows)} sets." in page
     known = [row for row in rows if row["low"]]
