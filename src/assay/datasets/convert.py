@@ -99,17 +99,40 @@ def convert_table(
             raise InputError(f"{source.name}, column {name}: holds {omitted_columns[name]}; expected text or numbers")
     if not allow_unlabelled:
         check_human_label(source, columns)
-    names = source.table.column_names
+    mapping = _mapping_of(source, columns, reading, need_label=not allow_unlabelled)
+    recognised = [f"{name} is {found[0]}" for name, found in mapping.items() if name not in columns and found != [name]]
+    notes = [f"columns: {', '.join(recognised)}"] if recognised else []
+    notes += shape_notes
+    if "reference" not in mapping:
+        notes.append("no reference: metrics that compare with one are left out")
+    pooled = pool_annotations(source, mapping, reading, find_annotators=find_annotators)
+    source = pooled.source
+    if pooled.label:
+        mapping = mapping | {"label": pooled.label}
+    read = _read_columns(source, mapping, reading, allow_unlabelled=allow_unlabelled)
+    notes += [*filter(None, [pooled.note]), *read.notes]
+    source = replace(source, table=source.table.drop_columns(pooled.added))
+    pairs = _assemble_table(source.table, read.columns, mapping)
+    if reading.drop_unlabelled:
+        pairs, drop_notes = _drop_unlabelled(source, pairs)
+        notes += drop_notes
+    return Conversion(pairs, (*source.notes, *notes), tuple(filter(None, [*read.hints, pooled.hint])))
+
+
+def _mapping_of(
+    source: SourceTable, columns: Mapping[str, Sequence[str]], reading: Reading, *, need_label: bool
+) -> dict[str, list[str]]:
+    """Return the source columns of each pair column that the data has, by the user's mapping and by usual names.
+
+    Raises:
+        InputError: a column is missing, or is named twice.
+    """
     try:
-        mapping = resolve_columns(columns, names, where=source.name, need_label=not allow_unlabelled)
+        mapping = resolve_columns(columns, source.table.column_names, where=source.name, need_label=need_label)
     except MissingColumnsError as error:
         raise completed(error, source, reading) from None
     if mapping.get("reference") == []:
         del mapping["reference"]
-        shape_notes = (*shape_notes, "no reference: metrics that compare with one are left out")
-    recognised = [f"{name} is {found[0]}" for name, found in mapping.items() if name not in columns and found != [name]]
-    if recognised:
-        shape_notes = (f"columns: {', '.join(recognised)}", *shape_notes)
     for name, sources in mapping.items():
         if len(set(sources)) < len(sources):
             duplicate = first_repeated(sources)
@@ -120,43 +143,61 @@ def convert_table(
     if mapping.get(CONTEXT) == [CONTEXT] and CONTEXT not in columns and not _holds_context(source):
         # another column that happens to have this name
         del mapping[CONTEXT]
-    pooled = pool_annotations(source, mapping, reading, find_annotators=find_annotators)
-    source = pooled.source
-    if pooled.label:
-        mapping = mapping | {"label": pooled.label}
-    pair_columns: dict[str, Any] = {}
+    return mapping
+
+
+class _ReadColumns(NamedTuple):
+    """The columns of pairs, as they were read.
+
+    Attributes:
+        columns: the columns by name.
+        notes: remarks on how they were read.
+        hints: what may have been meant otherwise; some may be empty.
+    """
+
+    columns: dict[str, Any]
+    notes: list[str]
+    hints: list[str]
+
+
+def _read_columns(
+    source: SourceTable, mapping: Mapping[str, list[str]], reading: Reading, *, allow_unlabelled: bool
+) -> _ReadColumns:
+    """Return the columns of pairs, read from the source columns that the mapping names.
+
+    Raises:
+        InputError: a cell is missing or cannot be read.
+    """
+    columns: dict[str, Any] = {}
+    notes: list[str] = []
+    hints: list[str] = []
     for name in ("candidate", "question"):
         if name in mapping:
-            pair_columns[name] = _text_column(source, mapping[name][0], refuse_null=name != "question")
+            columns[name] = _text_column(source, mapping[name][0], refuse_null=name != "question")
     if CONTEXT in mapping:
-        pair_columns[CONTEXT] = _context_column(source, mapping[CONTEXT][0])
-    hints = [_list_hint(mapping["candidate"][0], pair_columns["candidate"])] if "candidate" in mapping else []
+        columns[CONTEXT] = _context_column(source, mapping[CONTEXT][0])
+    if "candidate" in mapping:
+        hints.append(_list_hint(mapping["candidate"][0], columns["candidate"]))
     if "reference" in mapping:
-        pair_columns["reference"] = _reference_column(source, mapping["reference"], reading.separator)
-        if reading.separator is None and "candidate" in pair_columns and is_text(pair_columns["reference"].type):
-            hints.append(separator_hint(pair_columns["reference"], pair_columns["candidate"]))
+        columns["reference"] = _reference_column(source, mapping["reference"], reading.separator)
+        if reading.separator is None and "candidate" in columns and is_text(columns["reference"].type):
+            hints.append(separator_hint(columns["reference"], columns["candidate"]))
     else:
-        pair_columns["reference"] = pa.array([""] * source.table.num_rows)
-    pair_columns["pair_id"] = _identifier_column(source, mapping.get("pair_id"))
-    notes = []
+        columns["reference"] = pa.array([""] * source.table.num_rows)
+    columns["pair_id"] = _identifier_column(source, mapping.get("pair_id"))
     if mapping.get("label"):
         labels = label_columns(source, mapping["label"], reading, allow_missing=allow_unlabelled)
-        pair_columns |= labels.columns
-        notes, hints = labels.notes, [*hints, labels.hint]
+        columns |= labels.columns
+        notes += labels.notes
+        hints.append(labels.hint)
     else:
-        pair_columns["label"] = pa.nulls(source.table.num_rows, pa.float64())
+        columns["label"] = pa.nulls(source.table.num_rows, pa.float64())
     for name in ("subset", "split", "language", "group", *GRAPH_COLUMNS):
         if name in mapping:
-            pair_columns[name] = _text_column(source, mapping[name][0], refuse_null=False)
-    if not pair_columns.keys().isdisjoint(GRAPH_COLUMNS):
-        check_graph_cells(pair_columns, source)
-    source = replace(source, table=source.table.drop_columns(pooled.added))
-    notes, hints = [*filter(None, [pooled.note]), *notes], [*hints, pooled.hint]
-    pairs = _assemble_table(source.table, pair_columns, mapping)
-    if reading.drop_unlabelled:
-        pairs, drop_notes = _drop_unlabelled(source, pairs)
-        notes += drop_notes
-    return Conversion(pairs, (*source.notes, *shape_notes, *notes), tuple(filter(None, hints)))
+            columns[name] = _text_column(source, mapping[name][0], refuse_null=False)
+    if not columns.keys().isdisjoint(GRAPH_COLUMNS):
+        check_graph_cells(columns, source)
+    return _ReadColumns(columns, notes, hints)
 
 
 def _list_hint(name: str, candidates: pa.ChunkedArray) -> str:
