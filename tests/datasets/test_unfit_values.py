@@ -131,3 +131,13 @@ def test_other_columns_may_hold_anything(tmp_path: Path) -> None:
     path.write_text(GOOD.replace("}", ', "meta": {"x": [1, null]}}') + GOOD, encoding="utf-8")
     meta = load_dataset(path).column("meta").to_pylist()
     assert [value if value is None else json.loads(value) for value in meta] == [{"x": [1, None]}, None]
+
+
+def test_columns_of_pandas_whose_rows_are_in_another_order_are_refused() -> None:
+    frame = pd.DataFrame({"reference": ["a", "b"], "candidate": ["a", "c"], "label": [1, 0]})
+    columns: dict[str, object] = {name: frame[name] for name in frame}
+    assert load_dataset(columns).labels.tolist() == [1, 0]
+    for other in (frame["candidate"][::-1], frame["candidate"].set_axis([5, 6])):
+        with pytest.raises(InputError, match="'reference' and 'candidate' have rows of another index or order"):
+            load_dataset(columns | {"candidate": other})
+        assert load_dataset(columns | {"candidate": other.to_numpy()}).labels.tolist() == [1, 0]

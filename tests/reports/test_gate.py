@@ -313,7 +313,7 @@ def test_other_data_cannot_be_compared(run_of, labels):
     baseline = take_baseline(run_of(scores, labels, resamples=200))
     turned = labels[::-1].copy()
     with pytest.raises(
-        InputError, match=r"data has other pairs than the baseline \(texts, labels or groups of the 300"
+        InputError, match=r"data has other pairs than the baseline \(texts, labels, groups or order of the 300"
     ):
         check_run(run_of(scores, turned), baseline, CheckSettings())
     run = run_of({"a": scores["a"][:200]}, labels[:200])

@@ -330,9 +330,18 @@ def _table_of_mapping(data: Mapping[Any, Any], name: str) -> tuple[pa.Table, dic
     """Return a dict of columns of equal length as a table, and by column the first value that cannot be read as text.
 
     Raises:
-        InputError: columns have duplicate names or unequal lengths.
+        InputError: columns have duplicate names or unequal lengths, or are pandas columns whose rows have other names.
     """
     _check_unique_names([str(column_name) for column_name in data], name)
+    indexes = {str(column_name): values.index for column_name, values in data.items() if hasattr(values, "iloc")}
+    first = next(iter(indexes), "")
+    for column_name, index in indexes.items():
+        if len(index) == len(indexes[first]) and not index.equals(indexes[first]):
+            # pandas would join them by their index, others by their order
+            raise InputError(
+                f"{name}: the columns {first!r} and {column_name!r} have rows of another index or order; pass a"
+                " DataFrame, or columns with .reset_index(drop=True)"
+            )
     columns = {str(column_name): list(values) for column_name, values in data.items()}
     lengths = {column_name: len(values) for column_name, values in columns.items()}
     if len(set(lengths.values())) > 1:

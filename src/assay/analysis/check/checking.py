@@ -78,7 +78,7 @@ def _describe_changed_pairs(data: ScoredDataset, old: BaselineDataset) -> str:
         return f"{old.n:,} -> {len(data):,} pairs"
     new_digest = data.facts.digest
     if old.digest != new_digest:
-        return f"texts, labels or groups of the {old.n:,} pairs (digest {old.digest[:8]} -> {new_digest[:8]})"
+        return f"texts, labels, groups or order of the {old.n:,} pairs (digest {old.digest[:8]} -> {new_digest[:8]})"
     return ""
 
 
