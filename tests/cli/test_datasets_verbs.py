@@ -71,6 +71,8 @@ def test_datasets_are_found_by_task_language_and_people(assay):
 def test_what_cannot_be_found_is_one_line(assay):
     assert "Did you mean 'summaries'?" in assay("datasets", "list", "--task", "summary").complaint
     complaint = assay("datasets", "list", "--language", "xx").complaint
+    asked = assay("datasets", "list", "--annotators", 100_000).complaint
+    assert "no dataset fits all that is asked for; the most annotators of any are " in asked
     assert re.search(r"no dataset fits; there are the languages .*ar, .*de, en, .*zh$", complaint.rstrip())
     assert assay("datasets", "list", "--annotators", "0").code == 2
 

@@ -88,7 +88,7 @@ def test_random_pairs_differ():
 
 
 def test_a_range_with_too_few_pairs():
-    with pytest.raises(InputError, match="range 5 of 5 has 20 pairs, and 32 are to be drawn from it"):
+    with pytest.raises(InputError, match="range 5 of 5 has 20 pairs, and 32 are to be drawn from it; give `bins`"):
         draw_from_bins(np.arange(100.0), 62, 5, 2.0, np.random.default_rng(0))
 
 
@@ -102,6 +102,10 @@ def test_a_range_with_too_few_pairs():
         (["-n", "5", "--length", "40,50"], "sentences.csv: has 0 sentences of 40 to 50 words"),
         (["-n", "5", "--shared", "1,0"], "'--shared': the first number must be below the second"),
         (["-n", "5", "--longer", "-1"], "--longer -1.0: must not be negative"),
+        # settings that this way of sampling does not read
+        (["-n", "5", "--by", "dice", "--length", "1,9"], "--length 1,9: goes with --by shared"),
+        (["-n", "5", "--bins", "3"], "--bins 3: goes with --by dice"),
+        (["-n", "5", "--by", "idf-dice", "--longer", "0.5"], "--longer 0.5: goes with --by shared"),
     ],
 )
 def test_refusals_are_one_line(assay, sentences, words, said):

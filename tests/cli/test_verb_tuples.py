@@ -132,6 +132,7 @@ def test_items_without_a_name_are_numbered_and_other_columns_shown(assay, workpl
         (["--show", "text"], "pairs.csv: has no column 'text'"),
         (["--size", "3", "--gold", "gold.csv"], "gold.csv: a tuple has 4 items; give --size 4"),
         (["--per-item", "90000"], "different tuples of 4; give --per-item a smaller number, or add items"),
+        (["--size", "9000"], "different tuples of 9,000; give --size a smaller number, or add items"),
         (["--seed", "-1"], "--seed -1: must not be negative"),
         (["--gold", "nowhere.csv"], "nowhere.csv"),
         (["--gold-every", "5"], "--gold-every 5: goes with --gold"),

@@ -10,13 +10,14 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, fields
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.common.messages import Setting
 from assay.exceptions import InputError
 from assay.settings import Settings, check_seed, parse_scale, setting
 
@@ -30,6 +31,18 @@ _MOST_FOR_ALL_PAIRS = 2_000
 _MOST_DRAWS = 20_000_000
 #: The number of random pairs that are drawn at a time.
 _DRAWS_AT_ONCE = 100_000
+
+
+#: The ways of sampling that read a setting; the others ignore it.
+_READ_BY = {
+    "text": ("shared", "idf-dice"),
+    "length": ("shared", "idf-dice"),
+    "shared": ("shared",),
+    "longer": ("shared",),
+    "bins": ("dice", "idf-dice"),
+    "growth": ("idf-dice",),
+    "candidates": ("idf-dice",),
+}
 
 
 @dataclass(frozen=True)
@@ -61,9 +74,14 @@ class SampleSettings(Settings):
     seed: int = setting("Seed of every random draw.", 0)
 
     def check(self) -> None:
-        """Raise InputError for an invalid seed or a negative difference in length."""
+        """Raise InputError for an invalid seed, a negative difference in length, or a setting of another way."""
         super().check()
         check_seed(self.seed)
+        for field in fields(self):
+            value = getattr(self, field.name)
+            ways = _READ_BY.get(field.name, (self.by,))
+            if self.by not in ways and value != field.default:
+                raise InputError("goes with ", Setting("by", ways[0]), setting=field.name, value=value)
         if not self.longer >= 0:
             raise InputError("must not be negative", setting="longer", value=self.longer)
 
@@ -184,7 +202,9 @@ def draw_from_bins(scores: Floats, n: int, bins: int, growth: float, rng: np.ran
     for number, (members, count) in enumerate(zip(ranges, counts, strict=True), start=1):
         if len(members) < count:
             raise InputError(
-                f"range {number} of {bins} has {len(members):,} pairs, and {count:,} are to be drawn from it"
+                f"range {number} of {bins} has {len(members):,} pairs, and {count:,} are to be drawn from it; give ",
+                Setting("bins"),
+                " a smaller number, or more pairs to choose from",
             )
     rows = [rng.permutation(members)[:count] for members, count in zip(ranges, counts, strict=True)]
     return DrawnPairs(np.concatenate(rows), np.repeat(np.arange(1, bins + 1), counts))

@@ -139,7 +139,8 @@ def _draw_new_tuples(settings: TupleSettings, items: int, gold: Codes, rng: np.r
         try:
             drawn = draw_tuples(items, settings.size, settings.per_item, rng)
         except ValueError as error:
-            raise InputError(f"{error}; give ", Setting("per_item"), " a smaller number, or add items") from None
+            name = "size" if items < settings.size else "per_item"
+            raise InputError(f"{error}; give ", Setting(name), " a smaller number, or add items") from None
         if not any(frozenset(row) in known for row in drawn.tolist()):
             return drawn
     raise InputError(

@@ -111,6 +111,9 @@ def _chosen_entries(task: str | None, language: str | None, annotators: int | No
             chosen.append(entry)
     if not chosen:
         known = sorted({code for entry in entries if entry.card is not None for code in entry.card.languages})
+        if language is None or language in known:
+            most = max((entry.card.annotators or 0 for entry in entries if entry.card is not None), default=0)
+            raise InputError(f"no dataset fits all that is asked for; the most annotators of any are {most}")
         raise InputError(f"no dataset fits; there are the languages {', '.join(known)}")
     return chosen
 

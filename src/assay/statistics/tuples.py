@@ -40,7 +40,7 @@ def draw_tuples(items: int, size: int, per_item: int, rng: np.random.Generator) 
     """
     needed = -(-items * per_item // size)
     if items < size or comb(items, size) < needed:
-        raise ValueError(f"{items:,} items make no {needed:,} different tuples of {size}")
+        raise ValueError(f"{items:,} items make no {needed:,} different tuples of {size:,}")
     tuples = np.empty((0, size), dtype=np.intp)
     waiting = np.empty(0, dtype=np.intp)
     for number in range(per_item):
