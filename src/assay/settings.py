@@ -152,20 +152,16 @@ class Settings:
 
     def __post_init__(self) -> None:
         """Make sequences tuples, check each value against its declaration, then call :meth:`check`."""
-        hints = self.setting_types()
+        types_by_name = self.setting_types()
         for name, declaration in declarations_of(type(self)).items():
-            hint = hints.get(name)
-            value = getattr(self, name)
+            value, item_type = getattr(self, name), types_by_name.get(name)
             if isinstance(value, Real) and not isinstance(value, int | float):
                 # a number of NumPy, which JSON does not know
                 value = int(value) if isinstance(value, Integral) else float(value)
-                object.__setattr__(self, name, value)
-            item_type = hint
-            if is_sequence_type(hint):
-                value = to_tuple(value)
-                # the dataclass is frozen
-                object.__setattr__(self, name, value)
-                item_type = get_args(hint)[0]
+            if is_sequence_type(item_type):
+                value, item_type = to_tuple(value), get_args(item_type)[0]
+            # the dataclass is frozen
+            object.__setattr__(self, name, value)
             is_text = set(union_members(item_type)) - {NoneType} == {str}
             for item in value if isinstance(value, tuple) else (value,):
                 if is_text and not isinstance(item, str | None):

@@ -153,23 +153,27 @@ def study_systems(runs: Sequence[RunFolder], settings: SystemSettings) -> list[S
         for name in settings.datasets:
             if name not in known_names:
                 raise InputError(unknown_name(f"{runs[0].title}: has no dataset", name, known_names))
-        studies: list[SystemStudy | DuelStudy] = []
-        for data in datasets:
-            if settings.datasets and data.name not in settings.datasets:
-                continue
-            if has_duels(data):
-                studies.append(study_duels(data, settings))
-                continue
-            systems = cells_of_column(data, settings.system, SYSTEM_COLUMNS, "system")
-            items = cells_of_column(data, settings.item, ITEM_COLUMNS, "item")
-            studies.append(_study_answers([_SystemAnswers(data, systems, items)], data.title, settings))
-        return studies
+        wanted = settings.datasets or known_names
+        return [_study_dataset(data, settings) for data in datasets if data.name in wanted]
     parts = []
     for run, title in zip(runs, run_titles(runs), strict=True):
         for data in read_datasets(run):
             items = cells_of_column(data, settings.item, ITEM_COLUMNS, "item")
             parts.append(_SystemAnswers(data, [title] * len(data), items))
     return [_study_answers(parts, f"{len(runs)} runs", settings)]
+
+
+def _study_dataset(data: ScoredDataset, settings: SystemSettings) -> SystemStudy | DuelStudy:
+    """Return the study of the systems that answered a dataset, or of its preferences between answers.
+
+    Raises:
+        InputError: as for :func:`study_systems`.
+    """
+    if has_duels(data):
+        return study_duels(data, settings)
+    systems = cells_of_column(data, settings.system, SYSTEM_COLUMNS, "system")
+    items = cells_of_column(data, settings.item, ITEM_COLUMNS, "item")
+    return _study_answers([_SystemAnswers(data, systems, items)], data.title, settings)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from importlib import metadata
 from statistics import fmean, median
+from typing import NamedTuple
 
 from markupsafe import Markup
 
@@ -191,24 +192,38 @@ def _agreement(name: str, values: Sequence[FieldValue]) -> list[str]:
     return lines
 
 
-def alternatives(values: Sequence[FieldValue]) -> list[tuple[str, float, float]]:
-    """Return the metrics whose agreement is most alike: name, mean absolute difference of ρ, and mean ρ.
+class Alternative(NamedTuple):
+    """A metric whose agreement is like that of another one.
+
+    Attributes:
+        metric: the name of the metric.
+        difference: the mean absolute difference of Spearman's ρ over the sets that have both.
+        agreement: its mean ρ on these sets.
+    """
+
+    metric: str
+    difference: float
+    agreement: float
+
+
+def alternatives(values: Sequence[FieldValue]) -> list[Alternative]:
+    """Return the metrics whose agreement is most alike, the most alike first.
 
     Args:
         values: the values of one metric on sets.
     """
     own = {value.title: value.spearman.value for value in values}
     metric = values[0].metric
-    others: dict[str, list[tuple[float, float]]] = {}
+    differences: dict[str, list[float]] = {}
+    agreements: dict[str, list[float]] = {}
     for value in field_agreement():
-        mine = own.get(value.title)
-        if value.category or value.metric == metric or mine is None or value.spearman.value is None:
+        mine, other = own.get(value.title), value.spearman.value
+        if value.category or value.metric == metric or mine is None or other is None:
             continue
-        others.setdefault(value.metric, []).append((abs(value.spearman.value - mine), value.spearman.value))
-    found = []
-    for name, pairs in others.items():
-        found.append((name, fmean(pair[0] for pair in pairs), fmean(pair[1] for pair in pairs)))
-    return sorted(found, key=lambda item: item[1])[:ALTERNATIVES]
+        differences.setdefault(value.metric, []).append(abs(other - mine))
+        agreements.setdefault(value.metric, []).append(other)
+    found = [Alternative(name, fmean(differences[name]), fmean(agreements[name])) for name in differences]
+    return sorted(found, key=lambda alternative: alternative.difference)[:ALTERNATIVES]
 
 
 #: Sizes of the plot, in pixels: the names of tasks, the axis, a row, and the ends of the axis of ρ.
