@@ -110,11 +110,12 @@ def parse_group(text: str) -> None:
 
 def parse_verdict(text: str) -> None:
     """Read the verdict in a reply on each scale."""
+    from assay.metrics.judge.replies import Reply
     from assay.metrics.judge.verdicts import scale_of
 
     for name in ("yes-no", "0-2", "1-5"):
         scale = scale_of(name)
-        worth = scale.score_in(text)
+        worth = scale.read(Reply(text)).score
         assert worth is None or scale.low <= worth <= scale.high
         scale.verdict_begun_by(text)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,14 +29,6 @@ MAX_CLASS_LEVELS = 6
 BOOSTING_ROUNDS, LEAVES_PER_TREE, MIN_PAIRS_PER_LEAF, MIN_SHARE_PER_LEAF = 200, 7, 10, 0.01
 #: The learning rate of boosting.
 LEARNING_RATE = 0.05
-
-
-class Margin(Protocol):
-    """A function of inputs, before calibration."""
-
-    def margin(self, inputs: Floats) -> Floats:
-        """Return the value of the function for each pair, shape (n,), from inputs of shape (n, m)."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,9 @@ def reply(text, first=(), **fields):
 
 
 def test_the_value_of_what_a_text_states():
-    assert (YES_NO.score_in("No."), GRADES.score_in("Grade: 3"), LEVELS.score_in("perhaps")) == (0, 3, None)
+    assert YES_NO.read(reply("No.")).score == 0
+    assert GRADES.read(reply("Grade: 3")).score == 3
+    assert LEVELS.read(reply("perhaps")).score is None
 
 
 @pytest.mark.parametrize(

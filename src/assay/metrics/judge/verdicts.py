@@ -100,11 +100,6 @@ class VerdictScale:
         matches = [word for word in self.values if token and word.startswith(token)]
         return matches[0] if len(matches) == 1 else None
 
-    def score_in(self, reply: str) -> float | None:
-        """Return the score of the verdict that a text states, by the rules of the parser; None if it states none."""
-        verdict = read_verdict(reply, tuple(self.values)).verdict
-        return None if verdict is None else self.values[verdict]
-
     def read(self, reply: Reply, source: Literal["auto", "probability", "json", "text"] = "auto") -> Reading:
         """Return what a reply says: the mean verdict by the probabilities of its first token, or else its text.
 
