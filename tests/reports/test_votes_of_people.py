@@ -182,7 +182,9 @@ def test_recommend_sets_a_threshold_where_people_are_divided(tmp_path):
     (data,) = read_datasets(read_run(tmp_path / "decision"))
     divided = int(data.votes.is_split.sum())
     assert use.startswith("Use recorded:good: label>=1 if its score is >= ")
-    assert errors.endswith(f", of pairs on which most people agree. Without {divided} on which as many said yes as no.")
+    assert errors.endswith(
+        f", of pairs on which most people agree; {divided} on which as many said yes as no are left out."
+    )
     decision = json.loads((tmp_path / "decision" / "decision.json").read_text())["decision"]
     assert 0 < decision["threshold"] < 1 and decision["positive"] is None
     page = (tmp_path / "decision" / "decision.html").read_text(encoding="utf-8")

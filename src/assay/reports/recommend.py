@@ -116,7 +116,7 @@ def _use_lines(closing: Closing) -> list[str]:
         errors = f"Expect {value} of 100 decisions to differ from people's ({low} to {high})"
         divided = yes_no.subject.divided
         if divided:
-            errors += f", of pairs on which most people agree. Without {divided:,} on which as many said yes as no"
+            errors += f", of pairs on which most people agree; {divided:,} on which as many said yes as no are left out"
         errors += "."
     return [f"Use {line.metric}: {closing.positive} if its score is {threshold}.", errors, cost]
 
@@ -292,13 +292,14 @@ def _advice_lines(advice: Advice, by: str) -> list[str]:
         is_corrected = advice.new_sample[highest.metric] != highest.values[by]
         agreement = expected_text(highest) if is_corrected else f"{value_text(highest)} on {pair_count_text}"
         lines.append(f"{name}{title_of(by)} {agreement}, {cost_text(highest)}{limits_text}")
-        if is_corrected:
+        if is_corrected and advice.new_sample[highest.metric].text != value_text(highest):
             lines.append(f"on the {pair_count_text} that chose it: {value_text(highest)}, which the choice flatters")
     max_loss = f"{advice.limits.max_loss:g}"
     metrics_by_relation = {
         "could be the best, too": texts_with_cost(advice.contenders),
         f"cost much less, but may lose more than {max_loss} (--max-loss)": [line.metric for line in advice.risky],
-        "not the best": texts_with_cost(advice.lower),
+        # the table below has their values
+        "not the best": [line.metric for line in advice.lower],
         "not tested": texts_with_cost(advice.untested),
         "too few pairs differ in score": [f"{line.metric} ({rare_words(line)})" for line in advice.rare],
         "not compared, for lack of scores": [
