@@ -103,7 +103,8 @@ def test_a_range_with_too_few_pairs():
         (["-n", "5", "--shared", "1,0"], "'--shared': the first number must be below the second"),
         (["-n", "5", "--longer", "-1"], "--longer -1.0: must not be negative"),
         # settings that this way of sampling does not read
-        (["-n", "5", "--by", "dice", "--length", "1,9"], "--length 1,9: goes with --by shared"),
+        (["-n", "5", "--by", "dice", "--shared", "0,0.9"], "--shared 0,0.9: goes with --by shared"),
+        (["-n", "5", "--by", "dice", "--text", "sentence"], "--text sentence: goes with --by shared"),
         (["-n", "5", "--bins", "3"], "--bins 3: goes with --by dice"),
         (["-n", "5", "--by", "idf-dice", "--longer", "0.5"], "--longer 0.5: goes with --by shared"),
     ],

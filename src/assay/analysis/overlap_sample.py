@@ -33,10 +33,9 @@ _MOST_DRAWS = 20_000_000
 _DRAWS_AT_ONCE = 100_000
 
 
-#: The ways of sampling that read a setting; the others ignore it.
+#: The ways of sampling that read a setting, where not all do.
 _READ_BY = {
     "text": ("shared", "idf-dice"),
-    "length": ("shared", "idf-dice"),
     "shared": ("shared",),
     "longer": ("shared",),
     "bins": ("dice", "idf-dice"),
