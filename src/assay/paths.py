@@ -151,9 +151,12 @@ def no_such_file(missing: Path, is_wanted: Callable[[Path], bool], kind: str = "
 def _similar_paths(missing: Path) -> list[Path]:
     """Return the paths that differ from a missing one in the spelling of its first name that does not exist."""
     first = next((path for path in (*reversed(missing.parents), missing) if not path_exists(path)), missing)
-    by_lower_case = {path.name.lower(): path for path in entries_of(first.parent)}
-    similar = difflib.get_close_matches(first.name.lower(), by_lower_case, n=_MAX_ENTRIES, cutoff=0.5)
-    return [by_lower_case[name] / missing.relative_to(first) for name in similar]
+    # endings alone make no two names similar
+    by_stem: dict[str, list[Path]] = {}
+    for path in entries_of(first.parent):
+        by_stem.setdefault(path.stem.lower(), []).append(path)
+    similar = difflib.get_close_matches(first.stem.lower(), by_stem, n=_MAX_ENTRIES, cutoff=0.5)
+    return [path / missing.relative_to(first) for stem in similar for path in by_stem[stem]]
 
 
 def entries_of(folder: Path) -> list[Path]:

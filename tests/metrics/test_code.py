@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -78,6 +79,44 @@ def test_a_module_that_is_installed(monkeypatch: pytest.MonkeyPatch, folder: Pat
     assert load_metric("module_of_one_test:first").score(["a"], ["ab"]).tolist() == [1.0]
 
 
+def test_a_module_of_the_working_folder(folder: Path) -> None:
+    """An installed program does not look there, but a user does."""
+    (folder / "package_of_one_test").mkdir()
+    (folder / "package_of_one_test" / "__init__.py").touch()
+    text = "def length(reference, candidate):\n    return len(candidate)\n"
+    (folder / "package_of_one_test" / "own.py").write_text(text, encoding="utf-8")
+    code = "import sys; sys.path.remove(''); from assay.cli import app; app(sys.argv[1:])"
+    words = ["run", "x.csv", "-m", "package_of_one_test.own:length", "-m", "f1", "--resamples", "0", "--out", "RUN"]
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "own:length" in done.stdout, done.stderr
+    # a run folder that names it is not trusted, as with a file
+    words = ["verify", "RUN", "-q", "--format", "json"]
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=False)
+    outcomes = [one["outcome"] for one in json.loads(done.stdout)["metrics"]]
+    assert outcomes == ["not recomputed", "same"], done.stdout
+
+
+def test_objects_of_a_file_that_can_be_called(folder: Path) -> None:
+    (folder / "objects.py").write_text(
+        "import functools\n"
+        "class Times:\n"
+        "    def __init__(self, factor):\n"
+        "        self.factor = factor\n"
+        "    def __call__(self, reference, candidate):\n"
+        "        return self.factor * len(candidate)\n"
+        "twice = Times(2)\n"
+        "length = lambda reference, candidate: len(candidate)\n"
+        "def power(reference, candidate, exponent):\n"
+        "    return len(candidate) ** exponent\n"
+        "square = functools.partial(power, exponent=2)\n",
+        encoding="utf-8",
+    )
+    for name, score in (("twice", 6.0), ("length", 3.0), ("square", 9.0)):
+        metric = load_metric(f"objects.py:{name}")
+        assert metric.score(["a"], ["abc"]).tolist() == [score]
+        assert {"function", "code"} <= set(metric.signature())
+
+
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
@@ -89,11 +128,23 @@ def test_a_module_that_is_installed(monkeypatch: pytest.MonkeyPatch, folder: Pat
         ("broken.py:X", "broken.py cannot be imported: ZeroDivisionError: division by zero"),
         ("my metrics/mine.py:Share,cas=true", "has no option 'cas'. Did you mean 'case'"),
         ("blue:Share", "there is no metric 'blue'"),
+        ("my metrics/min.py:Share", "there is no file my metrics/min.py. Did you mean 'my metrics/mine.py'?"),
+        ("plain.py", "name the class or function in it, such as plain.py:first"),
+        ("wrong.py:X", "wrong.py cannot be imported: SyntaxError: expected ':' (wrong.py, line 1)"),
+        ("ends.py:X", "ends.py cannot be imported: SystemExit: 4"),
+        ("relative.py:X", "relative.py cannot be imported: ImportError: attempted relative import"),
     ],
 )
 def test_what_cannot_be_loaded(folder: Path, name: str, problem: str) -> None:
-    (folder / "broken.py").write_text("x = 1 / 0\n", encoding="utf-8")
-    with pytest.raises(InputError, match=problem.replace("?", r"\?").replace("(", r"\(")):
+    for file, text in (
+        ("broken.py", "x = 1 / 0\n"),
+        ("wrong.py", "def x()\n    return 1\n"),
+        ("plain.py", "def first(reference, candidate):\n    return 1\n"),
+        ("ends.py", "raise SystemExit(4)\n"),
+        ("relative.py", "from .mine import first\n"),
+    ):
+        (folder / file).write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=re.escape(problem)):
         load_metric(name)
 
 

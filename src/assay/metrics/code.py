@@ -10,6 +10,7 @@ import importlib
 import importlib.util
 import inspect
 import sys
+from importlib.machinery import PathFinder
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,8 +19,9 @@ from assay.exceptions import InputError, error_location, summary_of, unknown_nam
 from assay.metrics.base import Metric
 from assay.metrics.function import function_metric
 from assay.metrics.name import MetricName
+from assay.metrics.objects import plain_name
 from assay.metrics.registry import registry
-from assay.paths import no_such_file, user_path
+from assay.paths import suggested_path, user_path
 
 
 def names_code(name: MetricName) -> bool:
@@ -33,7 +35,13 @@ def names_code(name: MetricName) -> bool:
         return False
     # the package alone, since the search for a module in it would import it
     package = name.name.partition(".")[0]
-    return package in sys.modules or importlib.util.find_spec(package) is not None
+    return package in sys.modules or importlib.util.find_spec(package) is not None or _is_in_working_folder(package)
+
+
+def _is_in_working_folder(package: str) -> bool:
+    """Return whether a module or package is in the working folder, where a program that is installed does not look."""
+    spec = PathFinder.find_spec(package, [str(Path.cwd())])
+    return spec is not None and spec.loader is not None
 
 
 def load_code(name: MetricName) -> Metric:
@@ -47,11 +55,17 @@ def load_code(name: MetricName) -> Metric:
     found = getattr(module, name.subject, None) if name.subject else None
     if isinstance(found, type) and issubclass(found, Metric):
         return registry().build_class(found, name)
-    if inspect.isfunction(found):
+    # a function, or an object that can be called, such as one of functools.partial
+    if callable(found) and not isinstance(found, type) and not inspect.isbuiltin(found):
         code = hashlib.sha256(inspect.getsource(module).encode()).hexdigest()[:16]
-        signed = (("function", found.__qualname__), ("code", code))
-        return registry().build_class(type(function_metric(found, signed=signed)), name)
-    raise InputError(unknown_name(f"{name.name}: has no metric class or function", name.subject or "", sorted(own)))
+        signed = (("function", str(getattr(found, "__qualname__", name.subject))), ("code", code))
+        title = plain_name(str(name.subject))
+        return registry().build_class(type(function_metric(found, name=title, signed=signed)), name)
+    if name.subject is None:
+        raise InputError(
+            f"metric {name.text}: name the class or function in it, such as {name.name}:{min(own, default='NAME')}"
+        )
+    raise InputError(unknown_name(f"{name.name}: has no metric class or function", name.subject, sorted(own)))
 
 
 def _is_metric(value: Any, module: ModuleType) -> bool:
@@ -68,7 +82,8 @@ def _file_module(name: MetricName) -> ModuleType:
     """
     path = user_path(name.name).resolve()
     if not path.is_file():
-        raise InputError(f"metric {name.text}: {no_such_file(user_path(name.name), Path.is_file)}")
+        near = suggested_path(user_path(name.name), lambda other: other.suffix == ".py" and other.is_file())
+        raise InputError(f"metric {name.text}: there is no file {name.name}" + (f". {near}" if near else ""))
     content = path.read_bytes()
     # classes of a changed file are others; pickling needs the module by its name
     title = f"assay_file_{path.stem}_{hashlib.sha256(str(path).encode() + content).hexdigest()[:12]}"
@@ -83,7 +98,7 @@ def _file_module(name: MetricName) -> ModuleType:
     sys.path.insert(0, str(path.parent))
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[title]
         raise InputError(_failure(name, error)) from error
     finally:
@@ -97,11 +112,17 @@ def _imported_module(name: MetricName) -> ModuleType:
     Raises:
         InputError: it cannot be imported.
     """
+    package, here = name.name.partition(".")[0], str(Path.cwd())
+    if package not in sys.modules and importlib.util.find_spec(package) is None and here not in sys.path:
+        # kept, since worker processes import the module by its name
+        sys.path.append(here)
     try:
         return importlib.import_module(name.name)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InputError(_failure(name, error)) from error
 
 
-def _failure(name: MetricName, error: Exception) -> str:
-    return f"metric {name.text}: {name.name} cannot be imported: {summary_of(error)} ({error_location(error)})"
+def _failure(name: MetricName, error: BaseException) -> str:
+    # the message of a syntax error has the file and line, and the error itself is raised by Python
+    location = "" if isinstance(error, SyntaxError) else f" ({error_location(error)})"
+    return f"metric {name.text}: {name.name} cannot be imported: {summary_of(error)}{location}"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 from assay.exceptions import AssayError, InputError, UnavailableError
 from assay.metrics.base import Batch, ColumnMetric, Context, Declaration, Metric, option
 from assay.metrics.provenance import ABSENT, version_of
-from assay.paths import no_such_file, user_path
+from assay.paths import suggested_path, user_path
 
 if TYPE_CHECKING:
     import numpy as np
@@ -125,11 +125,14 @@ class Combined(Metric):
         from assay.metrics.combination import FILE_NAME, read_combined
 
         if not (self.path / FILE_NAME).exists():
-            if self.path.exists():
-                problem = f"{self.subject}: is not a folder of assay combine (it has no {FILE_NAME})"
-            else:
-                problem = no_such_file(self.path, lambda path: (path / FILE_NAME).is_file(), "folder of assay combine")
-            raise InputError(f"{problem}; assay has {', '.join(bundled_folders())}")
+            state, near = f"it has no {FILE_NAME}", ""
+            if not self.path.exists():
+                state = "there is no such folder"
+                near = suggested_path(self.path, lambda path: (path / FILE_NAME).is_file())
+            raise InputError(
+                f"{self.subject}: is not a folder of assay combine ({state}){near and f'. {near}'}; "
+                f"assay has {', '.join(bundled_folders())}"
+            )
         return read_combined(self.path)
 
     def members(self) -> tuple[Metric, ...]:

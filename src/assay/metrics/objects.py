@@ -89,7 +89,7 @@ def _evaluate_module(module: Any) -> FunctionMetric:
         return chosen_value(result, "", f"the module {name}", "wrap it in a function that returns one of them")
 
     code = str(getattr(module, "_hash", "") or type(module).__module__.rpartition(".")[2])
-    return function_metric(compute, name=_plain_name(name), signed=(("module", name), ("code", code[:16])))
+    return function_metric(compute, name=plain_name(name), signed=(("module", name), ("code", code[:16])))
 
 
 def chosen_value(result: dict[str, Any], key: str, module: str, advice: str) -> float:
@@ -122,7 +122,7 @@ def _sacrebleu_metric(metric: Any) -> FunctionMetric:
         """Sentence score of a metric of sacrebleu."""
         return float(metric.sentence_score(candidate, [reference]).score)
 
-    name = _plain_name(type(metric).__name__)
+    name = plain_name(type(metric).__name__)
     lower = name == "TER"
     high = math.inf if lower else 100.0
     # its own signature exists only after it has scored something
@@ -144,10 +144,10 @@ def _model_name(model: Any) -> str:
     """Return the last part of the name or path that a model was loaded from; the name of its class if it is unknown."""
     config = getattr(model, "config", None) or getattr(getattr(model[0], "auto_model", None), "config", None)
     path = str(getattr(config, "_name_or_path", "") or "")
-    return _plain_name(re.split(r"[/\\]", path.rstrip("/\\"))[-1] or type(model).__name__)
+    return plain_name(re.split(r"[/\\]", path.rstrip("/\\"))[-1] or type(model).__name__)
 
 
-def _plain_name(text: str) -> str:
+def plain_name(text: str) -> str:
     """Return text as a name that no metric of assay has, with a hyphen for every character that no name has."""
     name = re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-._") or "object"
     taken = {entry.name for entry in registry().entries() if entry.origin != ORIGIN}

@@ -69,8 +69,8 @@ def test_a_relative_path_from_another_folder(working_folder: Path, monkeypatch: 
     ("name", "words"),
     [
         ("static:vectors/word.txt", "no such file of word vectors. Did you mean 'vectors/words.txt'?"),
-        ("combined:learned/beste", "no such folder of assay combine. Did you mean 'learned/best'?"),
-        ("combined:best", "no such folder of assay combine. Did you mean 'learned/best'?"),
+        ("combined:learned/beste", "(there is no such folder). Did you mean 'learned/best'?"),
+        ("combined:best", "(there is no such folder). Did you mean 'learned/best'?"),
         ("combined:models/small", "is not a folder of assay combine (it has no combined.json)"),
     ],
 )
