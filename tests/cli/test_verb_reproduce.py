@@ -78,6 +78,31 @@ def test_what_lies_beyond_the_tolerance_fails(own, assay):
     assert assay("reproduce", "own", "--quiet").code == 1
 
 
+def test_what_is_not_equal_for_a_known_reason_is_explained(own, assay):
+    own(0.6)
+    path = Path("published/own.toml")
+    text = path.read_text(encoding="utf-8").replace('note = "a reason"', 'note = "a reason"\nexplained = "other data"')
+    path.write_text(
+        text + '\n[[rows]]\ntitle = "BERT"\nprinted = ["1.2"]\nexplained = "other model"\n', encoding="utf-8"
+    )
+    done = assay("reproduce", "own", "--quiet")
+    assert done.code == 0
+    assert "0 of 3 cells equal as printed; 2 explained; 1 left out" in done.out
+    assert "Words in common: other data" in done.out and "BERT: other model" in done.out
+    first, _, bert = json.loads(assay("reproduce", "own", "--format", "json", "--quiet").out)
+    assert first["value"] is not None and bert["value"] is None
+    assert first["verdict"] == bert["verdict"] == "explained"
+
+
+@pytest.mark.parametrize("row", ['title = "BERT"', 'title = "BERT"\nmetric = "f1"\nwithin = 1'])
+def test_a_row_without_metric_or_with_a_tolerance_needs_its_reason(own, row):
+    own(0.0)
+    path = Path("published/own.toml")
+    path.write_text(f"{path.read_text(encoding='utf-8')}\n[[rows]]\n{row}\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="reason"):
+        published.load_table("own")
+
+
 def test_word_vectors_for_a_table_that_reads_none(assay):
     assert "no row of sas-table-2 reads word vectors" in assay("reproduce", "sas-table-2", "--vectors", "f").complaint
 

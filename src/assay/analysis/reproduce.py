@@ -25,6 +25,8 @@ from assay.settings import Offline, WithProgress, setting
 LEFT_OUT = "left out"
 #: The verdict on a cell of which the publication prints no number, such as a point of a figure.
 NOT_PRINTED = "not printed"
+#: The verdict on a cell that is not computed, or not equal, for the reason that its row gives.
+EXPLAINED = "explained"
 
 
 _VECTORS_PLACEHOLDER = "{vectors}"
@@ -62,15 +64,18 @@ class PublishedRow(_PublishedPart):
     """One row: the metric and the numbers as printed, one per column.
 
     Attributes:
+        metric: its name; empty if assay has none that computes the numbers, such as a model that is not published.
         printed: the numbers; an empty text where none is printed, empty if the row has none.
         within: the tolerance, in the unit of the print, if equal numbers cannot be expected; *note* has the reason.
+        explained: why the numbers are not those of the metric, such as another definition or another model.
     """
 
     title: str
-    metric: str
+    metric: str = ""
     printed: tuple[str, ...] = ()
     within: float | None = Field(default=None, gt=0)
     note: str = ""
+    explained: str = ""
 
     def metric_name(self, vectors_path: str | None) -> str | None:
         """Return the metric's name with the path of the word vectors that it reads inserted, if it reads any.
@@ -85,6 +90,8 @@ class PublishedRow(_PublishedPart):
     def _check_tolerance_has_note(self) -> PublishedRow:
         if self.within is not None and not self.note:
             raise ValueError(f"row {self.title}: a tolerance needs its reason, as a note")
+        if not self.metric and not self.explained:
+            raise ValueError(f"row {self.title}: a row without a metric needs its reason (explained)")
         return self
 
 
@@ -124,7 +131,7 @@ class PublishedTable(_PublishedPart):
             vectors: the path of the word vectors; if None, the metrics that read word vectors are left out.
         """
         names = dict.fromkeys(row.metric_name(vectors) for row in self.rows)
-        return tuple(name for name in names if name is not None)
+        return tuple(name for name in names if name)
 
     @property
     def rows_with_vectors(self) -> tuple[str, ...]:
@@ -163,7 +170,7 @@ class CellVerdict:
         printed: the number as printed; empty if none is.
         value: the reproduced number, in the unit of the print; None if undefined or not computed.
         difference: the value minus the printed number; None without a value.
-        verdict: ``equal``, ``within .5`` (or another tolerance of the row), ``differs`` and so on.
+        verdict: ``equal``, ``within .5`` (or another tolerance of the row), ``explained``, ``differs`` and so on.
     """
 
     row: str
@@ -175,8 +182,8 @@ class CellVerdict:
 
     @property
     def left_out(self) -> bool:
-        """Whether the value was not computed, since its row needs word vectors."""
-        return self.verdict == LEFT_OUT
+        """Whether the value was not computed, since its row needs word vectors or no metric computes it."""
+        return self.verdict == LEFT_OUT or (self.verdict == EXPLAINED and self.value is None)
 
     @property
     def failed(self) -> bool:
@@ -220,6 +227,9 @@ def compare_cells(
     for row in table.rows:
         metric = row.metric_name(vectors)
         for column, printed in zip(table.columns, row.printed or [""] * len(table.columns), strict=True):
+            if not row.metric:
+                verdicts.append(CellVerdict(row.title, column.title, printed, None, None, EXPLAINED))
+                continue
             values = [
                 reproduced.value
                 for reproduced in agreement
@@ -249,6 +259,8 @@ def _judge_cell(row: PublishedRow, column: PublishedColumn, printed: str, value:
     is_tolerated = row.within is not None and difference is not None and abs(difference) <= row.within
     if verdict == "differs" and is_tolerated:
         verdict = f"within {row.within:g}".replace(" 0.", " .")
+    elif verdict == "differs" and row.explained:
+        verdict = EXPLAINED
     return CellVerdict(row.title, column.title, printed, value, difference, verdict)
 
 

@@ -35,7 +35,7 @@ def document(table: PublishedTable, verdicts: Sequence[CellVerdict]) -> Document
         ),
         Column("verdict", cell="verdict"),
     ]
-    reasons = [f"{row.title}: {row.note}" for row in table.rows if row.note]
+    reasons = [f"{row.title}: {reason}" for row in table.rows for reason in (row.note, row.explained) if reason]
     table_notes = [table.note] if table.note else []
     notes = [summarise(verdicts), *table_notes, *reasons]
     sheet = Sheet(table.title, columns, table_rows(columns, verdicts), facts=(table.source,), notes=notes)
