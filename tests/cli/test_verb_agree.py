@@ -49,6 +49,16 @@ def test_a_column_of_numbers_with_an_odd_cell_is_not_left_out_silently(assay):
     assert "recorded:b" in done.out and "left out" not in done.out
 
 
+def test_verdicts_of_yes_and_no_are_scores_where_they_are_named(assay):
+    rows = ["human,judge,mixed", "1,yes,YES", "0,no,maybe", "1,Yes,no", "0,No,no", "1,,yes"]
+    Path("verdicts.csv").write_text("\n".join([*rows, ""]), encoding="utf-8")
+    options = ("--columns", "label=human", "--resamples", 0)
+    done = assay("agree", "verdicts.csv", *options, "--score", "judge", "--format", "csv")
+    assert {(row["n"], row["value"]) for row in done.rows if row["statistic"] == "pearson"} == {("4", "1.0")}
+    refused = assay("agree", "verdicts.csv", *options, "--score", "mixed").complaint
+    assert "a recorded score must be a number, not" in refused
+
+
 def test_the_scores_asked_for_and_a_folder(assay):
     done = assay("agree", "scored.csv", "--columns", "label=rater", "--score", "b", "--out", "OUT", "--resamples", 100)
     assert done.code == 0

@@ -100,6 +100,8 @@ def _joined_by_id(table: pa.Table, metric: ColumnMetric, pairs: Pairs) -> pa.Tab
 def _numbers_of_column(column: pa.ChunkedArray, where: str, name: str, pairs: Pairs) -> NDArray[np.float64]:
     """Return the numbers in a column, shape (n,), NaN for a cell that means that there is none; text becomes numbers.
 
+    Words of yes and no, if there is nothing else, are 1 and 0.
+
     Args:
         column: the cells in the order of the pairs.
         where: the file or dataset, for the message.
@@ -112,6 +114,7 @@ def _numbers_of_column(column: pa.ChunkedArray, where: str, name: str, pairs: Pa
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    from assay.datasets.labels import yes_and_no
     from assay.datasets.reading import Reading, normalised_word
 
     reading = Reading(**pairs.reading)
@@ -123,7 +126,12 @@ def _numbers_of_column(column: pa.ChunkedArray, where: str, name: str, pairs: Pa
     else:
         cells = pc.fill_null(column.cast(pa.string()), "").to_pylist()
         has_commas = has_decimal_commas(set(cells))
-        numbers_or_none = [finite_number(cell.replace(",", ".") if has_commas else cell) for cell in cells]
+        # verdicts of a judge: yes is 1, no is 0
+        verdicts = yes_and_no([cell for cell in dict.fromkeys(cells) if not reading.is_missing(normalised_word(cell))])
+        numbers_or_none = [
+            verdicts[cell] if cell in verdicts else finite_number(cell.replace(",", ".") if has_commas else cell)
+            for cell in cells
+        ]
         values = np.array([np.nan if number is None else number for number in numbers_or_none], dtype=np.float64)
         nan_rows = np.flatnonzero(np.isnan(values)).tolist()
         invalid_rows = [row for row in nan_rows if not reading.is_missing(normalised_word(cells[row]))]

@@ -149,7 +149,7 @@ def _numbers_by_word(source: SourceTable, names: Sequence[str], reading: Reading
     numbers = {word: configured_numbers[word] for word in present if word in configured_numbers}
     if not configured_numbers:
         cells = [words[word] for word in present]
-        if numbers_in_cells := _shares_of_votes(cells) or _numbers_before_texts(cells) or _yes_and_no(cells):
+        if numbers_in_cells := _shares_of_votes(cells) or _numbers_before_texts(cells) or yes_and_no(cells):
             return numbers_in_cells
     if not numbers:
         if any(finite_number(word) is not None for word in present) or has_decimal_commas(present):
@@ -230,7 +230,7 @@ def _numbers_before_texts(words: Sequence[str]) -> dict[str, float]:
     return {word: number / divisor for word, number in zip(words, numbers, strict=True) if number is not None}
 
 
-def _yes_and_no(words: Sequence[str]) -> dict[str, float]:
+def yes_and_no(words: Sequence[str]) -> dict[str, float]:
     """Return the labels 0 and 1 of words of yes and no of several pairs, and of 0 and 1; empty if there are others.
 
     A single letter among numbers is rather a slip or a code than a word of yes and no.
