@@ -114,10 +114,10 @@ def _check_all_labelled(source: SourceTable, names: Sequence[str], labels: _Floa
     if not len(missing_rows):
         return
     if len(names) == 1:
-        location, lacking, wanted = f"column {names[0]}", "no label", "a number in each"
+        location, lacking, wanted = f"column {names[0]}", "no label", "a label in each"
     else:
         location = f"columns {', '.join(names)}"
-        lacking, wanted = "no label from anyone", "a number from at least one annotator"
+        lacking, wanted = "no label from anyone", "a label from at least one annotator"
     raise InputError(
         f"{source.name}, {location}: {len(missing_rows)} of {len(labels)} rows have {lacking}"
         f" ({source.numbers_text(missing_rows)}); expected {wanted}, or ",
