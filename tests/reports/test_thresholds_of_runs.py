@@ -74,6 +74,23 @@ def test_the_output_says_which_threshold_to_deploy(run):
     assert told not in assay.thresholds(run.path, same_pairs=True, **asked).to_markdown()
 
 
+def test_the_last_lines_are_what_decides_best(run):
+    settings = ThresholdSettings(
+        positive="label>=2", metrics=("recorded:good", "recorded:turned,lower_is_better=true"), resamples=0
+    )
+    subjects = find_thresholds(run, settings)
+    *lines, last = to_document(subjects, settings).closing
+    for line, subject in zip(lines, subjects, strict=True):
+        decision = subject.decisions["recorded:good"]
+        wrong = 100 * (1 - decision.tested["accuracy"].value)
+        assert line.startswith(f"{subject.title}: label>=2 if recorded:good is ≥ {decision.deployed:.3g}: ")
+        assert line.endswith(f", the highest of 2; {wrong:.0f} of 100 decisions differ from people's.")
+    assert last.startswith("Next: assay recommend")
+    alone = ThresholdSettings(positive="label>=2", metrics=("recorded:good",), datasets=("big",), resamples=0)
+    (line,) = to_document(find_thresholds(run, alone), alone).closing
+    assert "highest of" not in line
+
+
 @pytest.mark.parametrize(("at", "word"), [(-50.0, "yes"), (50.0, "no")])
 def test_a_metric_that_decides_nothing_is_named(run, at, word):
     common = {"positive": "label>=2", "datasets": ("big",), "metrics": ("recorded:good",), "resamples": 0}

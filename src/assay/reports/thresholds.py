@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -47,7 +47,49 @@ def to_document(subjects: list[DatasetThresholds], settings: ThresholdSettings) 
     records = []
     for subject in subjects:
         records += [_metric_record(subject, metric, settings) for metric in subject.decisions]
-    return Document(sheets, records, value=[_dataset_object(subject, settings) for subject in subjects])
+    return Document(
+        sheets,
+        records,
+        value=[_dataset_object(subject, settings) for subject in subjects],
+        closing=list(_closing_lines(subjects, settings)),
+    )
+
+
+#: The number of datasets that the last lines are about.
+_MAX_CLOSED = 5
+
+
+def _closing_lines(subjects: Sequence[DatasetThresholds], settings: ThresholdSettings) -> Iterator[str]:
+    """Yield the last lines: for each dataset the metric that decides best on these pairs, and how often it errs."""
+    chosen = settings.objective.shown
+    sign = -1.0 if chosen == "cost" else 1.0
+    for subject in subjects[:_MAX_CLOSED]:
+        values = {
+            metric: sign * value
+            for metric, decision in subject.decisions.items()
+            if (value := decision.tested[chosen].value) is not None
+        }
+        if not values:
+            continue
+        metric = max(values, key=values.__getitem__)
+        decision = subject.decisions[metric]
+        wrong = error_share(decision.tested["accuracy"])
+        errors = "" if wrong.value is None else f"; {wrong.value * 100:.0f} of 100 decisions differ from people's"
+        if errors and wrong.low is not None and wrong.high is not None:
+            errors += f" ({wrong.low * 100:.0f} to {wrong.high * 100:.0f})"
+        yield (
+            f"{subject.title}: {subject.rule} if {metric} is {_threshold_text(decision, subject.rising[metric])}: "
+            f"{_NAMES[chosen]} {decision.tested[chosen].text}{_highest_of(len(values), chosen)}{errors}."
+        )
+    if len(subjects) > _MAX_CLOSED:
+        yield f"{len(subjects) - _MAX_CLOSED} further datasets are above."
+    if any(len(subject.decisions) > 1 for subject in subjects):
+        yield "Next: assay recommend, which tests whether another metric is as good."
+
+
+def _highest_of(count: int, chosen: str) -> str:
+    """Return the words on the rank of a value among those of *count* metrics; empty for a single one."""
+    return "" if count < 2 else f", the {'lowest' if chosen == 'cost' else 'highest'} of {count}"
 
 
 @dataclass(frozen=True)
