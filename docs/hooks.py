@@ -2,18 +2,40 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+import assay
 from assay.api.cards import markdown_table, metric_card
 from assay.api.dataset_cards import dataset_card
 from assay.datasets import list_datasets
 from assay.metrics import list_metrics
-from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.structure.files import File, Files
+
+#: The run folder behind the leaderboard page; docs/leaderboard.md has the command that made it.
+RUN = Path(__file__).parent / "examples" / "leaderboard"
+BOARD = """# A leaderboard to play with
+
+[Open the leaderboard](board.html): sort, filter by task, language, licence, cost and statistic, and tick two metrics to
+see where each wins. It shows nine metrics on twelve small samples, from a run that comes with the source, so that its
+differences are rough; [how the run was made](../leaderboard.md#to-play-with).
+
+Your own runs become such a page:
+
+```sh
+assay report runs/one runs/two --for leaderboard --out board.html
+```
+"""
 
 
 def generated_pages() -> Iterator[tuple[str, str]]:
-    """Yield the path below docs/ and the Markdown of each generated page: a card per metric and per dataset."""
+    """Yield the path below docs/ and the text of each generated page.
+
+    These are a card per metric and per dataset in Markdown, with their indexes, and the leaderboard.
+    """
     metrics = [entry.name for entry in list_metrics() if entry.origin == "assay"]
     rows = []
     for name in metrics:
@@ -32,6 +54,10 @@ def generated_pages() -> Iterator[tuple[str, str]]:
             )
     heads = ("dataset", "task", "language", "what")
     yield "dataset-cards/index.md", "\n".join(["# Cards of datasets", "", *markdown_table(heads, rows)])
+    yield "board/index.md", BOARD
+    with tempfile.TemporaryDirectory() as folder:
+        page = assay.report(RUN, Path(folder) / "board.html", audience="leaderboard")
+        yield "board/board.html", page.read_text(encoding="utf-8")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:

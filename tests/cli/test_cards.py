@@ -16,8 +16,10 @@ from assay.common.numbers import short
 from assay.datasets import list_datasets, load_card
 from assay.datasets.best_metrics import best_metrics_of
 from assay.datasets.field import field_agreement, field_stress
+from assay.datasets.measured import shipped_measures
 from assay.metrics import list_metrics
 from tests.cli.calling import call
+from tests.measured import shown_measures
 
 METRICS = [entry.name for entry in list_metrics() if entry.origin == "assay"]
 CARDS = [entry.card for entry in list_datasets() if entry.card is not None and entry.default]
@@ -119,6 +121,24 @@ def test_texts_that_wait_for_labels_have_a_card_without_their_distribution(share
     monkeypatch.setenv("ASSAY_DATA", str(shared_data))
     text = dataset_card(load_card("xprobe-word-content"))
     assert "## Labels" not in text and "## Splits" in text
+
+
+def test_a_card_without_files_has_what_was_measured_on_them(monkeypatch, tmp_path):
+    monkeypatch.setenv("ASSAY_DATA", str(tmp_path))
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+    text = dataset_card(load_card("stsb"))
+    assert "## Labels of test" in text and "- Ceiling of a score without ties: " in text
+    assert "- Agreement of annotators: Krippendorff's α" in dataset_card(load_card("asset-human"))
+    assert "## Sample pairs" not in text
+    other = load_card("stsb").model_copy(update={"version": "another"})
+    assert "## Labels" not in dataset_card(other)
+
+
+@pytest.mark.parametrize("name", ["stsb", "saf-en", "asset-human", "mohler"])
+def test_what_ships_is_what_the_files_hold(shared_data, monkeypatch, name):
+    monkeypatch.setenv("ASSAY_DATA", str(shared_data))
+    card = load_card(name)
+    assert shown_measures(card) == shipped_measures(card)
 
 
 def test_samples_are_shown_only_under_a_licence(shared_data, monkeypatch):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import re
+import shlex
 
 import pytest
 
 import assay
+from assay.analysis.folder import read_run
 from assay.datasets import load_card
 from assay.datasets.best_metrics import best_metrics_of
 from tests import leaderboard
@@ -80,6 +82,21 @@ def test_show_names_the_best_metrics():
 
 def could_be_best(row, metric):
     return metric == row["metric"] or metric in row["as_good"].split("; ")
+
+
+def test_the_run_of_the_site_is_small_and_makes_its_leaderboard(tmp_path):
+    folder = REPOSITORY / "docs" / "examples" / "leaderboard"
+    assert sum(path.stat().st_size for path in folder.iterdir()) < 500_000
+    page = assay.report(folder, tmp_path / "board.html", audience="leaderboard").read_text(encoding="utf-8")
+    assert "<h1>Leaderboard: 9 metrics on 12 datasets</h1>" in page
+    run = read_run(folder)
+    assert not run.manifest.failures
+    # the command of the document is that of the run
+    written = DOCUMENT.read_text(encoding="utf-8").partition("## To play with")[2]
+    command = re.search(r"```sh\n(assay .*?)\n```", written, re.DOTALL)
+    assert command is not None
+    arguments = shlex.split(command[1].replace("\\\n", ""))[1:]
+    assert [one for one in arguments if "/examples/" not in one] == [*run.manifest.environment.argv[:-1]]
 
 
 def test_what_surprised_is_what_the_table_says():

@@ -15,7 +15,7 @@ TEXTS = [*PAGES, *(REPOSITORY / name for name in ("README.md", "CONTRIBUTING.md"
 #: Words of a page outside of blocks of code; reference, with generated tables and simulations, may be longer.
 MAX_WORDS = 1500
 #: Pages that docs/hooks.py makes; each lists further ones, which need no place in the navigation.
-GENERATED = ("metric-cards/index.md", "dataset-cards/index.md")
+GENERATED = ("metric-cards/index.md", "dataset-cards/index.md", "board/index.md")
 CODE = sorted((REPOSITORY / "src").rglob("*.py")) + sorted((REPOSITORY / "tests").rglob("*.py"))
 
 

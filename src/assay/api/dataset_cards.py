@@ -11,6 +11,7 @@ from assay.common.addresses import command_line
 from assay.common.numbers import short
 from assay.datasets.best_metrics import best_metrics_of
 from assay.datasets.card import Card
+from assay.datasets.measured import shipped_measures
 from assay.datasets.measures import NO_LICENCE
 from assay.datasets.show import describe_card
 
@@ -21,10 +22,11 @@ MAX_TEXT = 160
 def dataset_card(card: Card) -> str:
     """Return the card of a dataset as Markdown: what it is, how people labelled it, and the best metrics.
 
-    The distribution of labels, their ceiling and sample pairs are there if the files are on this machine, samples only
-    if a licence is stated.
+    The distribution of labels and their ceiling are those of the files on this machine, or else what was measured on
+    them before. Sample pairs are there if the files are, and if a licence is stated.
     """
     described = describe_card(card)
+    measured = described.get("measured") or shipped_measures(card) or {}
     lines = [f"# {card.name}", "", f"{card.title.rstrip('.')}. {card.description}".strip(), ""]
     lines += ["```sh", command_line("datasets", "fetch", card.name)]
     lines += [command_line("run", "-d", card.name, "-m", "f1", "-m", "chrf"), "```", ""]
@@ -32,7 +34,7 @@ def dataset_card(card: Card) -> str:
         lines += [card.instructions, ""]
     lines += markdown_table(("property", "value"), [(head, text) for head, text in _facts(card).items() if text])
     lines += ["", "## Splits", "", *markdown_table(("split", "pairs"), _splits(card))]
-    lines += _measured(described)
+    lines += _measured(measured)
     lines += _samples(card, described)
     lines += _best(card.name)
     if card.notes:
@@ -65,11 +67,10 @@ def _splits(card: Card) -> list[tuple[str, str]]:
     return rows
 
 
-def _measured(described: Mapping[str, Any]) -> list[str]:
-    """Return the lines on the labels of the default split, if they could be measured here."""
-    measured = described.get("measured", {})
+def _measured(measured: Mapping[str, Any]) -> list[str]:
+    """Return the lines on the labels of the default split, if they were measured."""
     counts = measured.get("labels")
-    # none without files, and none for texts that wait for labels
+    # none for texts that wait for labels
     if not counts:
         return []
     most = max(counts.values())
