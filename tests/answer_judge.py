@@ -40,6 +40,11 @@ ENCODER = (
     "bertscore:all-MiniLM-L6-v2,output=recall,precision=fp32",
     "bi-encoder:all-MiniLM-L6-v2,precision=fp32",
 )
+#: The features that each tier reads: the encoder tier was learned before the two that are for long answers.
+FEATURES_OF_TIER = {
+    False: tuple(name for name in FEATURES if name != "gold-characters"),
+    True: tuple(name for name in FEATURES if name not in ("characters-beyond-chance", "long-answer-in-gold")),
+}
 #: The most answers of a set, whole questions at random, that are learned from: without and with the encoder.
 SAMPLE, ENCODER_SAMPLE = 4_000, 600
 #: The precision of the prior of the weights, in shares of all pairs.
@@ -150,7 +155,7 @@ def perturbed(rows: pd.DataFrame) -> pd.DataFrame:
 def inputs_of(rows: pd.DataFrame, members: Sequence[str]) -> Floats:
     """Return the scores of the members and the features of answers, shape (n, inputs)."""
     pairs = [TextPair(row.reference, row.candidate, row.question) for row in rows.itertuples()]
-    features = properties_of(pairs, list(FEATURES))
+    features = properties_of(pairs, FEATURES_OF_TIER[bool(members)])
     golds = rows["reference"].tolist()
     batch = Batch([texts[0] for texts in golds], rows["candidate"].tolist(), gold_answers=golds)
     return np.column_stack([*best_scores([load_metric(member) for member in members], batch), features])
@@ -224,7 +229,8 @@ class Judge:
 
 def learn(parts: Sequence[Part], member_count: int) -> Judge:
     """Return the judge learned from answers; an input that speaks for an answer never lowers it, nor the reverse."""
-    signs = np.array([1] * member_count + [-1 if name in AGAINST else 1 for name in FEATURES])
+    features = FEATURES_OF_TIER[member_count > 0]
+    signs = np.array([1] * member_count + [-1 if name in AGAINST else 1 for name in features])
     inputs = np.concatenate([part.inputs for part in parts]) * signs
     counts = np.concatenate([part.counts for part in parts])
     counts *= len(counts) / counts.sum()
@@ -275,7 +281,7 @@ def file_of(
         members=tuple(
             Member(metric=str(metric), higher_is_better=True, signature=metric.signature()) for metric in bound
         ),
-        properties=tuple(FEATURES),
+        properties=FEATURES_OF_TIER[bool(members)],
         means=tuple(judge.means.tolist()),
         levels=(0.0, 1.0),
         low=0.0,

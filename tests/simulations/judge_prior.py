@@ -4,7 +4,8 @@ python -m tests.answer_judge FOLDER
 python -m tests.simulations.judge_prior FOLDER/left-out
 
 Of each set, answers are drawn at random and labelled; the others are tested. ``recommend`` learns a curve from the
-labels (``statistics/expectation.py``), from nothing or from the judge's probabilities, worth a few labels.
+labels (``statistics/expectation.py``), and ``combine`` a function of the judge's log odds
+(``statistics/combination.py``): from nothing, or from the judge's probabilities, worth a few labels.
 """
 
 from __future__ import annotations
@@ -15,11 +16,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from assay.statistics.combination import MIN_PAIRS, Inputs, Options, learn_combination
 from assay.statistics.concordance import Floats
 from assay.statistics.expectation import expected_labels
 
 #: How many labels there are, how often they are drawn, and the bins of the calibration error.
 LABELS, REPEATS, BINS = (30, 50, 100, 300), 40, 10
+#: In how many of the draws combine learns, which takes longer.
+COMBINE_REPEATS = 10
 
 
 def calibration_error(probabilities: Floats, right: Floats) -> float:
@@ -37,16 +41,21 @@ def with_labels(probabilities: Floats, right: Floats, count: int) -> dict[str, F
     """Return the mean measures of unlabelled answers by way of making probabilities, for *count* labels."""
     rng = np.random.default_rng(0)
     found: dict[str, list[tuple[float, float]]] = {"as it is": [], "labels alone": [], "with the judge": []}
-    for _ in range(REPEATS):
+    for repeat in range(REPEATS):
         order = rng.permutation(len(right))
         known, rest = order[:count], order[count:]
         scores = probabilities[known]
         alone = expected_labels(scores, right[known], bounded=True)
         begun = expected_labels(scores, right[known], bounded=True, probabilities=scores)
-        for name, values in zip(
-            found, (probabilities[rest], alone.of(probabilities[rest]), begun.of(probabilities[rest])), strict=True
-        ):
-            found[name].append(measures(values, right[rest]))
+        found["as it is"].append(measures(probabilities[rest], right[rest]))
+        found["labels alone"].append(measures(alone.of(probabilities[rest]), right[rest]))
+        found["with the judge"].append(measures(begun.of(probabilities[rest]), right[rest]))
+        if repeat < COMBINE_REPEATS and count >= MIN_PAIRS:
+            margins = np.log(probabilities / (1 - probabilities))[:, None]
+            inputs = Inputs(("judge",), margins[known], (True,), right[known], np.arange(count))
+            for name, prior in (("combine, labels alone", None), ("combine, with the judge", "judge")):
+                learned = learn_combination(inputs, Options("auc", learners=("linear",), prior=prior)).learned
+                found.setdefault(name, []).append(measures(learned.scores(margins[rest]), right[rest]))
     return {name: np.mean(values, axis=0) for name, values in found.items()}
 
 

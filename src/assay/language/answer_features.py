@@ -7,6 +7,7 @@ the answer matches best.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +17,7 @@ import numpy as np
 import regex  # type: ignore[import-untyped,unused-ignore]
 from numpy.typing import NDArray
 
+from assay.language.addressed_judge import without_addresses
 from assay.language.answer_words import answer_words, folded, is_number, word_weight
 
 if TYPE_CHECKING:
@@ -28,9 +30,11 @@ FEATURES: Mapping[str, str] = {
     "gold-words": "share of the gold answer's words, without those of the question, that are in the answer",
     "no-gold-word": "no telling word of the gold answer is found",
     "gold-characters": "share of the gold answer's sequences of three characters that are in the answer",
+    "characters-beyond-chance": "the same share, without what any text as long as the answer has",
     "gold-phrase": "the gold answer occurs in the answer word by word",
     "gold-words-together": "share of the gold answer's words in the best passage of the answer of that length",
     "new-words-in-gold": "share of the answer's words, without those of the question, that are in the gold answer",
+    "long-answer-in-gold": "the same share, of a long answer beside a long gold answer",
     "part-of-gold": "the answer occurs in the gold answer",
     "other-number": "the gold answer has numbers, and the answer has only others",
     "yes-for-no": "the gold answer begins with yes and the answer with no, or the reverse",
@@ -40,7 +44,9 @@ FEATURES: Mapping[str, str] = {
     "repeats-question": "the answer repeats the question and adds hardly a word",
 }
 #: The features that read the question where there is one.
-OF_QUESTION = frozenset({"gold-words", "new-words-in-gold", "other-number", "denied", "repeats-question"})
+OF_QUESTION = frozenset(
+    {"gold-words", "new-words-in-gold", "long-answer-in-gold", "other-number", "denied", "repeats-question"}
+)
 #: The features of which a higher value speaks against the answer; of the others it speaks for it.
 AGAINST = frozenset({"no-gold-word", "other-number", "yes-for-no", "denied", "negated", "gives-up", "repeats-question"})
 
@@ -48,6 +54,10 @@ AGAINST = frozenset({"no-gold-word", "other-number", "yes-for-no", "denied", "ne
 _MIN_SIMILARITY, _MIN_FUZZY_LENGTH = 0.75, 4
 #: The weight from which a word of the gold answer tells something.
 _TELLING_WEIGHT = 0.4
+#: A text of this many distinct sequences of three characters has 1 - 1/e of those of any other text by chance.
+_CHANCE_TRIGRAMS = 2_000
+#: The number of words from which a text begins to be long, and how often it doubles until it is long altogether.
+_LONG_FROM, _LONG_DOUBLINGS = 10, 4
 #: The smallest total weight of words of which a share is taken.
 _MIN_TOTAL = 0.05
 #: How many words a negation may stand before the gold answer, and the weight that those between may have: "not in the
@@ -60,8 +70,9 @@ _MIN_JOINED_LENGTH = 4
 
 _NEGATIONS = (
     frozenset({"not", "no", "never", "none", "neither", "nor", "cannot", "without"})
-    # niemals without its s, as words of answers are
+    # niemals, keinesfalls, keineswegs without their s, as words of answers are
     | frozenset({"nicht", "kein", "keine", "keinen", "keiner", "keines", "nie", "niemal", "weder", "ohne"})
+    | frozenset({"keinesfall", "keinesweg"})
 )
 #: Pairs of words that deny what follows.
 _DENYING_PAIRS = frozenset(
@@ -69,6 +80,8 @@ _DENYING_PAIRS = frozenset(
 )
 #: What denies the gold answer before it, with a negation: "Paris is not right", "Paris is wrong".
 _IS = frozenset({"is", "are", "was", "were", "be", "ist", "war", "sind", "waren"})
+#: What may stand between the two in German: "Goethe war es nicht".
+_PRONOUNS = frozenset({"es", "das", "er", "dies", "it"})
 _YES = frozenset({"yes", "yeah", "yep", "true", "correct", "right", "ja", "richtig"})
 _NO = frozenset({"no", "nope", "false", "incorrect", "wrong", "nein", "falsch"})
 _GIVES_UP = regex.compile(
@@ -153,7 +166,7 @@ class _Match:
 
 
 def answer_features(pairs: Sequence[TextPair]) -> Floats:
-    """Return the :data:`FEATURES` of n answers, float64, shape (n, 13), in their order; all are between 0 and 1.
+    """Return the :data:`FEATURES` of n answers, float64, shape (n, 15), in their order; all are between 0 and 1.
 
     Without a question, features that read it are those of an empty question. A gold answer without words matches an
     answer without words only.
@@ -169,22 +182,26 @@ def answer_features(pairs: Sequence[TextPair]) -> Floats:
 
 def _features_of(pair: TextPair) -> tuple[float, ...]:
     """Return the features of one answer, in the order of :data:`FEATURES`."""
-    question, answer = _recurring_text_of(pair.question), _text_of(pair.candidate)
+    candidate = without_addresses(pair.candidate)
+    question, answer = _recurring_text_of(pair.question), _text_of(candidate)
     match = _best_match(_gold_answers_of(tuple(pair.golds)), answer)
     gold = match.gold
     if not gold.words:
         is_equal = float(not answer.words)
-        return (is_equal, 1 - is_equal, *(is_equal,) * 5, *(0.0,) * 6)
+        return (is_equal, 1 - is_equal, *(is_equal,) * 5, 0.0, is_equal, *(0.0,) * 6)
     gold_is_negated = _has_negation(gold)
-    lowered = folded(pair.candidate)
+    lowered = folded(candidate)
     is_denied = not gold_is_negated and not _has_negation(question) and _is_denied(match)
+    new_words_share = _new_share(answer, match.answer_found, question, otherwise=0.0)
     return (
         _new_share(gold, match.gold_found, question, otherwise=match.words_share),
         float(not any(gold.weights[word] >= gold.telling_weight for word in match.gold_found)),
         match.characters_share,
+        _beyond_chance(match.characters_share, answer),
         float(match.is_phrase),
         _share_together(match),
-        _new_share(answer, match.answer_found, question, otherwise=0.0),
+        new_words_share,
+        new_words_share * _long_share(match),
         float(_is_part(answer, gold)),
         float(_has_other_number(gold, answer, question)),
         float(_says_opposite(gold, answer)),
@@ -225,6 +242,18 @@ def _share(gold: _Text, found: _Found) -> float:
 
 def _characters_share(gold: _Text, answer: _Text) -> float:
     return len(gold.trigrams & answer.trigrams) / len(gold.trigrams) if gold.trigrams else 0.0
+
+
+def _beyond_chance(share: float, answer: _Text) -> float:
+    """Return a share of a gold answer's characters without what a text as long as the answer has of any other text."""
+    chance = -math.expm1(-len(answer.trigrams) / _CHANCE_TRIGRAMS)
+    return max(0.0, (share - chance) / (1 - chance))
+
+
+def _long_share(match: _Match) -> float:
+    """Return how long both texts are: 0 for ten words or less, 1 for 160 or more."""
+    words = min(len(match.gold.words), len(match.answer.words))
+    return min(max(math.log2(max(1, words) / _LONG_FROM), 0.0) / _LONG_DOUBLINGS, 1.0)
 
 
 def _is_phrase(gold: _Text, answer: _Text) -> bool:
@@ -340,8 +369,8 @@ def _is_denied(match: _Match) -> bool:
             return True
         if weights[words[place]] > _BETWEEN_WEIGHT:
             break
-    after = words[telling[-1] + 1 : telling[-1] + 3]
-    return len(after) == 2 and after[0] in _IS and after[1] in _NEGATIONS | _NO
+    after = [word for word in words[telling[-1] + 1 : telling[-1] + 4] if word not in _PRONOUNS]
+    return len(after) >= 2 and after[0] in _IS and after[1] in _NEGATIONS | _NO
 
 
 def _is_called_wrong(lowered: str, golds: Sequence[str]) -> bool:

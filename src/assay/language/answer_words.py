@@ -50,7 +50,20 @@ _DIGITS_OF = (
     | {word: str(value) for value, word in enumerate(_GERMAN_SMALL.split(), start=1)}
     | {word: str(value) for word, value in zip(_ROMAN.split(), _ROMAN_VALUES, strict=True)}
 )
-_SAME_AS = _DIGITS_OF | _MONTHS | {"&": "and"}
+_UNITS = {
+    "km": "kilometer",
+    "cm": "centimeter",
+    "mm": "millimeter",
+    "kg": "kilogram",
+    "mg": "milligram",
+    "ft": "foot",
+    "feet": "foot",
+    "lb": "pound",
+    "lbs": "pound",
+    "hr": "hour",
+    "hrs": "hour",
+}
+_SAME_AS = _DIGITS_OF | _MONTHS | _UNITS | {"&": "and"}
 _ORDINAL_ENDS = frozenset({"st", "nd", "rd", "th"})
 _NEEDS_JOINING = frozenset(_TENS) | frozenset(_POWERS) | _ORDINAL_ENDS
 
@@ -59,7 +72,14 @@ _ACRONYM = regex.compile(r"\b(?:\p{L}\.){2,}(?:\p{L}\b)?")
 _NOT = regex.compile(r"n['\u2019]t\b")
 _APOSTROPHE = regex.compile(r"['`\u2018\u2019\u00b4](?:(?:s|re|ll|ve|m|d)\b)?")
 _THOUSANDS_SEPARATOR = regex.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+#: A decimal comma, but not the commas of a list such as 1,2,3.
+_DECIMAL_COMMA = regex.compile(r"(?<![\d,.\p{L}])(\d+),(\d+)(?![\d,\p{L}])")
 _ISO_DATE = regex.compile(r"\b(\d{4})-(\d{1,2})-(\d{1,2})\b")
+#: 25.12.1990 and 25/12/1990; of the latter only those whose day cannot be a month.
+_DAY_FIRST = regex.compile(r"\b(?:(\d{1,2})\.(\d{1,2})\.|(1[3-9]|2\d|3[01])/(\d{1,2})/)(\d{4})\b")
+_MONTH_FIRST = regex.compile(r"\b(\d{1,2})/(1[3-9]|2\d|3[01])/(\d{4})\b")
+#: Scripts without blanks between words, of which each character is a word.
+_UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}]")
 _MONTH_NAMES = "january february march april may june july august september october november december"
 
 #: Frequent German words, which the English table lacks; all have the weight :data:`_GERMAN_WEIGHT`.
@@ -98,19 +118,31 @@ def answer_words(text: str) -> list[str]:
     if "." in lowered:
         lowered = _ACRONYM.sub(lambda match: match[0].replace(".", ""), lowered)
     if "," in lowered:
-        lowered = _THOUSANDS_SEPARATOR.sub("", lowered)
-    if "-" in lowered:
-        lowered = _ISO_DATE.sub(_spelt_date, lowered)
+        lowered = _DECIMAL_COMMA.sub(r"\1.\2", _THOUSANDS_SEPARATOR.sub("", lowered))
+    lowered = _with_spelt_dates(lowered)
+    if not lowered.isascii():
+        lowered = _UNSPACED.sub(r" \g<0> ", lowered)
     raw_words = _WORD.findall(lowered)
     if _NEEDS_JOINING.isdisjoint(raw_words):
         return [_word_of(word) for word in raw_words]
     return _joined_numbers(raw_words)
 
 
-def _spelt_date(match: regex.Match[str]) -> str:
-    """Return a date such as 1990-12-25 as ``25 december 1990``; the text itself if there is no such month."""
-    year, month, day = match.groups()
-    return f"{int(day)} {_MONTH_NAMES.split()[int(month) - 1]} {year}" if 1 <= int(month) <= 12 else match[0]
+def _with_spelt_dates(lowered: str) -> str:
+    """Return a text with dates of digits, such as 1990-12-25, as ``25 december 1990``; 3/4/1990 may be two days."""
+    if "-" in lowered:
+        lowered = _ISO_DATE.sub(lambda match: _spelt_date(match[0], match[3], match[2], match[1]), lowered)
+    if "." in lowered or "/" in lowered:
+        lowered = _DAY_FIRST.sub(
+            lambda match: _spelt_date(match[0], match[1] or match[3], match[2] or match[4], match[5]), lowered
+        )
+        lowered = _MONTH_FIRST.sub(lambda match: _spelt_date(match[0], match[2], match[1], match[3]), lowered)
+    return lowered
+
+
+def _spelt_date(text: str, day: str, month: str, year: str) -> str:
+    """Return a date with the name of its month; the text itself if there is no such month."""
+    return f"{int(day)} {_MONTH_NAMES.split()[int(month) - 1]} {year}" if 1 <= int(month) <= 12 else text
 
 
 def _joined_numbers(raw_words: list[str]) -> list[str]:
