@@ -5,21 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from assay.common.messages import Message, Setting
-from assay.exceptions import InputError, UnavailableError, unknown_name
-from assay.metrics.base import Batch, Declaration, Metric, option
+from assay.common.messages import Setting
+from assay.exceptions import InputError, unknown_name
+from assay.metrics.base import Batch, Declaration, option
 from assay.metrics.judge.ragas_classes import CLASSES, CONTEXT, QUESTION, REFERENCE
-from assay.metrics.judge.server import check_address
+from assay.metrics.judge.server import ServedMetric, check_address
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from assay.metrics.judge.endpoint import Endpoint
 
 
 @dataclass(frozen=True)
-class RagasMetric(Metric):
+class RagasMetric(ServedMetric):
     """A metric of ragas, computed by ragas with a language model at an endpoint; it is paid for.
 
     Prompts, steps and formula are those of ragas. A reply that is not the JSON that ragas asks for counts as ragas
@@ -58,10 +55,6 @@ class RagasMetric(Metric):
         provider=("ragas", "openai"),
         extra="ragas",
     )
-    #: each reply is stored on its own and read by every run, so that its cost stays known
-    is_stored: ClassVar[bool] = False
-    #: the budget and the store of replies belong to the process that the user started
-    stays_here: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -81,32 +74,10 @@ class RagasMetric(Metric):
             reads_all_references=REFERENCE in reads and self.references == "first",
         )
 
-    def obtain(self, *, offline: bool = False) -> None:
-        """Check that the endpoint has a key; it is not called.
-
-        Raises:
-            UnavailableError: there is no API key, or *offline* forbids calls to an endpoint.
-        """
-        from assay.metrics.judge.client import api_key
-
-        if offline:
-            raise UnavailableError(
-                f"the endpoint {self.endpoint} is not called", Message("leave ", Setting("offline"), " away")
-            )
-        api_key(self.endpoint, self.key)
-
-    def check_available(self) -> None:
-        """Check that ragas is installed, and that the API key is set; the endpoint is not called.
-
-        Raises:
-            UnavailableError: a package or the key is missing.
-        """
-        super().check_available()
-        self.obtain()
-
-    def foreign_code(self) -> str:
-        """Return the endpoint, which the run of somebody else may name: it is called only if the user trusts it."""
-        return f"the endpoint {self.endpoint}"
+    @property
+    def address(self) -> str:
+        """The address of the endpoint as the user wrote it."""
+        return self.endpoint
 
     def needs(self) -> Endpoint:
         """Return the engine of the endpoint.
@@ -122,16 +93,6 @@ class RagasMetric(Metric):
         return RagasEndpoint(
             self.name.text, url, self.model, self.key, self.concurrency, self.timeout, self.retries, price
         )
-
-    def score(self, batch: Batch) -> NDArray[np.float64]:
-        """Return one score per pair, float64, shape (n,); NaN where ragas gives none.
-
-        Raises:
-            AssayError: the server cannot be used, or sent no usable reply; all open sessions are then closed.
-        """
-        from assay.metrics.work import score_alone
-
-        return score_alone(self, batch)
 
     def signature(self) -> dict[str, str]:
         """Return everything that changes the score, in a fixed order, without the options that change no reply."""

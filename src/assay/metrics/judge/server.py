@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from assay.common.messages import Message, Setting
 from assay.exceptions import InputError, UnavailableError
-from assay.metrics.base import Batch
+from assay.metrics.base import Batch, Metric
 from assay.metrics.judge.judge import JUDGE, Judge
 
 if TYPE_CHECKING:
@@ -18,31 +19,19 @@ if TYPE_CHECKING:
     from assay.metrics.judge.endpoint import Endpoint
 
 
-@dataclass(frozen=True)
-class ServerJudge(Judge):
-    """The verdict of a language model at an endpoint; it is paid for, and each reply is stored."""
-
-    declaration = dataclasses.replace(JUDGE, provider=("openai",), extra="judge")
+class ServedMetric(Metric):
+    """Base of metrics that ask a model at an endpoint; a subclass has the option ``key`` and the address."""
 
     #: each reply is stored on its own and read by every run, so that its cost stays known
     is_stored: ClassVar[bool] = False
-
-    def _check_options(self) -> None:
-        """Check the options, with the address of the endpoint and the name of the key's variable.
-
-        Raises:
-            InputError: the options contradict each other; no model is named; the address is invalid or holds a secret,
-                which would be recorded in the name of the metric; or *key* is not a name of a variable.
-        """
-        check_address("judge", self.address, self.key)
-        if self.subject is None:
-            raise InputError(f"metric 'judge' needs a model: write judge:MODEL,endpoint={self.endpoint}")
-        super()._check_options()
+    #: the budget and the store of replies belong to the process that the user started
+    stays_here: ClassVar[bool] = True
+    key: str | None
 
     @property
+    @abstractmethod
     def address(self) -> str:
         """The address of the endpoint as the user wrote it; empty without one."""
-        return self.endpoint or ""
 
     def obtain(self, *, offline: bool = False) -> None:
         """Check that the endpoint has a key; it is not called.
@@ -72,6 +61,40 @@ class ServerJudge(Judge):
         """Return the endpoint, which the run of somebody else may name: it is called only if the user trusts it."""
         return f"the endpoint {self.address}"
 
+    def score(self, batch: Batch) -> NDArray[np.float64]:
+        """Return one score per pair, float64, shape (n,); the connection stays open until another engine is used.
+
+        Raises:
+            AssayError: the server cannot be used, or sent no usable reply; all open sessions are then closed.
+        """
+        from assay.metrics.work import score_alone
+
+        return score_alone(self, batch)
+
+
+@dataclass(frozen=True)
+class ServerJudge(ServedMetric, Judge):
+    """The verdict of a language model at an endpoint; it is paid for, and each reply is stored."""
+
+    declaration = dataclasses.replace(JUDGE, provider=("openai",), extra="judge")
+
+    def _check_options(self) -> None:
+        """Check the options, with the address of the endpoint and the name of the key's variable.
+
+        Raises:
+            InputError: the options contradict each other; no model is named; the address is invalid or holds a secret,
+                which would be recorded in the name of the metric; or *key* is not a name of a variable.
+        """
+        check_address("judge", self.address, self.key)
+        if self.subject is None:
+            raise InputError(f"metric 'judge' needs a model: write judge:MODEL,endpoint={self.endpoint}")
+        super()._check_options()
+
+    @property
+    def address(self) -> str:
+        """The address of the endpoint as the user wrote it; empty without one."""
+        return self.endpoint or ""
+
     def needs(self) -> Endpoint:
         """Return the engine of the endpoint.
 
@@ -85,16 +108,6 @@ class ServerJudge(Judge):
         url, model = address_of(self)
         price = Price.of_options(str(self), self.price_in, self.price_out)
         return Endpoint(self.name.text, url, model, self.key, self.concurrency, self.timeout, self.retries, price)
-
-    def score(self, batch: Batch) -> NDArray[np.float64]:
-        """Return one score per pair, float64, shape (n,); the connection stays open until another engine is used.
-
-        Raises:
-            AssayError: the server cannot be used, or sent no usable reply; all open sessions are then closed.
-        """
-        from assay.metrics.work import score_alone
-
-        return score_alone(self, batch)
 
     def data_signature(self) -> dict[str, str]:
         """Return what changes scores beyond the options, with what the last session learned of the server.
