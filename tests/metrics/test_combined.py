@@ -417,7 +417,7 @@ def test_the_judge_that_comes_with_assay_is_data_and_stays_what_was_learned(tmp_
     shutil.copytree(metric.path, "answer-judge")
     own = load_metric("combined:answer-judge")
     assert own.files() == ("answer-judge",) and own.file.digest == metric.file.digest
-    with pytest.raises(InputError, match=r"there is no such folder of assay combine.*; assay has answer-judge"):
+    with pytest.raises(InputError, match=r"is not a folder of assay combine .*; assay has answer-judge"):
         load_metric("combined:answer-judges").check_available()
 
 
