@@ -86,7 +86,7 @@ def test_difference(statistic, data, benchmark):
 
 
 def test_sts_benchmark(shared_data, real_models, benchmark):
-    """mteb's task STSBenchmark and the metric bi-encoder with the same model, on one thread, from the model in memory."""
+    """The task STSBenchmark of mteb and the same model as a bi-encoder, on one thread, with the model in memory."""
     mteb = pytest.importorskip("mteb", reason="mteb is absent: pip install mteb")
     torch = pytest.importorskip("torch", reason="torch is absent: pip install assay[neural]")
     from datasets import Dataset, DatasetDict
@@ -132,5 +132,7 @@ def test_sts_benchmark(shared_data, real_models, benchmark):
     release_sessions()
     ratio = times["mteb"] / times["ours"]
     benchmark.extra_info["ratio"] = ratio
-    print(f"\nSTS Benchmark, {len(rows):,} pairs, all-MiniLM-L6-v2: {ratio:.2f} times as fast as mteb, with an interval")
+    print(
+        f"\nSTS Benchmark, {len(rows):,} pairs, all-MiniLM-L6-v2: {ratio:.2f} times as fast as mteb, with an interval"
+    )
     assert ratio >= 1
