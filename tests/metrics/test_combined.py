@@ -421,6 +421,15 @@ def test_the_judge_that_comes_with_assay_is_data_and_stays_what_was_learned(tmp_
         load_metric("combined:answer-judges").check_available()
 
 
+def test_scores_from_features_of_answers_say_which_features(monkeypatch):
+    """Features with other values change the scores of combinations learned before, whose files stay as they are."""
+    metric = load_metric("combined:answer-judge")
+    recorded = metric.signature()
+    monkeypatch.setattr("assay.language.answer_features.FEATURES_VERSION", "earlier")
+    assert metric.signature() == recorded | {"features": "earlier"} != recorded
+    assert "features" not in load_metric("combined:answer-judge:1").signature()
+
+
 def test_a_run_with_an_earlier_judge_of_that_name_is_computed_by_the_earlier_one():
     """Runs of 0.1.0 recorded combined:answer-judge with this digest."""
     metric = load_metric("combined:answer-judge")

@@ -43,6 +43,9 @@ FEATURES: Mapping[str, str] = {
     "gives-up": "the answer says that it does not know",
     "repeats-question": "the answer repeats the question and adds hardly a word",
 }
+#: What a feature is, which counts up with every change of a value: 2 since what is said to the judge is left out, and
+#: units, dates of digits and decimal commas are compared.
+FEATURES_VERSION = "2"
 #: The features that read the question where there is one.
 OF_QUESTION = frozenset(
     {"gold-words", "new-words-in-gold", "long-answer-in-gold", "other-number", "denied", "repeats-question"}
@@ -182,7 +185,7 @@ def answer_features(pairs: Sequence[TextPair]) -> Floats:
 
 def _features_of(pair: TextPair) -> tuple[float, ...]:
     """Return the features of one answer, in the order of :data:`FEATURES`."""
-    candidate = without_addresses(pair.candidate)
+    candidate = without_addresses(pair.candidate, pair.golds)
     question, answer = _recurring_text_of(pair.question), _text_of(candidate)
     match = _best_match(_gold_answers_of(tuple(pair.golds)), answer)
     gold = match.gold

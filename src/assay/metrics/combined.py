@@ -225,8 +225,8 @@ class Combined(Metric):
     def data_signature(self) -> dict[str, str]:
         """Return the digest of the combination, which covers the members' signatures, under the key ``combination``.
 
-        It is ``absent`` if the folder cannot be used. If the combination reads features of answers, the versions of
-        what computes them follow.
+        It is ``absent`` if the folder cannot be used. If the combination reads features of answers, their version and
+        those of what computes them follow.
         """
         try:
             combination = self.file
@@ -234,7 +234,10 @@ class Combined(Metric):
             return {"combination": ABSENT}
         digest = {"combination": combination.digest[:16]}
         if combination.reads_features:
-            return digest | {"unicode": unicodedata.unidata_version, "rapidfuzz": version_of("rapidfuzz")}
+            from assay.language.answer_features import FEATURES_VERSION
+
+            versions = {"unicode": unicodedata.unidata_version, "rapidfuzz": version_of("rapidfuzz")}
+            return digest | {"features": FEATURES_VERSION} | versions
         return digest
 
     def obtain(self, *, offline: bool = False) -> None:
