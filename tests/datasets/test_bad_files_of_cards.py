@@ -80,12 +80,13 @@ def test_faults_of_every_kind_of_file(suffix: str, fault: str) -> None:
         names = (*NAMES[:3], "lable")
         done, words = run(name, text_of(suffix, names=names).encode()), "has no column label"
     elif fault == "row less":
-        done, words = run(name, text_of(suffix, ROWS[:2]).encode()), "split a: 2 pairs were read; its card says 3"
+        done = run(name, text_of(suffix, ROWS[:2]).encode())
+        words = f"split a: 2 pairs were read; its card says 3: get {name} again, or correct rows in x.toml"
     else:
         done, words = run(name, text_of(suffix, [*ROWS[:2], ("p1", "e", "f", 0)]).encode()), "already appears in"
     assert done.code == 2
     (line,) = done.err.splitlines()
-    assert words in line and (name in line or fault == "row less")
+    assert words in line and name in line
 
 
 @pytest.mark.parametrize(
@@ -93,13 +94,25 @@ def test_faults_of_every_kind_of_file(suffix: str, fault: str) -> None:
     [
         ("a.csv", text_of("csv").replace("c d,2", "c d,2,9"), "a.csv, row 3: has 5 cells; the header has 4"),
         ("a.csv", text_of("csv").replace("c d,2", "c d"), "a.csv, column label: 1 of 3 rows have no label (row 3)"),
-        ("a.jsonl", text_of("jsonl").replace('"p2"', "p2"), "a.jsonl, line 2: is not JSON"),
+        (
+            "a.jsonl",
+            text_of("jsonl").replace('"p2"', "p2"),
+            "a.jsonl, line 2: is not JSON (Expecting value, character 13); correct it, or get the file again",
+        ),
         ("a.jsonl", text_of("jsonl")[:-9], "a.jsonl, line 3: is not JSON"),
     ],
 )
 def test_faults_of_a_row(name: str, text: str, words: str) -> None:
     done = run(name, text.encode())
     assert done.code == 2 and words in done.err and len(done.err.splitlines()) == 1
+
+
+def test_labels_outside_the_scale_are_told() -> None:
+    outside = [("p1", "a b", "a", 1), ("p2", "c d", "c d", 3), ("p3", "e", "f", -0.5)]
+    done = run("a.csv", text_of("csv", outside).encode())
+    told = "x@1 (a): 2 labels are outside its scale of 0 to 2, such as 3 of the pair p2: correct them, or the scale in "
+    assert done.code == 0 and f"{told}x.toml" in " ".join(done.out.split())
+    assert "outside its scale" not in run("a.csv", text_of("csv").encode()).out
 
 
 def test_an_archive_without_the_file_or_cut() -> None:
@@ -110,3 +123,4 @@ def test_an_archive_without_the_file_or_cut() -> None:
     assert done.code == 2 and "a.zip: has no file 'a.csv'. Did you mean 'b.csv'?" in done.err
     done = run("a.zip", content[:-30], options='member = "b.csv"')
     assert done.code == 2 and "a.zip: cannot be unpacked" in done.err and len(done.err.splitlines()) == 1
+    assert done.err.endswith("); get the file again\n")

@@ -119,7 +119,7 @@ def _damage_as_error(path: Path) -> Iterator[None]:
     except InputError:
         raise
     except (*ARCHIVE_ERRORS, NotImplementedError) as error:
-        raise InputError(f"{path}: cannot be unpacked ({summary_of(error, 200)})") from None
+        raise InputError(f"{path}: cannot be unpacked ({summary_of(error, 200)}); get the file again") from None
 
 
 def copy_bounded(path: Path, stream: IO[bytes], target: Path, limit: int) -> int:

@@ -239,12 +239,10 @@ def _label_findings(split: str, pairs: Pairs) -> list[DataFinding]:
     unlabelled_rows = np.flatnonzero(np.isnan(labels))
     if len(unlabelled_rows):
         findings.append(_rows_finding("unlabelled", "warning", split, pairs, unlabelled_rows, "pairs without a label"))
-    if pairs.scale is not None:
-        low, high = pairs.scale
-        out_of_scale_rows = np.flatnonzero((labels < low) | (labels > high))
-        if len(out_of_scale_rows):
-            description = f"labels outside {exact_number(low)} to {exact_number(high)}"
-            findings.append(_rows_finding("out-of-scale", "error", split, pairs, out_of_scale_rows, description))
+    outside = pairs.rows_outside_scale
+    if pairs.scale is not None and len(outside):
+        description = f"labels outside {' to '.join(map(exact_number, pairs.scale))}"
+        findings.append(_rows_finding("out-of-scale", "error", split, pairs, outside, description))
     if len(labels) > 1 and len(np.unique(labels[~np.isnan(labels)])) == 1:
         findings.append(DataFinding("constant-label", "warning", split, len(labels), "all labels are the same number"))
     return findings

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from assay.common.addresses import is_address
 from assay.common.messages import Setting
+from assay.common.tables import exact_number
 from assay.common.transfer import DownloadProgress
 from assay.datasets.card import ALL_SPLITS, Card, load_card, parse_spec
 from assay.datasets.columns import SourceTable
@@ -332,7 +333,12 @@ def _load_card_pairs(
         # the code of another package may change without a new version
         result = kept_result(card.reader, files, options, read) if card.reader in built_in_readers() else read()
         if check_rows and split.rows is not None and result.table.num_rows != split.rows:
-            raise InputError(f"{location}: {result.table.num_rows} pairs were read; its card says {split.rows}")
+            names = list(files)
+            listed = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
+            raise InputError(
+                f"{location}: {result.table.num_rows} pairs were read; its card says {split.rows}: get {listed} again,"
+                f" or correct rows in {card.origin}"
+            )
         table = result.table
         if split.language and "language" not in table.column_names:
             languages = card.languages_of(split_name)
@@ -353,7 +359,7 @@ def _load_card_pairs(
     scale = card.scale_of(splits[0])
     digests = [located.sha256 for located in used_files.values()]
     sha256 = digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
-    return Pairs(
+    pairs = Pairs(
         table,
         name=name or card.name,
         version=card.version,
@@ -365,6 +371,15 @@ def _load_card_pairs(
         sha256=sha256,
         notes=tuple(notes),
     )
+    outside = pairs.rows_outside_scale
+    if not len(outside):
+        return pairs
+    number, pair = exact_number(pairs.labels[outside[0]]), table.column("pair_id")[int(outside[0])]
+    hint = (
+        f"{len(outside):,} labels are outside its scale of {exact_number(scale.low)} to {exact_number(scale.high)}, "
+        f"such as {number} of the pair {pair}: correct them, or the scale in {card.origin}"
+    )
+    return replace(pairs, hints=(hint,))
 
 
 def _run_reader(reader: Reader, paths: Mapping[str, Path], options: Mapping[str, Any], problem: str) -> ReaderResult:

@@ -107,6 +107,12 @@ class Pairs:
         return values
 
     @property
+    def rows_outside_scale(self) -> np.ndarray[Any, np.dtype[np.intp]]:
+        """The indices of the pairs whose label is outside the scale, ascending; empty if the scale is unknown."""
+        low, high = self.scale or (-np.inf, np.inf)
+        return np.flatnonzero((self.labels < low) | (self.labels > high))
+
+    @property
     def has_several_references(self) -> bool:
         """Whether each reference is a list of gold answers."""
         return is_list(self.table.schema.field("reference").type)

@@ -75,7 +75,7 @@ def _unpack(path: Path, _changed: int, size: int) -> Path:
         with lzma.open(path) if codec is None else pa.CompressedInputStream(pa.OSFile(str(path)), codec) as stream:
             copy_bounded(path, stream, target, unpacked_limit(size))
     except (lzma.LZMAError, NotImplementedError, RuntimeError, EOFError, OSError) as error:
-        raise InputError(f"{path}: cannot be unpacked ({error or type(error).__name__})") from None
+        raise InputError(f"{path}: cannot be unpacked ({error or type(error).__name__}); get the file again") from None
     return target
 
 

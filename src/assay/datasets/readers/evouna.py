@@ -91,7 +91,7 @@ def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     try:
         records = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise InputError(f"{path}: is not JSON in UTF-8: {error}") from error
+        raise InputError(f"{path}: is not JSON in UTF-8 ({error}); get the file again") from error
     if not isinstance(records, list):
         raise InputError(f"{path}: holds one {type(records).__name__}; expected a list of questions")
     for number, record in enumerate(records, 1):
