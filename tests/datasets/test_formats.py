@@ -113,6 +113,25 @@ def test_the_same_pairs_from_every_format(tmp_path: Path, name: str) -> None:
     assert pairs.source == str(path)
 
 
+def test_columns_of_pandas_are_joined_by_the_numbers_of_their_rows(tmp_path: Path) -> None:
+    columns = {name: {str(number): row[name] for number, row in enumerate(ROWS)} for name in ROWS[0]}
+    columns["candidate"] = dict(reversed(columns["candidate"].items()))
+    (tmp_path / "a.json").write_text(json.dumps(columns), encoding="utf-8")
+    assert load_dataset(tmp_path / "a.json").texts()[1] == [row["candidate"] for row in ROWS]
+
+
+def test_a_page_of_a_server_is_part_of_a_dataset_and_holds_whole_texts(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [{"row": row, "truncated_cells": []} for row in ROWS]
+    page = {"features": [{"name": "label"}], "rows": rows, "num_rows_total": 5000}
+    path = tmp_path / "page.json"
+    path.write_text(json.dumps(page), encoding="utf-8")
+    assert load_dataset(path).notes == ("3 of the 5,000 rows of the dataset",)
+    rows[1]["truncated_cells"] = ["reference"]
+    path.write_text(json.dumps(page), encoding="utf-8")
+    with pytest.raises(InputError, match=r"page\.json, entry 2: the server has shortened reference; load the dataset"):
+        load_dataset(path)
+
+
 @pytest.mark.parametrize(
     ("name", "note"),
     [

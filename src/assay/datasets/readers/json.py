@@ -37,7 +37,7 @@ def read_json(path: Path, member: str | None, columns: Columns = None) -> Source
     log = log_of_json(value, path)
     if log is not None:
         return log
-    value = _records_of_servers(value)
+    value, note = _records_of_servers(path, value)
     if (
         isinstance(value, dict)
         and {"columns", "data"} <= value.keys() <= {"columns", "data", "index"}
@@ -65,7 +65,7 @@ def read_json(path: Path, member: str | None, columns: Columns = None) -> Source
         rows = list(value.values())
         if all(row and row.keys() == rows[0].keys() and all(map(str.isdecimal, row)) for row in rows):
             # as pandas writes it: an object of columns, each with the cells by the number of their row
-            value = {name: list(cells.values()) for name, cells in value.items()}
+            value = {name: [cells[row] for row in rows[0]] for name, cells in value.items()}
         else:
             # an object of records, by their keys
             value = [{"key": key} | row for key, row in value.items()]
@@ -82,15 +82,29 @@ def read_json(path: Path, member: str | None, columns: Columns = None) -> Source
             f'{path}: expected a list of objects such as [{{"reference": …}}, …], or lists of equal length'
         )
     table, misfits = table_of_records(value, column_of)
-    return SourceTable(table, str(path), unit="entry", first=1, misfits=misfits)
+    return SourceTable(table, str(path), unit="entry", first=1, misfits=misfits, notes=(note,) if note else ())
 
 
-def _records_of_servers(value: Any) -> Any:
-    """Return the records within the rows that the server of Hugging Face's datasets sends; anything else unchanged."""
+def _records_of_servers(path: Path, value: Any) -> tuple[Any, str]:
+    """Return the records within the rows that the server of Hugging Face's datasets sends, and a note if more exist.
+
+    Anything else is returned unchanged.
+
+    Raises:
+        InputError: the server has shortened a cell.
+    """
     if not isinstance(value, dict) or not {"features", "rows"} <= value.keys() or not _is_rows(value["rows"]):
-        return value
+        return value, ""
     records = [row.get("row") for row in value["rows"]]
-    return records if all(isinstance(record, dict) for record in records) else value
+    if not all(isinstance(record, dict) for record in records):
+        return value, ""
+    for number, row in enumerate(value["rows"], 1):
+        if row.get("truncated_cells"):
+            cells = ", ".join(map(str, row["truncated_cells"]))
+            raise InputError(f"{path}, entry {number}: the server has shortened {cells}; load the dataset itself")
+    total = value.get("num_rows_total")
+    has_more = isinstance(total, int) and total > len(records)
+    return records, f"{len(records):,} of the {total:,} rows of the dataset" if has_more else ""
 
 
 def _table_of_lists(path: Path, rows: list[list[Any]], columns: Columns) -> SourceTable:
