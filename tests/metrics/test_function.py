@@ -204,12 +204,15 @@ def test_the_names_of_parameters_tell_which_text_is_which() -> None:
     def other(hypothesis: str, gold: str) -> float:
         return first(hypothesis, gold)
 
+    def short(pred: str, target: str) -> float:
+        return first(pred, target)
+
     def unnamed(x: str, y: str) -> float:
         return first(y, x)
 
-    table = assay.run([ROWS], [first, lists, other, unnamed], resamples=0).pairs
+    table = assay.run([ROWS], [first, lists, other, short, unnamed], resamples=0).pairs
     expected = [len(candidate) - 2 * len(reference) for reference, candidate, _ in ROWS]
-    for name in ("first", "lists", "other", "unnamed"):
+    for name in ("first", "lists", "other", "short", "unnamed"):
         assert table[name].tolist() == expected, name
 
 

@@ -26,7 +26,7 @@ ORIGIN = "this process"
 #: The names of the first parameter by which a function of lists is recognised.
 _LIST_PARAMETERS = ("references", "candidates", "predictions", "hypotheses", "gold_answers")
 #: Beginnings of the names of two parameters by which a function is recognised that takes the candidate first.
-_CANDIDATE_NAMES, _REFERENCE_NAMES = ("candidate", "prediction", "hypothes"), ("reference", "gold")
+_CANDIDATE_NAMES, _REFERENCE_NAMES = ("cand", "pred", "hyp"), ("ref", "gold", "target", "truth", "expected")
 #: The number of characters of a text that a message shows.
 _MAX_SHOWN_CHARACTERS = 60
 
