@@ -59,6 +59,17 @@ def test_verdicts_of_yes_and_no_are_scores_where_they_are_named(assay):
     assert "a recorded score must be a number, not" in refused
 
 
+@pytest.mark.parametrize(("cells", "is_read"), [("ynyn", True), ("tftf", True), ("10n1", False), ("ntnt", False)])
+def test_letters_are_verdicts_if_they_are_of_one_pair(assay, cells, is_read):
+    rows = [f"{label},{cell}" for label, cell in zip("1010", cells, strict=True)]
+    Path("verdicts.csv").write_text("\n".join(["human,judge", *rows, ""]), encoding="utf-8")
+    done = assay("agree", "verdicts.csv", "--columns", "label=human", "--resamples", 0, "--score", "judge", "-f", "csv")
+    if is_read:
+        assert {row["value"] for row in done.rows if row["statistic"] == "pearson"} == {"1.0"}
+    else:
+        assert "a recorded score must be a number, not" in done.complaint
+
+
 def test_the_scores_asked_for_and_a_folder(assay):
     done = assay("agree", "scored.csv", "--columns", "label=rater", "--score", "b", "--out", "OUT", "--resamples", 100)
     assert done.code == 0

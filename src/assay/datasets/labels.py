@@ -233,12 +233,14 @@ def _numbers_before_texts(words: Sequence[str]) -> dict[str, float]:
 def yes_and_no(words: Sequence[str]) -> dict[str, float]:
     """Return the labels 0 and 1 of words of yes and no of several pairs, and of 0 and 1; empty if there are others.
 
-    A single letter among numbers is rather a slip or a code than a word of yes and no.
+    Single letters are such words if they are of one pair; among numbers one is rather a slip or a code.
     """
     known = {word: float(label) for pair in BINARY_WORD_PAIRS for label, word in enumerate(pair)}
     of_word = {word: known.get(normalised_word(word), finite_number(word)) for word in words}
     texts = [word for word in words if normalised_word(word) in known]
-    if not {*of_word.values()} <= {0.0, 1.0} or all(len(word) == 1 for word in texts):
+    are_letters = all(len(word) == 1 for word in texts)
+    are_one_pair = any({*map(normalised_word, words)} <= {*pair} for pair in BINARY_WORD_PAIRS)
+    if not {*of_word.values()} <= {0.0, 1.0} or (are_letters and not are_one_pair):
         return {}
     return {word: number for word, number in of_word.items() if number is not None}
 
