@@ -30,7 +30,7 @@ PLAIN_TEXT = {
     *("baseline", "bucket", "buckets", "budget", "by", "caption", "classes", "columns", "controls", "cost", "device"),
     *("forms", "group_by", "item", "kinds", "label", "labels", "language", "languages", "lengths", "loss", "numbers"),
     *("annotator", "encoding", "learners", "system_by", "task", "member", "missing", "perturbations"),
-    *("measure", "per"),
+    *("measure", "per", "prior"),
     *("id", "length", "shared", "show", "text"),
     *("number_range", "objective", "pair_ids", "positive", "recipe", "scale", "scores", "separator", "space"),
     *("each", "note", "only", "title", "split_by", "statistic", "statistics", "study", "subset", "system", "tune"),
