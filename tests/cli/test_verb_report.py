@@ -25,8 +25,9 @@ def folder(tmp_path):
 def test_it_writes_a_page_and_says_so(folder, tmp_path):
     done = call("report", folder, "--out", tmp_path / "page")
     assert (done.code, done.out) == (0, "")
-    assert done.err == f"wrote {tmp_path / 'page' / 'index.html'} (0.1 MB)\n"
-    page = (tmp_path / "page" / "index.html").read_text(encoding="utf-8")
+    file = tmp_path / "page" / "index.html"
+    assert done.err == f"wrote {file} ({file.stat().st_size / 1e3:.0f} kB)\n"
+    page = file.read_text(encoding="utf-8")
     assert page.startswith("<!doctype html>")
     assert 'id="leaderboard"' in page
     assert call("report", folder, "--out", tmp_path / "page", "--no-leaderboard", "-q").err == ""
