@@ -308,6 +308,7 @@ def test_no_column_of_the_user_collides_with_those_of_a_run(tmp_path: Path) -> N
         (["8 points", "1 point", "0.5 points"], [8, 1, 0.5]),
         (["5 - Strongly agree", "1 - Strongly disagree", "5 - strongly  agree"], [5, 1, 5]),
         (["3 (fair)", "-1 (poor)"], [3, -1]),
+        (["1 - bad", "5: ok", "1 - bad"], [1, 5, 1]),
         # words of yes and no of several kinds, also beside 0 and 1
         (["yes", "0", "TRUE", "N", "no"], [1, 0, 1, 0, 0]),
         (["right", "no"], [1, 0]),
@@ -330,6 +331,10 @@ def test_numbers_before_texts_and_mixed_words_are_labels(tmp_path: Path, cells: 
         (["1 error", "1 remark"], ["row 2", "'1 error'"]),
         (["1 May 2020", "2 May 2020"], ["row 2"]),
         (["10k", "2.k5"], ["row 2", "'10k'"]),
+        # units and months
+        (["2k", "1m"], ["row 2", "'2k'"]),
+        (["5 min", "3 h"], ["row 2", "'5 min'"]),
+        (["1 Jan", "2 Feb"], ["row 2", "'1 Jan'"]),
         # a slip beside numbers, and a single letter that may be a code
         (["1", "0", "n"], ["row 4", "'n'"]),
         (["1", "2", "yes"], ["row 4", "'yes'"]),

@@ -35,6 +35,8 @@ _VOTES = re.compile(
 _NUMBER_BEFORE_TEXT = re.compile(
     r"(?P<number>[+-]?(?:\d+(?:[.,]\d+)?|[.,]\d+)) ?(?P<text>[%\uff05]|[^\w.,]?[^\d.,][^\d]*)"
 )
+#: Different texts of at most so many letters right after numbers are rather units or months.
+MOST_LETTERS_OF_UNIT = 3
 #: The number of characters of a cell that a message quotes.
 MAX_QUOTED_LENGTH = 40
 #: The largest number of distinct words in a label column for which a message proposes the setting `labels`, and the
@@ -213,8 +215,9 @@ def _shares_of_votes(words: Sequence[str]) -> dict[str, float]:
 def _numbers_before_texts(words: Sequence[str]) -> dict[str, float]:
     """Return the number before the text of each word; that of a percentage is a share. Empty if it is not clear.
 
-    Every word has to be a percentage, or every word a number before a text: the same one, such as ``points``, or one of
-    its own for each number, such as the steps of a scale.
+    Every word has to be a percentage, or every word a number before a text: the same one, such as ``points``, or the
+    steps of a scale, each with a text of its own. Short texts that differ and follow without a sign, as in ``2k`` and
+    ``1m``, are rather units.
     """
     matches = [_NUMBER_BEFORE_TEXT.fullmatch(normalised_word(word)) for word in words]
     parts = [(match["number"], match["text"]) for match in matches if match]
@@ -223,7 +226,10 @@ def _numbers_before_texts(words: Sequence[str]) -> dict[str, float]:
     are_percentages = [text in ("%", "\uff05") for _, text in parts]
     has_commas = has_decimal_commas([number for number, _ in parts])
     numbers = [finite_number(number.replace(",", ".") if has_commas else number) for number, _ in parts]
-    texts_are_clear = len({*numbers}) == len(parts) and all(any(map(str.isalpha, text)) for _, text in parts)
+    texts = [text for _, text in parts]
+    may_be_units = len({*texts}) > 1 and any(text[0].isalpha() and len(text) <= MOST_LETTERS_OF_UNIT for text in texts)
+    has_letters = all(any(map(str.isalpha, text)) for text in texts)
+    texts_are_clear = len({*numbers}) == len(parts) and has_letters and not may_be_units
     if None in numbers or not (all(are_percentages) or (texts_are_clear and not any(are_percentages))):
         return {}
     divisor = 100 if all(are_percentages) else 1
