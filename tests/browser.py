@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 AXE = "axe-core@4.14.1"
+#: Milliseconds for a page to answer on a machine that is busy with other tests.
+PATIENCE = 180_000
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +36,7 @@ def context(browser: Any) -> Iterator[Any]:
     """A window that must stay silent: no request but for the page, no word on the console, no error."""
     heard: list[str] = []
     opened = browser.new_context(viewport={"width": 1200, "height": 900})
+    opened.set_default_timeout(PATIENCE)
     opened.on("console", lambda message: heard.append(message.text))
     opened.on("weberror", lambda error: heard.append(str(error.error)))
     opened.on("request", lambda request: heard.append(request.url) if not request.url.startswith("file:") else None)

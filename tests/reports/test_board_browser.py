@@ -10,7 +10,7 @@ import pytest
 
 import assay
 from assay.reports.page.leaderboard import leaderboard_html
-from tests.browser import violations
+from tests.browser import PATIENCE, violations
 from tests.reports.board_run import SETS, make_runs, make_sets
 from tests.reports.contrasts import CONTRASTS
 
@@ -29,7 +29,6 @@ def address(tmp_path_factory):
 
 def visit(context, address):
     page = context.new_page()
-    page.set_default_timeout(5000)
     page.goto(address)
     page.locator("body[data-ready]").wait_for()
     return page
@@ -308,6 +307,7 @@ def test_it_fits(page, width):
 
 def test_without_scripts_it_names_the_command(browser, address):
     window = browser.new_context(java_script_enabled=False)
+    window.set_default_timeout(PATIENCE)
     page = window.new_page()
     page.goto(address)
     assert "assay leaderboard RUNS" in page.locator("noscript").inner_text()
@@ -318,6 +318,7 @@ def test_without_scripts_it_names_the_command(browser, address):
 def test_the_rules_of_axe(browser, axe, address, width):
     # the policy of the page allows no other script: it is set aside for this one
     window = browser.new_context(bypass_csp=True, viewport={"width": width, "height": 800})
+    window.set_default_timeout(PATIENCE)
     page = visit(window, address)
     page.get_by_label("Compare recorded:fair").check()
     page.locator("#matrix summary").click()

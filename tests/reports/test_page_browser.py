@@ -8,7 +8,7 @@ import pytest
 
 from assay.analysis.folder import read_run
 from assay.reports.page.render import write_page
-from tests.browser import violations
+from tests.browser import PATIENCE, violations
 from tests.reports.contrasts import CONTRASTS
 from tests.reports.page_run import ODD, dataset, make_run
 
@@ -35,7 +35,6 @@ UNFOLD = "document.querySelectorAll('.fold').forEach((fold) => { fold.open = tru
 
 def visit(context, address, *, unfolded=True):
     page = context.new_page()
-    page.set_default_timeout(5000)
     page.goto(address)
     page.locator("#pairs-list > li").first.wait_for(state="attached")
     if unfolded:
@@ -345,6 +344,7 @@ def test_dark_by_preference(page):
 
 def test_without_scripts_tables_and_figures_can_be_read(browser, address):
     window = browser.new_context(java_script_enabled=False)
+    window.set_default_timeout(PATIENCE)
     page = window.new_page()
     page.goto(address)
     for summary in page.locator(".fold > summary").all():
@@ -412,6 +412,7 @@ def test_what_is_folded_opens_where_a_link_leads(context, five):
 def test_the_rules_of_axe(browser, axe, five, width, scheme):
     # the policy of the page allows no other script: it is set aside for this one
     window = browser.new_context(bypass_csp=True, viewport={"width": width, "height": 800}, color_scheme=scheme)
+    window.set_default_timeout(PATIENCE)
     page = visit(window, five, unfolded=False)
     for _ in ("folded", "unfolded"):
         assert violations(page, axe) == []

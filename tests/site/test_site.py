@@ -16,7 +16,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
 
-from tests.browser import violations
+from tests.browser import PATIENCE, violations
 
 pytest.importorskip("mkdocs", reason="mkdocs is not installed (extra docs)")
 pytest.importorskip("material", reason="mkdocs-material is not installed (extra docs)")
@@ -135,7 +135,7 @@ def open_page(browser: Any, address: str) -> Iterator[Any]:
             lambda request: None if request.url.startswith((address, "data:", "blob:")) else heard.append(request.url),
         )
         page = context.new_page()
-        page.set_default_timeout(30_000)
+        page.set_default_timeout(PATIENCE)
         page.goto(address + path)
         page.locator("h1").first.wait_for()
         return page
@@ -175,7 +175,7 @@ def test_every_page_keeps_the_rules_of_axe(browser: Any, axe: str, address: str,
     # the policy of the pages of assay allows no other script: it is set aside for this one
     window = browser.new_context(bypass_csp=True, viewport={"width": 390, "height": 900})
     page = window.new_page()
-    page.set_default_timeout(60_000)
+    page.set_default_timeout(PATIENCE)
     faults = []
     for path in chosen:
         page.goto(address + path)
