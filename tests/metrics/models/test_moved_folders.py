@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import pickle
 from pathlib import Path
 
@@ -14,6 +15,10 @@ from assay.paths import no_such_file
 from tests.cli.calling import call
 from tests.metrics.models.made import model_files, write
 
+#: Without torch the message names the package that is missing, before any folder.
+needs_torch = pytest.mark.skipif(
+    importlib.util.find_spec("torch") is None, reason="torch is absent: pip install assay[neural]"
+)
 PAIRS = [{"reference": "a b", "candidate": "a c" * number, "label": number % 2} for number in range(1, 7)]
 
 
@@ -32,6 +37,7 @@ def working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@needs_torch
 @pytest.mark.parametrize("kind", ["bi-encoder", "cross-encoder", "bertscore", "pooled", "s3bert", "judge"])
 @pytest.mark.parametrize(
     ("typed", "near"),
@@ -57,6 +63,7 @@ def test_a_model(working_folder: Path, kind: str, typed: str, near: str) -> None
     assert "on this machine" not in message and "fetch" not in message
 
 
+@needs_torch
 def test_a_relative_path_from_another_folder(working_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir("notebooks/deep")
     with pytest.raises(AssayError, match=r"there is no such folder.*Did you mean '\.\./\.\./models/small'\?"):
@@ -80,6 +87,7 @@ def test_other_folders(working_folder: Path, name: str, words: str) -> None:
     assert words in str(caught.value)
 
 
+@needs_torch
 def test_a_model_of_the_hub_is_fetched(working_folder: Path) -> None:
     """Where no model is near, an owner and a name are taken for the hub's, as ever."""
     with pytest.raises(AssayError, match=r"model intfloat/e5 is not on this machine: assay models fetch intfloat/e5$"):
@@ -108,6 +116,7 @@ def test_in_commands(working_folder: Path) -> None:
     assert call("compare", "first").complaint.endswith("no such run folder. Did you mean 'runs/first'?")
 
 
+@needs_torch
 def test_a_folder_that_is_moved_after_the_run(working_folder: Path) -> None:
     metric = assay.load_metric("bi-encoder:models/small")
     (working_folder / "models" / "small").rename(working_folder / "models" / "small-renamed")
