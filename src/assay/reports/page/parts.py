@@ -64,7 +64,7 @@ class Finding:
     @property
     def text(self) -> str:
         """All sentences."""
-        return " ".join(filter(None, (self.answer, self.difference, self.caution)))
+        return " ".join(filter(None, (self.answer, self.difference, self.caution[:1].upper() + self.caution[1:])))
 
 
 def findings_by_bucket(unit: Unit, files: EvidenceFiles | None = None) -> Iterator[Finding]:
@@ -145,7 +145,9 @@ def _finding(where: str, advice: Advice, names: Mapping[str, str], by: str, meas
         answer += f"; {listed} could be the best, too"
     elif recommended is highest and advice.lower:
         others_count = len(advice.board.lines) - 1
-        all_others = "the other metric is" if others_count == 1 else f"all {others_count} others are"
+        all_others = {1: "the other metric is", 2: "both others are"}.get(
+            others_count, f"all {others_count} others are"
+        )
         some_others = f"{len(advice.lower)} of the other {others_count} are"
         answer += f"; {all_others if len(advice.lower) == others_count else some_others} known to be lower"
     difference = ""
