@@ -186,6 +186,12 @@ def check_regular_file(path: Path) -> None:
         raise _not_regular(path)
 
 
+def check_is_no_run(folder: Path) -> None:
+    """Raise an error that names the pairs of a run, if *folder* is that of a run where pairs are wanted."""
+    if path_exists(folder / "run.json"):
+        raise InputError(f"{folder}: is the folder of a run; the pairs that it scored are {folder / 'pairs.parquet'}")
+
+
 def read_settings_file(path: Path, limit: int = MAX_SETTINGS_BYTES) -> bytes:
     """Return the content of a file of settings, of which no more than *limit* bytes are read.
 

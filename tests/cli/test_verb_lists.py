@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import subprocess
 from pathlib import Path
@@ -118,6 +119,19 @@ def test_what_a_file_of_ones_own_has_is_shown(assay):
     assert "splits: \\x1b[2J 1" in assay("datasets", "show", "sly.csv").out
 
 
+def test_the_folder_of_a_run_in_the_place_of_pairs_is_told(assay):
+    Path("runs", "own").mkdir(parents=True)
+    Path("runs", "own", "run.json").write_text("{}", encoding="utf-8")
+    told = f"assay: runs/own: is the folder of a run; the pairs that it scored are {Path('runs/own/pairs.parquet')}"
+    for words in (["recommend", "runs/own"], ["recommend", "-d", "runs/own"], ["run", "runs/own", "-m", "f1"]):
+        done = assay(*words)
+        assert (done.code, done.complaint) == (2, told), words
+    # without a slash it could be the name of a dataset or suite
+    Path("runs", "own").rename("own")
+    for verb in ("recommend", "run"):
+        assert assay(verb, "own", "-m", "f1").complaint == told.replace("runs/own", "own")
+
+
 def test_a_file_of_other_columns_can_be_shown_and_checked(assay):
     # a second column with a usual name of references, so that none is taken without being told
     lines = Path("own.csv").read_text(encoding="utf-8").splitlines()
@@ -181,6 +195,18 @@ def test_doctor(assay):
     assert "score store" in assay("doctor").out
     assert "'csv' is not one of 'table', 'json'" in assay("doctor", "--format", "csv").complaint
     assert "<table|json>" in assay("doctor", "--help").out
+
+
+def test_doctor_ends_with_the_answer_and_shows_what_can_be_acted_on(assay):
+    """Ninety datasets that are not here and variables that are not set are no rows."""
+    lines = assay("doctor").out.splitlines()
+    assert len(lines) < 60
+    assert lines[-1].startswith("available: ") and lines[-1].endswith("assay doctor --format json")
+    shown = "\n".join(lines)
+    assert "datasets here: " in shown and "others can be had: assay datasets list" in shown
+    assert re.search(r"^metrics here: .*\bf1\b", shown, re.MULTILINE)
+    # a metric whose model is not here is a row with its remedy
+    assert re.search(r"^bertscore-vanilla .*(assay models fetch|pip install)", shown, re.MULTILINE)
 
 
 def test_a_metric_without_its_packages_is_not_here(assay, monkeypatch):

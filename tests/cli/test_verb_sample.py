@@ -35,6 +35,8 @@ def rows_of(path):
 def test_pairs_that_share_words(assay, sentences):
     done = assay("sample", "sentences.csv", "-n", "60", "--out", "pairs.csv")
     assert done.code == 0 and "next: assay tuples pairs.csv --out sheet.csv" in done.err
+    short = sum(not 5 <= len(words_of(row["text"])) <= 25 for row in rows_of("sentences.csv"))
+    assert f"{short} of 301 sentences are left out: a text has other than 5 to 25 words" in done.err
     rows = rows_of("pairs.csv")
     assert [row["id"] for row in rows] == [f"p{i}" for i in range(1, 61)]
     assert len({frozenset((row["reference"], row["candidate"])) for row in rows}) == 60
@@ -54,7 +56,12 @@ def test_as_many_pairs_from_each_range_of_overlap(assay, sentences):
     lines = [f"{a},{b},{i}" for i, (a, b) in enumerate(zip(texts, texts[1:] + texts[:1], strict=True))]
     Path("pairs.csv").write_text("reference,candidate,source\n" + "\n".join(lines) + "\n")
     words = ["-n", "45", "--by", "dice", "--bins", "10", "--length", "4,25"]
-    assert assay("sample", "pairs.csv", *words, "--out", "sample.csv").code == 0
+    done = assay("sample", "pairs.csv", *words, "--out", "sample.csv")
+    assert done.code == 0 and "left out" not in done.err
+    done = assay("sample", "pairs.csv", *words[:-1], "5,25", "--out", "longer.csv")
+    lengths = [len(words_of(text)) for text in texts]
+    short = sum(min(a, b) < 5 for a, b in zip(lengths, lengths[1:] + lengths[:1], strict=True))
+    assert f"pairs.csv: {short} of 300 pairs are left out: a text has other than 5 to 25 words" in done.err
     rows = rows_of("sample.csv")
     assert sorted(Counter(row["range"] for row in rows).values()) == [4] * 5 + [5] * 5
     assert len({row["source"] for row in rows}) == 45

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from assay.common.messages import Setting
 from assay.exceptions import InputError
-from assay.settings import Settings, check_seed, parse_scale, setting
+from assay.settings import WithProgress, check_seed, parse_scale, setting
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -45,7 +45,7 @@ _READ_BY = {
 
 
 @dataclass(frozen=True)
-class SampleSettings(Settings):
+class SampleSettings(WithProgress):
     """Which pairs are sampled, and by what."""
 
     file: str | Path = setting("Sentences (one a row, column text), or pairs (reference, candidate).", argument=True)

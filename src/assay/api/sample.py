@@ -75,6 +75,15 @@ def _has_allowed_length(text: str, settings: SampleSettings) -> bool:
     return low <= len(words_of(text)) <= high
 
 
+def _tell_of_lengths(source: SourceTable, rows: str, left_out: int, count: int, settings: SampleSettings) -> None:
+    """Say how many rows are left out because of the length of a text."""
+    if left_out and settings.progress is not None:
+        length = settings.length.replace(",", " to ")
+        settings.progress.say(
+            f"{source.name}: {left_out:,} of {count:,} {rows} are left out: a text has other than {length} words"
+        )
+
+
 def _new_pairs(source: SourceTable, settings: SampleSettings, rng: np.random.Generator) -> pa.Table:
     """Return pairs of the sentences of a file.
 
@@ -83,7 +92,9 @@ def _new_pairs(source: SourceTable, settings: SampleSettings, rng: np.random.Gen
     """
     import pyarrow as pa
 
-    texts = [text for text in _texts_of(source, settings.text, "text") if _has_allowed_length(text, settings)]
+    found = _texts_of(source, settings.text, "text")
+    texts = [text for text in found if _has_allowed_length(text, settings)]
+    left_out = len(found) - len(texts)
     texts = list(dict.fromkeys(texts))
     if len(texts) < 2:
         raise InputError(f"{source.name}: has {len(texts)} sentences of {settings.length.replace(',', ' to ')} words")
@@ -99,6 +110,7 @@ def _new_pairs(source: SourceTable, settings: SampleSettings, rng: np.random.Gen
         scores = np.array([dice(sets[first], sets[second], weights) for first, second in candidates.tolist()])
         drawn = draw_from_bins(scores, settings.n, settings.bins, settings.growth, rng)
         pairs, overlaps, ranges = candidates[drawn.rows], scores[drawn.rows].tolist(), {"range": drawn.bins}
+    _tell_of_lengths(source, "sentences", left_out, len(found), settings)
     return pa.table(
         {
             "id": [f"p{number}" for number in range(1, len(pairs) + 1)],
@@ -134,4 +146,5 @@ def _sampled_pairs(source: SourceTable, settings: SampleSettings, rng: np.random
         if name in table.column_names:
             raise InputError(f"{source.name}: has a column {name}, which the sample would replace; rename it")
         table = table.append_column(name, pa.array(values))
+    _tell_of_lengths(source, "pairs", len(references) - len(kept), len(references), settings)
     return table

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from assay.common.messages import Setting
 from assay.exceptions import InputError, suggestion_for, unknown_name
-from assay.paths import no_such_file, read_settings_file, user_path
+from assay.paths import check_is_no_run, no_such_file, read_settings_file, user_path
 
 
 class Suite(BaseModel):
@@ -85,6 +85,7 @@ def load_suite(name: str) -> Suite:
             raise InputError(no_such_file(path, Path.is_file)) from None
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"{name}: this suite cannot be read ({error})") from error
+    check_is_no_run(path)
     raise InputError(
         f"{unknown_name('there is no suite', name, sorted(shipped))} A suite of your own is a .toml file; a dataset or "
         "a file of pairs goes with ",

@@ -9,6 +9,7 @@ import typer
 
 from assay.cli.guard import guarded, print_data, print_grid, print_line
 from assay.cli.options import ListFormat, ListFormatOption
+from assay.common.addresses import command_line
 from assay.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -54,17 +55,41 @@ def doctor(
         print_data(json_text([vars(finding) for finding in findings]))
         return
     for kind in dict.fromkeys(finding.kind for finding in findings):
-        findings_of_kind = [finding for finding in findings if finding.kind == kind]
-        if kind == "variable":
-            headings = [kind, "value", "what it sets"]
-            rows = [[item.name, item.value if item.here else "not set", item.detail] for item in findings_of_kind]
-        else:
-            headings = [kind, "available", "detail", "how to get it"]
-            rows = [[item.name, "yes" if item.here else "no", item.detail, item.remedy] for item in findings_of_kind]
-        print_grid(headings, rows)
-        print_line("")
+        _print_kind(kind, [finding for finding in findings if finding.kind == kind])
     counts = []
     for kind in ("package", "metric", "dataset"):
         here = [finding.here for finding in findings if finding.kind == kind]
         counts.append(f"{sum(here)} of {len(here)} {kind}s")
-    print_line(f"available: {', '.join(counts)}")
+    print_line(
+        f"available: {', '.join(counts)}; everything, with versions: {command_line('doctor', '--format', 'json')}"
+    )
+
+
+def _print_kind(kind: str, findings: list[DoctorFinding]) -> None:
+    """Print what a user can act on: what is missing, with its remedy, and the names of what is here.
+
+    The machine, the configuration and the variables that are set are shown whole. Datasets that are not here are
+    counted: most users want one of many, and ``assay datasets list`` finds it.
+    """
+    here = [finding for finding in findings if finding.here]
+    missing = [finding for finding in findings if not finding.here]
+    if kind in ("machine", "configuration"):
+        rows = [[item.name, "yes" if item.here else "no", item.detail, item.remedy] for item in findings]
+        print_grid([kind, "available", "detail", "how to get it"], rows)
+    elif kind == "variable":
+        if here:
+            print_grid([kind, "value", "what it sets"], [[item.name, item.value, item.detail] for item in here])
+        print_line(f"not set: {', '.join(item.name for item in missing)}")
+    elif kind == "dataset":
+        # one that nothing can be done about has no remedy: its card is damaged
+        faults = [item for item in missing if not item.remedy]
+        if faults:
+            print_grid([kind, "fault"], [[item.name, item.detail] for item in faults])
+        print_line(f"{kind}s here: {', '.join(item.name for item in here) or 'none'}")
+        print_line(f"{len(missing) - len(faults)} others can be had: {command_line('datasets', 'list')}")
+    else:
+        if missing:
+            rows = [[item.name, item.detail, item.remedy] for item in missing]
+            print_grid([f"{kind} that cannot be used", "detail", "how to get it"], rows)
+        print_line(f"{kind}s here: {', '.join(item.name for item in here) or 'none'}")
+    print_line("")

@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from assay.common.addresses import is_encrypted_or_local, public_address, split_of_address
 from assay.common.transfer import PINNED
 from assay.exceptions import AssayError, InputError, suggestion_for, unavailable_on_error, unknown_name
-from assay.paths import path_exists, read_settings_file, user_path
+from assay.paths import check_is_no_run, path_exists, read_settings_file, user_path
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 #: A language code such as ``ko``, several codes, or an empty string if it is unknown.
@@ -543,6 +543,7 @@ def load_card(name: str | Path, version: str | None = None) -> Card:
             raise InputError(f"dataset {card_name!r} (from {entries[0].origin}): {entries[0].error}")
         if path_exists(card_name) and Path(card_name).is_file():
             raise InputError(f"{card_name}: is a file, and no card; a card is a .toml file")
+        check_is_no_run(user_path(card_name))
         known_names = sorted({entry.name for entry in all_entries})
         raise InputError(unknown_name("there is no file and no dataset", card_name, known_names))
     if version is None:

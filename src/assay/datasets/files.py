@@ -30,7 +30,7 @@ from assay.datasets.readers.workbook import read_workbook
 from assay.datasets.reading import Columns
 from assay.datasets.unpacking import COMPRESSIONS, inner_name, is_packed, recoded, temporary_file, unpacked
 from assay.exceptions import InputError
-from assay.paths import check_regular_file, no_such_file, user_path
+from assay.paths import check_is_no_run, check_regular_file, no_such_file, user_path
 
 #: The path that means standard input.
 STANDARD_INPUT = "-"
@@ -176,6 +176,7 @@ def _read_local(path: Path, encoding: str | None, member: str | None, columns: C
     try:
         check_regular_file(path)
         if path.is_dir():
+            check_is_no_run(path)
             return read_parquet(path)
         file_format = SUFFIXES.get(path.suffix.lower())
         if file_format is None and not is_packed(path):
