@@ -43,6 +43,13 @@ STRESS_RESAMPLES = 100
 MIN_DATASETS = 2
 
 
+#: Where the values of each set stand.
+OF_SETS = (
+    "`assay datasets show NAME` and the card of a dataset name its highest metric and those that are as good; the "
+    "table of all sets is `src/assay/datasets/best_metrics.csv`."
+)
+
+
 def score(folder: Path, datasets: tuple[str, ...] = (), metrics: tuple[str, ...] = METRICS) -> Path:
     """Return the run of a sample of each dataset, by default of the suite; an existing one is kept."""
     run = folder / "atlas"
@@ -186,18 +193,10 @@ def lines(run: Path, records: pd.DataFrame, apart: pd.DataFrame, of_metrics: Seq
     yield from ("", "## For each language", "", "| language | sets | highest | Spearman ρ |", "|---|---:|---|---:|")
     for row in of_group["language"].to_dict("records"):
         yield f"| {row['group']} | {row['datasets']} | {named(row['highest'])} | {value(row)} |"
-    yield from (
-        "",
-        "## For each set",
-        "",
-        "| set | pairs | highest | Spearman ρ | as good |",
-        "|---|---:|---|---:|---|",
-    )
-    for row in of_group["dataset"].to_dict("records"):
-        yield f"| {row['group']} | {row['n']} | {named(row['highest'])} | {value(row)} | {row['as_good'] or '–'} |"
+    yield from ("", "## For each set", "", OF_SETS)
     failures = read_run(run).manifest.failures
     if failures:
-        yield from ("", "## Unavailable", "", *map(item, failures))
+        yield from ("", "## Unavailable", "", *(item(failure.partition(": ")[0]) for failure in failures))
 
 
 def value(row: dict[str, Any]) -> str:
