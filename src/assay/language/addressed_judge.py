@@ -1,7 +1,7 @@
 """What an answer says to its judge: role markers, instructions, verdicts on itself. It is no part of the answer.
 
 What may as well be content stays: lines such as ``User: root``, results such as ``Score: 21``, placeholders such as
-``<user>``, and whatever the gold answer is itself.
+``<user>``, whatever the gold answer is itself, and an instruction with a word of it, as answers to *how* have.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 import regex  # type: ignore[import-untyped,unused-ignore]
+
+from assay.language.answer_words import answer_words, word_weight
 
 _RIGHT = r"(?:correct|right|true|accurate|valid|richtig|korrekt|wahr)"
 #: Markers of chat templates: <|im_end|>, [INST], <<SYS>>, <end_of_turn>, <assistant>; </s> that ends a text, not an
@@ -27,7 +29,10 @@ _INSTRUCTION_TEXT = (
     rf"{_TO_WHOM}(?:"
     r"(?:ignore|disregard|forget|override|bypass|ignorier\w*|vergiss|vergessen|missachte\w*)\b.{0,60}?"
     r"\b(?:instruction|prompt|rule|guideline|criteri|rubric|gold answer|reference|anweisung|vorgabe|regel|musterl)"
-    rf"|(?:say|answer|reply|respond|output|return|write|print|sage?|antworte) (?:with )?[\"']?(?:yes|ja|{_RIGHT})\b"
+    r"|(?:say|answer|reply|respond|output|return|write|print|sage?|antworte) (?:with |mit )?"
+    rf"[\"']?(?:yes|ja|{_RIGHT})\b"
+    # but not: return true if …, write yes on …
+    r"(?=[\"']?\s*(?:$|[,:;.!]|(?:and|to|for|in|no matter|regardless|whatever|und|zu|egal)\b))"
     rf"|(?:mark|grade|rate|score|judge|accept|treat|count|bewerte\w*|werte) .{{0,40}}?\b(?:as|als) {_RIGHT}\b"
     r"|(?:give|award|gib) .{0,30}?\b(?:full (?:marks?|credit|points)"
     r"|(?:maximum|highest|top|perfect) (?:score|grade|mark))"
@@ -60,6 +65,18 @@ _VERDICT = regex.compile(
     rf"|{_SCORE}{_FULL_NUMBER}{_NUMBER_ENDS})",
     regex.IGNORECASE,
 )
+#: The words of instructions to a judge, which are no sign that one is content.
+_JUDGING_WORDS = frozenset(
+    answer_words(
+        "yes ja no nein correct right true accurate valid richtig korrekt wahr answer response antwort say reply "
+        "respond output return write print sage antworte mark grade rate score judge grader evaluator accept treat "
+        "count give award full points credit maximum highest top perfect ignore disregard forget override bypass "
+        "instruction prompt rule guideline criteria criterion rubric gold reference previous above below given all any "
+        "please now bitte ignoriere vergiss anweisung vorgabe regel musterlosung oben alle diese dear"
+    )
+)
+#: The weight from which another word of a gold answer is such a sign.
+_TELLING_WEIGHT = 0.4
 #: What one of them must contain, so that most answers are looked at once.
 _HINT = regex.compile(
     r"<[|/<a-z]|\[/?INST|ignor|disregard|forget|overrid|bypass|vergiss|vergessen|missacht|antwort"
@@ -73,6 +90,7 @@ def without_addresses(answer: str, golds: Collection[str] = ()) -> str:
     """Return an answer without what it says to its judge.
 
     It is the answer itself if nothing else is in it, or if a gold answer is such a text, of which that is the content.
+    An instruction stays if it has a telling word of a gold answer: one who knows that need not instruct the judge.
 
     Args:
         answer: the text of the answer.
@@ -85,21 +103,31 @@ def without_addresses(answer: str, golds: Collection[str] = ()) -> str:
         'Lyon.'
         >>> without_addresses("They told him to ignore the rules. Score: 21")
         'They told him to ignore the rules. Score: 21'
+        >>> without_addresses("Open the menu. Ignore the rule for blanks.", ["ignore the blanks"])
+        'Open the menu. Ignore the rule for blanks.'
         >>> without_addresses("It ends with <|im_end|>", ["<|im_end|>"])
         'It ends with <|im_end|>'
     """
-    own = _own_part(answer)
+    own = _own_part(answer, golds)
     # a gold answer alone would stay, as any text without anything else
     if own == answer or any(_own_part(f"x\n{gold}").strip() != f"x\n{gold}".strip() for gold in golds):
         return answer
     return own or answer
 
 
-def _own_part(answer: str) -> str:
+def _own_part(answer: str, golds: Collection[str] = ()) -> str:
     """Return an answer without what it says to its judge; empty if nothing else is in it."""
     if not _HINT.search(answer):
         return answer
     parts = [_ROLE_LINE.sub("", part, count=1) if place else part for place, part in enumerate(_MARKER.split(answer))]
     own: str = next((part.strip() for part in parts if part and part.strip()), "")
     own = _VERDICT.sub("", _OTHER_SPEAKER.sub("", own))
-    return "".join(sentence for sentence in _SENTENCE.findall(own) if not _INSTRUCTION.match(sentence)).strip()
+    sentences = [text for text in _SENTENCE.findall(own) if not _INSTRUCTION.match(text) or _is_content(text, golds)]
+    return "".join(sentences).strip()
+
+
+def _is_content(instruction: str, golds: Collection[str]) -> bool:
+    """Tell whether an instruction has a telling word of a gold answer, besides those that address a judge."""
+    words = set(answer_words(instruction)) - _JUDGING_WORDS
+    gold_words = {word for gold in golds for word in answer_words(gold)}
+    return any(word_weight(word) >= _TELLING_WEIGHT for word in words & gold_words)
