@@ -5,7 +5,8 @@ python -m tests.answer_judge FOLDER encoder
 
 The first writes ``answer-judge`` and ``answer-judge_grade`` to FOLDER, the second ``answer-judge_encoder``, which reads
 all-MiniLM-L6-v2. Both write the answers of each set with the score of the judge that was learned from all other sets to
-FOLDER/left-out, one file a set. The folders of ``src/assay/metrics/presets`` were made by these commands. The datasets
+FOLDER/left-out, one file a set; the second also with the score of the same judge without the encoder, in
+FOLDER/left-out-encoder. The folders of ``src/assay/metrics/presets`` were made by these commands. The datasets
 are downloaded, or read from ``$ASSAY_DATA``.
 """
 
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -227,10 +228,14 @@ class Judge:
         return self.intercept + inputs @ self.weights
 
 
-def learn(parts: Sequence[Part], member_count: int) -> Judge:
+def signs_of(members: Sequence[str]) -> Floats:
+    """Return 1 for each input that speaks for an answer and -1 for each that speaks against it, shape (inputs,)."""
+    features = FEATURES_OF_TIER[bool(members)]
+    return np.array([1.0] * len(members) + [-1.0 if name in AGAINST else 1.0 for name in features])
+
+
+def learn(parts: Sequence[Part], signs: Floats) -> Judge:
     """Return the judge learned from answers; an input that speaks for an answer never lowers it, nor the reverse."""
-    features = FEATURES_OF_TIER[member_count > 0]
-    signs = np.array([1] * member_count + [-1 if name in AGAINST else 1 for name in features])
     inputs = np.concatenate([part.inputs for part in parts]) * signs
     counts = np.concatenate([part.counts for part in parts])
     counts *= len(counts) / counts.sum()
@@ -249,11 +254,11 @@ def learn(parts: Sequence[Part], member_count: int) -> Judge:
     return Judge(intercept - float(weights / spreads @ means), signs * weights / spreads, signs * means)
 
 
-def left_out_margins(parts: Mapping[str, Sequence[Part]], member_count: int) -> dict[str, list[Floats]]:
+def left_out_margins(parts: Mapping[str, Sequence[Part]], signs: Floats) -> dict[str, list[Floats]]:
     """Return the log-odds of the answers of each set under the judge learned from all others."""
     margins = {}
     for left_out in parts:
-        judge = learn([part for name in parts if name != left_out for part in parts[name]], member_count)
+        judge = learn([part for name in parts if name != left_out for part in parts[name]], signs)
         margins[left_out] = [judge.margins(part.inputs) for part in parts[left_out]]
     return margins
 
@@ -301,13 +306,14 @@ def file_of(
 
 def judges(parts: Mapping[str, Sequence[Part]], members: Sequence[str]) -> Iterator[tuple[str, CombinedFile]]:
     """Yield the name and the file of each judge that is learned from answers with the scores of these members."""
-    judge = learn([part for kept in parts.values() for part in kept], len(members))
+    signs = signs_of(members)
+    judge = learn([part for kept in parts.values() for part in kept], signs)
     step = LinearStep(
         kind="linear", intercept=judge.intercept, weights=tuple(judge.weights.tolist()), offset=0.0, slope=1.0
     )
     yield "answer-judge_encoder" if members else "answer-judge", file_of(judge, members, parts, step)
     if not members:
-        offset, slope = grade_calibration(parts, left_out_margins(parts, 0))
+        offset, slope = grade_calibration(parts, left_out_margins(parts, signs))
         step = step.model_copy(update={"offset": offset, "slope": slope})
         yield "answer-judge_grade", file_of(judge, members, parts, step)
 
@@ -319,14 +325,26 @@ def main(folder: Path, members: Sequence[str]) -> None:
         (folder / name).mkdir(parents=True, exist_ok=True)
         (folder / name / FILE_NAME).write_text(content.model_dump_json(indent=1) + "\n", encoding="utf-8")
         print(f"{name}: {content.digest[:16]}")
+    signs = signs_of(members)
+    margins = {"left_out": left_out_margins(parts, signs)}
+    if members:
+        margins["without_encoder"] = left_out_margins(without_members(parts, len(members)), signs[len(members) :])
     left_out = folder / ("left-out-encoder" if members else "left-out")
     left_out.mkdir(parents=True, exist_ok=True)
-    for name, margins in left_out_margins(parts, len(members)).items():
+    for name, kept in parts.items():
         # of TriviaQA the answers with few gold answers, as most data has
         place = 1 if name == "evouna-tq" else 0
-        part = parts[name][place]
-        rows = part.rows.assign(label=part.is_right, grade=part.grades, left_out=expit(margins[place]))
+        part = kept[place]
+        scores = {column: expit(of_sets[name][place]) for column, of_sets in margins.items()}
+        rows = part.rows.assign(label=part.is_right, grade=part.grades, **scores)
         rows.to_json(left_out / f"{name.replace(':', '-')}.jsonl", orient="records", lines=True)
+
+
+def without_members(parts: Mapping[str, Sequence[Part]], member_count: int) -> dict[str, list[Part]]:
+    """Return the same answers with their features alone as inputs."""
+    return {
+        name: [replace(part, inputs=part.inputs[:, member_count:]) for part in kept] for name, kept in parts.items()
+    }
 
 
 if __name__ == "__main__":

@@ -141,6 +141,46 @@ def test_yes_for_no_giving_up_and_repeating():
     assert features("red", "red", "Is it red?")["repeats-question"] == 0
 
 
+@pytest.mark.parametrize(
+    ("golds", "question", "candidate"),
+    [
+        ("The Georgia Peach", "Who was the Georgia Peach?", "Who was the Georgia Peach?"),
+        ("Georgia Peach", "Who was the Georgia Peach?", "the Georgia Peach was"),
+        ("yes", "Do goldfish grow?", "do goldfish grow"),
+        ("red", "Is it red or blue?", "It is red or blue."),
+    ],
+)
+def test_the_question_is_no_answer_though_gold_answers_have_its_words(golds, question, candidate):
+    found = features(golds, candidate, question)
+    assert {name for name, value in found.items() if value} == {"no-gold-word", "repeats-question"}
+
+
+@pytest.mark.parametrize(
+    ("gold", "question", "candidate"),
+    [
+        ("Is", "What are the letters of a vehicle from Iceland?", "The letters of a vehicle from Iceland are IS"),
+        (
+            "China's",
+            "Which large country has a single time zone?",
+            "The large country with a single time zone is China",
+        ),
+        ("Run-time error.", "Is it a compilation error or a run-time error?", "It is a run-time error."),
+        ("Yes, they do", "Do goldfish grow?", "Goldfish do grow."),
+        ("the cell", "What is the cell?", "the cell"),
+    ],
+)
+def test_an_answer_in_the_words_of_the_question_repeats_nothing(gold, question, candidate):
+    assert features(gold, candidate, question)["repeats-question"] == 0
+
+
+def test_a_question_before_the_answer_is_left_out():
+    question = "Who was the Georgia Peach?"
+    golds = ["Ty Cobb", "The Georgia Peach"]
+    for answer in ("Ty Cobb", "Babe Ruth"):
+        assert features(golds, f"{question} {answer}", question) == features(golds, answer, question)
+    assert features("it is red", "It is red or blue", "it is red")["gold-phrase"] == 1, "the gold answer has its words"
+
+
 def test_words_that_stand_together():
     scattered = "Neil was born in Ohio and studied there for many years before he flew with Buzz and Mike Armstrong"
     together = "He was born in Ohio and studied there for many years before he flew with Buzz: Neil Armstrong"

@@ -41,11 +41,10 @@ FEATURES: Mapping[str, str] = {
     "denied": "a negation directly before the gold answer's words, or a statement that it is wrong",
     "negated": "the answer has a negation and the gold answer has none",
     "gives-up": "the answer says that it does not know",
-    "repeats-question": "the answer repeats the question and adds hardly a word",
+    "repeats-question": "the answer repeats the question and adds hardly a word: no word of it counts",
 }
-#: What a feature is, which counts up with every change of a value: 2 since what is said to the judge is left out, and
-#: units, dates of digits and decimal commas are compared.
-FEATURES_VERSION = "2"
+#: What a feature is, which counts up with every change of a value: 3 since a question that is repeated is left out.
+FEATURES_VERSION = "3"
 #: The features that read the question where there is one.
 OF_QUESTION = frozenset(
     {"gold-words", "new-words-in-gold", "long-answer-in-gold", "other-number", "denied", "repeats-question"}
@@ -68,6 +67,8 @@ _MIN_TOTAL = 0.05
 _DENIAL_REACH, _BETWEEN_WEIGHT = 5, 0.6
 #: The share of the question's weight that a repetition has, and the weight of the words that it may add.
 _REPEATED_SHARE, _ADDED_WEIGHT = 0.8, 0.5
+#: The number of words from which a question is looked for in an answer word by word.
+_MIN_QUESTION_LENGTH = 3
 #: The length from which an answer without blanks is looked for within the gold answer.
 _MIN_JOINED_LENGTH = 4
 
@@ -125,7 +126,10 @@ class _Text:
 
 def _text_of(text: str) -> _Text:
     """Return the parts of a text."""
-    words = answer_words(text)
+    return _text_of_words(answer_words(text))
+
+
+def _text_of_words(words: Sequence[str]) -> _Text:
     phrase = f" {' '.join(words)} "
     trigrams = frozenset([phrase[start : start + 3] for start in range(len(phrase) - 2)])
     return _Text(words, {word: word_weight(word) for word in words}, phrase, trigrams)
@@ -186,12 +190,16 @@ def answer_features(pairs: Sequence[TextPair]) -> Floats:
 def _features_of(pair: TextPair) -> tuple[float, ...]:
     """Return the features of one answer, in the order of :data:`FEATURES`."""
     candidate = without_addresses(pair.candidate, pair.golds)
-    question, answer = _recurring_text_of(pair.question), _text_of(candidate)
-    match = _best_match(_gold_answers_of(tuple(pair.golds)), answer)
+    question, golds = _recurring_text_of(pair.question), _gold_answers_of(tuple(pair.golds))
+    answer = _without_question(_text_of(candidate), question, golds)
+    match = _best_match(golds, answer)
     gold = match.gold
     if not gold.words:
         is_equal = float(not answer.words)
         return (is_equal, 1 - is_equal, *(is_equal,) * 5, 0.0, is_equal, *(0.0,) * 6)
+    if _repeats(question, match):
+        # as an answer without words
+        return (0.0, 1.0, *(0.0,) * 12, 1.0)
     gold_is_negated = _has_negation(gold)
     lowered = folded(candidate)
     is_denied = not gold_is_negated and not _has_negation(question) and _is_denied(match)
@@ -211,8 +219,21 @@ def _features_of(pair: TextPair) -> tuple[float, ...]:
         float(is_denied or _is_called_wrong(lowered, pair.golds)),
         float(_has_negation(answer) and not gold_is_negated),
         float(bool(_GIVES_UP.search(lowered))),
-        float(_repeats(question, answer, gold)),
+        0.0,
     )
+
+
+def _without_question(answer: _Text, question: _Text, golds: Sequence[_Text]) -> _Text:
+    """Return an answer without the question that it repeats word by word beside it: "Who …? Neil Armstrong".
+
+    It is the answer itself if it has nothing else, or if a gold answer has the words of the question, too.
+    """
+    if len(question.words) < _MIN_QUESTION_LENGTH or question.phrase not in answer.phrase:
+        return answer
+    words = answer.phrase.replace(question.phrase, " ", 1).split()
+    if not words or any(question.phrase in gold.phrase for gold in golds):
+        return answer
+    return _text_of_words(words)
 
 
 def _best_match(golds: Sequence[_Text], answer: _Text) -> _Match:
@@ -381,13 +402,22 @@ def _is_called_wrong(lowered: str, golds: Sequence[str]) -> bool:
     return bool(_CALLED_WRONG.search(lowered)) and not any(_CALLED_WRONG.search(folded(gold)) for gold in golds)
 
 
-def _repeats(question: _Text, answer: _Text, gold: _Text) -> bool:
-    """Tell whether an answer repeats the question and adds hardly a word.
+def _repeats(question: _Text, match: _Match) -> bool:
+    """Tell whether an answer repeats the question and adds hardly a word, and none of the gold answer.
 
-    An answer that is a part of the gold answer repeats nothing, such as one of two things that the question offers.
+    Some that have most words of the question answer it: with a part of the gold answer, "Goldfish grow" if it was asked
+    whether they do, and one of two things that the question offers.
     """
+    gold, answer = match.gold, match.answer
     if not question.words or not answer.words or answer.phrase in gold.phrase:
         return False
-    repeated = sum([weight for word, weight in question.weights.items() if word in answer.weights])
-    added = sum([weight for word, weight in answer.weights.items() if word not in question.weights])
-    return repeated >= _REPEATED_SHARE * sum(question.weights.values()) and added <= _ADDED_WEIGHT
+    if answer.phrase == question.phrase:
+        return True
+    added = [word for word in answer.weights if word not in question.weights]
+    if gold.words[0] in _YES | _NO or any(word in match.answer_found for word in added):
+        return False
+    left_out = [weight for word, weight in question.weights.items() if word not in answer.weights]
+    if max(left_out, default=0.0) >= _TELLING_WEIGHT and question.weights.keys() >= gold.weights.keys():
+        return False
+    added_weight = sum([answer.weights[word] for word in added])
+    return sum(left_out) <= (1 - _REPEATED_SHARE) * sum(question.weights.values()) and added_weight <= _ADDED_WEIGHT
