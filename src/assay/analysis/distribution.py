@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,7 +102,7 @@ class Strip:
     counts: NDArray[np.intp]
     median: float | None
 
-    @property
+    @cached_property
     def quantiles(self) -> list[float] | None:
         """The :data:`QUANTILES` of the scores; None without scores."""
         return np.quantile(self.scores, QUANTILES).tolist() if len(self.scores) else None

@@ -16,13 +16,13 @@ import json
 import struct
 import time
 import uuid
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,8 @@ ROWS, SECONDS = 1 << 16, 30.0
 MIN_PARQUET_ROWS = ROWS
 #: Digests looked up in one statement; older versions of SQLite allow at most 999 parameters.
 LOOKUP = 900
+#: The bytes of a score and its flags of which a checksum is made.
+_SCORE: Final = struct.Struct("<dq").pack
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS metrics (id INTEGER PRIMARY KEY, signature TEXT NOT NULL UNIQUE);
@@ -140,7 +142,7 @@ class ScoreStore(Database):
         key = int(row[0])
         if key not in self._checksums:
             content = signature_text.encode()
-            self._checksums[key] = zlib.crc32(content)
+            self._checksums[key] = crc32(content)
             parts_of_all = self.path.with_name(f"{self.path.name}.parts")
             self._folders[key] = parts_of_all / blake2b(content, digest_size=16).hexdigest()
         # looked for each time, since another run may have written them meanwhile
@@ -242,9 +244,10 @@ class ScoreStore(Database):
                     stored.add(rows)
                 return scores, flags
             for start in range(0, len(pairs), LOOKUP):
-                by_digest = self._look_up(metric, [bytes(pair) for pair in pairs[start : start + LOOKUP]])
-                for row, pair in enumerate(pairs[start : start + LOOKUP], start):
-                    if (score_and_flags := by_digest.get(bytes(pair))) is not None:
+                digests: list[bytes] = pairs[start : start + LOOKUP].tolist()
+                by_digest = self._look_up(metric, digests)
+                for row, digest in enumerate(digests, start):
+                    if (score_and_flags := by_digest.get(digest)) is not None:
                         scores[row], flags[row] = score_and_flags
         return scores, flags
 
@@ -261,15 +264,17 @@ class ScoreStore(Database):
     def _checked_rows(self, metric: int, rows: Iterable[tuple[Any, ...]]) -> dict[bytes, tuple[float, int]]:
         """Return the score and flags by digest in rows; raise DamagedStoreError if a checksum does not match."""
         by_digest = {}
+        signature_checksum = self._checksums[metric]
+        # the checksum inline: a call for each of a million rows takes longer than all else here
         for pair, score, flags, checksum in rows:
-            if not isinstance(score, float) or checksum != self._checksum(metric, pair, score, flags):
+            if not isinstance(score, float) or checksum != crc32(pair + _SCORE(score, flags), signature_checksum):
                 raise self.damage_error("a score does not fit its checksum")
             by_digest[pair] = score, flags
         return by_digest
 
     def _checksum(self, metric: int, pair: bytes, score: float, flags: int) -> int:
         """Return the checksum of a row, which also covers the signature of its metric."""
-        return zlib.crc32(pair + struct.pack("<dq", score, flags), self._checksums[metric])
+        return crc32(pair + _SCORE(score, flags), self._checksums[metric])
 
     def put(
         self,
@@ -411,7 +416,7 @@ class ScoreParts:
         """Return the checksum of rows, which also covers the signature of the metric."""
         checksum = self._checksum
         for column in rows:
-            checksum = zlib.crc32(np.ascontiguousarray(column).tobytes(), checksum)
+            checksum = crc32(np.ascontiguousarray(column).tobytes(), checksum)
         return checksum
 
 

@@ -20,8 +20,9 @@ import numpy as np
 from assay.common.database import Database
 from assay.paths import cache_dir
 
-#: The least product of metrics, pairs and resamples of which a result is kept; less takes about a quarter of a second.
-MIN_WORK = 2_000_000
+#: The least product of metrics, pairs and resamples of which a result is kept. Few pairs take nearly as long as a few
+#: hundred, since each resample of each metric has a cost of its own.
+MIN_WORK = 100_000
 #: The libraries by which results are computed.
 _LIBRARIES = ("numpy", "scipy", "pandas", "pyarrow", "regex")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import sys
 import tomllib
+from collections import defaultdict
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -509,10 +510,14 @@ def list_datasets() -> list[DatasetEntry]:
         else:
             entries.append(DatasetEntry(card.name, card.version, origin, card))
     entries.sort(key=lambda e: (e.name, e.version, e.origin))
+    versions: defaultdict[str, list[Card]] = defaultdict(list)
+    for entry in entries:
+        if entry.card is not None:
+            versions[entry.name].append(entry.card)
+    default_cards = {name: _default_card(cards) for name, cards in versions.items()}
     marked_entries = []
     for entry in entries:
-        versions = [e.card for e in entries if e.name == entry.name and e.card is not None]
-        is_default = entry.card is not None and entry.card is _default_card(versions)
+        is_default = entry.card is not None and entry.card is default_cards[entry.name]
         marked_entries.append(replace(entry, default=is_default))
     return marked_entries
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -309,17 +310,28 @@ class _Tests:
         """Return the p-value that the smallest p-value of the tests falls below by chance with probability *level*."""
         from scipy.special import ndtr
 
-        normal = np.random.default_rng(0).normal(size=(DRAWS, self._points.shape[1])) @ self._points.T
+        normal = _standard_normal_draws(self._points.shape[1]) @ self._points.T
         # the draws of each metric side by side in memory, since each pair of metrics reads two of them
         normal = np.asfortranarray(normal)
-        largest = np.zeros(DRAWS)
+        largest, difference = np.zeros(DRAWS), np.empty(DRAWS)
         for first, second in pairs:
             i, j = self.names.index(first), self.names.index(second)
             distance = float(np.linalg.norm(self._points[i] - self._points[j]))
             if distance > NOISE:
-                np.maximum(largest, np.abs(normal[:, i] - normal[:, j]) / distance, out=largest)
+                np.subtract(normal[:, i], normal[:, j], out=difference)
+                np.abs(difference, out=difference)
+                difference /= distance
+                np.maximum(largest, difference, out=largest)
         # tests of metrics that are the same never err: with no others, nothing was drawn
         return min(level, float(2 * ndtr(-np.quantile(largest, 1 - level))))
+
+
+@lru_cache(maxsize=1)
+def _standard_normal_draws(dimensions: int) -> Floats:
+    """Return the draws that every test of as many metrics begins with, shape (DRAWS, dimensions); read-only."""
+    draws = np.random.default_rng(0).normal(size=(DRAWS, dimensions))
+    draws.flags.writeable = False
+    return draws
 
 
 def _points_from_squared_distances(squared: Floats) -> Floats:
