@@ -36,6 +36,10 @@ def refused(data: object, **options: object) -> str:
         ('{"reference": "a", "candidate": "b", "label": 1, "m": {"x": 1, "x": 2}}', "the key 'x' appears twice"),
         ('{"reference": {"text": "a"}, "candidate": "b", "label": 1}', "column reference: holds an object"),
         ('{"reference": "a", "candidate": [1, 2], "label": 1}', "column candidate: holds a list of other things"),
+        (
+            '{"reference": [["a", "b"], ["c"]], "candidate": "a", "label": 1}',
+            'column reference: holds a list of lists; expected a text or one list of texts, as in ["a", "b"]',
+        ),
         ('{"reference": "a", "candidate": 1.50, "label": 1}', "column candidate: holds the number 1.5"),
         ('{"reference": "a", "candidate": "b", "label": 1, "group": {"x": 1}}', "column group: holds an object"),
         ('{"reference": "\\ud800", "candidate": "b", "label": 1}', r"holds \ud800, half of a surrogate pair"),
@@ -141,3 +145,14 @@ def test_columns_of_pandas_whose_rows_are_in_another_order_are_refused() -> None
         with pytest.raises(InputError, match="'reference' and 'candidate' have rows of another index or order"):
             load_dataset(columns | {"candidate": other})
         assert load_dataset(columns | {"candidate": other.to_numpy()}).labels.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_the_questions_of_squad_are_recognised(tmp_path: Path, is_whole: bool) -> None:
+    question = {"id": "1", "question": "who?", "answers": [{"text": "a", "answer_start": 0}], "is_impossible": False}
+    articles = [{"title": "t", "paragraphs": [{"context": "a b", "qas": [question]}]}] * 2
+    path = tmp_path / "dev.json"
+    path.write_text(json.dumps({"version": "v2.0", "data": articles} if is_whole else articles), encoding="utf-8")
+    message = refused(path)
+    assert message.startswith(f"{path}: is in the form of SQuAD: questions with gold answers, and no answers to judge")
+    assert '"candidate"' in message

@@ -16,17 +16,19 @@ from assay.exceptions import InputError, suggestion_for, unknown_name
 
 
 class Misfit(NamedTuple):
-    """The first value of a column that cannot be read as text.
+    """The first value of a column that cannot be read as text, or the reason why a cell has none.
 
     Attributes:
         row: its row index, from 0.
         description: it in words.
         is_answer_list: whether it is a list with whole numbers or truth values, which a reference may be.
+        is_empty: whether the file lacks the value of a cell that is not empty to a reader.
     """
 
     row: int
     description: str
     is_answer_list: bool = False
+    is_empty: bool = False
 
 
 @dataclass(frozen=True)

@@ -356,7 +356,7 @@ def _text_column(source: SourceTable, name: str, *, refuse_null: bool, allow_lis
     misfit = source.misfits.get(name)
     # a floating column is refused below, with a message that says how to keep its digits
     if misfit is not None and not pa.types.is_floating(column_type) and not (allow_lists and misfit.is_answer_list):
-        wanted = "a text or a list of texts" if allow_lists else "a text"
+        wanted = 'a text or one list of texts, as in ["a", "b"]' if allow_lists else "a text"
         raise InputError(f"{source.location(misfit.row)}, column {name}: holds {misfit.description}; expected {wanted}")
     if is_list(column_type):
         if not allow_lists:

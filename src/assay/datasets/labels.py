@@ -115,6 +115,10 @@ def _check_all_labelled(source: SourceTable, names: Sequence[str], labels: _Floa
     missing_rows = np.flatnonzero(np.isnan(labels).all(axis=1))
     if not len(missing_rows):
         return
+    for name in names:
+        misfit = source.misfits.get(name)
+        if misfit is not None and misfit.is_empty and misfit.row in missing_rows:
+            raise InputError(f"{source.location(misfit.row)}, column {name}: holds {misfit.description}")
     if len(names) == 1:
         location, lacking, wanted = f"column {names[0]}", "no label", "a label in each"
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from assay.common.messages import Setting
 from assay.datasets.columns import SourceTable
@@ -37,6 +37,7 @@ def read_json(path: Path, member: str | None, columns: Columns = None) -> Source
     log = log_of_json(value, path)
     if log is not None:
         return log
+    _refuse_questions_of_squad(path, value)
     value, note = _records_of_servers(path, value)
     if (
         isinstance(value, dict)
@@ -85,6 +86,18 @@ def read_json(path: Path, member: str | None, columns: Columns = None) -> Source
     return SourceTable(table, str(path), unit="entry", first=1, misfits=misfits, notes=(note,) if note else ())
 
 
+def _refuse_questions_of_squad(path: Path, value: Any) -> None:
+    """Raise InputError for a file in the form of SQuAD: questions on paragraphs of articles, without candidates."""
+    articles = value.get("data") if isinstance(value, dict) else value
+    if not _is_rows(articles) or not all(_is_rows(article.get("paragraphs")) for article in articles):
+        return
+    if all("qas" in paragraph for article in articles for paragraph in article["paragraphs"]):
+        raise InputError(
+            f"{path}: is in the form of SQuAD: questions with gold answers, and no answers to judge. Write a line of "
+            'JSON for each answer, {"question": …, "reference": [its gold answers], "candidate": …, "label": …}'
+        )
+
+
 def _records_of_servers(path: Path, value: Any) -> tuple[Any, str]:
     """Return the records within the rows that the server of Hugging Face's datasets sends, and a note if more exist.
 
@@ -129,6 +142,6 @@ def _table_of_lists(path: Path, rows: list[list[Any]], columns: Columns) -> Sour
     return SourceTable(table, str(path), unit="entry", first=first, misfits=misfits, notes=notes)
 
 
-def _is_rows(value: Any) -> bool:
+def _is_rows(value: Any) -> TypeGuard[list[dict[str, Any]]]:
     """Tell whether a value is a list of objects, at least one."""
     return isinstance(value, list) and bool(value) and all(isinstance(row, dict) for row in value)

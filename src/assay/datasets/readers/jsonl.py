@@ -222,7 +222,8 @@ def _description(value: Any) -> str:
     if isinstance(value, Mapping):
         return "an object"
     if isinstance(value, list | tuple):
-        return "a list of other things than texts"
+        has_list = any(isinstance(item, list | tuple) for item in value)
+        return "a list of lists" if has_list else "a list of other things than texts"
     if isinstance(value, float | np.floating):
         return f"the number {value}"
     return f"a value of type {type(value).__name__}"

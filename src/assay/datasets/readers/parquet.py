@@ -195,13 +195,15 @@ def _translated_errors(name: str, address: str = "") -> Iterator[None]:
         if address:
             reason = public_reason(error, address)
             if isinstance(error, pa.ArrowException | UnicodeDecodeError):
-                raise InputError(f"{name}: is not a readable Parquet file ({reason})") from None
+                raise InputError(f"{name}: is not a readable Parquet file ({reason}); copy or write it again") from None
             # every file system of fsspec has its own types of exceptions
             raise UnavailableError(f"{name}: cannot be read ({reason})", "check the address and its access") from None
         # read_table_file has messages for these two
         if isinstance(error, FileNotFoundError | PermissionError):
             raise
-        raise InputError(f"{name}: is not a readable Parquet file ({damage_message(error)})") from error
+        raise InputError(
+            f"{name}: is not a readable Parquet file ({damage_message(error)}); copy or write it again"
+        ) from error
 
 
 def _common_schema(parts: list[_ParquetFile]) -> tuple[pa.Schema, list[int]]:

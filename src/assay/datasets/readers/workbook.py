@@ -6,6 +6,7 @@ import contextlib
 import datetime
 import warnings
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from assay.common.messages import Setting
 from assay.common.tables import first_repeated
-from assay.datasets.columns import SourceTable
+from assay.datasets.columns import Misfit, SourceTable
 from assay.datasets.readers.header import header_hint, numbered_columns
 from assay.datasets.readers.jsonl import table_of_columns
 from assay.datasets.reading import Columns
@@ -26,7 +27,8 @@ MAX_UNPACKED_BYTES = 1 << 30
 def read_workbook(path: Path, sheet: str | None, columns: Columns = None) -> SourceTable:
     """Read a sheet of an ``.xlsx`` file with openpyxl; the first row that is not empty is the header, if there is one.
 
-    Numbers, texts and truth values keep their type, dates become text; of a formula its stored value is read.
+    Numbers, texts and truth values keep their type, dates become text; of a formula its stored value is read. A cell
+    whose formula has none, or that is a part of merged cells, is an error if its column is used.
 
     Args:
         path: the path of the workbook.
@@ -55,7 +57,8 @@ def read_workbook(path: Path, sheet: str | None, columns: Columns = None) -> Sou
         raise
     # a damaged workbook may raise any of these: KeyError for an absent part, XML errors are ValueErrors or SyntaxErrors
     except (zipfile.BadZipFile, KeyError, ValueError, SyntaxError, TypeError, OSError) as error:
-        raise InputError(f"{path}: is not a readable workbook ({error or type(error).__name__})") from None
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise InputError(f"{path}: is not a readable workbook ({reason}); save it again as .xlsx, or as CSV") from None
     filled = {name: rows for name, rows in sheets.items() if rows}
     if sheet is not None and sheet not in sheets:
         raise InputError(f"{path}: has no sheet {sheet!r}; it has {', '.join(sheets)}", setting="member", value=sheet)
@@ -64,8 +67,37 @@ def read_workbook(path: Path, sheet: str | None, columns: Columns = None) -> Sou
             f"{path}: has {len(filled)} sheets ({', '.join(filled)}); say which one: ",
             Setting("member", next(iter(filled))),
         )
-    rows = sheets[sheet] if sheet is not None else next(iter(filled.values()), [])
-    return _table_of_sheet(path, rows, columns)
+    title = sheet if sheet is not None else next(iter(filled), next(iter(sheets)))
+    return _table_of_sheet(path, sheets[title], columns, lambda: _cells_without_value(path, title))
+
+
+def _cells_without_value(path: Path, sheet: str) -> dict[tuple[int, int], str]:
+    """Return why cells are empty that look filled in a spreadsheet program, by row and column from 1.
+
+    They are formulas that no program has computed yet, and all but the first of merged cells.
+    """
+    with zipfile.ZipFile(path) as archive:
+        parts = [archive.read(name) for name in archive.namelist() if name.startswith("xl/worksheets/")]
+    # most sheets have neither, and are not read again
+    if not any(mark in part for part in parts for mark in (b"<f>", b"<f ", b"<mergeCell ")):
+        return {}
+    from openpyxl import load_workbook
+
+    reasons = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        book = load_workbook(path)
+    for row in book[sheet].iter_rows():
+        for cell in row:
+            if cell.data_type == "f":
+                reasons[cell.row, cell.column] = (
+                    "a formula without its value (open the file in a spreadsheet program and save it)"
+                )
+    for area in book[sheet].merged_cells.ranges:
+        if book[sheet].cell(area.min_row, area.min_col).value is not None:
+            for place in area.cells:
+                reasons[place] = f"a part of the merged cells {area.coord} (split them and fill in each cell)"
+    return reasons
 
 
 def _filled_rows(rows: Any) -> list[tuple[int, list[Any]]]:
@@ -73,8 +105,19 @@ def _filled_rows(rows: Any) -> list[tuple[int, list[Any]]]:
     return [(number, list(cells)) for number, cells in enumerate(rows, 1) if any(cell is not None for cell in cells)]
 
 
-def _table_of_sheet(path: Path, rows: list[tuple[int, list[Any]]], columns: Columns) -> SourceTable:
+def _table_of_sheet(
+    path: Path,
+    rows: list[tuple[int, list[Any]]],
+    columns: Columns,
+    reasons: Callable[[], dict[tuple[int, int], str]],
+) -> SourceTable:
     """Return the rows of a sheet below its header; columns without a name and without a value are left out.
+
+    Args:
+        path: the path of the workbook.
+        rows: the number and the cells of each row.
+        columns: the mapping of the user.
+        reasons: returns why cells are empty, see :func:`_cells_without_value`; called only if some cell is.
 
     Raises:
         InputError: there are no rows, or a name is a duplicate.
@@ -101,6 +144,14 @@ def _table_of_sheet(path: Path, rows: list[tuple[int, list[Any]]], columns: Colu
         if name or any(value is not None for value in values):
             columns_by_name[name or f"column_{index + 1}"] = values
     table, misfits = table_of_columns(columns_by_name)
+    if any(column.null_count for column in table.columns):
+        row_of_number = {number: row for row, (number, _) in enumerate(body)}
+        # the first cell of each column last, so that it is the one that is named
+        for (number, position), reason in sorted(reasons().items(), reverse=True):
+            name = (header[position - 1] if position <= len(header) else "") or f"column_{position}"
+            row = row_of_number.get(number)
+            if row is not None and name in columns_by_name and columns_by_name[name][row] is None:
+                misfits[name] = Misfit(row, reason, is_empty=True)
     row_numbers = np.array([number for number, _ in body])
     notes = (note,) if note else ()
     return SourceTable(table, str(path), rows=row_numbers, misfits=misfits, notes=notes)

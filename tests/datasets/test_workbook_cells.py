@@ -1,0 +1,61 @@
+"""Cells of a workbook that look filled and hold nothing: formulas that were never computed, and merged cells."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.datasets import load_dataset
+from assay.exceptions import InputError
+
+openpyxl = pytest.importorskip("openpyxl")
+
+ROWS = [("a b", "a", 1.5), ("c d", "c d", 2), ("e", "f", 0), ("g", "g", 1)]
+
+
+def workbook(path: Path, cells: dict[str, Any], merged: str = "", remark: str = "") -> Path:
+    """Return a workbook with four pairs, some of whose cells are replaced; its fourth column holds remarks."""
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet.append(["reference", "candidate", "label", "remark"])
+    for row in ROWS:
+        sheet.append([*row, remark or None])
+    for place, value in cells.items():
+        sheet[place] = value
+    if merged:
+        sheet.merge_cells(merged)
+    book.save(path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("cells", "merged", "words"),
+    [
+        ({"C3": "=C2+1"}, "", "row 3, column label: holds a formula without its value (open the file in"),
+        ({"C4": "=C2", "C3": "=C2+1"}, "", "row 3, column label: holds a formula"),
+        ({"B3": '=CONCATENATE("a","b")'}, "", "row 3, column candidate: holds a formula without its value"),
+        ({}, "A3:A4", "row 4, column reference: holds a part of the merged cells A3:A4 (split them and fill in"),
+        ({}, "C3:C5", "row 4, column label: holds a part of the merged cells C3:C5"),
+        ({}, "B3:C3", "row 3, column label: holds a part of the merged cells B3:C3"),
+    ],
+)
+def test_the_cell_is_named_with_the_remedy(tmp_path: Path, cells: dict[str, str], merged: str, words: str) -> None:
+    path = workbook(tmp_path / "d.xlsx", cells, merged)
+    with pytest.raises(InputError) as caught:
+        load_dataset(path)
+    message = str(caught.value)
+    assert message.startswith(f"{path}, {words}")
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize(("cells", "merged"), [({"D3": "=1+1"}, ""), ({}, "D2:D4"), ({}, "A9:A12")])
+def test_columns_that_are_not_used_may_hold_them(tmp_path: Path, cells: dict[str, str], merged: str) -> None:
+    assert len(load_dataset(workbook(tmp_path / "d.xlsx", cells, merged, remark="seen"))) == len(ROWS)
+
+
+def test_an_empty_cell_is_told_as_before_where_another_cell_is_a_formula(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "d.xlsx", {"C3": None, "D5": "=1+1"})
+    with pytest.raises(InputError, match=r"1 of 4 rows have no label \(row 3\)"):
+        load_dataset(path)
