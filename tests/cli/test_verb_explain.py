@@ -130,3 +130,17 @@ def test_weights_of_a_corpus_are_those_of_the_run(tmp_path):
             assert one["metric"] == name
     with pytest.raises(InputError, match="its weights come from the references of a dataset; give one with `pairs`"):
         assay.explain("red dog", "dog", metric=name, device="cpu", threads=1)
+
+
+def test_the_judge_of_answers_says_what_moved_its_score_most(assay):
+    arguments = ("explain", "Paris", "It is not Paris.", "-m", "combined:answer-judge")
+    lines = assay(*arguments).out.splitlines()
+    effects = [abs(float(line.split()[-1])) for line in lines if line.endswith(tuple("0123456789")) and "  " in line]
+    base, *moved = effects[-15:]
+    assert base > 0 and len(moved) == 14 and moved == sorted(moved, reverse=True)
+    text = " ".join(assay(*arguments, "--explain").out.split())
+    assert "denied 1.00 lowers it: a negation directly before the gold answer's words" in text
+    assert "gold-phrase 1.00 raises it: the gold answer occurs in the answer word by word" in text
+    assert "above 0, the probability is above .5" in text
+    text = " ".join(assay("explain", "Paris", "It is", "-m", "combined:answer-judge", "--explain").out.split())
+    assert "gold-words .00 lowers it: share of the gold answer's words" in text

@@ -20,7 +20,7 @@ class ExplainSettings(OwnData, Graphs, Limited, Hardware, Offline, Prices):
     candidate: str | None = setting("The second text.", None, argument=True)
     _: KW_ONLY
     metric: Any = setting(
-        "s3bert:FOLDER, bertscore:MODEL, cross-encoder:MODEL, sas, amr:smatch, or judge:MODEL.",
+        "combined:answer-judge, s3bert:FOLDER, bertscore:MODEL, cross-encoder:MODEL, sas, amr:smatch, or judge:MODEL.",
         flags=("--metric", "-m"),
         metavar="METRIC",
     )

@@ -202,13 +202,14 @@ def _verdicts_sheet(explanation: ExplanationValues) -> Sheet:
 
 
 #: How many of the inputs that move a score most are explained in words.
-_EXPLAINED_INPUTS = 5
+_EXPLAINED_INPUTS = 4
 
 
 def _members_sheet(explanation: ExplanationValues) -> Sheet:
     """Return the table of a combination's inputs: value, mean and effect on the score.
 
-    The first row has the score of mean inputs; the effects add up to the difference between it and the score.
+    The first row has the score of mean inputs; the effects add up to the difference between it and the score. Features
+    of answers are in the order of their effects.
     """
     base = {"input": "mean inputs"}
 
@@ -224,8 +225,20 @@ def _members_sheet(explanation: ExplanationValues) -> Sheet:
         Column(f"moves it by ({explanation['unit']})", number=True, cell=effect),
     ]
     moving = sorted(explanation["members"], key=lambda item: -abs(item["moved"] or 0.0))
-    notes = [f"{item['input']}: {item['meaning']}" for item in moving if item["meaning"] and item["moved"]]
-    return _explanation_sheet(explanation, columns, [base, *explanation["members"]], notes[:_EXPLAINED_INPUTS])
+    told = [item for item in moving if item["meaning"] and item["moved"]]
+    notes = [_told_input(item) for item in told[:_EXPLAINED_INPUTS]]
+    if told and explanation["unit"] == "log-odds":
+        notes.insert(0, "the log-odds add up to those of the score: above 0, the probability is above .5")
+    rows = moving if told else explanation["members"]
+    return _explanation_sheet(explanation, columns, [base, *rows], notes)
+
+
+def _told_input(item: Mapping[str, Any]) -> str:
+    """Return in words what a feature of an answer did to the score."""
+    effect = "raises" if item["moved"] > 0 else "lowers"
+    # a share of 0 is told by its value, a condition that does not hold is not
+    absent = "" if item["value"] or item["meaning"].startswith("share") else "not the case that "
+    return f"{item['input']} {short(item['value'], 2)} {effect} it: {absent}{item['meaning']}"
 
 
 _SHEETS_BY_KIND: dict[str, Callable[[ExplanationValues], Sheet]] = {
