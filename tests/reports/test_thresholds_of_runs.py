@@ -404,6 +404,20 @@ def test_settings_of_given_thresholds_and_columns_that_do_not_fit(run, settings,
         assay.thresholds(run.path, **asked, **settings)
 
 
+def test_pairs_with_an_empty_cell_are_no_value_of_that_name(tmp_path):
+    """A value may be called None."""
+    labels = np.arange(90) % 3
+    frame = pd.DataFrame({"reference": [f"r {i}" for i in range(90)], "candidate": "c", "label": labels})
+    frame["good"] = labels + np.random.default_rng(0).normal(0, 1, 90)
+    frame["source"] = [None] * 40 + ["None"] * 30 + ["some"] * 20
+    assay.run(
+        [assay.load_dataset(frame, name="d")], ["recorded:good"], buckets=["none"], resamples=0, out=tmp_path / "r"
+    )
+    report = assay.thresholds(tmp_path / "r", each="source", positive="label>=2", resamples=100)
+    (dataset,) = json.loads(report.to_json())
+    assert [(part["value"], part["n"]) for part in dataset["metrics"][0]["each"]] == [("None", 30), ("some", 20)]
+
+
 def test_agreement_on_each_value_of_a_column(run):
     metrics = pytest.importorskip("sklearn.metrics")
     asked = {"positive": "label>=2", "datasets": ("big",), "metrics": ["recorded:good"], "resamples": 200}

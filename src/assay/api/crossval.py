@@ -240,7 +240,8 @@ def _open_scored_run(settings: CrossvalSettings) -> Iterator[list[RunFolder]]:
 def _requested_datasets(runs: list[RunFolder], settings: CrossvalSettings) -> list[tuple[str, ScoredDataset]]:
     """Return the requested datasets of the runs, all if none are named, as (title of the run, dataset).
 
-    The title is empty if there is only one run.
+    The title is empty if there is only one run. With runs, ``datasets`` says which of theirs are kept; without, it says
+    what was scored, which is kept whole.
 
     Raises:
         InputError: a run is given twice, or no run has one of the datasets.
@@ -249,7 +250,6 @@ def _requested_datasets(runs: list[RunFolder], settings: CrossvalSettings) -> li
     titled_datasets = []
     for title, folder in zip(titles, runs, strict=True):
         titled_datasets += [(title, data) for data in read_datasets(folder)]
-    # without runs, all datasets were scored for this purpose
     requested_names = [str(name) for name in dataset_list(settings.datasets)] if settings.runs else []
     known_names = [data.name for _, data in titled_datasets]
     for name in requested_names:

@@ -122,13 +122,14 @@ def _check_work(metrics: Sequence[Metric], tasks: Sequence[EncoderTask], setting
 
 def _request(metrics: Sequence[Metric], tasks: Sequence[EncoderTask], settings: DownstreamSettings) -> dict[str, Any]:
     """Return what the results follow from, as ``downstream.json`` keeps it."""
-    local = ("out", "device", "threads", "offline", "fresh")
-    value = {
-        "settings": {name: value for name, value in settings.plain_values().items() if name not in local},
+    not_in_results = ("out", "device", "threads", "offline", "fresh")
+    request = {
+        "settings": {name: value for name, value in settings.plain_values().items() if name not in not_in_results},
         "encoders": {str(metric): metric.signature() for metric in metrics},
         "tasks": {task.name: [pairs.digest for pairs in task.pairs] for task in tasks},
     }
-    return cast("dict[str, Any]", json.loads(json_text(value)))
+    # as it is read back, so that both can be compared
+    return cast("dict[str, Any]", json.loads(json_text(request)))
 
 
 def _check_folder(out: Path, request: Mapping[str, Any]) -> None:

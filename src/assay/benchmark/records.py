@@ -176,11 +176,14 @@ class Outcome:
 
     @property
     def failures(self) -> list[str]:
-        """One line per requested dataset or metric that failed; optional and inapplicable metrics do not count."""
+        """One line per requested dataset or metric that failed.
+
+        An optional metric that is unavailable does not count, nor does one that is not made for the language.
+        """
         lines: list[str] = [Message(f"dataset {name}: ", reason) for name, reason in self.request.unavailable.items()]
-        for metric in self.metrics:
-            is_optional = metric.metric in self.request.optional
-            if metric.status == "failed" or (metric.status == "unavailable" and not is_optional):
-                remedy = Message(" -> ", metric.remedy) if metric.remedy else ""
-                lines.append(Message(f"metric {metric.metric} on {metric.dataset}: ", metric.reason, remedy))
+        for record in self.metrics:
+            is_optional = record.metric in self.request.optional
+            if record.status == "failed" or (record.status == "unavailable" and not is_optional):
+                remedy = Message(" -> ", record.remedy) if record.remedy else ""
+                lines.append(Message(f"metric {record.metric} on {record.dataset}: ", record.reason, remedy))
         return lines

@@ -269,17 +269,22 @@ def _checking_callback(setting: SettingDeclaration) -> Callable[[str | None], st
 
 
 def _typer_type(hint: Any, setting: SettingDeclaration) -> Any:
-    """Return the type that typer needs for a setting: a plain type, a choice, or a list of either."""
+    """Return the type that typer needs for a setting: a plain type, a choice, or a list of either.
+
+    Of several plain types it is the first in :data:`TYPES_OF_WORDS`; text if none of them is there.
+    """
     members = union_members(hint)
     sequences = [member for member in members if is_sequence_type(member)]
     # what may be text or a sequence is typed as one text, 64,256,1024, and parsed later
-    accepts_several = bool(sequences) and str not in members
+    is_repeated = bool(sequences) and str not in members
     if setting.choices:
         item_type: Any = Literal[setting.choices]
     elif get_origin(hint) is Literal:
         item_type = hint
     else:
-        types_of_items = [kind for sequence in sequences for kind in union_members(get_args(sequence)[0])]
-        scalar_types = {*members, *types_of_items} if accepts_several else members
-        item_type = next((candidate for candidate in TYPES_OF_WORDS if candidate in scalar_types), str)
-    return list[item_type] if accepts_several else item_type
+        accepted = set(members)
+        if is_repeated:
+            for sequence in sequences:
+                accepted.update(union_members(get_args(sequence)[0]))
+        item_type = next((plain_type for plain_type in TYPES_OF_WORDS if plain_type in accepted), str)
+    return list[item_type] if is_repeated else item_type

@@ -118,6 +118,21 @@ class Option:
         Raises:
             InputError: the value has another type, is outside its range, or names a metric that runs code.
         """
+        value = self._checked(value)
+        if isinstance(value, str) and self.name in METRIC_OPTIONS:
+            return _resolve_metric(value, METRIC_OPTIONS[self.name], folder)
+        if self.value_type is Path or self._types == {str, Path}:
+            return _relative_path(value, folder)
+        if isinstance(value, str) and self.name in OPTIONS_WITH_PATHS:
+            return _resolve_paths(value, folder)
+        return value
+
+    def _checked(self, value: Any) -> Any:
+        """Return a single value of the file if the option may have it; a number where a name is expected as text.
+
+        Raises:
+            InputError: the value has another type or is outside its range.
+        """
         from assay.settings import check_value, declarations_of
 
         # such a setting, a name or a number, is text on the command line
@@ -139,12 +154,6 @@ class Option:
             except InputError as error:
                 # without the name of the setting, since the caller names the key of the file
                 raise InputError(error.message.problem) from None
-        if isinstance(value, str) and self.name in METRIC_OPTIONS:
-            return _resolve_metric(value, METRIC_OPTIONS[self.name], folder)
-        if self.value_type is Path or self._types == {str, Path}:
-            return _relative_path(value, folder)
-        if isinstance(value, str) and self.name in OPTIONS_WITH_PATHS:
-            return _resolve_paths(value, folder)
         return value
 
 

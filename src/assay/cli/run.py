@@ -13,7 +13,6 @@ from assay.cli.command import command
 from assay.cli.guard import print_report, progress_on_stderr, report_failures
 from assay.cli.options import DryRunOption, ExplainOption, Format, FormatOption, QuietOption
 from assay.common.addresses import command_line
-from assay.common.tables import NOT_BY_PEOPLE
 from assay.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -100,33 +99,14 @@ def _suggested_commands(result: Result, folder: Path) -> list[str]:
     commands = [command_line("compare", folder)] if a_dataset_has_two_metrics else []
     commands += [command_line("errors", folder), command_line("baseline", folder, "--out", "baseline.json")]
     if all(dataset.pairs.kind != "own" for dataset in result.outcome.datasets):
+        from assay.analysis.folder import read_run
+        from assay.analysis.recommend.evidence import metric_named_on_all
+
         columns = "reference=COLUMN,candidate=COLUMN,label=COLUMN"
-        metric = _metric_option(result, folder)
-        commands.append(command_line("run", "--dataset", "FILE", "--columns", columns, *metric))
+        metric = metric_named_on_all(read_run(folder))
+        option = [] if metric is None else ["--metric", metric]
+        commands.append(command_line("run", "--dataset", "FILE", "--columns", columns, *option))
     return commands
-
-
-def _metric_option(result: Result, folder: Path) -> list[str]:
-    """Return the option for the metric that ``assay recommend`` would name on this run, as words.
-
-    It is empty if none can be named, or if another one is named on another dataset.
-    """
-    from assay.analysis.data import read_datasets
-    from assay.analysis.folder import read_run
-    from assay.analysis.recommend.evidence import EvidenceFiles, recommended_metric
-
-    human_labelled = [d.pairs.name for d in result.outcome.datasets if d.pairs.kind not in NOT_BY_PEOPLE]
-    files = EvidenceFiles()
-    named: set[str | None] = set()
-    for data in read_datasets(read_run(folder)):
-        if data.name in human_labelled:
-            named.add(recommended_metric(data, files))
-        if len(named) > 1 or None in named:
-            break  # what the other datasets need takes seconds each
-    files.write()
-    if len(named) != 1 or None in named:
-        return []
-    return ["--metric", str(named.pop())]
 
 
 def _default_folder(suite: str | None, datasets: list[str] | None) -> Path:

@@ -93,7 +93,7 @@ def find_configuration(start: Path) -> Configuration | None:
 
 def _folders_to_search(start: Path) -> list[Path]:
     """Return a folder and its parents up to its repository or the home folder; only itself if it is in neither."""
-    # without a home, "~" is not expanded, and the result is not a parent of *start*; Path.home would raise
+    # if the home folder is unknown, this is no parent of *start*; Path.home would raise
     home = Path(os.path.realpath(os.path.expanduser("~")))  # noqa: PTH111
     folders: list[Path] = []
     for folder in (start, *start.parents):

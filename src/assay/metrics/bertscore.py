@@ -106,7 +106,13 @@ class BertScore(TokenMatcher):
         return View(self._preparation(), "tokens", self.chosen_layer())
 
     def chosen_layer(self) -> int:
-        """Return the number of the layer whose embeddings are compared, from 1; 0 for the input embeddings."""
+        """Return the number of the layer whose embeddings are compared, from 1; 0 for the input embeddings.
+
+        By default, it is the layer that bert-score recommends for a model of the hub, else the last one.
+
+        Raises:
+            InputError: the model has no such layer.
+        """
         layer = self.layer
         reference = self.located().reference
         if layer is None and reference.kind == "hub":

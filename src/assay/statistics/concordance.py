@@ -384,7 +384,11 @@ class ItemBalance:
 
     @cached_property
     def _sorted_keys(self) -> list[tuple[Indices, Indices]]:
-        """For each bit, the sorted (node, score) keys of the items with the bit unset, and of those with it set."""
+        """For each bit, the sorted keys of the items with the bit unset, and of those with it set.
+
+        The bits of a label above that bit are its node: labels of one node that differ at the bit differ there first. A
+        key is node times stride plus score, so that the items of a node lie side by side, ordered by score.
+        """
         codes = self.labels
         if self.blocks is not None:
             # the codes of blocks in the bits above those of labels, so that no node mixes items of two blocks

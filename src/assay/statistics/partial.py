@@ -54,15 +54,14 @@ def partial_agreement(
         rows = has_covariates & np.isfinite(scores[metrics[0]])
         known_scores = {metric: np.where(rows, scores[metric], np.nan) for metric in metrics}
         partial = _partial_coefficients(known_scores, labels, covariates, rows, computed, draws) if computed else {}
+        n = int(rows.sum())
         for metric in metrics:
-            by_metric[metric] = []
-            for statistic in statistics:
-                if statistic in computed:
-                    index = computed.index(statistic)
-                    partial_estimate = estimate(metric, statistic, partial[metric], index, confidence, len(labels))
-                else:
-                    partial_estimate = undefined_estimate(metric, statistic, int(rows.sum()), NO_PARTIAL)
-                by_metric[metric].append(partial_estimate)
+            by_metric[metric] = [
+                estimate(metric, name, partial[metric], computed.index(name), confidence, len(labels))
+                if name in PARTIAL
+                else undefined_estimate(metric, name, n, NO_PARTIAL)
+                for name in statistics
+            ]
     return [partial_estimate for metric in scores for partial_estimate in by_metric[metric]]
 
 

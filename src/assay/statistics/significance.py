@@ -378,15 +378,18 @@ def almost_stochastic_order(
 def _blocks_of_one_shape(
     samples: Sequence[Floats], drawn: Sequence[Floats], sample_pairs: Sequence[tuple[int, int]]
 ) -> Iterator[list[int]]:
-    """Yield the indices of *sample_pairs* in blocks whose samples have the same sizes and fit into :data:`BLOCK`."""
+    """Yield the indices of *sample_pairs* in blocks whose samples have the same sizes.
+
+    The resamples of a block are at most :data:`BLOCK` numbers; a pair with more is a block of its own.
+    """
     pairs_by_sizes: dict[tuple[int, int], list[int]] = {}
     for index, (first, second) in enumerate(sample_pairs):
         sizes = len(samples[first]), len(samples[second])
         pairs_by_sizes.setdefault(sizes, []).append(index)
     for (n, m), indices in pairs_by_sizes.items():
-        any_first, _ = sample_pairs[indices[0]]
-        resamples = len(drawn[any_first])
-        pairs_at_a_time = max(1, BLOCK // (resamples * (n + m)))
+        resamples = len(drawn[0])
+        numbers_of_a_pair = resamples * (n + m)
+        pairs_at_a_time = max(1, BLOCK // numbers_of_a_pair)
         for start in range(0, len(indices), pairs_at_a_time):
             yield indices[start : start + pairs_at_a_time]
 

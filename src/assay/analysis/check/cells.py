@@ -18,6 +18,7 @@ from assay.statistics.agreement import Estimate, agreement
 from assay.statistics.coefficients import POWER
 from assay.statistics.concordance import Floats
 from assay.statistics.paired_change import PairedChange, paired_changes, rarity_notes
+from assay.statistics.significance import corrected_confidence
 
 
 class Verdict(StrEnum):
@@ -260,26 +261,28 @@ class _BucketStatistics:
     resamples: int
 
 
-def judge_pairing(pairing: Pairing, settings: CheckSettings, family: int) -> Iterator[Cell]:
+def judge_pairing(pairing: Pairing, settings: CheckSettings, tests: int) -> Iterator[Cell]:
     """Compare one metric on one dataset, and yield its cells bucket by bucket, the judged ones of a bucket first.
 
     Args:
         pairing: the metric in the run and in the baseline.
         settings: the buckets to judge, the margin, and how intervals are drawn.
-        family: the number of tests that the level of judged cells is corrected for.
+        tests: the number of tests that the level of judged cells is corrected for.
     """
     all_statistics = dict.fromkeys([*pairing.statistics, *pairing.data.run.manifest.request.statistics])
-    # Bonferroni's correction; more resamples are drawn where the corrected level needs them
-    confidence = 1 - (1 - settings.confidence) / max(family, 1)
+    confidence = corrected_confidence(settings.confidence, max(tests, 1))
+    # more resamples are drawn where the corrected level needs them
     resamples = max(settings.resamples, math.ceil(2 * BEYOND / (1 - confidence)))
     for bucket in pairing.data.buckets:
         judged = pairing.statistics if bucket in settings.buckets else ()
         shown_only = [name for name in all_statistics if name not in judged]
         if judged:
-            selection = _BucketStatistics(bucket, judged, True, confidence, resamples)
+            selection = _BucketStatistics(bucket, judged, judged=True, confidence=confidence, resamples=resamples)
             yield from _judge_bucket(pairing, settings, selection)
         if shown_only and not pairing.first:
-            selection = _BucketStatistics(bucket, shown_only, False, settings.confidence, settings.resamples)
+            selection = _BucketStatistics(
+                bucket, shown_only, judged=False, confidence=settings.confidence, resamples=settings.resamples
+            )
             yield from _judge_bucket(pairing, settings, selection)
 
 

@@ -127,23 +127,18 @@ def _metric_findings(
     parts = _changed_signature_parts(old.signature, record.signature)
     if parts:
         yield CheckFinding("changed signature", data.name, metric, parts)
-    lost = 0
     if has_same_pairs:
         lost = int((np.isfinite(old.scores) & ~np.isfinite(data.scores[metric])).sum())
-    if lost:
-        text = f"{lost:,} of {len(data):,} pairs had a score and have none now"
-        yield CheckFinding("missing scores", data.name, metric, text, fails=True)
-    speed = record.cost.pairs_per_second
-    if old.pairs_per_second and speed:
-        ratio = speed / old.pairs_per_second
-        if ratio < SLOWER:
-            yield CheckFinding(
-                "slower",
-                data.name,
-                metric,
-                f"{1 / ratio:.1f} times slower: {speed:,.0f} pairs per second, "
-                f"{old.pairs_per_second:,.0f} in the baseline (a warning: machines differ)",
-            )
+        if lost:
+            text = f"{lost:,} of {len(data):,} pairs had a score and have none now"
+            yield CheckFinding("missing scores", data.name, metric, text, fails=True)
+    before, now = old.pairs_per_second, record.cost.pairs_per_second
+    if before and now and now / before < SLOWER:
+        text = (
+            f"{before / now:.1f} times slower: {now:,.0f} pairs per second, {before:,.0f} in the baseline "
+            "(a warning: machines differ)"
+        )
+        yield CheckFinding("slower", data.name, metric, text)
 
 
 def _changed_signature_parts(old: Mapping[str, str], new: Mapping[str, str]) -> str:

@@ -26,6 +26,7 @@ from assay.statistics.coefficients import MIN_UNITS
 from assay.statistics.concordance import Floats
 from assay.statistics.corrected_change import FollowedPart, corrected_change_interval
 from assay.statistics.paired_means import mean_difference_interval
+from assay.statistics.significance import corrected_confidence
 
 #: The rows of the answers to each of k items.
 RowsOfItems = Sequence[Sequence[int]]
@@ -280,15 +281,15 @@ def _values_of(
     return "mean score", before, now, float(np.ptp(known)) if len(known) else 0.0, tuple(notes)
 
 
-def judge_system(pairing: SystemPairing, settings: CheckSettings, family: int) -> Cell:
-    """Return the cell of a system, with the interval of the paired difference at the level corrected for the family.
+def judge_system(pairing: SystemPairing, settings: CheckSettings, tests: int) -> Cell:
+    """Return the cell of a system, with the interval of the paired difference at the level corrected for all tests.
 
     Args:
         pairing: the system before and now.
         settings: the margin and the confidence.
-        family: the number of tests that the level of judged cells is corrected for.
+        tests: the number of tests that the level of judged cells is corrected for.
     """
-    confidence = 1 - (1 - settings.confidence) / max(family, 1)
+    confidence = corrected_confidence(settings.confidence, max(tests, 1))
     n, margin, notes = len(pairing.now), settings.margin_of_systems, list(pairing.notes)
     before, now = pairing.means() if n else (None, None)
     difference = Number(notes=("no item has a value before and now",))

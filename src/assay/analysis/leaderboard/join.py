@@ -140,7 +140,10 @@ def join_runs(runs: Sequence[RunFolder], filters: Filters) -> list[JoinedDataset
 
 
 def _datasets_under_shared_names(runs: Sequence[RunFolder]) -> list[ScoredDataset]:
-    """Return the datasets of all runs, in order, with each metric under the name that the first run with it used."""
+    """Return the datasets of all runs, in order, with each metric under the name that the first run with it used.
+
+    Metrics of equal signatures are the same, see :meth:`~assay.analysis.data.ScoredDataset.with_metric_names_from`.
+    """
     datasets: list[ScoredDataset] = []
     signatures: dict[str, dict[str, str]] = {}
     for run in runs:

@@ -36,6 +36,7 @@ from assay.statistics.prediction_powered import (
     rogan_gladen,
     weighted_sum,
 )
+from assay.statistics.significance import corrected_confidence
 
 #: The fewest labelled answers, or groups of them, that an estimate rests on.
 LEAST_UNITS = 20
@@ -310,7 +311,7 @@ def _differences(systems: Sequence[RatedPart], decision: MetricDecision, confide
     pairs = list(combinations(ranked, 2))
     if not pairs:
         return []
-    level = 1 - (1 - confidence) / len(pairs)
+    level = corrected_confidence(confidence, len(pairs))
     width = 1.0 if decision.kind == "share" else decision.high - decision.low
     differences = []
     for first, second in pairs:

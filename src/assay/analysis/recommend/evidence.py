@@ -19,7 +19,8 @@ import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
 from assay.analysis.compare import used_buckets
-from assay.analysis.data import ALL, ScoredDataset
+from assay.analysis.data import ALL, ScoredDataset, read_datasets
+from assay.analysis.folder import RunFolder
 from assay.analysis.leaderboard.board import Board
 from assay.analysis.leaderboard.join import JoinedDataset
 from assay.analysis.leaderboard.kept import kept_boards
@@ -209,6 +210,25 @@ def recommended_metric(data: ScoredDataset, files: EvidenceFiles | None = None) 
         return None
     recommended = evidence_of(data, [ALL], files=files).advice(with_plan=False)[ALL].recommended
     return None if recommended is None else recommended.metric
+
+
+def metric_named_on_all(run: RunFolder) -> str | None:
+    """Return the metric that ``assay recommend`` names on each dataset of a run with labels from people.
+
+    It is None if they differ, or if none is named on one of them. The evidence that was computed is kept in the run.
+    """
+    files = EvidenceFiles()
+    named: str | None = None
+    for data in read_datasets(run):
+        if data.facts.kind in NOT_BY_PEOPLE:
+            continue
+        metric = recommended_metric(data, files)
+        is_first = named is None
+        named = metric if is_first or metric == named else None
+        if named is None:
+            break  # what the other datasets need takes seconds each
+    files.write()
+    return named
 
 
 def _join(data: ScoredDataset) -> JoinedDataset:

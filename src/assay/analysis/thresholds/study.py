@@ -345,7 +345,7 @@ def agreement_by_value(
         raise InputError(
             f"has {len(values):,} values; choose a column of at most {MAX_COLUMN_VALUES}", setting="each", value=column
         )
-    texts = np.array([str(cell) for cell in cells], dtype=object)
+    texts = np.array(["" if cell is None else str(cell) for cell in cells], dtype=object)
     agreements = []
     for value in values:
         rows = np.flatnonzero(texts == value)
@@ -354,8 +354,9 @@ def agreement_by_value(
         resampler = Resampler(len(rows), drawing.resamples, tuple(seed), own_groups)
         part_of_value = pairs.take(rows)
         # without repeats, the thresholds stay fixed
+        repeats = ()
         tested = values_with_intervals(
-            decision.decided[rows], part_of_value, (), objective, resampler, drawing.confidence
+            decision.decided[rows], part_of_value, repeats, objective, resampler, drawing.confidence
         )
         auc = area_under_roc(*part_of_value, drawing, seed, own_groups)
         agreements.append(ValueAgreement(value, len(rows), int(part_of_value.positive.sum()), tested, auc))

@@ -193,17 +193,21 @@ def _translated_errors(name: str, address: str = "") -> Iterator[None]:
         raise
     except Exception as error:
         if address:
-            reason = public_reason(error, address)
-            if isinstance(error, pa.ArrowException | UnicodeDecodeError):
-                raise InputError(f"{name}: is not a readable Parquet file ({reason}); copy or write it again") from None
-            # every file system of fsspec has its own types of exceptions
-            raise UnavailableError(f"{name}: cannot be read ({reason})", "check the address and its access") from None
-        # read_table_file has messages for these two
+            raise _error_at_address(name, public_reason(error, address), error) from None
+        # whoever opens a file on a disk tells what is missing or may not be read
         if isinstance(error, FileNotFoundError | PermissionError):
             raise
         raise InputError(
             f"{name}: is not a readable Parquet file ({damage_message(error)}); copy or write it again"
         ) from error
+
+
+def _error_at_address(name: str, reason: str, error: Exception) -> AssayError:
+    """Return the error to raise for an exception while a part at an address is read."""
+    if isinstance(error, pa.ArrowException | UnicodeDecodeError):
+        return InputError(f"{name}: is not a readable Parquet file ({reason}); copy or write it again")
+    # every file system of fsspec has its own types of exceptions
+    return UnavailableError(f"{name}: cannot be read ({reason})", "check the address and its access")
 
 
 def _common_schema(parts: list[_ParquetFile]) -> tuple[pa.Schema, list[int]]:

@@ -235,7 +235,7 @@ def _pooling_name(config: dict[str, Any]) -> str | None:
     """
     mode = config.get("pooling_mode")  # the newer form: a word or a list of words
     if isinstance(mode, str):
-        return mode
+        return mode or None
     if isinstance(mode, list):
         return "+".join(map(str, mode)) or None
     # the older form: one switch for each kind

@@ -305,14 +305,20 @@ def _may_be_absent(key: str, model: Any, use: Use) -> bool:
 
 
 def _is_misplaced(key: str, model: Any) -> bool:
-    """Tell whether an unexpected weight belongs to a part that the model has, rather than to an unused head."""
+    """Tell whether an unexpected weight belongs to a part that the model has, rather than to an unused head.
+
+    The weights of a pooler and of buffers may be left over in any file, and never count.
+    """
     if _POOLER.search(key) or _BUFFER.search(key):
         return False
     parts = {name for name, _ in model.named_children()}
     prefix = model.base_model_prefix
-    # the names of the body's weights have this prefix in files of models with a head, but not of the body alone
-    body_key = key.removeprefix(f"{prefix}.") if prefix and prefix not in parts else key
-    return body_key.partition(".")[0] in parts
+    name = key
+    if prefix and prefix not in parts:
+        # a body alone names its weights without the prefix; a file of a model with a head has it
+        name = key.removeprefix(f"{prefix}.")
+    first_part = name.partition(".")[0]
+    return first_part in parts
 
 
 def _first_key(keys: Iterable[str]) -> str:

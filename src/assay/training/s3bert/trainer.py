@@ -346,15 +346,15 @@ def embed_texts(halves: Halves, frozen: FrozenTexts, wanted: Sequence[int]) -> N
     return embeddings
 
 
-def _embed_for_step(halves: Halves, frozen: FrozenTexts, texts: torch.Tensor, device: str) -> torch.Tensor:
-    """Return the embeddings of b texts for a training step, computed in bfloat16 on a GPU that supports it.
+def _embed_for_step(halves: Halves, frozen: FrozenTexts, wanted: torch.Tensor, device: str) -> torch.Tensor:
+    """Return the embeddings of b texts for a step, shape (b, dimensions), in bfloat16 on a GPU that supports it.
 
     Args:
         halves: the model.
         frozen: the output of its frozen layers.
-        texts: the indices of the texts in *frozen*, int64, shape (b,).
+        wanted: the indices in *frozen* of the texts to embed, int64, shape (b,).
         device: torch's name of the device.
     """
     precision = torch.autocast("cuda", torch.bfloat16) if has_bfloat16(device) else contextlib.nullcontext()
     with precision:
-        return upper_embeddings(halves, frozen, texts.cpu())
+        return upper_embeddings(halves, frozen, wanted.cpu())
