@@ -132,16 +132,19 @@ def compare_agreement(recorded: Sequence[AgreementRow], recomputed: Sequence[Agr
         recorded: the rows of one metric on one dataset in the run.
         recomputed: the recomputed rows.
     """
-    counts = Counter((row.bucket, row.statistic) for row in recorded)
     recorded_rows = {(row.bucket, row.statistic): row for row in recorded}
     recomputed_rows = {(row.bucket, row.statistic): row for row in recomputed}
-    # a bucket that was not recomputed is not a difference: the folder does not say which pairs belong to it
-    recomputed_buckets = {bucket for bucket, _ in recomputed_rows}
-    unknown_buckets = list(dict.fromkeys(bucket for bucket, _ in recorded_rows if bucket not in recomputed_buckets))
+    counts = Counter((row.bucket, row.statistic) for row in recorded)
     repeated = {key: f"{count} rows in agreement.json" for key, count in counts.items() if count > 1}
     unmatched = repeated | {key: "missing in agreement.json" for key in recomputed_rows if key not in recorded_rows}
+    recomputed_buckets = {bucket for bucket, _ in recomputed_rows}
+    unknown_buckets: list[str] = []
     for bucket, statistic in recorded_rows:
-        if (bucket, statistic) not in recomputed_rows and bucket in recomputed_buckets:
+        if bucket not in recomputed_buckets:
+            # not a difference: the folder does not say which pairs belong to the bucket
+            if bucket not in unknown_buckets:
+                unknown_buckets.append(bucket)
+        elif (bucket, statistic) not in recomputed_rows:
             unmatched[bucket, statistic] = "in agreement.json alone"
     # the largest distance of each differing row, None if undefined, and where the row is
     differing: list[tuple[float | None, str]] = []
@@ -151,23 +154,30 @@ def compare_agreement(recorded: Sequence[AgreementRow], recomputed: Sequence[Agr
         if key in unmatched:
             continue
         recorded_row = recorded_rows[key]
-        distances = [
-            _finite_distance(recorded_row.value, recomputed_row.value),
-            _finite_distance(recorded_row.low, recomputed_row.low),
-            _finite_distance(recorded_row.high, recomputed_row.high),
-        ]
-        defined_distances = [distance for distance in distances if distance is not None]
-        largest = max(defined_distances) if len(defined_distances) == len(distances) else None
+        largest = _largest_distance(recorded_row, recomputed_row)
         if recorded_row.n != recomputed_row.n or largest is None or largest > MAX_ROUNDING_ERROR:
             differing.append((largest, ", ".join(key)))
     if differing:
+        # a row without a distance is named only if no row has one
         largest, place = max(differing, key=lambda difference: -1.0 if difference[0] is None else difference[0])
         reason = "agreement.json was changed after the run" if repeated else ""
-        return Recomputation("differs", len({*recomputed_rows, *unmatched}), len(differing), largest, place, reason)
+        row_count = len({*recomputed_rows, *unmatched})
+        return Recomputation("differs", row_count, len(differing), largest, place, reason)
     if unknown_buckets:
         reason = f"the folder does not say which pairs are in {', '.join(unknown_buckets)}"
         return missing_recomputation(reason, "make the run again with this assay")
     return Recomputation("same", len(recomputed_rows))
+
+
+def _largest_distance(recorded: AgreementRow, recomputed: AgreementRow) -> float | None:
+    """Return the largest distance between two rows in value and bounds; None if one of the three has no distance."""
+    largest = 0.0
+    for name in ("value", "low", "high"):
+        distance = _finite_distance(getattr(recorded, name), getattr(recomputed, name))
+        if distance is None:
+            return None
+        largest = max(largest, distance)
+    return largest
 
 
 def _finite_distance(recorded: float | None, recomputed: float | None) -> float | None:
@@ -305,26 +315,27 @@ def likely_cause(
     if (scores_differ or agreement_differs) and data.outcome == "folder changed":
         return f"pairs.parquet was changed after the run: {data.difference}"
     reasons = []
-    if scores_differ and changed:
-        reasons.append(f"the signature changed: {changes_text(changed)}")
-    elif scores_differ and is_recorded and data.outcome == "changed":
-        reasons.append(f"the dataset changed: {data.difference or data.says}")
-    elif scores_differ and loose_precision:
-        sample_text = ", and a sample has others" if is_sampled else ""
-        reasons.append(f"in {loose_precision} a score may move with its batch{sample_text}")
-    elif scores_differ and is_recorded:
-        reasons.append("the signature is the same: scores.parquet changed after the run")
-    elif scores_differ:
-        # software that the signature names is unchanged, so only the rest of the environment can be the cause
-        unnamed_software = [change for change in environment if change.what not in signature_parts]
-        software_text = f"other software ({changes_text(unnamed_software)}), or " if unnamed_software else ""
-        changed_files = "scores.parquet or the texts in pairs.parquet"
-        reasons.append(f"the signature is the same: {software_text}{changed_files} changed after the run")
-    if agreement_differs and agreement.reason:
-        reasons.append(agreement.reason)
-    elif agreement_differs:
+    if scores_differ:
+        if changed:
+            reasons.append(f"the signature changed: {changes_text(changed)}")
+        elif is_recorded and data.outcome == "changed":
+            reasons.append(f"the dataset changed: {data.difference or data.says}")
+        elif loose_precision:
+            sample_text = ", and a sample has others" if is_sampled else ""
+            reasons.append(f"in {loose_precision} a score may move with its batch{sample_text}")
+        elif is_recorded:
+            reasons.append("the signature is the same: scores.parquet changed after the run")
+        else:
+            # software that the signature names is unchanged, so only the rest of the environment can be the cause
+            unnamed_software = [change for change in environment if change.what not in signature_parts]
+            software_text = f"other software ({changes_text(unnamed_software)}), or " if unnamed_software else ""
+            changed_files = "scores.parquet or the texts in pairs.parquet"
+            reasons.append(f"the signature is the same: {software_text}{changed_files} changed after the run")
+    if agreement_differs:
         software = [change for change in environment if change.what in _STATISTICS_ENVIRONMENT]
-        if software:
+        if agreement.reason:
+            reasons.append(agreement.reason)
+        elif software:
             reasons.append(f"the statistics were computed by other software: {changes_text(software)}")
         elif not scores_differ:
             files = ["agreement.json", "labels, buckets or groups in pairs.parquet"]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -135,18 +135,20 @@ def _out_of_range_flags(metric: Metric, scored: Scored) -> dict[str, int]:
 
 def _cost_of_metric(task: Task, scored: Scored, engine_cost: Cost, metrics_in_pass: list[str]) -> Cost:
     """Return the engine's cost with the metric's own speed, price, asymmetry, and the metrics that shared the pass."""
-    own_values: dict[str, Any] = {}
+    values = engine_cost.model_dump()
     if scored.scored and scored.seconds > 0:
-        own_values["pairs_per_second"] = round(scored.scored / scored.seconds, 1)
+        values["pairs_per_second"] = round(scored.scored / scored.seconds, 1)
     if scored.asymmetry:
-        own_values["asymmetry"] = scored.asymmetry
-    cost = engine_cost.model_copy(update=own_values)
-    others = [other for other in metrics_in_pass if other != task.name]
-    if others and not cost.is_empty:
-        cost = cost.model_copy(update={"shared_with": others})
+        values["asymmetry"] = scored.asymmetry
+    other_metrics = [name for name in metrics_in_pass if name != task.name]
+    # without a measured cost there is nothing that the other metrics share
+    if other_metrics and not Cost.model_validate(values).is_empty:
+        values["shared_with"] = other_metrics
     # the price is reported even if the store had all scores and nothing was spent
     price = task.metric.price_per_1000()
-    return cost if price is None else Cost.model_validate(cost.model_dump() | {"price_per_1000": price})
+    if price is not None:
+        values["price_per_1000"] = price
+    return Cost.model_validate(values)
 
 
 def _remark_on(task: Task) -> str:
@@ -265,6 +267,7 @@ def _plan_tasks(metric: Metric, dataset: PreparedDataset, obtainer: _Obtainer, r
     """
     name, dataset_name, language = str(metric), dataset.pairs.name, dataset.pairs.language
     try:
+        # rows is None for a part that is the whole dataset
         parts = [part for part in dataset.parts(metric) if part.rows is None or len(part.rows)]
         if lacks_references(metric, dataset.pairs):
             records.skip(name, dataset_name, _reason_without_references(dataset.pairs))
@@ -277,8 +280,10 @@ def _plan_tasks(metric: Metric, dataset: PreparedDataset, obtainer: _Obtainer, r
             return []
         tasks = []
         for part in parts:
-            bound = metric.bind(Context(part.language, partial(dataset.references, part)))
-            if type(bound).obtain is not Metric.obtain:
+            context = Context(part.language, partial(dataset.references, part))
+            bound = metric.bind(context)
+            needs_files = type(bound).obtain is not Metric.obtain
+            if needs_files:
                 obtainer.obtain(bound)
             bound.check_available()
             tasks.append(Task(name, bound, dataset, part, bound.needs()))

@@ -238,13 +238,15 @@ def _first_non_utf8_row(column: pa.ChunkedArray) -> int | None:
     import pyarrow as pa
 
     try:
-        # as bytes, since text would have to be decoded to be read
+        # pyarrow returns cells of bytes as they are; cells of text it would decode, and fail
         cells = column.cast(pa.binary()).to_pylist()
-    except pa.ArrowException:
+    except pa.ArrowException:  # not a column of text
         return None
     for row, cell in enumerate(cells):
+        if cell is None:
+            continue
         try:
-            (cell or b"").decode()
+            cell.decode()
         except UnicodeDecodeError:
             return row
     return None

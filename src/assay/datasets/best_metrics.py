@@ -20,14 +20,16 @@ def best_metrics_of(name: str) -> list[dict[str, Any]]:
     Args:
         name: the name of the dataset.
     """
-    found = []
+    best_metrics = []
     text = (resources.files("assay.datasets") / FILE).read_text(encoding="utf-8")
     for row in csv.DictReader(text.splitlines()):
-        if row["dataset"] == name:
+        if row["dataset"] != name:
+            continue
+        best: dict[str, Any] = {"split": row["split"], "metric": row["metric"]}
+        for key in ("spearman", "low", "high"):
             # a set with few groups has no interval
-            numbers = {key: float(row[key]) if row[key] else None for key in ("spearman", "low", "high")}
-            as_good = row["as_good"].split("; ") if row["as_good"] else []
-            found.append(
-                {"split": row["split"], "metric": row["metric"], **numbers, "n": int(row["n"]), "as_good": as_good}
-            )
-    return found
+            best[key] = float(row[key]) if row[key] else None
+        best["n"] = int(row["n"])
+        best["as_good"] = row["as_good"].split("; ") if row["as_good"] else []
+        best_metrics.append(best)
+    return best_metrics

@@ -147,10 +147,14 @@ def _table_records(table: PaperTable, by: str) -> Iterator[dict[str, Any]]:
 def _latex_table(table: PaperTable, settings: TableSettings, tests: PairedTests, label: str) -> str:
     """Return a table as a LaTeX environment with its caption; *label* is the name for references to it."""
     caption = ". ".join(caption_sentences(table, settings, tests))
-    shapes = [_siunitx_shape(column) if settings.siunitx else "r" for column in table.columns]
     heads = [escape_latex(column.head) for column in table.columns]
+    shapes = ["r"] * len(heads)
+    value_text = _plain_value
     if settings.siunitx:
+        # braces tell siunitx that a head is no number
         heads = [f"{{{head}}}" for head in heads]
+        shapes = [_siunitx_shape(column) for column in table.columns]
+        value_text = _siunitx_value
     lines = [
         r"\begin{table}",
         r"\centering",
@@ -167,10 +171,12 @@ def _latex_table(table: PaperTable, settings: TableSettings, tests: PairedTests,
         entries = [_entry_of(column, metric) for column in table.columns]
         if settings.intervals and row_index:
             lines.append(r"\addlinespace")
-        cells = [_siunitx_value(entry) if settings.siunitx else _plain_value(entry) for entry in entries]
-        lines.append(" & ".join([escape_latex(displayed_name), *cells]) + r" \\")
+        values = [value_text(entry) for entry in entries]
+        lines.append(" & ".join([escape_latex(displayed_name), *values]) + r" \\")
         if settings.intervals:
-            lines.append(" & ".join(["", *map(_latex_interval, entries)]).lstrip() + r" \\")
+            # in a row of their own, whose first cell is empty
+            intervals = [_latex_interval(entry) for entry in entries]
+            lines.append("& " + " & ".join(intervals) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}", ""])
 
 

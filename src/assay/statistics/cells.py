@@ -235,15 +235,19 @@ class Cells:
     @classmethod
     def of(cls, ranked: Indices, labels: Labels) -> Cells:
         """Return the cells of scores, given by codes of shape (n,), and labels of the same n > 0 pairs."""
+        # pairs by label, then by score: a cell is a run of pairs that are equal in both
         order = np.lexsort((ranked, labels.codes)).astype(np.intp)
-        sorted_scores, sorted_codes = ranked[order], labels.codes[order]
-        starts = run_starts((np.diff(sorted_scores) != 0) | (np.diff(sorted_codes) != 0))
-        cell_scores, cell_labels = sorted_scores[starts], sorted_codes[starts]
+        sorted_scores, sorted_labels = ranked[order], labels.codes[order]
+        is_new_cell = (np.diff(sorted_scores) != 0) | (np.diff(sorted_labels) != 0)
+        starts = run_starts(is_new_cell)
+        cell_scores, cell_labels = sorted_scores[starts], sorted_labels[starts]
+        # cells by score: a run of them has one score
         by_score = np.argsort(cell_scores, kind="stable").astype(np.intp)
         score_starts = run_starts(np.diff(cell_scores[by_score]) != 0)
         layout = LevelPairs if labels.levels <= MAX_LEVELS_FOR_PAIRS else LevelTree
         concordance = layout.of(cell_scores, cell_labels, labels.levels)
-        return cls(order, starts, by_score, score_starts, concordance, len(score_starts) == len(ranked))
+        has_distinct_scores = len(score_starts) == len(ranked)
+        return cls(order, starts, by_score, score_starts, concordance, has_distinct_scores)
 
     def count(self, labels: LabelCounts) -> RankCounts:
         """Return the rank counts under the multiplicities of *labels*."""

@@ -62,17 +62,20 @@ def tag_questions(pair: Pair) -> Iterator[Tag]:
     """
     if pair.has_same_words or not pair.question.clean or pair.shared_words:
         return
-    kinds = [kind_of_answer(text, pair.question, pair.language) for text, _ in pair.sides]
-    exact_kinds = [kind for kind in kinds if kind in ("time", "number")]
-    expected_kind = expected_kind_of_answer(pair.question.clean)
-    have_different_kinds = all(kinds) and kinds[0] != kinds[1]
-    has_expected_kind = bool(expected_kind) and expected_kind in kinds
-    if have_different_kinds and not has_expected_kind:
-        yield Tag("imprecise question", f"answered with a {kinds[0]} and with a {kinds[1]}")
-    elif len(exact_kinds) == 1 and not expected_kind and not _HOW_MANY.search(pair.question.clean):
+    question = pair.question.clean
+    # the kind of each of the two answers, empty if unknown
+    first, second = [kind_of_answer(text, pair.question, pair.language) for text, _ in pair.sides]
+    exact_kinds = [kind for kind in (first, second) if kind in ("time", "number")]
+    expected_kind = expected_kind_of_answer(question)
+    # an answer of the kind that the question asks for shows that the question is clear
+    is_clear = bool(expected_kind) and expected_kind in (first, second)
+    word_for_now = _NOW.search(question)
+    if first and second and first != second and not is_clear:
+        yield Tag("imprecise question", f"answered with a {first} and with a {second}")
+    elif len(exact_kinds) == 1 and not expected_kind and not _HOW_MANY.search(question):
         yield Tag("imprecise question", f"answered with a {exact_kinds[0]} and with something else")
-    elif match := _NOW.search(pair.question.clean):
-        yield Tag("imprecise question", f"{match[0]!r}: the answer depends on when the question is asked")
+    elif word_for_now:
+        yield Tag("imprecise question", f"{word_for_now[0]!r}: the answer depends on when the question is asked")
 
 
 # Answers that list several things, and answers that are contained in the other one

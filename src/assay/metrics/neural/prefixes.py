@@ -111,15 +111,16 @@ def _end_of_row(start: int, lengths: Sequence[int], shared: Sequence[int], size:
     """
     if not size:
         return start + 1
-    size = max(size, 2 * lengths[start])
-    tokens, cut = lengths[start], start + 1
+    max_tokens = max(size, 2 * lengths[start])
+    tokens_before = lengths[start]  # in the row, if it is cut before the input of the loop
+    best_cut = start + 1
     for index in range(start + 1, len(lengths)):
-        # in the first half any later cut is better
-        if tokens < size / 2 or shared[index] <= shared[cut]:
-            cut = index
-        tokens += lengths[index] - shared[index]
-        if tokens > size:
-            return cut
+        is_first_half = tokens_before < max_tokens / 2
+        if is_first_half or shared[index] <= shared[best_cut]:
+            best_cut = index
+        tokens_before += lengths[index] - shared[index]
+        if tokens_before > max_tokens:
+            return best_cut
     return len(lengths)
 
 

@@ -52,10 +52,7 @@ def page_html(runs: Sequence[RunFolder], *, leaderboard: bool = True, categories
     units = read_units(runs)
     pair_count = sum(len(unit.data) for unit in units)
     statistics = list(dict.fromkeys(name for run in runs for name in run.manifest.request.statistics))
-    main_names = {main_statistic(run.manifest.request.statistics) for run in runs}
-    main_name = "spearman" if "spearman" in statistics else statistics[0]
-    if len(main_names) == 1:
-        (main_name,) = main_names
+    main_name = _main_statistic_of_runs(runs, statistics)
     parts = []
     evidence_files = None
     if any(len(unit.data.scores) > 1 for unit in units):
@@ -88,21 +85,29 @@ def page_html(runs: Sequence[RunFolder], *, leaderboard: bool = True, categories
         "ranking": rank_metrics(runs, main_name) if leaderboard else None,
         "stress": _stress_documents(runs),
     }
+    style = asset_text("page.css")
+    if aspects:
+        style += asset_text("aspects.css")
     script = "\n".join(asset_text(name) for name in SCRIPTS)
-    style = asset_text("page.css") + (asset_text("aspects.css") if aspects else "")
-    page: str = (
-        template_environment()
-        .get_template("page.html")
-        .render(
-            generator=Markup(GENERATOR),
-            style=Markup(style),
-            script=Markup(script),
-            # the security policy of the page allows the script by its digest
-            script_digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii"),
-            **content,
-        )
+    # the security policy of the page allows the script by its digest
+    script_digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
+    template = template_environment().get_template("page.html")
+    page: str = template.render(
+        generator=Markup(GENERATOR),
+        style=Markup(style),
+        script=Markup(script),
+        script_digest=script_digest,
+        **content,
     )
     return page
+
+
+def _main_statistic_of_runs(runs: Sequence[RunFolder], statistics: Sequence[str]) -> str:
+    """Return the main statistic that all runs share, else Spearman's ρ if it was computed, else the first."""
+    main_names = {main_statistic(run.manifest.request.statistics) for run in runs}
+    if len(main_names) == 1:
+        return main_names.pop()
+    return "spearman" if "spearman" in statistics else statistics[0]
 
 
 def _stress_documents(runs: Sequence[RunFolder]) -> list[tuple[str, Document]]:
