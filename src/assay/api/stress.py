@@ -194,10 +194,15 @@ def _plan_test(settings: StressSettings) -> _PlannedTest:
 def _check_former_form(settings: StressSettings) -> None:
     """Raise InputError with the command to write where the names by position are metrics, as they once were."""
     names = [name for name in dataset_list(settings.datasets) if isinstance(name, str)]
+    if settings.metrics or not names:
+        return
     metrics = {entry.name for entry in list_metrics()}
-    if not settings.metrics and names and all(re.split("[:,]", name)[0] in metrics for name in names):
-        data = ["FILE"] if settings.run is None else ["--run", settings.run]
-        command = command_line("stress", *data, *(word for name in names for word in ("--metric", name)))
+    # a metric by position may have options, after a colon or comma
+    if all(re.split("[:,]", name)[0] in metrics for name in names):
+        words = ["FILE"] if settings.run is None else ["--run", settings.run]
+        for name in names:
+            words += ["--metric", name]
+        command = command_line("stress", *words)
         raise InputError(f"{', '.join(names)}: metrics are given by ", Setting("metrics"), f": {command}")
 
 

@@ -133,15 +133,14 @@ def load_task(name: str, settings: DownstreamSettings) -> EncoderTask:
     parts = [load_dataset(card, split=split, offline=settings.offline) for split in splits]
     for split, part in zip(splits, parts, strict=True):
         _check_classes(name, protocol.column, split, card.splits[split].files, part)
-    count = len({str(cell) for part in parts for cell in part.column(protocol.column).to_pylist()})
+    all_classes = {str(cell) for part in parts for cell in part.column(protocol.column).to_pylist()}
+    count = len(all_classes)
     if "f1" in protocol.measures and count > 2:
         raise InputError(f"{name}: f1 is a measure of two classes, and there are {count}; use f1-macro in its card")
     if settings.sample is not None:
-        parts = [
-            part.sample(settings.sample, settings.seed, "group" if "group" in part.table.column_names else None)
-            for part in parts
-        ]
-    texts = [part.texts() for part in parts]
+        for index, part in enumerate(parts):
+            group_column = "group" if "group" in part.table.column_names else None
+            parts[index] = part.sample(settings.sample, settings.seed, group_column)
     names = [str(cell) for part in parts for cell in part.column(protocol.column).to_pylist()]
     class_names = sorted(set(names))
     if len(class_names) < 2:
@@ -154,13 +153,18 @@ def load_task(name: str, settings: DownstreamSettings) -> EncoderTask:
         group_names += part.column("group").to_pylist() if has_groups else [None] * len(part)
     groups: Rows | None = codes_of_groups(group_names)
     if groups is not None and len(np.unique(groups)) == len(group_names):
-        groups = None
+        groups = None  # each row is a group of its own
+    references: list[str] = []
+    candidates: list[str] = []
+    for part in parts:
+        reference_cells, candidate_cells, _ = part.texts()
+        references += [_only_reference(cell) for cell in reference_cells]
+        candidates += candidate_cells
     is_paired = any(part.has_references for part in parts)
-    references = [_only_reference(cell) for one, _, _ in texts for cell in one]
     return EncoderTask(
         card.name,
         tuple(references) if is_paired else (),
-        tuple(candidate for _, candidates, _ in texts for candidate in candidates),
+        tuple(candidates),
         tuple(class_names),
         np.array([number_of[class_name] for class_name in names], dtype=np.int64),
         groups,

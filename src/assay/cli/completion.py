@@ -62,7 +62,8 @@ def complete_runs(context: typer.Context, incomplete: str) -> list[str]:
     folders = [parent, Path("runs")] if parent == Path() else [parent]
     manifests = [manifest for folder in folders for manifest in folder.glob("*/run.json")]
     manifests.sort(key=lambda manifest: manifest.stat().st_mtime, reverse=True)
-    return _filter_by_prefix(incomplete, (str(manifest.parent) for manifest in manifests))
+    runs = [str(manifest.parent) for manifest in manifests]
+    return _filter_by_prefix(incomplete, runs)
 
 
 #: Completers, by the name of a setting (lower case) or by its metavar in the help (upper case).

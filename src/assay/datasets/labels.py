@@ -227,16 +227,24 @@ def _numbers_before_texts(words: Sequence[str]) -> dict[str, float]:
     parts = [(match["number"], match["text"]) for match in matches if match]
     if not parts or len(parts) < len(words):
         return {}
-    are_percentages = [text in ("%", "\uff05") for _, text in parts]
-    has_commas = has_decimal_commas([number for number, _ in parts])
-    numbers = [finite_number(number.replace(",", ".") if has_commas else number) for number, _ in parts]
     texts = [text for _, text in parts]
-    may_be_units = len({*texts}) > 1 and any(text[0].isalpha() and len(text) <= MOST_LETTERS_OF_UNIT for text in texts)
-    has_letters = all(any(map(str.isalpha, text)) for text in texts)
-    texts_are_clear = len({*numbers}) == len(parts) and has_letters and not may_be_units
-    if None in numbers or not (all(are_percentages) or (texts_are_clear and not any(are_percentages))):
+    digits = [number for number, _ in parts]
+    if has_decimal_commas(digits):
+        digits = [number.replace(",", ".") for number in digits]
+    numbers = [finite_number(number) for number in digits]
+    if None in numbers:
         return {}
-    divisor = 100 if all(are_percentages) else 1
+    is_percentage = [text in ("%", "\uff05") for text in texts]
+    if all(is_percentage):
+        divisor = 100
+    else:
+        is_short_word = [text[:1].isalpha() and len(text) <= MOST_LETTERS_OF_UNIT for text in texts]
+        may_be_units = len({*texts}) > 1 and any(is_short_word)
+        all_have_letters = all(any(map(str.isalpha, text)) for text in texts)
+        are_distinct = len({*numbers}) == len(numbers)
+        if any(is_percentage) or may_be_units or not all_have_letters or not are_distinct:
+            return {}
+        divisor = 1
     return {word: number / divisor for word, number in zip(words, numbers, strict=True) if number is not None}
 
 
@@ -245,14 +253,17 @@ def yes_and_no(words: Sequence[str]) -> dict[str, float]:
 
     Single letters are such words if they are of one pair; among numbers one is rather a slip or a code.
     """
-    known = {word: float(label) for pair in BINARY_WORD_PAIRS for label, word in enumerate(pair)}
-    of_word = {word: known.get(normalised_word(word), finite_number(word)) for word in words}
-    texts = [word for word in words if normalised_word(word) in known]
-    are_letters = all(len(word) == 1 for word in texts)
-    are_one_pair = any({*map(normalised_word, words)} <= {*pair} for pair in BINARY_WORD_PAIRS)
-    if not {*of_word.values()} <= {0.0, 1.0} or (are_letters and not are_one_pair):
-        return {}
-    return {word: number for word, number in of_word.items() if number is not None}
+    label_of = {word: float(label) for pair in BINARY_WORD_PAIRS for label, word in enumerate(pair)}
+    labels: dict[str, float] = {}
+    for word in words:
+        label = label_of.get(normalised_word(word), finite_number(word))
+        if label not in (0.0, 1.0):
+            return {}
+        labels[word] = label
+    are_letters = all(len(word) == 1 for word in words if normalised_word(word) in label_of)
+    distinct_words = {normalised_word(word) for word in words}
+    are_one_pair = any(distinct_words <= {*pair} for pair in BINARY_WORD_PAIRS)
+    return {} if are_letters and not are_one_pair else labels
 
 
 def _words_note(numbers: Mapping[str, float]) -> str:

@@ -103,7 +103,8 @@ def _are_labels(names: Sequence[str], table: pa.Table, used: set[str]) -> bool:
     if all(_PEOPLE.fullmatch(_plain_name(name)) for name in names):
         return True
     words = [[normalised_word(str(cell or "")) for cell in table.column(name).to_pylist()] for name in names]
-    if not any(all({*pair} <= {*of_column} for of_column in words) for pair in VERDICTS):
+    words_in_every_column = set.intersection(*(set(column) for column in words))
+    if not any(words_in_every_column.issuperset(pair) for pair in VERDICTS):
         return False
     if len(names) == 1:
         return bool(_PLAIN_LABEL.fullmatch(_plain_name(names[0])))
@@ -111,9 +112,9 @@ def _are_labels(names: Sequence[str], table: pa.Table, used: set[str]) -> bool:
         return False
     if any(_LIKE_A_LABEL.search(name.casefold()) or _PLAIN_LABEL.fullmatch(name.casefold()) for name in names):
         return False
-    return all(_kappa(one, other) >= MIN_KAPPA for one, other in combinations(words, 2)) and not _has_agreed_label(
-        words
-    )
+    if any(_kappa(one, other) < MIN_KAPPA for one, other in combinations(words, 2)):
+        return False
+    return not _has_agreed_label(words)
 
 
 def _has_agreed_label(words: Sequence[Sequence[str]]) -> bool:
@@ -191,15 +192,20 @@ def _divides_aliases(
 
 def _relative_labels(table: pa.Table, names: Sequence[str]) -> list[float | None]:
     """Return the mean label of each row, from 0 for the lowest to 1 for the highest; None without one."""
-    of_word = {word: float(number) for pair in BINARY_WORD_PAIRS for number, word in enumerate(pair)}
-    rows = []
-    for cells in zip(*(table.column(name).to_pylist() for name in names), strict=True):
-        words = [normalised_word(str(cell)) for cell in cells if cell is not None]
-        numbers = [of_word.get(word, finite_number(word)) for word in words]
-        rows.append([number for number in numbers if number is not None])
-    lowest = min((number for row in rows for number in row), default=0.0)
-    width = max((number for row in rows for number in row), default=0.0) - lowest
-    return [(fmean(row) - lowest) / width if row and width else None for row in rows]
+    label_of = {word: float(label) for pair in BINARY_WORD_PAIRS for label, word in enumerate(pair)}
+    labels_of_rows: list[list[float]] = [[] for _ in range(table.num_rows)]
+    for name in names:
+        for labels, cell in zip(labels_of_rows, table.column(name).to_pylist(), strict=True):
+            word = normalised_word(str(cell))
+            label = label_of.get(word, finite_number(word))
+            if cell is not None and label is not None:
+                labels.append(label)
+    all_labels = [label for labels in labels_of_rows for label in labels]
+    lowest = min(all_labels, default=0.0)
+    width = max(all_labels, default=0.0) - lowest
+    if not width:
+        return [None] * table.num_rows
+    return [(fmean(labels) - lowest) / width if labels else None for labels in labels_of_rows]
 
 
 def _separator(table: pa.Table, known: Mapping[str, Sequence[str]]) -> str | None:

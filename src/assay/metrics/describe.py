@@ -53,8 +53,10 @@ def _preset_lines(by_language: Mapping[str, Mapping[str, object]]) -> list[str]:
     """
     lines = []
     for language, preset in by_language.items():
-        values = ", ".join(str(value) if key == SUBJECT else f"{key}={value}" for key, value in preset.items())
-        lines.append(f"preset for {'any language' if language == '*' else language}: {values}")
+        language_text = "any language" if language == "*" else language
+        # the subject stands first in a metric's name, without a key
+        options = [str(value) if key == SUBJECT else f"{key}={value}" for key, value in preset.items()]
+        lines.append(f"preset for {language_text}: {', '.join(options)}")
     return lines
 
 

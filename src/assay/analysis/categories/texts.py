@@ -216,8 +216,11 @@ class Text:
 def parse_text(raw: str) -> Text:
     """Return a text with repaired characters, split into words; results are cached, since answers repeat."""
     clean = " ".join(repair_characters(raw).split())
-    words = tuple(word.replace(".", "") if _DOTTED.match(word) else word.rstrip(".") for word in WORD.findall(clean))
-    return Text(raw, clean, words, tuple(map(fold, words)))
+    words = []
+    for word in WORD.findall(clean):
+        words.append(word.replace(".", "") if _DOTTED.match(word) else word.rstrip("."))
+    folded = [fold(word) for word in words]
+    return Text(raw, clean, tuple(words), tuple(folded))
 
 
 @dataclass(frozen=True)

@@ -149,8 +149,11 @@ class Lexicon:
     def are_antonyms(self, left: str, right: str, parts: str = PARTS) -> bool:
         """Return whether two words are antonyms in one of their senses; *parts* limits the senses of the right one."""
         right_senses = {synset for synset in self.senses(right) if synset.pos() in parts}
-        lemmas = [lemma for synset in self.senses(left) for lemma in synset.lemmas()]
-        return any(antonym.synset() in right_senses for lemma in lemmas for antonym in lemma.antonyms())
+        for synset in self.senses(left):
+            for lemma in synset.lemmas():
+                if any(antonym.synset() in right_senses for antonym in lemma.antonyms()):
+                    return True
+        return False
 
     def _find_more_general_senses(self, synset: Any) -> frozenset[Any]:
         """Return the senses that are up to ``_MAX_STEPS`` steps more general than a sense, without the sense itself."""

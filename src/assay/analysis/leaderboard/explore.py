@@ -64,15 +64,18 @@ def explore(sets: Sequence[ExploredSet], settings: PairedTests) -> dict[str, dic
         sets: the datasets.
         settings: the settings of intervals and tests, with the statistics.
     """
-    buckets = dict.fromkeys(name for one in sets for name in list(one.joined.data.buckets)[:MAX_BUCKETS])
+    buckets = dict.fromkeys(name for dataset in sets for name in list(dataset.joined.data.buckets)[:MAX_BUCKETS])
     explored: dict[str, dict[str, dict[Positions, Board]]] = {}
     for bucket in buckets:
-        having = {position: one for position, one in enumerate(sets) if bucket in one.joined.data.buckets}
-        groups = {group: [sets[position].title for position in group] for group in filtered_groups(having)}
-        found = boards_by_statistic([one.joined for one in having.values()], groups, settings, bucket=bucket)
+        with_bucket = {
+            position: dataset for position, dataset in enumerate(sets) if bucket in dataset.joined.data.buckets
+        }
+        titles = {group: [sets[position].title for position in group] for group in filtered_groups(with_bucket)}
+        joined = [dataset.joined for dataset in with_bucket.values()]
+        boards = boards_by_statistic(joined, titles, settings, bucket=bucket)
         explored[bucket] = {}
-        for statistic, of_groups in found.items():
-            explored[bucket][statistic] = {positions: group.means for positions, group in of_groups.items()}
+        for statistic, board_of in boards.items():
+            explored[bucket][statistic] = {positions: board.means for positions, board in board_of.items()}
     return explored
 
 

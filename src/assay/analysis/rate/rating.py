@@ -357,13 +357,15 @@ def _other_words(answers: Answers) -> list[str]:
     """
     if answers.is_drawn_by_strata:
         return []
-    old, new = (_trigrams(table) for table in (answers.labelled_table, answers.new_table))
-    counts = Counter(trigram for trigrams in old for trigram in trigrams)
-    among_old = [sum(counts[trigram] > 1 for trigram in trigrams) / len(trigrams) for trigrams in old if trigrams]
-    of_new = [sum(trigram in counts for trigram in trigrams) / len(trigrams) for trigrams in new if trigrams]
-    if not among_old or not of_new:
+    labelled = [trigrams for trigrams in _trigrams(answers.labelled_table) if trigrams]
+    new = [trigrams for trigrams in _trigrams(answers.new_table) if trigrams]
+    if not labelled or not new:
         return []
-    known, shared = float(np.mean(among_old)), float(np.mean(of_new))
+    text_counts = Counter(trigram for trigrams in labelled for trigram in trigrams)
+    # a labelled answer holds each of its runs itself, so another one has it only if two or more do
+    labelled_shares = [sum(text_counts[run] > 1 for run in trigrams) / len(trigrams) for trigrams in labelled]
+    new_shares = [sum(run in text_counts for run in trigrams) / len(trigrams) for trigrams in new]
+    known, shared = float(np.mean(labelled_shares)), float(np.mean(new_shares))
     if shared >= LEAST_SHARED * known:
         return []
     line = (
@@ -376,7 +378,8 @@ def _other_words(answers: Answers) -> list[str]:
 
 def _trigrams(table: pa.Table) -> list[set[str]]:
     """Return the runs of three characters of at most :data:`MOST_READ` candidates, spread evenly over the table."""
-    rows = np.unique(np.linspace(0, table.num_rows - 1, min(table.num_rows, MOST_READ)).astype(int))
+    count = min(table.num_rows, MOST_READ)
+    rows = np.unique(np.linspace(0, table.num_rows - 1, count).astype(int))
     texts = table["candidate"].take(pa.array(rows)).to_pylist()
     lowered = [" ".join((text or "").lower().split()) for text in texts]
     return [{text[start : start + 3] for start in range(len(text) - 2)} for text in lowered]

@@ -116,7 +116,9 @@ class _Message(_Part):
         if isinstance(self.content, list):
             parts = [part for part in self.content if isinstance(part, dict)]
             thoughts += [part for part in parts if part.get("type") in ("thinking", "reasoning")]
-        return next((thought if isinstance(thought, str) else json.dumps(thought) for thought in thoughts), "")
+        if not thoughts:
+            return ""
+        return thoughts[0] if isinstance(thoughts[0], str) else json.dumps(thoughts[0])
 
 
 #: Reasons to end a reply by which servers say that it is not whole, and that a filter has stopped it.

@@ -109,8 +109,11 @@ class Expressions:
     def _getitem_value(self, node: Any, names: dict[str, Any]) -> Any:
         value = self.value(node.node, names)
         if isinstance(node.arg, self._nodes.Slice):
-            parts = (node.arg.start, node.arg.stop, node.arg.step)
-            return value[slice(*(None if part is None else self.value(part, names) for part in parts))]
+            bounds = [
+                None if part is None else self.value(part, names)
+                for part in (node.arg.start, node.arg.stop, node.arg.step)
+            ]
+            return value[slice(*bounds)]
         return value[self.value(node.arg, names)]
 
     def _concat_value(self, node: Any, names: dict[str, Any]) -> Any:

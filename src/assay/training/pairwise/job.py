@@ -286,6 +286,6 @@ def _inputs_of_sets(job: PairwiseJob, model: Any) -> Inputs:
     """Return the tokens and labels of all rows, one set after another; the labels of a regression as float32."""
     firsts = [text for examples in job.sets.values() for text in examples.references]
     seconds = [text for examples in job.sets.values() for text in examples.candidates]
-    labels = torch.from_numpy(job.labels if job.classes else job.labels.astype(np.float32))
+    labels = job.labels if job.classes else job.labels.astype(np.float32)
     make_inputs = cross_inputs if job.is_cross else bi_inputs
-    return make_inputs(model, firsts, seconds, labels)
+    return make_inputs(model, firsts, seconds, torch.from_numpy(labels))
