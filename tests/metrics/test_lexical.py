@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import math
 import random
 import re
 import string
+from collections import Counter
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,9 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz.distance import JaroWinkler, Levenshtein
 from rouge_score.rouge_scorer import RougeScorer
+from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
-from assay.metrics import Batch, load_metric
+from assay.metrics import Batch, bleu, load_metric, rouge
+from assay.metrics.ngrams import count_ngrams
 from assay.metrics.text import words
 
 PAIRS = [
@@ -60,38 +65,132 @@ def test_libraries_called_directly(reference, candidate):
             assert one(metric, reference, candidate) == pytest.approx(rouge)
 
 
-@pytest.mark.parametrize(
-    ("metric", "options"),
-    [
-        ("chrf", {}),
-        ("chrf:++", {"word_order": 2}),
-        (
-            "chrf,lowercase=true,whitespace=true,char_order=3,beta=1",
-            {"char_order": 3, "beta": 1, "lowercase": True, "whitespace": True},
-        ),
-        ("chrf,eps_smoothing=true,word_order=1", {"word_order": 1, "eps_smoothing": True}),
-        ("rouge-1,tokenizer=rouge", ("rouge1", False)),
-        ("rouge-2,tokenizer=rouge,stemmer=true", ("rouge2", True)),
-        ("rouge-l,tokenizer=rouge,stemmer=true", ("rougeL", True)),
-    ],
-)
-@pytest.mark.parametrize("kept", [1, 40, 1 << 17])
-def test_texts_that_recur_have_the_digits_of_the_library(metric, options, kept, monkeypatch):
-    """What a metric keeps of each text, and dropping it when there is too much, changes no digit."""
-    monkeypatch.setattr("assay.metrics.text._KEPT_CHARACTERS", kept)
-    rng = random.Random(1)
-    recurring = [text for pair in PAIRS for text in pair] + ["东京 2024", "a", "no word . !"]
-    pairs = [(rng.choice(recurring), rng.choice(recurring)) for _ in range(150)]
-    expected = []
-    for reference, candidate in pairs:
-        if isinstance(options, dict):
-            score = min(CHRF(**options).sentence_score(candidate, [reference]).score / 100, 1.0)
+def _by_bleu(**options):
+    library = BLEU(**({"effective_order": True} | options))
+    return lambda reference, candidate: min(library.sentence_score(candidate, [reference]).score / 100, 1.0)
+
+
+def _by_chrf(**options):
+    library = CHRF(**options)
+    return lambda reference, candidate: min(library.sentence_score(candidate, [reference]).score / 100, 1.0)
+
+
+def _by_rouge(kind, stem=False, split=None):
+    tokenizer = split and SimpleNamespace(tokenize=split)
+    library = RougeScorer([kind], use_stemmer=stem, tokenizer=tokenizer)
+    return lambda reference, candidate: library.score(reference, candidate)[kind].fmeasure
+
+
+#: Each metric, and the function (reference, candidate) -> score of its library for texts that are not blank.
+LIBRARIES = {
+    "bleu": _by_bleu(),
+    "bleu,lowercase=true,smoothing=floor": _by_bleu(lowercase=True, smooth_method="floor"),
+    "bleu,smoothing=add-k,max_ngram_order=2": _by_bleu(smooth_method="add-k", max_ngram_order=2),
+    "bleu,tokenize=none,smoothing=none,effective_order=false": _by_bleu(
+        tokenize="none", smooth_method="none", effective_order=False
+    ),
+    "bleu,tokenize=intl": _by_bleu(tokenize="intl"),
+    "bleu,tokenize=char": _by_bleu(tokenize="char"),
+    "bleu,tokenize=zh": _by_bleu(tokenize="zh"),
+    "chrf": _by_chrf(),
+    "chrf:++": _by_chrf(word_order=2),
+    "chrf,lowercase=true,whitespace=true,char_order=3,beta=1": _by_chrf(
+        char_order=3, beta=1, lowercase=True, whitespace=True
+    ),
+    "chrf,eps_smoothing=true,word_order=1": _by_chrf(word_order=1, eps_smoothing=True),
+    "rouge-1,tokenizer=rouge": _by_rouge("rouge1"),
+    "rouge-2,tokenizer=rouge": _by_rouge("rouge2"),
+    "rouge-2,tokenizer=rouge,stemmer=true": _by_rouge("rouge2", stem=True),
+    "rouge-l,tokenizer=rouge": _by_rouge("rougeL"),
+    "rouge-l,tokenizer=rouge,stemmer=true": _by_rouge("rougeL", stem=True),
+    "rouge-1": _by_rouge("rouge1", split=words),
+    "rouge-2": _by_rouge("rouge2", split=words),
+    "rouge-l": _by_rouge("rougeL", split=words),
+}
+
+
+def assert_scores_of_library(metric, pairs):
+    """Every digit is that of the library, which scores pair by pair; blank texts apart, whose score is assay's own."""
+    references, candidates = map(list, zip(*pairs, strict=True))
+    found = load_metric(metric).score(Batch(references, candidates)).tolist()
+    by_library = LIBRARIES[metric]
+    for pair, score in zip(pairs, found, strict=True):
+        if not all(text.strip() for text in pair):
+            assert score in (0.0, 1.0)
         else:
-            kind, stem = options
-            score = RougeScorer([kind], use_stemmer=stem).score(reference, candidate)[kind].fmeasure
-        expected.append(score)
-    batch = Batch([reference for reference, _ in pairs], [candidate for _, candidate in pairs])
-    assert load_metric(metric).score(batch).tolist() == expected
+            expected = by_library(*pair)
+            # assay's own words: texts that are too short for an overlap have 1 if they are equal
+            is_equal = metric in ("rouge-1", "rouge-2", "rouge-l") and score == 1.0
+            assert score == expected or (is_equal and expected == 0.0 and words(pair[0]) == words(pair[1])), pair
+
+
+def _made_pairs():
+    """Real pairs and others that break a count: blank, of one token, repetitions, all of Unicode, many references."""
+    rng = random.Random(1)
+    recurring = [text for pair in PAIRS for text in pair] + [
+        "\u6771\u4eac 2024",
+        "a",
+        "no word . !",
+        "",
+        " \n",
+        "a a a a",
+    ]
+    pairs = [(rng.choice(recurring), rng.choice(recurring)) for _ in range(150)]
+    spaces = [chr(code) for code in range(0x3001) if chr(code).isspace()]
+    alphabets = [
+        "ab .,",
+        "aA1-.,'&;<> \n",
+        "\u03a3\u03c3\u03c2 \u0130I\u0131.\u00ad\u200d\u2019",
+        "e\u0301\u0308\u00e9 \u1100\u1161\u11a8\uac01",
+        "\u6771\u4eac\U0001f600\ud800 x",
+        ["a.", ".5", "5.", "1-", "-\n", "&quot;", "&amp;lt;", "<skipped>", *spaces],
+    ]
+    for alphabet in alphabets:
+        texts = ["".join(rng.choices(alphabet, k=rng.randrange(24))) for _ in range(20)]
+        pairs += [(rng.choice(texts), rng.choice(texts)) for _ in range(20)]
+    any_character = [chr(rng.choice([rng.randrange(0x250), rng.randrange(0x110000)])) for _ in range(4000)]
+    pairs += [("".join(any_character[i : i + 9]), "".join(any_character[i + 4 : i + 13])) for i in range(0, 3900, 100)]
+    return pairs
+
+
+@pytest.mark.parametrize("metric", LIBRARIES)
+@pytest.mark.parametrize("size", [40, 1 << 18])
+def test_every_digit_is_that_of_the_library(metric, size, monkeypatch):
+    """Chunks of one pair and of all, and words that are dropped from the cache, change no digit."""
+    monkeypatch.setattr("assay.metrics.ngrams._CHARACTERS", size)
+    monkeypatch.setattr("assay.metrics.text._KEPT_CHARACTERS", size)
+    monkeypatch.setattr("assay.metrics.bleu._library", bleu._library.__wrapped__)
+    monkeypatch.setattr("assay.metrics.rouge._tokenizer", rouge._tokenizer.__wrapped__)
+    assert_scores_of_library(metric, _made_pairs())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("metric", LIBRARIES)
+def test_every_digit_on_real_pairs(metric, shared_data):
+    with (shared_data / "stsbenchmark" / "sts-test.csv").open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.reader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
+    assert_scores_of_library(metric, [(row[5], row[6]) for row in rows[::5]])
+
+
+@given(st.lists(st.tuples(st.text("ab ", max_size=9), st.text("ab ", max_size=9)), max_size=4), st.integers(1, 5))
+def test_ngrams_equal_a_plain_count(pairs, longest):
+    def ngrams(tokens, n):
+        return Counter(tuple(tokens[i : i + n]) for i in range(len(tokens) - n + 1))
+
+    for split in (str, str.split):
+        sides = [[split(pair[side]) for pair in pairs] for side in (0, 1)]
+        counts = count_ngrams(*sides, longest)
+        assert counts.common.shape == (len(pairs), longest)
+        for i, (left, right) in enumerate(zip(*sides, strict=True)):
+            for n in range(1, longest + 1):
+                gold, answer = ngrams(left, n), ngrams(right, n)
+                expected = (gold.total(), answer.total(), (gold & answer).total())
+                assert tuple(int(column[i, n - 1]) for column in counts) == expected
+
+
+@pytest.mark.parametrize("metric", ["bleu", "chrf:++", "rouge-2", "rouge-l"])
+def test_no_pairs(metric):
+    assert load_metric(metric).score(Batch([], [])).shape == (0,)
 
 
 @given(texts, texts)

@@ -3,34 +3,21 @@
 from __future__ import annotations
 
 import functools
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from assay.metrics.base import Declaration, option
+from assay.metrics.base import Batch, Declaration, option
+from assay.metrics.ngrams import count_ngrams, score_chunks
 from assay.metrics.segmenters import SEGMENTERS, check_segmenter, segmenter, segmenter_signature
-from assay.metrics.text import PreparedMetric, TextCache, common_counts, empty_score
+from assay.metrics.text import PreparedMetric, WordTokenizer, empty_score, map_distinct
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 #: Tokenizers that look at one word at a time, apart from line breaks.
 _BY_WORD = frozenset({"13a", "none"})
-
-
-class _Ngrams:
-    """The tokens of a text, and its n-grams, which are counted when they are asked for."""
-
-    __slots__ = ("_counters", "tokens")
-
-    def __init__(self, tokens: list[str]) -> None:
-        self.tokens = tokens
-        self._counters: list[Counter[tuple[str, ...]]] = []
-
-    def counter(self, order: int) -> Counter[tuple[str, ...]]:
-        """Return how often each n-gram of that many tokens occurs."""
-        while len(self._counters) < order:
-            shifted = (self.tokens[i:] for i in range(len(self._counters) + 1))
-            self._counters.append(Counter(zip(*shifted, strict=False)))
-        return self._counters[order - 1]
 
 
 @dataclass(frozen=True)
@@ -91,60 +78,70 @@ class Bleu(PreparedMetric):
         """
         return segmenter_signature(self.tokenize)
 
-    def scorer(self) -> Callable[[str, str], float]:
-        """Return the function (reference, candidate) -> BLEU, from 0 to 1, after the options ``swap`` and ``blank``."""
-        from sacrebleu.metrics.bleu import BLEU
+    def score(self, batch: Batch) -> NDArray[np.float64]:
+        """Return the BLEU of each pair, from 0 to 1: float64, shape ``(len(batch),)``."""
+        import numpy as np
 
-        split = segmenter(self.tokenize) if self.tokenize in SEGMENTERS else str.split
-        bleu = BLEU(
-            lowercase=self.lowercase,
-            tokenize="none" if self.tokenize in SEGMENTERS else self.tokenize,
-            smooth_method=self.smoothing,
-            smooth_value=self.smooth_value,
-            max_ngram_order=self.max_ngram_order,
-            effective_order=self.effective_order,
-        )
+        tokens, score_of = _library(self, tuple(self.data_signature().items()))
 
-        orders = self.max_ngram_order
+        def score(references: list[str], candidates: list[str]) -> list[float]:
+            golds, answers = map_distinct(tokens, references), map_distinct(tokens, candidates)
+            gold, total, common = count_ngrams(golds, answers, self.max_ngram_order)
+            statistics = np.hstack([total[:, :1], gold[:, :1], common, total]).tolist()
+            scores = []
+            for reference, candidate, row in zip(references, candidates, statistics, strict=True):
+                score_of_blank = empty_score(reference, candidate)
+                scores.append(score_of(*row) if score_of_blank is None else score_of_blank)
+            return scores
 
-        def tokenize(text: str) -> list[str]:
-            return split(bleu._preprocess_segment(text))
+        return score_chunks(self.prepare(batch), score)
 
-        # the tokenizers of sacrebleu that look at one word at a time need each distinct word only once, and leave words
-        # of letters and digits as they are
-        case = str.lower if self.lowercase else str
-        tokens_of_word = TextCache(lambda word: [case(word)] if word.isalnum() else tokenize(word))
 
-        def count_ngrams(text: str) -> _Ngrams:
-            if self.tokenize not in _BY_WORD or "\n" in text:
-                return _Ngrams(tokenize(text))
-            return _Ngrams([token for word in text.split() for token in tokens_of_word[word]])
+@functools.lru_cache(maxsize=4)
+def _library(
+    metric: Bleu, signature: tuple[tuple[str, str], ...]
+) -> tuple[Callable[[str], list[str]], Callable[..., float]]:
+    """Return sacrebleu's functions; they are cached, so that the next batch finds the words and scores of this one.
 
-        counts = TextCache(count_ngrams)
+    Args:
+        metric: the metric.
+        signature: its data signature, since another model of the tokenizer makes other tokens.
 
-        # few numbers make up the statistics of short texts, so that they recur
-        @functools.lru_cache(maxsize=1 << 16)
-        def score_of(length: int, reference_length: int, *correct: int) -> float:
-            total = [max(length - order, 0) for order in range(orders)]
-            value: float = bleu._compute_score_from_stats([length, reference_length, *correct, *total]).score
-            # rounding errors may lead out of the range
-            return min(max(value / 100, 0.0), 1.0)
+    Returns:
+        The function from a text to its tokens; and the function from the statistics of a pair to BLEU, from 0 to 1: the
+        tokens of the candidate and of the reference, the common n-grams of each order, and those of the candidate.
+    """
+    from sacrebleu.metrics.bleu import BLEU
 
-        def score(reference: str, candidate: str) -> float:
-            score_of_blank = empty_score(reference, candidate)
-            if score_of_blank is not None:
-                return score_of_blank
-            gold, ngrams = counts[reference], counts[candidate]
-            correct = [0] * orders
-            for order in range(orders):
-                common = common_counts(ngrams.counter(order + 1), gold.counter(order + 1))
-                correct[order] = sum(count for _, count in common)
-                if not correct[order]:
-                    # texts that share no n-gram share no longer one
-                    break
-            return score_of(len(ngrams.tokens), len(gold.tokens), *correct)
+    is_segmented = metric.tokenize in SEGMENTERS
+    split = segmenter(metric.tokenize) if is_segmented else str.split
+    bleu = BLEU(
+        lowercase=metric.lowercase,
+        tokenize="none" if is_segmented else metric.tokenize,
+        smooth_method=metric.smoothing,
+        smooth_value=metric.smooth_value,
+        max_ngram_order=metric.max_ngram_order,
+        effective_order=metric.effective_order,
+    )
 
-        return self.with_prepared_texts(score)
+    def tokenize(text: str) -> list[str]:
+        return split(bleu._preprocess_segment(text))
+
+    # the tokenizers that look at one word at a time leave words of letters and digits as they are
+    case = str.lower if metric.lowercase else str
+    by_word = WordTokenizer(lambda word: [case(word)] if word.isalnum() else tokenize(word))
+
+    def tokens(text: str) -> list[str]:
+        return by_word(text) if metric.tokenize in _BY_WORD and "\n" not in text else tokenize(text)
+
+    # few numbers make up the statistics of short texts, so that they recur
+    @functools.lru_cache(maxsize=1 << 16)
+    def score_of(*statistics: int) -> float:
+        value: float = bleu._compute_score_from_stats(list(statistics)).score
+        # rounding errors may lead out of the range
+        return min(max(value / 100, 0.0), 1.0)
+
+    return tokens, score_of
 
 
 @dataclass(frozen=True)

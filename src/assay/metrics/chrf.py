@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from assay.metrics.base import Declaration, PairMetric, option
-from assay.metrics.text import TextCache, common_counts, empty_score
+from assay.metrics.base import Batch, Declaration, Metric, option
+from assay.metrics.ngrams import NgramCounts, count_ngrams, score_chunks
+from assay.metrics.text import empty_score, map_distinct
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
-class Chrf(PairMetric):
+class Chrf(Metric):
     """Character n-gram F-score of the candidate, from 0 to 1 (sacrebleu's score / 100).
 
     ``chrf:++`` is chrF++, with words and pairs of words. Two blank texts have 1, one blank text 0.
@@ -42,8 +46,9 @@ class Chrf(PairMetric):
             # this smoothing also counts n-gram orders of which a short text has no n-gram, so that equal texts lose
             self.redeclare(perfect=None)
 
-    def scorer(self) -> Callable[[str, str], float]:
-        """Return the function (reference, candidate) -> chrF, from 0 to 1."""
+    def score(self, batch: Batch) -> NDArray[np.float64]:
+        """Return the chrF of each pair, from 0 to 1: float64, shape ``(len(batch),)``."""
+        import numpy as np
         from sacrebleu.metrics.chrf import CHRF
 
         chrf = CHRF(
@@ -55,24 +60,31 @@ class Chrf(PairMetric):
             eps_smoothing=self.eps_smoothing,
         )
 
-        def count_ngrams(text: str) -> list[tuple[Counter[str], int]]:
-            """Return the n-grams of each order, and how many there are."""
-            counted = chrf._extract_reference_info([chrf._preprocess_segment(text)])
-            return [(ngrams, ngrams.total()) for ngrams in counted["ref_ngrams"][0]]
+        def characters(text: str) -> str:
+            line: str = chrf._preprocess_segment(text)
+            return line if self.whitespace else "".join(line.split())
 
-        counts = TextCache(count_ngrams)
+        def words(text: str) -> list[str]:
+            return list(chrf._remove_punctuation(chrf._preprocess_segment(text)))
 
-        def score(reference: str, candidate: str) -> float:
-            score_of_blank = empty_score(reference, candidate)
-            if score_of_blank is not None:
-                return score_of_blank
-            statistics = []
-            for (ngrams, total), (gold, gold_total) in zip(counts[candidate], counts[reference], strict=True):
-                match = sum(count for _, count in common_counts(ngrams, gold))
-                # as in sacrebleu, n-grams of an order that the reference lacks do not count
-                statistics += [total if gold else 0, gold_total, match]
-            value: float = chrf._compute_f_score(statistics)
-            # rounding errors may lead out of the range
-            return min(max(value / 100, 0.0), 1.0)
+        def score(references: list[str], candidates: list[str]) -> list[float]:
+            def count(split: Callable[[str], str | list[str]], longest: int) -> NgramCounts:
+                return count_ngrams(map_distinct(split, references), map_distinct(split, candidates), longest)
 
-        return score
+            counts = [count(characters, self.char_order)]
+            if self.word_order:
+                counts.append(count(words, self.word_order))
+            gold, total, common = map(np.hstack, zip(*counts, strict=True))
+            # as in sacrebleu, n-grams of an order that the reference lacks do not count
+            statistics = np.stack([np.where(gold > 0, total, 0), gold, common], axis=-1)
+            rows = statistics.reshape(len(references), -1).tolist()
+            scores = []
+            for reference, candidate, row in zip(references, candidates, rows, strict=True):
+                score_of_blank = empty_score(reference, candidate)
+                # rounding errors may lead out of the range
+                scores.append(
+                    min(max(chrf._compute_f_score(row) / 100, 0.0), 1.0) if score_of_blank is None else score_of_blank
+                )
+            return scores
+
+        return score_chunks(batch, score)

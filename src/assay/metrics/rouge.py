@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable
+import functools
+from collections import defaultdict
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from itertools import count
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from assay.metrics.base import Declaration, option
+from assay.metrics.base import Batch, Declaration, option
+from assay.metrics.ngrams import count_ngrams, score_chunks
 from assay.metrics.segmenters import check_segmenter, segmenter, segmenter_signature
-from assay.metrics.text import PreparedMetric, TextCache, common_counts, tokenizer_signature, words
+from assay.metrics.text import PreparedMetric, WordTokenizer, map_distinct, tokenizer_signature, words
 
-#: The tokens of each text.
-_Tokens = TextCache[list[str]]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
@@ -35,28 +39,14 @@ class _Rouge(PreparedMetric):
     #: The number of tokens of an n-gram; 0 for the longest common subsequence.
     order: ClassVar[int]
 
-    def _f_measure(self, tokens: _Tokens) -> Callable[[str, str], float]:
-        """Return the function (reference, candidate) -> F-measure, from 0 to 1; 0 if a text has no unit to compare.
+    def _common_units(self, references: list[list[str]], candidates: list[list[str]]) -> Iterable[tuple[int, int, int]]:
+        """Return the number of units of the reference, of the candidate, and of the common ones, of each pair.
 
-        The n-grams of each text are counted once; the arithmetic is that of rouge-score.
+        Args:
+            references, candidates: the tokens of each text.
         """
-        from rouge_score.scoring import fmeasure
-
-        order = self.order
-
-        def count_ngrams(text: str) -> tuple[Counter[tuple[str, ...]], int]:
-            units = tokens[text]
-            ngrams = Counter(zip(*(units[i:] for i in range(order)), strict=False))
-            return ngrams, ngrams.total()
-
-        counts = TextCache(count_ngrams)
-
-        def score(reference: str, candidate: str) -> float:
-            (gold, gold_total), (ngrams, total) = counts[reference], counts[candidate]
-            common = sum(count for _, count in common_counts(gold, ngrams))
-            return float(fmeasure(common / max(total, 1), common / max(gold_total, 1)))
-
-        return score
+        counts = count_ngrams(references, candidates, self.order)
+        return zip(*(column[:, -1].tolist() for column in counts), strict=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -85,21 +75,51 @@ class _Rouge(PreparedMetric):
         unicode_version = tokenizer_signature() if self.tokenizer == "unicode" else {}
         return stemmer_version | unicode_version | segmenter_signature(self.tokenizer)
 
-    def scorer(self) -> Callable[[str, str], float]:
-        """Return the function (reference, candidate) -> F-measure, after the options ``swap`` and ``blank``."""
-        if self.tokenizer == "rouge":
-            from rouge_score.tokenizers import DefaultTokenizer
+    def score(self, batch: Batch) -> NDArray[np.float64]:
+        """Return the F-measure of each pair, from 0 to 1: float64, shape ``(len(batch),)``."""
+        from rouge_score.scoring import fmeasure
 
-            return self.with_prepared_texts(self._f_measure(TextCache(DefaultTokenizer(self.stemmer).tokenize)))
-        split = words if self.tokenizer == "unicode" else _words_without_punctuation(segmenter(self.tokenizer))
-        tokens = TextCache(_stemmed(split) if self.stemmer else split)
-        f_measure = self._f_measure(tokens)
+        tokens = _tokenizer(self.tokenizer, self.stemmer, tuple(self.data_signature().items()))
 
-        def score(reference: str, candidate: str) -> float:
-            # texts that are too short for any overlap still score 1 if they are equal
-            return f_measure(reference, candidate) or float(_have_same_tokens(tokens, reference, candidate))
+        def score(references: list[str], candidates: list[str]) -> list[float]:
+            golds, answers = map_distinct(tokens, references), map_distinct(tokens, candidates)
+            # the arithmetic is that of rouge-score
+            scores = [
+                float(fmeasure(common / max(total, 1), common / max(gold, 1)))
+                for gold, total, common in self._common_units(golds, answers)
+            ]
+            if self.tokenizer != "rouge":
+                for i, (gold, answer) in enumerate(zip(golds, answers, strict=True)):
+                    # texts that are too short for any overlap score 1 if they are equal
+                    if not scores[i] and gold == answer:
+                        scores[i] = float(bool(gold) or references[i].strip() == candidates[i].strip())
+            return scores
 
-        return self.with_prepared_texts(score)
+        return score_chunks(self.prepare(batch), score)
+
+
+@functools.lru_cache(maxsize=4)
+def _tokenizer(name: str, stemmer: bool, signature: tuple[tuple[str, str], ...]) -> Callable[[str], list[str]]:
+    """Return the function from a text to its tokens; it is cached, so that the next batch finds the words of this one.
+
+    Args:
+        name, stemmer: the options ``tokenizer`` and ``stemmer``.
+        signature: the data signature of the metric, since another dictionary makes other tokens.
+    """
+    tokenize: Callable[[str], list[str]]
+    if name == "rouge":
+        from rouge_score.tokenizers import DefaultTokenizer
+
+        tokenize = DefaultTokenizer(stemmer).tokenize
+    else:
+        split = words if name == "unicode" else _words_without_punctuation(segmenter(name))
+        tokenize = _stemmed(split) if stemmer else split
+    if name not in ("rouge", "unicode"):
+        return tokenize
+    if stemmer:
+        return WordTokenizer(tokenize)
+    # a word of letters and digits of English is one token
+    return WordTokenizer(lambda word: [word.lower()] if word.isascii() and word.isalnum() else tokenize(word))
 
 
 def _words_without_punctuation(split: Callable[[str], list[str]]) -> Callable[[str], list[str]]:
@@ -114,12 +134,6 @@ def _stemmed(split: Callable[[str], list[str]]) -> Callable[[str], list[str]]:
     stem = PorterStemmer().stem
     # as in rouge-score, short words stay as they are
     return lambda text: [stem(word) if len(word) > 3 else word for word in split(text)]
-
-
-def _have_same_tokens(tokens: _Tokens, reference: str, candidate: str) -> bool:
-    """Tell whether two texts have the same tokens, or, if they have no tokens, are equal."""
-    left = tokens[reference]
-    return left == tokens[candidate] and (bool(left) or reference.strip() == candidate.strip())
 
 
 @dataclass(frozen=True)
@@ -139,25 +153,19 @@ class RougeL(_Rouge):
         provider=("rouge-score", "rapidfuzz", "regex"),
     )
 
-    def _f_measure(self, tokens: _Tokens) -> Callable[[str, str], float]:
-        """Return the function (reference, candidate) -> F-measure, from 0 to 1; 0 if a text has no token.
+    def _common_units(self, references: list[list[str]], candidates: list[list[str]]) -> Iterable[tuple[int, int, int]]:
+        """Return the number of tokens of the reference, of the candidate, and of the common subsequence, of each pair.
 
         rapidfuzz computes the length of the common subsequence in linear memory; the table of rouge-score takes 40
-        seconds and 1 GB for two texts of ten thousand words. The remaining arithmetic is that of rouge-score.
+        seconds and 1 GB for two texts of ten thousand words.
         """
         from rapidfuzz.distance import LCSseq
-        from rouge_score.scoring import fmeasure
 
-        def score(reference: str, candidate: str) -> float:
-            left, right = tokens[reference], tokens[candidate]
-            if not left or not right:
-                return 0.0
-            # each distinct token becomes a number, since rapidfuzz compares hashes, which could collide
-            number_of = {token: number for number, token in enumerate(dict.fromkeys([*left, *right]))}
-            common = LCSseq.similarity([number_of[token] for token in left], [number_of[token] for token in right])
-            return float(fmeasure(common / len(right), common / len(left)))
-
-        return score
+        # each distinct token becomes a number, since rapidfuzz compares hashes, which could collide
+        number_of: defaultdict[str, int] = defaultdict(count().__next__)
+        for sides in zip(references, candidates, strict=True):
+            left, right = ([number_of[token] for token in tokens] for tokens in sides)
+            yield len(left), len(right), LCSseq.similarity(left, right)
 
 
 @dataclass(frozen=True)

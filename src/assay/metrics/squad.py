@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from assay.language.answer_tokens import answer_tokens
-from assay.metrics.base import Declaration, PairMetric, option
+from assay.metrics.base import Batch, Declaration, PairMetric, option
 from assay.metrics.text import PreparedMetric
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,7 @@ def _exact_match(reference: str, candidate: str) -> float:
 
 
 @dataclass(frozen=True)
-class TokenF1(PreparedMetric):
+class TokenF1(PreparedMetric, PairMetric):
     """F1 of two multisets of answer tokens, from 0 to 1.
 
     If neither answer has a token (two empty answers, or two bare articles) it is 1, if only one has none it is 0, as in
@@ -55,8 +59,12 @@ class TokenF1(PreparedMetric):
     )
 
     def scorer(self) -> Callable[[str, str], float]:
-        """Return the function (reference, candidate) -> token F1, after the options ``swap`` and ``blank``."""
-        return self.with_prepared_texts(_token_f1)
+        """Return the function (reference, candidate) -> token F1."""
+        return _token_f1
+
+    def score(self, batch: Batch) -> NDArray[np.float64]:
+        """Return the token F1 of each pair after the options ``swap`` and ``blank``."""
+        return super().score(self.prepare(batch))
 
 
 def _token_f1(reference: str, candidate: str) -> float:

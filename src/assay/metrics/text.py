@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import unicodedata
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from itertools import chain
+from typing import Final, TypeVar
 
 import regex  # type: ignore[import-untyped,unused-ignore]
 
-from assay.metrics.base import PairMetric, option
+from assay.metrics.base import Batch, Metric, option
 
-#: Most characters of the texts of which a string metric keeps what it prepared: n-grams take up to 1 kB a character.
-_KEPT_CHARACTERS: Final = 1 << 17
+#: Most characters of the words whose tokens a metric keeps; a word of Chinese takes about 100 bytes a character.
+_KEPT_CHARACTERS: Final = 1 << 19
 Prepared = TypeVar("Prepared")
 # Scripts written without spaces: every character is a word.
 _UNSPACED: Final = r"\p{Han}\p{Hiragana}\p{Katakana}"
@@ -69,36 +69,42 @@ def empty_score(left: str, right: str) -> float | None:
     return 0.0 if is_left_blank or is_right_blank else None
 
 
-class TextCache(dict[str, Prepared]):
-    """What a metric prepares of each text, such as its n-grams, computed when a text is first looked up.
+class WordTokenizer(dict[str, list[str]]):
+    """A function from a text to its tokens, for tokenizers that look at one word at a time: each word is split once.
+
+    It is also the tokens of each word that it has seen.
 
     Args:
-        prepare: the function from a text to what is kept.
+        tokenize: the function from a word, which is a text without white space, to its tokens.
     """
 
-    def __init__(self, prepare: Callable[[str], Prepared]) -> None:
+    def __init__(self, tokenize: Callable[[str], list[str]]) -> None:
         super().__init__()
-        self._prepare = prepare
+        self._tokenize = tokenize
         self._room = _KEPT_CHARACTERS
 
-    def __missing__(self, text: str) -> Prepared:
-        prepared = self._prepare(text)
-        self._room -= len(text)
+    def __call__(self, text: str) -> list[str]:
+        """Return the tokens of a text in order."""
+        return list(chain.from_iterable(map(self.__getitem__, text.split())))
+
+    def __missing__(self, word: str) -> list[str]:
+        tokens = self._tokenize(word)
+        self._room -= len(word)
         if self._room < 0:
             self.clear()
-            self._room = _KEPT_CHARACTERS - len(text)
-        self[text] = prepared
-        return prepared
+            self._room = _KEPT_CHARACTERS - len(word)
+        self[word] = tokens
+        return tokens
 
 
-def common_counts(left: Counter[Any], right: Counter[Any]) -> Iterator[tuple[Any, int]]:
-    """Yield the items that two texts share, and how often both have each."""
-    for item in left.keys() & right.keys():
-        yield item, min(left[item], right[item])
+def map_distinct(function: Callable[[str], Prepared], texts: Sequence[str]) -> list[Prepared]:
+    """Return the value of a function for each text; it is called once for each distinct text."""
+    values = {text: function(text) for text in dict.fromkeys(texts)}
+    return [values[text] for text in texts]
 
 
 @dataclass(frozen=True)
-class PreparedMetric(PairMetric):
+class PreparedMetric(Metric):
     """Base of metrics with two options that reproduce the published answer-similarity scores.
 
     In those, the gold answer was passed as the hypothesis (``swap``), and reading the file had turned an empty answer
@@ -108,18 +114,9 @@ class PreparedMetric(PairMetric):
     swap: bool = option(False, "pass the reference as the hypothesis and the candidate as the reference")
     blank: str = option("", "the text used instead of an empty one")
 
-    def with_prepared_texts(self, function: Callable[[str, str], float]) -> Callable[[str, str], float]:
-        """Return the function that applies the two options to its texts and then calls *function*.
-
-        Args:
-            function: the function (reference, candidate) -> score; it is returned unchanged if neither option is set.
-        """
-        swap, blank = self.swap, self.blank
-        if not swap and not blank:
-            return function
-
-        def score(reference: str, candidate: str) -> float:
-            reference, candidate = reference or blank, candidate or blank
-            return function(candidate, reference) if swap else function(reference, candidate)
-
-        return score
+    def prepare(self, batch: Batch) -> Batch:
+        """Return the texts of a batch after the two options."""
+        references, candidates = (
+            [text or self.blank for text in side] for side in (batch.references, batch.candidates)
+        )
+        return Batch(candidates, references) if self.swap else Batch(references, candidates)
