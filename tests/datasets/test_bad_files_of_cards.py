@@ -124,3 +124,101 @@ def test_an_archive_without_the_file_or_cut() -> None:
     done = run("a.zip", content[:-30], options='member = "b.csv"')
     assert done.code == 2 and "a.zip: cannot be unpacked" in done.err and len(done.err.splitlines()) == 1
     assert done.err.endswith("); get the file again\n")
+
+
+QUESTION = {"question": "q", "golden_answer": "a/b", "improper": False, "answer_fid": "a", "judge_fid": True}
+PENMAN = "(w / want-01 :ARG0 (b / boy))\n\n(w / want-01 :ARG0 (g / girl))\n"
+XML = '<set><ref>a b</ref><ans grade="2">a</ans><ans grade="0">c</ans></set>'
+FIELDS = 'records = "ans.{place}", fields = { reference = "ref", candidate = ".", label = ".@grade" }'
+
+
+def run_with(reader: str, name: str, content: bytes | None, options: str = "") -> Any:
+    """Return the result of a run of a card with another reader; without content, the file is a folder."""
+    if content is None:
+        Path(name).mkdir()
+    else:
+        Path(name).write_bytes(content)
+    card = CARD.format(name=name, digest="", options=options).replace('reader = "table"', f'reader = "{reader}"')
+    Path("x.toml").write_text(card.replace("rows = 3\n", ""), encoding="utf-8")
+    return call("run", "-d", "x.toml", "-m", "f1", "-q", "--resamples", "0", "--no-page", "--out", "o")
+
+
+def questions(**changes: Any) -> bytes:
+    changed = {key: value for key, value in (QUESTION | changes).items() if value != "absent"}
+    return json.dumps([QUESTION, changed], ensure_ascii=False).encode()
+
+
+@pytest.mark.parametrize(
+    ("reader", "name", "content", "options", "words"),
+    [
+        ("evouna", "q.json", questions()[:-30], "", "q.json: is not JSON in UTF-8 (Unterminated string"),
+        ("evouna", "q.json", questions().decode().encode("utf-16"), "", "q.json: is not JSON in UTF-8 ('utf-8' codec"),
+        ("evouna", "q.json", b"", "", "q.json: is not JSON in UTF-8 (Expecting value"),
+        ("evouna", "q.json", b"[]", "", "q.json: has no questions; get the file again"),
+        ("evouna", "q.json", questions(golden_answer="absent"), "", "q.json, question 2: has no golden_answer"),
+        ("evouna", "q.json", questions(judge_fid=3), "", "q.json, question 2: judge_fid is 3; expected true, false or"),
+        ("evouna", "q.json", questions(question=None), "", "q.json, question 2: question is None; expected a text"),
+        ("evouna", "q.json", questions(improper="no"), "", "question 2: improper is 'no'; expected true or false"),
+        ("evouna", "q.json", questions(answer_fid="absent"), "", "question 2: has no answer_NAME of any system"),
+        ("table", "a.xml", XML[:-20].encode(), FIELDS, "a.xml, line 1: is not well-formed XML"),
+        (
+            "table",
+            "a.xml",
+            XML.replace("a b", "\xe9").encode("latin-1"),
+            FIELDS,
+            "a.xml, line 1: is not well-formed XML",
+        ),
+        ("table", "a.xml", b"", FIELDS, "a.xml, line 1: is not well-formed XML (no element found)"),
+        ("table", "a.xml", b"<html><body>404</body></html>", FIELDS, "a.xml: there is no record at"),
+        (
+            "table",
+            "a.xml",
+            b'<!DOCTYPE s [<!ENTITY a "xx"><!ENTITY b "&a;&a;&a;">]>' + XML.replace("a b", "&b;").encode(),
+            FIELDS,
+            "a.xml: has the entity 'a' of its own; write out what it stands for",
+        ),
+        ("table", "a.xml", XML.replace('"0"', '"good"').encode(), FIELDS, "the label 'good' is not a number"),
+    ],
+)
+def test_faults_under_other_readers(reader: str, name: str, content: bytes, options: str, words: str) -> None:
+    done = run_with(reader, name, content, options)
+    assert done.code == 2 and words in done.err and len(done.err.splitlines()) == 1, done.err
+    assert not Path("o").exists()
+
+
+@pytest.mark.parametrize(
+    ("reader", "name", "content", "options"),
+    [("evouna", "q.json", questions(judge_fid=False), ""), ("table", "a.xml", XML.encode(), FIELDS)],
+)
+def test_what_is_no_fault_under_other_readers(reader: str, name: str, content: bytes, options: str) -> None:
+    done = run_with(reader, name, content, options)
+    assert (done.code, done.err) == (0, "")
+
+
+def test_a_folder_in_the_place_of_a_file() -> None:
+    done = run_with("table", "a.csv", None)
+    assert done.code == 1 and "(local path a.csv: it is a folder)" in done.err
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (PENMAN[:-9].encode(), "b.txt, line 3: not a graph in Penman notation"),
+        (f"{PENMAN}\n(a / b)\n".encode(), "a.txt: has 2 graphs for 3 of b.txt; expected the same even number"),
+        (b"", "b.txt: has no graph"),
+        (PENMAN.replace("girl", "\xe9").encode("latin-1"), "b.txt: cannot be read as a file of graphs ('utf-8' codec"),
+    ],
+)
+def test_faults_of_graphs(content: bytes, words: str) -> None:
+    pytest.importorskip("penman")
+    Path("a.txt").write_text(PENMAN, encoding="utf-8")
+    Path("b.txt").write_bytes(content)
+    options = 'reference = "a.txt", candidate = "b.txt"'
+    card = CARD.format(name="a.txt", digest="", options=options).replace('reader = "table"', 'reader = "bamboo-role"')
+    card = card.replace('files = ["a.txt"]\nrows = 3', 'files = ["a.txt", "b.txt"]')
+    card = card.replace("[[sources]]", '[[files]]\nname = "b.txt"\n[[sources]]').replace(
+        'path = "a.txt"', 'path = "{name}"'
+    )
+    Path("x.toml").write_text(card, encoding="utf-8")
+    done = call("run", "-d", "x.toml", "-m", "f1", "-q", "--resamples", "0", "--no-page", "--out", "o")
+    assert done.code == 2 and words in done.err and len(done.err.splitlines()) == 1, done.err

@@ -258,12 +258,14 @@ def find_in_data_dirs(source: SourceEntry, entry: FileEntry, context: Context) -
     if not data_dirs():
         raise SourceMiss("not set")
     first_mismatch: MismatchMiss | None = None
+    folder: Path | None = None
     for path in _paths_in_data_dirs(source, entry, context):
         gzipped_file = path.with_name(f"{path.name}.gz")
         try:
             if path.is_file():
                 checked_sha256(path, entry)
                 return path
+            folder = folder or (path if path.is_dir() else None)
         except MismatchMiss as miss:
             first_mismatch = first_mismatch or miss
         try:
@@ -273,7 +275,7 @@ def find_in_data_dirs(source: SourceEntry, entry: FileEntry, context: Context) -
             first_mismatch = first_mismatch or miss
     if first_mismatch is not None:
         raise first_mismatch
-    raise SourceMiss("no such file there")
+    raise SourceMiss("no such file there" if folder is None else f"{folder} is a folder")
 
 
 def _paths_in_data_dirs(source: SourceEntry, entry: FileEntry, context: Context) -> Iterator[Path]:
@@ -314,7 +316,7 @@ def _existing_file(path: Path) -> Path:
         SourceMiss: there is no such file.
     """
     if not path.is_file():
-        raise SourceMiss("no such file there")
+        raise SourceMiss("it is a folder" if path.is_dir() else "no such file there")
     return path
 
 

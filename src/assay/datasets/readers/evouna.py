@@ -94,11 +94,18 @@ def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         raise InputError(f"{path}: is not JSON in UTF-8 ({error}); get the file again") from error
     if not isinstance(records, list):
         raise InputError(f"{path}: holds one {type(records).__name__}; expected a list of questions")
+    if not records:
+        raise InputError(f"{path}: has no questions; get the file again")
     for number, record in enumerate(records, 1):
         keys = record if isinstance(record, dict) else ()
         missing_keys = [key for key in ("question", "golden_answer", "improper") if key not in keys]
         if missing_keys:
             raise InputError(f"{path}, question {number}: has no {', '.join(missing_keys)}")
+        if not isinstance(record["improper"], bool):
+            # any text would leave the question out
+            raise InputError(f"{path}, question {number}: improper is {record['improper']!r}; expected true or false")
+        if not any(_systems(record)):
+            raise InputError(f"{path}, question {number}: has no answer_NAME of any system")
         yield number, record
 
 
