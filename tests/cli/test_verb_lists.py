@@ -203,7 +203,7 @@ def test_doctor_ends_with_the_answer_and_shows_what_can_be_acted_on(assay):
     assert len(lines) < 60
     assert lines[-1].startswith("available: ") and lines[-1].endswith("assay doctor --format json")
     shown = "\n".join(lines)
-    assert "datasets here: " in shown and "others can be had: assay datasets list" in shown
+    assert "datasets here: " in shown and re.search(r"others that can be had: \d+ \(assay datasets list\)", shown)
     assert re.search(r"^metrics here: .*\bf1\b", shown, re.MULTILINE)
     # a metric whose model is not here is a row with its remedy
     assert re.search(r"^bertscore-vanilla .*(assay models fetch|pip install)", shown, re.MULTILINE)

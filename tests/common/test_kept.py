@@ -10,7 +10,7 @@ import pytest
 
 import assay
 from assay.common import kept
-from assay.common.database import DamagedStoreError
+from assay.common.database import DamagedStoreError, StoreError
 from assay.common.kept import KeptResults, default_results, result_key
 from assay.datasets import load_dataset
 from assay.metrics import load_metric
@@ -175,6 +175,20 @@ def test_a_cache_that_cannot_be_written_hinders_no_report(tmp_path, monkeypatch,
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "file"))
     assay.report(tmp_path / "run", tmp_path / "page")
     assert "boards" in counted
+
+
+@pytest.mark.parametrize("broken", ["find", "keep"])
+def test_boards_that_cannot_be_found_or_kept_are_computed(broken, tmp_path, monkeypatch, counted):
+    """As on a disk that gets full while a report is made."""
+
+    def fail(*args, **kwargs):
+        raise StoreError("results.sqlite: cannot be used")
+
+    run = assay.run([pairs_of(rows(60))], ["f1", "levenshtein"], page=False, out=tmp_path / "run", **SETTINGS).path
+    counted.clear()
+    monkeypatch.setattr(KeptResults, broken, fail)
+    assert "levenshtein" in assay.leaderboard(run).to_markdown()
+    assert counted == ["boards"] * len(counted) and counted
 
 
 def test_a_small_run_opens_no_results(own_cache):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from assay.datasets import load_dataset
 from assay.exceptions import InputError
 
 openpyxl = pytest.importorskip("openpyxl")
+pytest.importorskip("openpyxl.chart")
 
 ROWS = [("a b", "a", 1.5), ("c d", "c d", 2), ("e", "f", 0), ("g", "g", 1)]
 
@@ -59,3 +61,50 @@ def test_an_empty_cell_is_told_as_before_where_another_cell_is_a_formula(tmp_pat
     path = workbook(tmp_path / "d.xlsx", {"C3": None, "D5": "=1+1"})
     with pytest.raises(InputError, match=r"1 of 4 rows have no label \(row 3\)"):
         load_dataset(path)
+
+
+def rewritten(path: Path, part: str, old: str, new: str) -> None:
+    """Replace text in a part of a workbook."""
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    assert old.encode() in parts[part]
+    parts[part] = parts[part].replace(old.encode(), new.encode())
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+
+
+def test_a_formula_whose_text_is_empty_is_an_empty_cell(tmp_path: Path) -> None:
+    """As a spreadsheet program saves =IF(A3="","",…): there is nothing to mend."""
+    path = workbook(tmp_path / "d.xlsx", {"D1": "question", "D3": '=IF(A3="c d","","q")'}, remark="q")
+    sheet = "xl/worksheets/sheet1.xml"
+    with zipfile.ZipFile(path) as archive:
+        assert b'<c r="D3"><f>' in archive.read(sheet)
+    rewritten(path, sheet, '<c r="D3"><f>', '<c r="D3" t="str"><f>')
+    questions = load_dataset(path).column("question").to_pylist()
+    assert len(questions) == 4 and not questions[1] and questions[0] == "q"
+
+
+def test_a_workbook_that_only_the_first_reading_understands(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "d.xlsx", {"E2": "=A2"}, remark="")
+    with zipfile.ZipFile(path) as archive:
+        rels = "xl/worksheets/_rels/sheet1.xml.rels"
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    parts[rels] = (
+        b'<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="c1" '
+        b'Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/comments" '
+        b'Target="/xl/comments/comment1.xml"/></Relationships>'
+    )
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    assert len(load_dataset(path)) == 4
+
+
+def test_a_workbook_of_charts_alone(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    book.create_chartsheet("chart").add_chart(openpyxl.chart.BarChart())
+    book.remove(book.active)
+    book.save(tmp_path / "d.xlsx")
+    with pytest.raises(InputError, match=r"d\.xlsx: has no sheet with cells"):
+        load_dataset(tmp_path / "d.xlsx")

@@ -79,14 +79,15 @@ def _print_kind(kind: str, findings: list[DoctorFinding]) -> None:
     elif kind == "variable":
         if here:
             print_grid([kind, "value", "what it sets"], [[item.name, item.value, item.detail] for item in here])
-        print_line(f"not set: {', '.join(item.name for item in missing)}")
+        if missing:
+            print_line(f"not set: {', '.join(item.name for item in missing)}")
     elif kind == "dataset":
         # one that nothing can be done about has no remedy: its card is damaged
         faults = [item for item in missing if not item.remedy]
         if faults:
             print_grid([kind, "fault"], [[item.name, item.detail] for item in faults])
         print_line(f"{kind}s here: {', '.join(item.name for item in here) or 'none'}")
-        print_line(f"{len(missing) - len(faults)} others can be had: {command_line('datasets', 'list')}")
+        print_line(f"others that can be had: {len(missing) - len(faults)} ({command_line('datasets', 'list')})")
     else:
         if missing:
             rows = [[item.name, item.detail, item.remedy] for item in missing]

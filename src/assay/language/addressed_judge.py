@@ -32,7 +32,7 @@ _INSTRUCTION_TEXT = (
     r"|(?:say|answer|reply|respond|output|return|write|print|sage?|antworte) (?:with |mit )?"
     rf"[\"']?(?:yes|ja|{_RIGHT})\b"
     # but not: return true if …, write yes on …
-    r"(?=[\"']?\s*(?:$|[,:;.!]|(?:and|to|for|in|no matter|regardless|whatever|und|zu|egal)\b))"
+    r"(?![\"']?\s+(?:only )?(?:if|when|whenever|unless|once|on|by|from|falls|wenn|sobald|auf)\b)"
     rf"|(?:mark|grade|rate|score|judge|accept|treat|count|bewerte\w*|werte) .{{0,40}}?\b(?:as|als) {_RIGHT}\b"
     r"|(?:give|award|gib) .{0,30}?\b(?:full (?:marks?|credit|points)"
     r"|(?:maximum|highest|top|perfect) (?:score|grade|mark))"

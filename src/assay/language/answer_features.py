@@ -34,21 +34,19 @@ FEATURES: Mapping[str, str] = {
     "gold-phrase": "the gold answer occurs in the answer word by word",
     "gold-words-together": "share of the gold answer's words in the best passage of the answer of that length",
     "new-words-in-gold": "share of the answer's words, without those of the question, that are in the gold answer",
-    "long-answer-in-gold": "new-words-in-gold, where both texts are long: 0 up to ten words",
+    "long-answer-in-gold": "share of a long answer's words that are in a long gold answer: 0 up to ten words",
     "part-of-gold": "the answer occurs in the gold answer",
     "other-number": "the gold answer has numbers, and the answer has only others",
     "yes-for-no": "the gold answer begins with yes and the answer with no, or the reverse",
     "denied": "a negation directly before the gold answer's words, or a statement that it is wrong",
     "negated": "the answer has a negation and the gold answer has none",
     "gives-up": "the answer says that it does not know",
-    "repeats-question": "the answer repeats the question and adds hardly a word: no word of it counts",
+    "repeats-question": "the answer repeats the question and adds hardly a word",
 }
-#: What a feature is, which counts up with every change of a value: 3 since a question that is repeated is left out.
-FEATURES_VERSION = "3"
-#: The features that read the question where there is one.
-OF_QUESTION = frozenset(
-    {"gold-words", "new-words-in-gold", "long-answer-in-gold", "other-number", "denied", "repeats-question"}
-)
+#: What a feature is, which counts up with every change of a value.
+FEATURES_VERSION = "4"
+#: The features that read the question where there is one: all, since an answer that repeats it is read without it.
+OF_QUESTION = frozenset(FEATURES)
 #: The features of which a higher value speaks against the answer; of the others it speaks for it.
 AGAINST = frozenset({"no-gold-word", "other-number", "yes-for-no", "denied", "negated", "gives-up", "repeats-question"})
 
@@ -201,7 +199,7 @@ def _features_of(pair: TextPair) -> tuple[float, ...]:
         # as an answer without words
         return (0.0, 1.0, *(0.0,) * 12, 1.0)
     gold_is_negated = _has_negation(gold)
-    lowered = folded(candidate)
+    said = _said_beside(pair.question, candidate)
     is_denied = not gold_is_negated and not _has_negation(question) and _is_denied(match)
     new_words_share = _new_share(answer, match.answer_found, question, otherwise=0.0)
     return (
@@ -216,9 +214,9 @@ def _features_of(pair: TextPair) -> tuple[float, ...]:
         float(_is_part(answer, gold)),
         float(_has_other_number(gold, answer, question)),
         float(_says_opposite(gold, answer)),
-        float(is_denied or _is_called_wrong(lowered, pair.golds)),
+        float(is_denied or _is_called_wrong(said, pair.golds)),
         float(_has_negation(answer) and not gold_is_negated),
-        float(bool(_GIVES_UP.search(lowered))),
+        float(bool(_GIVES_UP.search(said))),
         0.0,
     )
 
@@ -397,9 +395,15 @@ def _is_denied(match: _Match) -> bool:
     return len(after) >= 2 and after[0] in _IS and after[1] in _NEGATIONS | _NO
 
 
-def _is_called_wrong(lowered: str, golds: Sequence[str]) -> bool:
+def _said_beside(question: str, candidate: str) -> str:
+    """Return an answer, folded, without the question if it repeats it to the letter."""
+    said, asked = folded(candidate), folded(question).strip(" ?")
+    return said.replace(asked, " ", 1) if asked else said
+
+
+def _is_called_wrong(said: str, golds: Sequence[str]) -> bool:
     """Tell whether an answer says of something that it is wrong, and no gold answer does."""
-    return bool(_CALLED_WRONG.search(lowered)) and not any(_CALLED_WRONG.search(folded(gold)) for gold in golds)
+    return bool(_CALLED_WRONG.search(said)) and not any(_CALLED_WRONG.search(folded(gold)) for gold in golds)
 
 
 def _repeats(question: _Text, match: _Match) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 
 from pydantic import TypeAdapter
@@ -12,6 +13,7 @@ from assay.analysis.leaderboard.join import JoinedDataset
 from assay.analysis.leaderboard.measurements import boards
 from assay.analysis.leaderboard.plain import PlainBoard, board_of_plain, plain_board, without_nan
 from assay.analysis.settings import PairedTests
+from assay.common.database import StoreError
 from assay.common.kept import MIN_WORK, KeptResults, default_results, result_key
 from assay.exceptions import InputError
 
@@ -60,10 +62,14 @@ def _board(
         record = joined.records[name]
         inputs += [name, record.declared.kind, record.short_signature, scores]
     key = result_key(*inputs)
-    kept = results.find(key)
+    kept = None
+    # a cache that fails later than on opening, such as on a full disk, is needed as little
+    with suppress(StoreError):
+        kept = results.find(key)
     if kept is None:
         [board] = boards([joined], tests, by=by, buckets=[bucket])
-        results.keep(key, without_nan(_ADAPTER.dump_python(plain_board(board), mode="json")))
+        with suppress(StoreError):
+            results.keep(key, without_nan(_ADAPTER.dump_python(plain_board(board), mode="json")))
         return board
     board = board_of_plain(_ADAPTER.validate_python(kept))
     lines = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import re
 import warnings
 import zipfile
 from collections.abc import Callable
@@ -22,6 +23,11 @@ from assay.exceptions import InputError, MissingExtraError
 
 #: A workbook may unpack to this number of bytes.
 MAX_UNPACKED_BYTES = 1 << 30
+#: What a damaged workbook may raise: KeyError for an absent part, AttributeError for an absent drawing of a chart; XML
+#: errors are ValueErrors or SyntaxErrors.
+_DAMAGES = (zipfile.BadZipFile, KeyError, AttributeError, ValueError, SyntaxError, TypeError, OSError)
+#: A cell whose value is the text of a formula, which may be empty; the name of a cell, such as B3.
+_TEXT_OF_FORMULA, _CELL_NAME = re.compile(rb'<c\b[^>]*\bt="str"[^>]*>'), re.compile(rb'\br="([A-Z]+[0-9]+)"')
 
 
 def read_workbook(path: Path, sheet: str | None, columns: Columns = None) -> SourceTable:
@@ -55,8 +61,7 @@ def read_workbook(path: Path, sheet: str | None, columns: Columns = None) -> Sou
                 sheets = {each.title: _filled_rows(each.iter_rows(values_only=True)) for each in book.worksheets}
     except InputError:
         raise
-    # a damaged workbook may raise any of these: KeyError for an absent part, XML errors are ValueErrors or SyntaxErrors
-    except (zipfile.BadZipFile, KeyError, ValueError, SyntaxError, TypeError, OSError) as error:
+    except _DAMAGES as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise InputError(f"{path}: is not a readable workbook ({reason}); save it again as .xlsx, or as CSV") from None
     filled = {name: rows for name, rows in sheets.items() if rows}
@@ -67,14 +72,17 @@ def read_workbook(path: Path, sheet: str | None, columns: Columns = None) -> Sou
             f"{path}: has {len(filled)} sheets ({', '.join(filled)}); say which one: ",
             Setting("member", next(iter(filled))),
         )
-    title = sheet if sheet is not None else next(iter(filled), next(iter(sheets)))
+    title = sheet if sheet is not None else next(iter(filled or sheets), None)
+    if title is None:
+        raise InputError(f"{path}: has no sheet with cells")
     return _table_of_sheet(path, sheets[title], columns, lambda: _cells_without_value(path, title))
 
 
 def _cells_without_value(path: Path, sheet: str) -> dict[tuple[int, int], str]:
     """Return why cells are empty that look filled in a spreadsheet program, by row and column from 1.
 
-    They are formulas that no program has computed yet, and all but the first of merged cells.
+    They are formulas that no program has computed yet, and all but the first of merged cells. None are named in a
+    workbook that only the first reading understood.
     """
     with zipfile.ZipFile(path) as archive:
         parts = [archive.read(name) for name in archive.namelist() if name.startswith("xl/worksheets/")]
@@ -83,13 +91,20 @@ def _cells_without_value(path: Path, sheet: str) -> dict[tuple[int, int], str]:
         return {}
     from openpyxl import load_workbook
 
+    # of any sheet, so that no text that is empty on purpose is taken for a missing value
+    texts = {
+        name.decode() for part in parts for cell in _TEXT_OF_FORMULA.findall(part) for name in _CELL_NAME.findall(cell)
+    }
     reasons = {}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        book = load_workbook(path)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            book = load_workbook(path)
+    except _DAMAGES:
+        return {}
     for row in book[sheet].iter_rows():
         for cell in row:
-            if cell.data_type == "f":
+            if cell.data_type == "f" and cell.coordinate not in texts:
                 reasons[cell.row, cell.column] = (
                     "a formula without its value (open the file in a spreadsheet program and save it)"
                 )

@@ -228,7 +228,7 @@ def _members_sheet(explanation: ExplanationValues) -> Sheet:
     told = [item for item in moving if item["meaning"] and item["moved"]]
     notes = [_told_input(item) for item in told[:_EXPLAINED_INPUTS]]
     if told and explanation["unit"] == "log-odds":
-        notes.insert(0, "the log-odds add up to those of the score: above 0, the probability is above .5")
+        notes.insert(0, "the log-odds add up to those of the verdict: above 0, its probability is above .5")
     rows = moving if told else explanation["members"]
     return _explanation_sheet(explanation, columns, [base, *rows], notes)
 
