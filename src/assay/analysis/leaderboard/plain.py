@@ -19,15 +19,20 @@ from assay.statistics.draws import MetricPair
 # with its interval is a list of three.
 
 
+def _number(value: Any) -> Any:
+    """Return a number of the file, which has null for NaN: JSON cannot hold it."""
+    return math.nan if value is None else value
+
+
 def _read_line(values: Any) -> Any:
-    """Return the fields of a line of the file, with NaN for a share of ties that is unknown, which JSON cannot hold."""
+    """Return the fields of a line of the file."""
     if not isinstance(values, dict) or not isinstance(values.get("values"), dict):
         return values
     numbers = {}
     for name, triple in values["values"].items():
         numbers[name] = dict(zip(("value", "low", "high"), triple, strict=True))
-    ties = values.get("ties")
-    return values | {"values": numbers, "ties": math.nan if ties is None else ties}
+    chance = {name: _number(value) for name, value in values["chance"].items()}
+    return values | {"values": numbers, "ties": _number(values.get("ties")), "chance": chance}
 
 
 def _write_line(line: Line, to_plain: Callable[[Line], dict[str, Any]]) -> dict[str, Any]:
@@ -79,7 +84,7 @@ class PlainBoard:
     lines: list[_FileLine]
     unranked: str
     calibrated: dict[str, CalibratedValue]
-    covariances: list[tuple[str, str, float]]
+    covariances: list[tuple[str, str, Annotated[float, BeforeValidator(_number)]]]
     units: int
     sizes: tuple[int, ...]
     differences: list[_PlainDifference]
