@@ -43,6 +43,8 @@ STRESS_RESAMPLES = 100
 MIN_DATASETS = 2
 
 
+#: Which languages have a row.
+OF_LANGUAGES = "Those with several sets; of one set, its highest metric is that of the language."
 #: Where the values of each set stand.
 OF_SETS = (
     "`assay datasets show NAME` and the card of a dataset name its highest metric and those that are as good; the "
@@ -190,8 +192,10 @@ def lines(run: Path, records: pd.DataFrame, apart: pd.DataFrame, of_metrics: Seq
     yield from ("", "## Where no word is in common", "", *map(item, sentences))
     yield from of_metrics
     yield from ("", "## For each family of languages", "", *map(item, of_group["family"]["sentence"]))
-    yield from ("", "## For each language", "", "| language | sets | highest | Spearman ρ |", "|---|---:|---|---:|")
-    for row in of_group["language"].to_dict("records"):
+    yield from ("", "## For each language", "", OF_LANGUAGES, "")
+    yield from ("| language | sets | highest | Spearman ρ |", "|---|---:|---|---:|")
+    languages = of_group["language"]
+    for row in languages[languages["datasets"] > 1].to_dict("records"):
         yield f"| {row['group']} | {row['datasets']} | {named(row['highest'])} | {value(row)} |"
     yield from ("", "## For each set", "", OF_SETS)
     failures = read_run(run).manifest.failures

@@ -30,6 +30,8 @@ BUCKETS = ("all", "f1=0", "f1>0")
 STATISTICS = {"evouna-tq": "auc"}
 OTHERS = "spearman"
 TITLES = {"auc": "AUC", "spearman": "ρ"}
+#: The buckets of the document; the table has all.
+SHOWN = ("all", "f1=0")
 #: How many metrics that could be the best are named.
 NAMED = 3
 
@@ -76,7 +78,7 @@ def lines(rows: Sequence[Mapping[str, object]]) -> Iterator[str]:
     yield "| dataset | bucket | n | highest | | could be the best as well |"
     yield "|---|---|---:|---|---:|---|"
     table = pd.DataFrame(rows)
-    for (dataset, bucket), part in table.groupby(["dataset", "bucket"], sort=False):
+    for (dataset, bucket), part in table[table["bucket"].isin(SHOWN)].groupby(["dataset", "bucket"], sort=False):
         candidates = part[(part["value"] != "") & (part["rare"] == "")]
         candidates = candidates.sort_values(
             "value", key=lambda values: values.astype(float), ascending=False, kind="stable"
