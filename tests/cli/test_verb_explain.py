@@ -141,6 +141,6 @@ def test_the_judge_of_answers_says_what_moved_its_score_most(assay):
     text = " ".join(assay(*arguments, "--explain").out.split())
     assert "denied 1.00 lowers it: a negation directly before the gold answer's words" in text
     assert "gold-phrase 1.00 raises it: the gold answer occurs in the answer word by word" in text
-    assert "above 0, the probability is above .5" in text
+    assert "above 0, its probability is above .5" in text
     text = " ".join(assay("explain", "Paris", "It is", "-m", "combined:answer-judge", "--explain").out.split())
     assert "gold-words .00 lowers it: share of the gold answer's words" in text
