@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import random
 
 import pytest
+from sacrebleu.metrics import TER
 from sacrebleu.metrics.lib_ter import translation_edit_rate
 
 from assay.metrics import Batch, load_metric
@@ -32,6 +34,19 @@ def test_the_edits_are_those_of_sacrebleu(size):
         for candidate in (moved(rng, reference, vocabulary), rng.choices(vocabulary, k=rng.randint(0, 40))):
             edits, _ = translation_edit_rate(candidate, reference)
             assert count_edits(candidate, reference) == edits, (candidate, reference)
+
+
+@pytest.mark.parametrize("options", [{}, {"normalized": True, "no_punct": True, "case_sensitive": True}])
+def test_the_scores_of_real_pairs_are_those_of_sacrebleu(shared_data, options):
+    with (shared_data / "stsbenchmark" / "sts-test.csv").open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.reader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))[::3]
+    pairs = [(row[5], row[6]) for row in rows if row[5] != row[6]]
+    library = TER(**options)
+    name = ",".join(["ter", *(f"{option}=true" for option in options)])
+    scores = load_metric(name).score(Batch(*map(list, zip(*pairs, strict=True))))
+    assert scores.tolist() == [
+        library.sentence_score(candidate, [reference]).score / 100 for reference, candidate in pairs
+    ]
 
 
 def test_a_longer_text_than_the_beam_is_wide():
