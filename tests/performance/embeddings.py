@@ -58,7 +58,7 @@ def main(name: str, count: int) -> None:
         EmbeddingStore(Path(folder) / "store.sqlite") as store,
         use_runtime(Runtime("cpu", 1)),
     ):
-        for backend in ("torch", "onnxruntime"):
+        for backend in ("torch", "onnxruntime", "openvino"):
             metric = load_metric(f"bi-encoder:{name},backend={backend}")
             embed = partial(embed_texts, metric, sentences, store, fresh=True, advance=lambda count: None)
             embed()  # loads the model
