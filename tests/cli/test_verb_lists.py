@@ -115,6 +115,8 @@ def test_what_a_file_of_ones_own_has_is_shown(assay):
     assert "train: 2 pairs\n" in assay("datasets", "check", "pairs.csv:train").out
     assert "pairs.csv: is a file, and no card" in assay("datasets", "fetch", "pairs.csv").complaint
     assert "there is no such file" in assay("datasets", "show", "nothing.csv").complaint
+    Path("texts").mkdir()
+    assert "texts: is a folder, and no card" in assay("datasets", "show", "texts").complaint
     Path("sly.csv").write_text("reference,candidate,label,split\na,b,1,\x1b[2J\n", encoding="utf-8")
     assert "splits: \\x1b[2J 1" in assay("datasets", "show", "sly.csv").out
 

@@ -36,7 +36,7 @@ class _Rouge(PreparedMetric):
     )
     stemmer: bool = option(False, "compare English stems (Porter) of words longer than three letters")
 
-    #: The number of tokens of an n-gram; 0 for the longest common subsequence.
+    #: The number of tokens of an n-gram; the longest common subsequence has none.
     order: ClassVar[int]
 
     def _common_units(self, references: list[list[str]], candidates: list[list[str]]) -> Iterable[tuple[int, int, int]]:
@@ -140,7 +140,6 @@ def _stemmed(split: Callable[[str], list[str]]) -> Callable[[str], list[str]]:
 class RougeL(_Rouge):
     """F-measure of the longest common subsequence of words, from 0 to 1."""
 
-    order: ClassVar[int] = 0
     declaration: ClassVar[Declaration] = Declaration(
         name="rouge-l",
         kind="lexical",
