@@ -182,7 +182,7 @@ Path(settings["out"]).write_text(json.dumps(record))
 #: Functions of assay, and the stage that each belongs to. One that is called within another counts by itself.
 STAGES = (
     ("assay.api.run:plan_run", "reading"),
-    ("assay.benchmark.request:Request.digest", "digests"),
+    ("assay.datasets.pairs:Pairs._digest_of_pairs", "digests"),
     ("assay.benchmark.runner:prepare_datasets", "choosing rows"),
     ("assay.benchmark.singles:Singles.__init__", "distinct pairs"),
     ("assay.benchmark.scoring:Scorer._look_up", "look-up"),
@@ -191,7 +191,7 @@ STAGES = (
     ("assay.benchmark.store:ScoreStore.put", "store"),
     ("assay.benchmark.store:ScoreStore.close", "store"),
     ("assay.benchmark.runner:split_into_buckets", "buckets"),
-    ("assay.benchmark.runner:tabulate", "agreement"),
+    ("assay.benchmark.kept:tabulate", "agreement"),
     ("assay.api.result:write_run", "folder"),
 )
 
