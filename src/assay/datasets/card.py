@@ -552,7 +552,7 @@ def load_card(name: str | Path, version: str | None = None) -> Card:
         if path_exists(card_name) and Path(card_name).is_dir():
             raise InputError(
                 f"{card_name}: is a folder, and no card; a card is a .toml file, "
-                f"a folder of Parquet parts is written ./{card_name}"
+                f"a folder of Parquet parts is written {card_name}/"
             )
         known_names = sorted({entry.name for entry in all_entries})
         raise InputError(unknown_name("there is no file and no dataset", card_name, known_names))
