@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from assay.common.kept import default_results
-from assay.datasets import kept, load, load_dataset
+from assay.datasets import card_pairs, kept, load_dataset
 from assay.datasets.card import Card, card_from_fields
 
 MakeCard = Callable[..., dict[str, Any]]
@@ -40,9 +40,9 @@ def make(card_of: MakeCard, own_cache: Path, tmp_path: Path) -> Callable[..., Ca
 def readings(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Path]]:
     """The files of each call of a reader."""
     calls: list[dict[str, Path]] = []
-    run = load._run_reader
+    run = card_pairs._run_reader
     monkeypatch.setattr(
-        load, "_run_reader", lambda reader, paths, *more: calls.append(paths) or run(reader, paths, *more)
+        card_pairs, "_run_reader", lambda reader, paths, *more: calls.append(paths) or run(reader, paths, *more)
     )
     return calls
 
@@ -110,7 +110,7 @@ def test_the_code_of_another_package_is_always_asked(
     make: Callable[..., Card], tmp_path: Path, readings: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(tmp_path, "one.csv")
-    monkeypatch.setattr(load, "built_in_readers", dict)
+    monkeypatch.setattr(card_pairs, "built_in_readers", dict)
     load_dataset(make("one.csv"))
     load_dataset(make("one.csv"))
     assert len(readings) == 2

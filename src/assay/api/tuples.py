@@ -12,7 +12,7 @@ from assay.analysis.bws import GOLD_EVERY, TupleSettings
 from assay.api.writing import check_output_path, write_table
 from assay.common.messages import Setting
 from assay.datasets import read_table_file
-from assay.datasets.best_worst import read_gold_questions
+from assay.datasets.gold_questions import read_gold_questions
 from assay.exceptions import InputError, unknown_name
 from assay.paths import user_path
 from assay.settings import verb

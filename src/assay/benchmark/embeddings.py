@@ -87,7 +87,7 @@ CREATE TABLE IF NOT EXISTS vectors (
             wanted = digests[start : start + _LOOKUP]
             marks = ",".join("?" * len(wanted))
             select = f"SELECT text, vector, checksum FROM vectors WHERE model = ? AND text IN ({marks})"
-            with self._translated_errors():
+            with self._raising_store_errors():
                 rows = self._connection.execute(select, (model, *wanted)).fetchall()
             for digest, content, checksum in rows:
                 if checksum != zlib.crc32(content, zlib.crc32(digest)) or len(content) % 4:

@@ -216,7 +216,7 @@ class ScoreStore(Database):
 
     def _metric_row(self, signature: str) -> Any:
         """Return the row with the key of the metric with this signature, as JSON; None if the store lacks it."""
-        with self._translated_errors():
+        with self._raising_store_errors():
             return self._connection.execute("SELECT id FROM metrics WHERE signature = ?", (signature,)).fetchone()
 
     def get(self, metric: int, pairs: NDArray[np.void]) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
@@ -237,7 +237,7 @@ class ScoreStore(Database):
         if metric in self._parts:
             for rows in self._parts[metric].read():
                 stored.add(rows)
-        with self._translated_errors():
+        with self._raising_store_errors():
             # reading all rows is faster than looking up more digests than there are rows
             if self.count(metric, limit=len(pairs)) < len(pairs):
                 for rows in self._all_rows(metric):

@@ -91,7 +91,7 @@ class Database:
         Raises:
             StoreError: the file cannot be written, stays locked, or is damaged.
         """
-        with self._translated_errors():
+        with self._raising_store_errors():
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield
@@ -103,7 +103,7 @@ class Database:
             self._connection.execute("COMMIT")
 
     @contextmanager
-    def _translated_errors(self) -> Iterator[None]:
+    def _raising_store_errors(self) -> Iterator[None]:
         """Turn SQLite errors in the block into errors that say what the user can do.
 
         Raises:

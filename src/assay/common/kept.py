@@ -64,7 +64,7 @@ class KeptResults(Database):
         Raises:
             StoreError: the store cannot be read, or is damaged.
         """
-        with self._translated_errors():
+        with self._raising_store_errors():
             row = self._connection.execute("SELECT value FROM results WHERE key = ?", (key,)).fetchone()
         try:
             return None if row is None else zlib.decompress(row[0])

@@ -1,80 +1,21 @@
-"""Best-worst annotations: the best and the worst of several items that were shown together, as chosen by annotators.
-
-Gold questions are tuples whose best and worst item are agreed upon; who answers too few of them so is left out. Source:
-Abdalla, Vishnubhotla and Mohammad, What Makes Sentences Semantically Related? (2023), section 3.2.1.
-"""
+"""Best-worst annotations: the best and the worst of several items that were shown together, as chosen by annotators."""
 
 from __future__ import annotations
 
-import json
-import re
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.datasets.best_worst_choices import Choice, optional_texts, raise_first_fault, read_choices
 from assay.datasets.columns import SourceTable
-from assay.datasets.files import read_table_file
-from assay.exceptions import InputError, unknown_name
+from assay.datasets.gold_questions import GoldQuestions, GoldScore, score_annotators
+from assay.exceptions import InputError
 
 Codes = NDArray[np.intp]
-_ITEM_COLUMN = re.compile(r"item([1-9]\d{0,3})")
-
-
-class Choice(NamedTuple):
-    """What an annotator chose of a tuple.
-
-    Attributes:
-        row: the index of the row of the table.
-        items: the items of the tuple.
-        best, worst: the chosen items.
-    """
-
-    row: int
-    items: tuple[str, ...]
-    best: str
-    worst: str
-
-
-@dataclass(frozen=True)
-class GoldQuestions:
-    """The agreed answers to some questions.
-
-    Attributes:
-        answers: the best and the worst item, by the items of a question; several where several answers are right.
-        least_share: the share of right answers below which all answers of an annotator are discarded, in [0, 1].
-    """
-
-    answers: Mapping[frozenset[str], frozenset[tuple[str, str]]]
-    least_share: float
-
-
-@dataclass(frozen=True)
-class GoldScore:
-    """How an annotator answered gold questions.
-
-    Attributes:
-        annotator: the name of the annotator.
-        annotations: the number of annotations of other questions.
-        answered: the number of gold questions that were answered.
-        right: the number of these whose best and whose worst item are as agreed.
-        is_kept: whether the answers count: the share is high enough, or there was no gold question.
-    """
-
-    annotator: str
-    annotations: int
-    answered: int
-    right: int
-    is_kept: bool
-
-    @property
-    def share(self) -> float | None:
-        """The share of right answers, in [0, 1]; None without gold questions."""
-        return self.right / self.answered if self.answered else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,32 +57,6 @@ class BestWorstAnnotations:
         return np.bincount(self.shown[first_annotations].ravel(), minlength=len(self.items))
 
 
-def read_gold_questions(path: str | Path, least_share: float) -> GoldQuestions:
-    """Read gold questions: a file as for :func:`read_best_worst`, in which rows with the same items are all right.
-
-    Raises:
-        InputError: the file cannot be read, or a row is invalid.
-    """
-    answers: dict[frozenset[str], set[tuple[str, str]]] = defaultdict(set)
-    for choice in _read_choices(path)[1]:
-        answers[frozenset(choice.items)].add((choice.best, choice.worst))
-    return GoldQuestions({items: frozenset(right) for items, right in answers.items()}, least_share)
-
-
-def _read_choices(path: str | Path) -> tuple[SourceTable, list[Choice]]:
-    """Return a table of annotations, and the choice of each row.
-
-    Raises:
-        InputError: the file cannot be read, or a row is invalid.
-    """
-    source = read_table_file(path)
-    rows = [tuple(row) for row in _items_by_row(source)]
-    best, worst = _required_texts(source, "best"), _required_texts(source, "worst")
-    choices = [Choice(row, *cells) for row, cells in enumerate(zip(rows, best, worst, strict=True))]
-    _raise_first_fault(source, _faults_of_choices(choices))
-    return source, choices
-
-
 def read_best_worst(path: str | Path, gold: GoldQuestions | None = None) -> BestWorstAnnotations:
     """Read annotated tuples from CSV, TSV, JSONL or Parquet, one annotation per row.
 
@@ -159,29 +74,18 @@ def read_best_worst(path: str | Path, gold: GoldQuestions | None = None) -> Best
             the first, the same item is best and worst, a chosen item is not in the tuple, or the tuple's name was used
             for other items before; or there are gold questions, and no annotators, or none of them is kept.
     """
-    source, choices = _read_choices(path)
-    tuple_names = _optional_texts(source, "tuple")
-    _raise_first_fault(source, _faults_of_tuple_names(choices, tuple_names))
-    annotators = _optional_texts(source, "annotator")
+    source, choices = read_choices(path)
+    tuple_names = optional_texts(source, "tuple")
+    raise_first_fault(source, _faults_of_tuple_names(choices, tuple_names))
+    annotators = optional_texts(source, "annotator")
     gold_scores: list[GoldScore] = []
     if gold is not None:
-        if annotators is None:
-            raise InputError(f"{source.name}: gold questions need a column annotator")
-        gold_scores = _score_annotators(gold, choices, annotators)
-        if not any(score.answered for score in gold_scores):
-            raise InputError(f"{source.name}: has none of the {len(gold.answers):,} gold questions", setting="gold")
-        kept = {score.annotator for score in gold_scores if score.is_kept}
-        choices = [
-            choice
-            for choice in choices
-            if frozenset(choice.items) not in gold.answers and annotators[choice.row] in kept
-        ]
-        if not choices:
-            raise InputError(f"{source.name}: no annotation is left beside gold questions and discarded annotators")
+        choices, gold_scores = _without_gold_questions(source, choices, annotators, gold)
+
     item_codes = _codes_by_first_appearance(item for choice in choices for item in choice.items)
-    tuple_keys: list[Any] = [
-        frozenset(choice.items) if tuple_names is None else tuple_names[choice.row] for choice in choices
-    ]
+    tuple_keys: list[Hashable] = []
+    for choice in choices:
+        tuple_keys.append(frozenset(choice.items) if tuple_names is None else tuple_names[choice.row])
     tuple_codes = _codes_by_first_appearance(tuple_keys)
     tuples = np.array([tuple_codes[key] for key in tuple_keys], dtype=np.intp)
     annotations = BestWorstAnnotations(
@@ -197,122 +101,39 @@ def read_best_worst(path: str | Path, gold: GoldQuestions | None = None) -> Best
     return _with_frequency_warnings(annotations, source, choices)
 
 
-def _score_annotators(gold: GoldQuestions, choices: Sequence[Choice], annotators: Sequence[str]) -> list[GoldScore]:
-    """Return how each annotator answered the gold questions, in the order in which they first appear.
-
-    Args:
-        gold: the agreed answers.
-        choices: all choices.
-        annotators: the annotator of each row of the table.
-    """
-    other, answered, right = Counter[str](), Counter[str](), Counter[str]()
-    for choice in choices:
-        annotator = annotators[choice.row]
-        accepted = gold.answers.get(frozenset(choice.items))
-        if accepted is None:
-            other[annotator] += 1
-        else:
-            answered[annotator] += 1
-            right[annotator] += (choice.best, choice.worst) in accepted
-    scores = []
-    for name in dict.fromkeys(annotators):
-        is_kept = not answered[name] or right[name] / answered[name] >= gold.least_share
-        scores.append(GoldScore(name, other[name], answered[name], right[name], is_kept))
-    return scores
-
-
-def _codes_by_first_appearance(keys: Iterable[Any]) -> dict[Any, int]:
-    """Return a code for each distinct key: 0, 1, … in the order of first appearance."""
-    codes: dict[Any, int] = {}
-    for key in keys:
-        codes.setdefault(key, len(codes))
-    return codes
-
-
-def _items_by_row(source: SourceTable) -> Iterator[list[str]]:
-    """Yield the items of each row, from the columns ``item1``, ``item2`` … or the lists of ``items``.
-
-    Raises:
-        InputError: the table has both forms or neither, or a cell is empty or not a list of names.
-    """
-    column_names = source.table.column_names
-    numbered_columns = sorted((int(match[1]), name) for name in column_names if (match := _ITEM_COLUMN.fullmatch(name)))
-    if "items" in column_names and numbered_columns:
-        raise InputError(f"{source.name}: has items and {numbered_columns[0][1]}; one of the two forms is enough")
-    if "items" in column_names:
-        for row, cell in enumerate(source.table.column("items").to_pylist()):
-            yield _parse_items(source, row, cell)
-        return
-    if len(numbered_columns) < 2:
-        raise InputError(
-            f"{source.name}: expected columns item1, item2, item3, item4 (or items), best, worst; it has "
-            f"{', '.join(column_names)}"
-        )
-    columns = [_required_texts(source, name) for _, name in numbered_columns]
-    yield from (list(row) for row in zip(*columns, strict=True))
-
-
-def _parse_items(source: SourceTable, row: int, cell: Any) -> list[str]:
-    """Return the item names in one cell of the column ``items``.
+def _without_gold_questions(
+    source: SourceTable, choices: Sequence[Choice], annotators: Sequence[str] | None, gold: GoldQuestions
+) -> tuple[list[Choice], list[GoldScore]]:
+    """Return the choices of other questions by annotators who are kept, and how each annotator answered gold questions.
 
     Args:
         source: the table, for messages.
-        row: the row index of the cell, for messages.
-        cell: a list of names, or the JSON text of one.
+        choices: all choices.
+        annotators: the annotator of each row of the table; None if it has no such column.
+        gold: the gold questions.
 
     Raises:
-        InputError: the cell is not a list of names.
+        InputError: there are no annotators, no gold question was answered, or no choice is left.
     """
-    try:
-        items = json.loads(cell) if isinstance(cell, str) else cell
-    except (ValueError, RecursionError):
-        items = None
-    if not isinstance(items, list) or not all(isinstance(item, str | int) and str(item).strip() for item in items):
-        raise InputError(
-            f'{source.location(row)}, column items: expected a list of names, such as ["a", "b", "c", "d"]'
-        )
-    return [str(item).strip() for item in items]
+    if annotators is None:
+        raise InputError(f"{source.name}: gold questions need a column annotator")
+    scores = score_annotators(gold, choices, annotators)
+    if not any(score.answered for score in scores):
+        raise InputError(f"{source.name}: has none of the {len(gold.answers):,} gold questions", setting="gold")
+    kept_annotators = {score.annotator for score in scores if score.is_kept}
+    remaining = []
+    for choice in choices:
+        is_gold = frozenset(choice.items) in gold.answers
+        if not is_gold and annotators[choice.row] in kept_annotators:
+            remaining.append(choice)
+    if not remaining:
+        raise InputError(f"{source.name}: no annotation is left beside gold questions and discarded annotators")
+    return remaining, scores
 
 
-def _required_texts(source: SourceTable, name: str) -> list[str]:
-    """Return a column as texts without surrounding space.
-
-    Raises:
-        InputError: the column is missing, or a cell is empty.
-    """
-    if name not in source.table.column_names:
-        raise InputError(unknown_name(f"{source.name}: has no column", name, source.table.column_names))
-    cells = ["" if cell is None else str(cell).strip() for cell in source.table.column(name).to_pylist()]
-    for row, cell in enumerate(cells):
-        if not cell:
-            raise InputError(f"{source.location(row)}, column {name}: is empty")
-    return cells
-
-
-def _optional_texts(source: SourceTable, name: str) -> list[str] | None:
-    """Return a column as texts without surrounding space, or None if there is no such column.
-
-    Raises:
-        InputError: a cell is empty.
-    """
-    return _required_texts(source, name) if name in source.table.column_names else None
-
-
-def _faults_of_choices(choices: Sequence[Choice]) -> Iterator[tuple[int, str]]:
-    """Yield (row index, problem) for every invalid row; the first row determines the size of all tuples."""
-    tuple_size = len(choices[0].items)
-    for row, items, best, worst in choices:
-        # a row without items, which has no most common one, is reported for its size
-        commonest_item, count = Counter(items).most_common(1)[0] if items else ("", 0)
-        if len(items) != tuple_size or tuple_size < 2:
-            yield row, f"the tuple has {len(items)} items; expected {max(tuple_size, 2)} as in the first row"
-        elif count > 1:
-            yield row, f"the item {commonest_item!r} appears {count} times in the tuple"
-        elif best not in items or worst not in items:
-            role, item = ("best", best) if best not in items else ("worst", worst)
-            yield row, f"{role} is {item!r}, which is not in the tuple ({', '.join(items)})"
-        elif best == worst:
-            yield row, f"{best!r} is best and worst"
+def _codes_by_first_appearance(keys: Iterable[Hashable]) -> dict[Any, int]:
+    """Return a code for each distinct key: 0, 1, … in the order of first appearance."""
+    return {key: code for code, key in enumerate(dict.fromkeys(keys))}
 
 
 def _faults_of_tuple_names(choices: Sequence[Choice], names: Sequence[str] | None) -> Iterator[tuple[int, str]]:
@@ -327,22 +148,6 @@ def _faults_of_tuple_names(choices: Sequence[Choice], names: Sequence[str] | Non
         items = frozenset(choice.items)
         if items_of_name.setdefault(name, items) != items:
             yield choice.row, f"the tuple {name!r} has other items here than above"
-
-
-def _raise_first_fault(source: SourceTable, faults: Iterator[tuple[int, str]]) -> None:
-    """Raise InputError for the first fault, with the number of faults if there are several; without faults do nothing.
-
-    Args:
-        source: the table, for the message.
-        faults: the row index and the problem of each invalid row, in the order of the rows.
-    """
-    all_faults = list(faults)
-    if not all_faults:
-        return
-    row, problem = all_faults[0]
-    if len(all_faults) > 1:
-        problem += f" (impossible rows: {len(all_faults):,}, the next is {source.number(all_faults[1][0])})"
-    raise InputError(f"{source.location(row)}: {problem}")
 
 
 def _repeat_warnings(

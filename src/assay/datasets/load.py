@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +14,11 @@ import pyarrow.compute as pc
 
 from assay.common.addresses import is_address
 from assay.common.messages import Setting
-from assay.common.tables import exact_number
 from assay.common.transfer import DownloadProgress
 from assay.datasets.card import ALL_SPLITS, Card, load_card, parse_spec
+from assay.datasets.card_pairs import load_card_pairs
 from assay.datasets.columns import SourceTable
-from assay.datasets.convert import convert_table, order_pair_columns
+from assay.datasets.convert import convert_table
 from assay.datasets.files import (
     digest_of_files,
     holds_splits,
@@ -29,14 +27,10 @@ from assay.datasets.files import (
     read_table_file,
     table_from_memory,
 )
-from assay.datasets.kept import kept_result
 from assay.datasets.pairs import Pairs
-from assay.datasets.readers.base import Reader, ReaderResult, built_in_readers, check_options, load_reader
 from assay.datasets.reading import Columns, Labels, Reading
-from assay.datasets.sources import LocatedFile, locate_files
-from assay.exceptions import AssayError, InputError, OfflineError, UnavailableError, summary_of, unknown_name
+from assay.exceptions import InputError, unknown_name
 from assay.paths import path_exists, user_path
-from assay.statistics.labels import round_labels
 
 
 def is_own_file(spec: str | Path) -> bool:
@@ -119,7 +113,7 @@ def load_dataset(
         raise InputError(f"language: {language!r} is not a language code; expected one such as 'de'")
     reading = Reading(columns, separator, labels, drop_unlabelled, missing, annotator, encoding, member)
     if isinstance(spec, Card):
-        return _load_card_pairs(spec, _card_splits(spec, _requested_splits(split), language), offline, name, progress)
+        return load_card_pairs(spec, _card_splits(spec, _requested_splits(split), language), offline, name, progress)
     if isinstance(spec, str | Path):
         if isinstance(spec, Path) and is_table_file(spec):
             # a path is one file, whatever its name looks like
@@ -142,7 +136,7 @@ def load_dataset(
         check_own_settings(reading, card_name)
         card = load_card(card_name, version or spec_version)
         chosen_splits = _card_splits(card, _requested_splits(split) or splits, language)
-        return _load_card_pairs(card, chosen_splits, offline, name, progress)
+        return load_card_pairs(card, chosen_splits, offline, name, progress)
     if isinstance(split, str) and holds_splits(spec) and split in spec:
         spec, split = spec[split], None
     source = table_from_memory(spec, name or "data in memory")
@@ -206,7 +200,7 @@ def load_card_splits(
         card = load_card(name, version)
     check_own_settings(reading, card.name)
     chosen_splits = _card_splits(card, splits or (ALL_SPLITS,))
-    return {split: _load_card_pairs(card, (split,), offline, None, None, check_rows=False) for split in chosen_splits}
+    return {split: load_card_pairs(card, (split,), offline, None, None, check_rows=False) for split in chosen_splits}
 
 
 def _requested_splits(split: str | Sequence[str] | None) -> tuple[str, ...] | None:
@@ -266,156 +260,6 @@ def _no_such_language(card: Card, language: str) -> InputError:
     """Return the error to raise if a card, or the splits that are named, have no texts in a language."""
     problem = f"dataset {card.name}@{card.version} has no texts in the language"
     return InputError(unknown_name(problem, language, card.languages), setting="language")
-
-
-def _check_pooling(card: Card, splits: tuple[str, ...]) -> None:
-    """Raise InputError if the splits have labels of different aspects or ranges, which cannot be one column."""
-    kinds: dict[tuple[str, float, float], str] = {}
-    for split in splits:
-        scale = card.scale_of(split)
-        kinds.setdefault((card.splits[split].aspect, scale.low, scale.high), split)
-    if len(kinds) > 1:
-        first, second = [
-            f"{split} ({f'{aspect}, ' if aspect else ''}{low:g} to {high:g})"
-            for (aspect, low, high), split in list(kinds.items())[:2]
-        ]
-        raise InputError(
-            f"dataset {card.name}: the labels of {first} and {second} are not comparable; name one split,"
-            f" such as {card.name}:{splits[0]}"
-        )
-
-
-def _load_card_pairs(
-    card: Card,
-    splits: tuple[str, ...],
-    offline: bool,
-    name: str | None,
-    progress: DownloadProgress | None,
-    *,
-    check_rows: bool = True,
-) -> Pairs:
-    """Return the pairs of some splits of a card, one split after the other; missing files are downloaded.
-
-    Args:
-        card: the card.
-        splits: the names of the splits.
-        offline: whether the network is forbidden.
-        name: the name of the dataset in tables; None for the card's name.
-        progress: a callback progress(file, bytes done, total bytes or None) during a download.
-        check_rows: whether a number of rows that differs from the card is an error.
-
-    Raises:
-        InputError: labels of the splits are not comparable, the reader cannot read a file, a file differs from the
-            card, or a number of rows is wrong.
-        OfflineError: a file would have to be downloaded, and the network is forbidden.
-        UnavailableError: no source has a file.
-    """
-    _check_pooling(card, splits)
-    reader = load_reader(card.reader)
-    tables: list[pa.Table] = []
-    notes: list[str] = list(card.notes)
-    used_files: dict[str, LocatedFile] = {}
-    for split_name in splits:
-        split = card.splits[split_name]
-        files = locate_files(card, split.files, offline=offline, progress=progress)
-        for optional in split.optional_files:
-            try:
-                files.update(locate_files(card, (optional,), local_only=True))
-            except (OfflineError, InputError, UnavailableError):
-                continue  # the reader adds a note on what is missing
-        paths = {file: located.path for file, located in files.items()}
-        location = f"dataset {card.name}@{card.version}, split {split_name}"
-        options = card.options_of(split_name)
-        # options may name a file that the reader can do without
-        check_options(reader, options, dict.fromkeys(split.optional_files, Path()) | paths, location)
-        problem = f"{location}: its reader {card.reader!r} cannot read it"
-        read = partial(_run_reader, reader, paths, options, problem)
-        # the code of another package may change without a new version
-        result = kept_result(card.reader, files, options, read) if card.reader in built_in_readers() else read()
-        if check_rows and split.rows is not None and result.table.num_rows != split.rows:
-            names = list(files)
-            listed = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
-            raise InputError(
-                f"{location}: {result.table.num_rows} pairs were read; its card says {split.rows}: get {listed} again,"
-                f" or correct rows in {card.origin}"
-            )
-        table = result.table
-        if split.language and "language" not in table.column_names:
-            languages = card.languages_of(split_name)
-            # the texts of a pair across languages have no common one
-            cells = [languages[0] if len(languages) == 1 else None] * table.num_rows
-            table = table.append_column("language", pa.array(cells, pa.string()))
-        tables.append(_with_split_column(table, split_name, is_only_split=len(card.splits) == 1))
-        notes += [f"{split_name}: {note}" if len(splits) > 1 else note for note in result.notes]
-        used_files.update(files)
-    # permissive, since a split may lack an optional column or have it in another type
-    table = tables[0] if len(tables) == 1 else pa.concat_tables(tables, promote_options="permissive")
-    for located in used_files.values():
-        notes += [f"passed over, not the file of the card: {path}" for path in located.passed_over]
-    if card.superseded_by:
-        notes.append(f"version {card.version} is superseded by {card.superseded_by}")
-    languages_of_splits = {card.languages_of(split_name) for split_name in splits}
-    languages = languages_of_splits.pop() if len(languages_of_splits) == 1 else ()
-    scale = card.scale_of(splits[0])
-    digests = [located.sha256 for located in used_files.values()]
-    sha256 = digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
-    pairs = Pairs(
-        table,
-        name=name or card.name,
-        version=card.version,
-        split="+".join(splits),
-        language=languages[0] if len(languages) == 1 else None,
-        scale=(scale.low, scale.high),
-        kind=card.kind,
-        source="; ".join(dict.fromkeys(located.source for located in used_files.values())),
-        sha256=sha256,
-        notes=tuple(notes),
-    )
-    outside = pairs.rows_outside_scale
-    if not len(outside):
-        return pairs
-    number, pair = exact_number(pairs.labels[outside[0]]), table.column("pair_id")[int(outside[0])]
-    hint = (
-        f"{len(outside):,} labels are outside its scale of {exact_number(scale.low)} to {exact_number(scale.high)}, "
-        f"such as {number} of the pair {pair}: correct them, or the scale in {card.origin}"
-    )
-    return replace(pairs, hints=(hint,))
-
-
-def _run_reader(reader: Reader, paths: Mapping[str, Path], options: Mapping[str, Any], problem: str) -> ReaderResult:
-    """Return the result of a reader; an unexpected exception becomes an InputError that begins with *problem*."""
-    try:
-        return reader(paths, options)
-    except AssayError:
-        raise
-    except Exception as error:
-        raise InputError(f"{problem} ({summary_of(error)})") from error
-
-
-def _with_split_column(table: pa.Table, split_name: str, *, is_only_split: bool) -> pa.Table:
-    """Return a split's table with ordered columns, the column ``split``, and pair ids that are unique across splits.
-
-    Labels are rounded by :func:`~assay.statistics.labels.round_labels`.
-
-    Args:
-        table: the pairs of the split; without ``pair_id`` the pairs are numbered from 1.
-        split_name: the name of the split, which prefixes the pair ids.
-        is_only_split: whether the card has only this split; the pair ids then have no prefix.
-    """
-    row_count = table.num_rows
-    columns = {name: table.column(name) for name in table.column_names}
-    if "pair_id" in columns:
-        pair_ids = columns["pair_id"].to_pylist()
-    else:
-        pair_ids = [str(pair_number) for pair_number in range(1, row_count + 1)]
-    if not is_only_split:
-        pair_ids = [f"{split_name}-{pair_id}" for pair_id in pair_ids]
-    columns["pair_id"] = pa.array(pair_ids, pa.string())
-    if "label" in columns and columns["label"].type == pa.float64():
-        labels = round_labels(np.asarray(pc.fill_null(columns["label"], np.nan).to_numpy()))
-        columns["label"] = pa.array(labels, mask=np.isnan(labels))
-    columns.setdefault("split", pa.array(np.full(row_count, split_name, dtype=object), pa.string()))
-    return order_pair_columns(columns)
 
 
 def _load_file_pairs(

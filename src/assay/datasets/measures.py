@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -66,27 +67,36 @@ def measure_labels(pairs: Pairs) -> dict[str, Any]:
 def measure_distinct(pairs: Pairs) -> dict[str, Any]:
     """Return measures of the pairs without duplicates as JSON values, as papers on answers print them.
 
-    These are the number of pairs, that of pairs whose texts share no token (token F1 = 0 with every gold answer), the
-    shares of the labels, and the mean length of a reference and of a candidate in characters. Every gold answer counts
-    as a reference.
+    ``pairs`` is their number; ``no_common_token`` that of pairs whose candidate shares no token with any gold answer
+    (token F1 = 0); ``label_shares`` the share of each label, in [0, 1]; ``reference_length`` and ``candidate_length``
+    the mean length in characters, where every gold answer counts as a reference.
     """
-    distinct = pairs.drop_duplicates()[0]
-    references, candidates = (distinct.table.column(name).to_pylist() for name in ("reference", "candidate"))
+    distinct, _ = pairs.drop_duplicates()
+    references = distinct.table.column("reference").to_pylist()
+    candidates = distinct.table.column("candidate").to_pylist()
     gold_answers = [[reference] if isinstance(reference, str) else reference for reference in references]
+    without_common_token = 0
+    for golds, candidate in zip(gold_answers, candidates, strict=True):
+        without_common_token += not _share_a_token(golds, candidate)
     counts = label_counts(distinct)
+    total = sum(counts.values())
     return {
         "pairs": len(distinct),
-        "no_common_token": sum(not _share_a_token(*texts) for texts in zip(gold_answers, candidates, strict=True)),
-        "label_shares": {label: count / sum(counts.values()) for label, count in counts.items()},
-        "reference_length": float(np.mean([len(gold) for golds in gold_answers for gold in golds])),
+        "no_common_token": without_common_token,
+        "label_shares": {label: count / total for label, count in counts.items()},
+        "reference_length": float(np.mean([len(gold) for gold in chain.from_iterable(gold_answers)])),
         "candidate_length": float(np.mean([len(candidate) for candidate in candidates])),
     }
 
 
 def _share_a_token(gold_answers: list[str], candidate: str) -> bool:
-    """Return whether token F1 is above 0 for one of the gold answers; two texts without a token share theirs."""
+    """Tell whether token F1 is above 0 for one of the gold answers; two texts without a token count as equal."""
     tokens = set(answer_tokens(candidate))
-    return any(tokens & gold if tokens else not gold for gold in (set(answer_tokens(gold)) for gold in gold_answers))
+    for gold in gold_answers:
+        gold_tokens = set(answer_tokens(gold))
+        if tokens & gold_tokens or not (tokens or gold_tokens):
+            return True
+    return False
 
 
 def sample_pairs(pairs: Pairs) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 from statistics import fmean
 
 import pyarrow as pa
@@ -62,26 +62,34 @@ MIN_ALIAS_LABEL, MAX_ALIAS_LOSS = 2 / 3, 0.15
 
 
 def completed(error: MissingColumnsError, source: SourceTable, reading: Reading) -> MissingColumnsError:
-    """Return an error for missing columns that proposes the labels, what is missing among them, and a separator."""
-    guess = parse_columns(error.columns)
-    if all(source.isdecimal() for sources in guess.values() for source in sources):
+    """Return an error for missing columns that proposes the labels, what is missing among them, and a separator.
+
+    Args:
+        error: the error, which proposes columns by their names alone.
+        source: the table as it was read.
+        reading: the user's settings; what they say is not proposed.
+    """
+    proposal = parse_columns(error.columns)
+    if all(name.isdecimal() for name in chain.from_iterable(proposal.values())):
         # numbers of columns: the first row is one of data, and names none
         return error
     table = source.table
-    known = {name: sources for name, sources in guess.items() if set(sources) <= set(table.column_names)}
+    known = {field: names for field, names in proposal.items() if set(names) <= set(table.column_names)}
     missing: list[str] = []
-    if "label" in guess and "label" not in known:
-        labels, missing = _label_columns(table, {name for sources in known.values() for name in sources})
+    if "label" in proposal and "label" not in known:
+        labels, missing = _label_columns(table, used=set(chain.from_iterable(known.values())))
         if labels:
-            guess["label"] = labels
-    texts = {name for key, sources in known.items() if key != "label" for name in sources}
-    is_clear = not missing and {*error.unclear} <= {"label"} and _are_labels(guess.get("label", []), table, texts)
+            proposal["label"] = labels
+    text_names = set(chain.from_iterable(names for field, names in known.items() if field != "label"))
+    is_clear = (
+        not missing and {*error.unclear} <= {"label"} and _are_labels(proposal.get("label", []), table, text_names)
+    )
     separator = None
     if reading.separator is None and {"reference", "candidate"} <= known.keys():
         separator = _separator(table, known)
-        is_clear = is_clear and (separator is None or _divides_aliases(table, known, guess["label"], separator))
+        is_clear = is_clear and (separator is None or _divides_aliases(table, known, proposal["label"], separator))
     options = {"separator": separator, "missing": ",".join(missing) if reading.missing is None and missing else None}
-    columns = ",".join(f"{name}={'+'.join(sources)}" for name, sources in guess.items())
+    columns = ",".join(f"{field}={'+'.join(names)}" for field, names in proposal.items())
     return MissingColumnsError(error.problem, columns, remark=error.remark, options=options, is_clear=is_clear)
 
 
@@ -112,25 +120,30 @@ def _are_labels(names: Sequence[str], table: pa.Table, used: set[str]) -> bool:
         return False
     if any(_LIKE_A_LABEL.search(name.casefold()) or _PLAIN_LABEL.fullmatch(name.casefold()) for name in names):
         return False
-    if any(_kappa(one, other) < MIN_KAPPA for one, other in combinations(words, 2)):
+    if any(_kappa(first, second) < MIN_KAPPA for first, second in combinations(words, 2)):
         return False
     return not _has_agreed_label(words)
 
 
 def _has_agreed_label(words: Sequence[Sequence[str]]) -> bool:
-    """Tell whether one of three or more columns never differs from the others where these agree with each other."""
+    """Tell whether one of three or more columns never differs from the others where these agree with each other.
+
+    Args:
+        words: the cells of each column, all of one length.
+    """
     if len(words) < 3:
         return False
-    for place, column in enumerate(words):
-        others = [other for number, other in enumerate(words) if number != place]
-        agreed = [
-            (word, cells[0])
-            for word, *cells in zip(column, *others, strict=True)
-            if len({*cells}) == 1 and MISSING_WORDS.isdisjoint((word, cells[0]))
-        ]
-        if all(word == of_others for word, of_others in agreed):
+    for index, column in enumerate(words):
+        others = [*words[:index], *words[index + 1 :]]
+        if not any(_contradicts(word, cells) for word, *cells in zip(column, *others, strict=True)):
             return True
     return False
+
+
+def _contradicts(word: str, others: Sequence[str]) -> bool:
+    """Tell whether a word differs from those of the others, which are all the same; missing words say nothing."""
+    first = others[0]
+    return len({*others}) == 1 and MISSING_WORDS.isdisjoint((word, first)) and word != first
 
 
 def _plain_name(name: str) -> str:
@@ -150,57 +163,74 @@ def _may_be_label(name: str, column: pa.ChunkedArray) -> bool:
         return total > 0
     if len(counts) < 2:
         return False
-    is_number = [word for word in counts if finite_number(word) is not None]
-    most = MAX_SCALE_LABELS if 2 * sum(counts[word] for word in is_number) > total else MAX_PROPOSED_WORDS
-    common = counts.most_common(most)
-    return sum(count for _, count in common if count >= MIN_REPEATS) >= MIN_SHARE_OF_WORDS * total
+    number_cells = sum(count for word, count in counts.items() if finite_number(word) is not None)
+    max_values = MAX_SCALE_LABELS if 2 * number_cells > total else MAX_PROPOSED_WORDS
+    repeated_cells = sum(count for _, count in counts.most_common(max_values) if count >= MIN_REPEATS)
+    return repeated_cells >= MIN_SHARE_OF_WORDS * total
 
 
-def _kappa(one: Sequence[str], other: Sequence[str]) -> float:
-    """Return Cohen's kappa of two columns of words where both have one; 0 where it is undefined."""
-    both = [pair for pair in zip(one, other, strict=True) if MISSING_WORDS.isdisjoint(pair)]
-    first, second = (Counter(words) for words in zip(*both, strict=True)) if both else (Counter(), Counter())
-    by_chance = sum(first[word] * second[word] for word in first)
-    if by_chance == len(both) ** 2:
+def _kappa(first: Sequence[str], second: Sequence[str]) -> float:
+    """Return Cohen's kappa of two columns of words over the rows where both have one; 0 where it is undefined."""
+    pairs = [pair for pair in zip(first, second, strict=True) if MISSING_WORDS.isdisjoint(pair)]
+    first_counts = Counter(word for word, _ in pairs)
+    second_counts = Counter(word for _, word in pairs)
+    # both times the number of rows squared, so that sums of whole numbers are exact
+    agreed_by_chance = sum(first_counts[word] * second_counts[word] for word in first_counts)
+    if agreed_by_chance == len(pairs) ** 2:
         return 0.0
-    equal = sum(word == other_word for word, other_word in both)
-    return (equal * len(both) - by_chance) / (len(both) ** 2 - by_chance)
+    agreed = sum(first_word == second_word for first_word, second_word in pairs) * len(pairs)
+    return (agreed - agreed_by_chance) / (len(pairs) ** 2 - agreed_by_chance)
 
 
 def _divides_aliases(
     table: pa.Table, known: Mapping[str, Sequence[str]], label_names: Sequence[str], separator: str
 ) -> bool:
-    """Tell whether a separator stands between answers of which each is enough, as candidates and their labels show."""
-    references, candidates = (table.column(known[name][0]).to_pylist() for name in ("reference", "candidate"))
-    some: list[float | None] = []
-    whole: list[float | None] = []
+    """Tell whether a separator stands between answers of which each is enough, as candidates and their labels show.
+
+    Args:
+        table: the source's columns.
+        known: the columns of ``reference`` and ``candidate``.
+        label_names: the columns of labels.
+        separator: the separator.
+    """
+    references = table.column(known["reference"][0]).to_pylist()
+    candidates = table.column(known["candidate"][0]).to_pylist()
+    # labels of candidates with some of several answers, and with all of them
+    of_some: list[float | None] = []
+    of_all: list[float | None] = []
     for reference, candidate, label in zip(references, candidates, _relative_labels(table, label_names), strict=True):
         answers = [answer.strip().casefold() for answer in str(reference or "").split(separator) if answer.strip()]
         occurring = sum(answer in str(candidate or "").casefold() for answer in answers)
         if 0 < occurring < len(answers):
-            some.append(label)
+            of_some.append(label)
         elif occurring == len(answers) > 1:
-            whole.append(label)
-    if len(some) < max(MIN_ALIASES, MIN_ALIAS_RATIO * len(whole)):
+            of_all.append(label)
+    if len(of_some) < max(MIN_ALIASES, MIN_ALIAS_RATIO * len(of_all)):
         return False
-    of_some, of_whole = ([label for label in labels if label is not None] for labels in (some, whole))
-    if not of_some:
+    labels_of_some = [label for label in of_some if label is not None]
+    labels_of_all = [label for label in of_all if label is not None]
+    if not labels_of_some:
         return False
-    least = max(MIN_ALIAS_LABEL, fmean(of_whole) - MAX_ALIAS_LOSS) if of_whole else MIN_ALIAS_LABEL
-    return fmean(of_some) >= least
+    min_label = MIN_ALIAS_LABEL
+    if labels_of_all:
+        min_label = max(min_label, fmean(labels_of_all) - MAX_ALIAS_LOSS)
+    return fmean(labels_of_some) >= min_label
 
 
 def _relative_labels(table: pa.Table, names: Sequence[str]) -> list[float | None]:
-    """Return the mean label of each row, from 0 for the lowest to 1 for the highest; None without one."""
-    label_of = {word: float(label) for pair in BINARY_WORD_PAIRS for label, word in enumerate(pair)}
+    """Return the mean label of each row in some columns, from 0 for the lowest to 1 for the highest; None without one.
+
+    Words of yes and no are 1 and 0.
+    """
+    label_of_word = {word: float(label) for pair in BINARY_WORD_PAIRS for label, word in enumerate(pair)}
     labels_of_rows: list[list[float]] = [[] for _ in range(table.num_rows)]
     for name in names:
         for labels, cell in zip(labels_of_rows, table.column(name).to_pylist(), strict=True):
             word = normalised_word(str(cell))
-            label = label_of.get(word, finite_number(word))
+            label = label_of_word.get(word, finite_number(word))
             if cell is not None and label is not None:
                 labels.append(label)
-    all_labels = [label for labels in labels_of_rows for label in labels]
+    all_labels = list(chain.from_iterable(labels_of_rows))
     lowest = min(all_labels, default=0.0)
     width = max(all_labels, default=0.0) - lowest
     if not width:
@@ -209,7 +239,8 @@ def _relative_labels(table: pa.Table, names: Sequence[str]) -> list[float | None
 
 
 def _separator(table: pa.Table, known: Mapping[str, Sequence[str]]) -> str | None:
-    columns = [table.column(known[name][0]) for name in ("reference", "candidate")]
+    """Return the separator that references seem to have between gold answers; None without one."""
+    columns = [table.column(known[field][0]) for field in ("reference", "candidate")]
     if not all(is_text(column.type) for column in columns):
         return None
     references, candidates = (column.cast(pa.string()).fill_null("") for column in columns)
@@ -220,41 +251,51 @@ def _label_columns(table: pa.Table, used: set[str]) -> tuple[list[str], list[str
     """Return the unused columns that look like the labels of people, and their words that are no labels.
 
     They have words of yes and no, else few numbers of overlapping scales. If two kinds of columns do, none is returned.
+
+    Args:
+        table: the source's columns.
+        used: the columns that hold something else.
     """
-    pairs: dict[str, tuple[str, str]] = {}
-    numbers: dict[str, tuple[float, float]] = {}
-    others: dict[str, list[str]] = {}
+    word_pairs: dict[str, tuple[str, str]] = {}
+    other_words: dict[str, list[str]] = {}
+    ranges: dict[str, tuple[float, float]] = {}
     for name in table.column_names:
-        if name in used:
-            continue
-        cells = Counter(str(cell) for cell in table.column(name).to_pylist() if cell is not None)
-        counts: Counter[str] = Counter()
-        for cell, count in cells.items():
-            if normalised_word(cell) not in MISSING_WORDS:
-                counts[normalised_word(cell)] += count
-        total = sum(counts.values())
+        counts = _word_counts(table.column(name)) if name not in used else Counter[str]()
+        total = counts.total()
         if not total:
             continue
-        pair = max(BINARY_WORD_PAIRS, key=lambda pair: sum(counts[word] for word in pair))
-        if sum(counts[word] for word in pair) >= MIN_SHARE_OF_WORDS * total and len(counts) <= MAX_PROPOSED_WORDS:
-            pairs[name] = pair
-            others[name] = [word for word in counts if word not in pair]
+        word_pair = max(BINARY_WORD_PAIRS, key=lambda pair: sum(counts[word] for word in pair))
+        covered = sum(counts[word] for word in word_pair)
+        if covered >= MIN_SHARE_OF_WORDS * total and len(counts) <= MAX_PROPOSED_WORDS:
+            word_pairs[name] = word_pair
+            other_words[name] = [word for word in counts if word not in word_pair]
             continue
-        values = [number for word in counts if (number := finite_number(word)) is not None]
-        if 2 <= len(values) == len(counts) <= min(MAX_SCALE_LABELS, total / MIN_REPEATS):
-            numbers[name] = (min(values), max(values))
-    if pairs:
-        names = _by_people(list(pairs))
-        missing = list(dict.fromkeys(word for name in names for word in others[name]))
-        return (names, missing) if len({pairs[name] for name in names}) == 1 else ([], [])
-    names = _by_people(list(numbers))
-    lowest_top = min((numbers[name][1] for name in names), default=0.0)
-    overlap = all(numbers[name][0] < lowest_top for name in names)
+        numbers = [number for number in map(finite_number, counts) if number is not None]
+        if 2 <= len(numbers) == len(counts) <= min(MAX_SCALE_LABELS, total / MIN_REPEATS):
+            ranges[name] = (min(numbers), max(numbers))
+    if word_pairs:
+        names = _by_people(list(word_pairs))
+        missing = list(dict.fromkeys(chain.from_iterable(other_words[name] for name in names)))
+        return (names, missing) if len({word_pairs[name] for name in names}) == 1 else ([], [])
+    names = _by_people(list(ranges))
+    lowest_top = min((ranges[name][1] for name in names), default=0.0)
+    overlap = all(ranges[name][0] < lowest_top for name in names)
     return (names, []) if overlap else ([], [])
+
+
+def _word_counts(column: pa.ChunkedArray) -> Counter[str]:
+    """Return how often each word occurs in a column, without those that stand for a missing value."""
+    counts: Counter[str] = Counter()
+    for cell, count in Counter(str(cell) for cell in column.to_pylist() if cell is not None).items():
+        word = normalised_word(cell)
+        if word not in MISSING_WORDS:
+            counts[word] += count
+    return counts
 
 
 def _by_people(names: Sequence[str]) -> list[str]:
     """Return the columns whose names say that people gave them; if none does, those that name no program; else all."""
     plain = {name: _plain_name(name) for name in names}
-    people = [name for name in names if _SAYS_PEOPLE.search(plain[name]) or _PEOPLE.fullmatch(plain[name])]
-    return people or [name for name in names if not _SAYS_PROGRAM.search(plain[name])] or [*names]
+    by_people = [name for name in names if _SAYS_PEOPLE.search(plain[name]) or _PEOPLE.fullmatch(plain[name])]
+    not_by_programs = [name for name in names if not _SAYS_PROGRAM.search(plain[name])]
+    return by_people or not_by_programs or [*names]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -74,47 +75,81 @@ def pairs_as_rows(source: SourceTable, columns: Columns, reading: Reading) -> Re
 
 
 def _rows_per_system(source: SourceTable, columns: dict[str, list[str]]) -> Reshaped:
-    """Return one row per system of each row."""
+    """Return one row per system of each row.
+
+    Args:
+        source: the table as it was read, with a column for each system.
+        columns: the source columns of each pair column; some have ``{system}`` in their names.
+    """
     names = source.table.column_names
     patterns = [name for sources in columns.values() for name in sources if SYSTEM in name]
-    systems_by_pattern = {pattern: _systems(pattern, names) for pattern in patterns}
-    systems = list(dict.fromkeys(system for found in systems_by_pattern.values() for system in found))
-    for pattern, found in systems_by_pattern.items():
-        if not found:
-            raise InputError(unknown_name(f"{source.name}: no column fits", pattern, names), setting="columns")
-        for system in systems:
-            if system not in found:
-                lacking = pattern.replace(SYSTEM, system)
-                raise InputError(f"{source.name}: the system {system!r} has no column {lacking!r}", setting="columns")
+    systems = _systems_of_patterns(source, patterns)
     if "system" in names:
         raise InputError(f"{source.name}: has a column 'system' already; rename it")
-    count, rows = len(systems), source.table.num_rows
-    wide = {pattern.replace(SYSTEM, system) for pattern in patterns for system in systems}
-    index = pa.array(np.repeat(np.arange(rows), count))
-    table = source.table.select([name for name in names if name not in wide]).take(index)
+    row_count, system_count = source.table.num_rows, len(systems)
+
+    columns_of_systems = {pattern: [pattern.replace(SYSTEM, system) for system in systems] for pattern in patterns}
+    wide_names = set(chain.from_iterable(columns_of_systems.values()))
+    shared_names = [name for name in names if name not in wide_names]
+    table = source.table.select(shared_names).take(pa.array(np.repeat(np.arange(row_count), system_count)))
     # the answers of one row stay together
-    order = pa.array(np.arange(rows * count).reshape(count, rows).T.reshape(-1))
-    for pattern in patterns:
-        parts = [source.table.column(pattern.replace(SYSTEM, system)) for system in systems]
-        kinds = {part.type for part in parts}
-        chunks = [chunk if len(kinds) == 1 else chunk.cast(pa.string()) for part in parts for chunk in part.chunks]
-        table = table.append_column(pattern, pa.chunked_array(chunks).take(order))
-    table = table.append_column("system", pa.array(systems * rows))
-    note = f"{rows:,} rows with the answers of {count} systems ({', '.join(systems)}) read as {rows * count:,} pairs"
+    order = pa.array(np.arange(row_count * system_count).reshape(system_count, row_count).T.reshape(-1))
+    for pattern, column_names in columns_of_systems.items():
+        table = table.append_column(pattern, _stacked(source.table, column_names).take(order))
+    table = table.append_column("system", pa.array(systems * row_count))
+    note = (
+        f"{row_count:,} rows with the answers of {system_count} systems ({', '.join(systems)}) read as"
+        f" {row_count * system_count:,} pairs"
+    )
     return _with_identifiers(source, table, columns, systems, note)
+
+
+def _systems_of_patterns(source: SourceTable, patterns: Sequence[str]) -> list[str]:
+    """Return the systems that have a column for every pattern, in the order of the columns.
+
+    Raises:
+        InputError: no column fits a pattern, or a system lacks a column.
+    """
+    names = source.table.column_names
+    systems_by_pattern = {pattern: _systems(pattern, names) for pattern in patterns}
+    systems = list(dict.fromkeys(chain.from_iterable(systems_by_pattern.values())))
+    for pattern, systems_of_pattern in systems_by_pattern.items():
+        if not systems_of_pattern:
+            raise InputError(unknown_name(f"{source.name}: no column fits", pattern, names), setting="columns")
+        for system in systems:
+            if system not in systems_of_pattern:
+                lacking = pattern.replace(SYSTEM, system)
+                raise InputError(f"{source.name}: the system {system!r} has no column {lacking!r}", setting="columns")
+    return systems
+
+
+def _stacked(table: pa.Table, names: Sequence[str]) -> pa.ChunkedArray:
+    """Return the cells of some columns, one column after the other; as text if the columns differ in type."""
+    columns = [table.column(name) for name in names]
+    if len({column.type for column in columns}) > 1:
+        columns = [column.cast(pa.string()) for column in columns]
+    return pa.chunked_array([chunk for column in columns for chunk in column.chunks])
 
 
 def _with_identifiers(
     source: SourceTable, table: pa.Table, columns: dict[str, list[str]], suffixes: list[str], note: str
 ) -> Reshaped:
-    """Return the table with identifiers ``ROW-SUFFIX``, as a row of the file has become one row per suffix."""
+    """Return the table with identifiers ``ROW-SUFFIX``, as a row of the file has become one row per suffix.
+
+    Args:
+        source: the table as it was read, of n rows.
+        table: the new table, of n times ``len(suffixes)`` rows.
+        columns: the source columns of each pair column.
+        suffixes: what tells the new rows of one old row apart.
+        note: what was done, for the user.
+    """
     name = columns.get("pair_id", ["pair_id"])[0]
     count = len(suffixes)
     identifiers = source.table.column(name).to_pylist() if name in source.table.column_names else source.numbers()
-    texts = [f"{identifier}-{suffix}" for identifier in identifiers for suffix in suffixes]
+    pair_ids = [f"{identifier}-{suffix}" for identifier in identifiers for suffix in suffixes]
     if name in table.column_names:
         table = table.drop_columns([name])
-    table = table.append_column("pair_id", pa.array(texts))
+    table = table.append_column("pair_id", pa.array(pair_ids))
     numbers = np.repeat(source.numbers(), count)
     misfits = {key: misfit._replace(row=misfit.row * count) for key, misfit in source.misfits.items()}
     reshaped = replace(source, table=table, rows=numbers, misfits=misfits)
@@ -123,62 +158,92 @@ def _with_identifiers(
 
 def _systems(pattern: str, names: Sequence[str]) -> list[str]:
     """Return what stands for the system in the names of columns that fit a pattern."""
-    expression = re.compile("(.+)".join(map(re.escape, pattern.split(SYSTEM, 1))))
-    return [match[1] for name in names if (match := expression.fullmatch(name))]
+    before, after = pattern.split(SYSTEM, 1)
+    expression = re.compile(f"{re.escape(before)}(.+){re.escape(after)}")
+    matches = [expression.fullmatch(name) for name in names]
+    return [match[1] for match in matches if match]
 
 
 def _rows_per_answer(source: SourceTable, columns: dict[str, list[str]], reading: Reading) -> Reshaped:
-    """Return two rows of one group for each preference between two answers, the preferred one with the label 1."""
+    """Return two rows of one group for each preference between two answers, the preferred one with the label 1.
+
+    Args:
+        source: the table as it was read, a row per preference.
+        columns: the source columns of each pair column, with ``candidate``, ``other`` and ``preference``.
+        reading: the user's settings, whose labels give words of a preference a number.
+    """
+    _check_preference_columns(source, columns)
     names = source.table.column_names
+    first, second, winner = (columns[field][0] for field in ("candidate", "other", "preference"))
+    systems = _system_columns(source, columns.get("system"))
+    labels, is_by_name = _labels_of_first(source, winner, (first, second), systems, reading)
+
+    row_count = source.table.num_rows
+    table = source.table.drop_columns([second]).take(pa.array(np.repeat(np.arange(row_count), 2)))
+    answers = _alternating(source.table.column(first), source.table.column(second))
+    table = table.set_column(table.column_names.index(first), first, column_of(answers))
+    labels_of_answers = np.stack([labels, 1 - labels], axis=1).reshape(-1)
+    added = {
+        "label": pa.array(labels_of_answers, mask=np.isnan(labels_of_answers)),
+        "position": pa.array(["first", "second"] * row_count),
+    }
+    if "group" not in columns and "group" not in names:
+        added["group"] = pa.array(np.repeat(source.numbers(), 2)).cast(pa.string())
+    if systems:
+        of_first, of_second = (source.table.column(name).cast(pa.string()) for name in systems)
+        added["system"] = pa.array(_alternating(of_first, of_second), pa.string())
+    for name, cells in added.items():
+        if name in table.column_names:
+            raise InputError(f"{source.name}: has a column {name!r} beside preferences; rename it")
+        table = table.append_column(name, cells)
+
+    ties = int((labels == 0.5).sum())
+    note = (
+        f"{row_count:,} preferences, {ties:,} of them ties, read as {2 * row_count:,} answers with the labels 1, 0"
+        " and .5"
+    )
+    if systems:
+        note += f", of the systems in {' and '.join(systems)}"
+    if is_by_name:
+        note += f", which {winner} names"
+    remaining_columns = {name: sources for name, sources in columns.items() if name not in PREFERENCE_FIELDS}
+    return _with_identifiers(source, table, remaining_columns, ["first", "second"], note)
+
+
+def _check_preference_columns(source: SourceTable, columns: Mapping[str, Sequence[str]]) -> None:
+    """Raise InputError if the mapping lacks an answer or the preference, names no column, or has a label as well."""
     for field in ("candidate", "other", "preference"):
         if field not in columns:
             raise InputError(
                 f"{source.name}: a preference needs two answers and which is better: ",
                 Setting("columns", "candidate=A,other=B,preference=WINNER"),
             )
-        if columns[field][0] not in names:
-            raise InputError(
-                unknown_name(f"{source.name}, for {field}: has no column", columns[field][0], names), setting="columns"
-            )
+        name, names = columns[field][0], source.table.column_names
+        if name not in names:
+            raise InputError(unknown_name(f"{source.name}, for {field}: has no column", name, names), setting="columns")
     if "label" in columns:
         raise InputError(f"{source.name}: preferences have no label of their own; leave it out", setting="columns")
-    first, second, winner = (columns[field][0] for field in ("candidate", "other", "preference"))
-    systems = _system_columns(source, columns.get("system"))
-    labels, by_name = _labels_of_first(source, winner, (first, second), systems, reading)
-    rows = source.table.num_rows
-    table = source.table.drop_columns([second]).take(pa.array(np.repeat(np.arange(rows), 2)))
-    both = zip(source.table.column(first).to_pylist(), source.table.column(second).to_pylist(), strict=True)
-    answers = [answer for pair in both for answer in pair]
-    table = table.set_column(table.column_names.index(first), first, column_of(answers))
-    values = np.stack([labels, 1 - labels], axis=1).reshape(-1)
-    columns = {name: sources for name, sources in columns.items() if name not in PREFERENCE_FIELDS}
-    added = {"label": pa.array(values, mask=np.isnan(values)), "position": pa.array(["first", "second"] * rows)}
-    if "group" not in columns and "group" not in names:
-        added["group"] = pa.array(np.repeat(source.numbers(), 2)).cast(pa.string())
-    if systems:
-        cells_of_systems = [source.table.column(name).cast(pa.string()).to_pylist() for name in systems]
-        added["system"] = pa.array([name for pair in zip(*cells_of_systems, strict=True) for name in pair], pa.string())
-    for name, cells in added.items():
-        if name in table.column_names:
-            raise InputError(f"{source.name}: has a column {name!r} beside preferences; rename it")
-        table = table.append_column(name, cells)
-    ties = int((labels == 0.5).sum())
-    note = f"{rows:,} preferences, {ties:,} of them ties, read as {2 * rows:,} answers with the labels 1, 0 and .5"
-    if systems:
-        note += f", of the systems in {' and '.join(systems)}" + (f", which {winner} names" if by_name else "")
-    return _with_identifiers(source, table, columns, ["first", "second"], note)
 
 
-def _system_columns(source: SourceTable, given: Sequence[str] | None) -> tuple[str, str] | None:
-    """Return the columns that name the systems of both answers: those given, or with usual names; None without any.
+def _alternating(first: pa.ChunkedArray, second: pa.ChunkedArray) -> list[Any]:
+    """Return the cells of two columns row by row: first, second, first, second, …"""
+    return list(chain.from_iterable(zip(first.to_pylist(), second.to_pylist(), strict=True)))
+
+
+def _system_columns(source: SourceTable, named: Sequence[str] | None) -> tuple[str, str] | None:
+    """Return the two columns that name the systems of the answers: those named, or with usual names; None without any.
+
+    Args:
+        source: the table as it was read.
+        named: the columns in the user's mapping, or one text with ``+`` between them; None if the mapping has none.
 
     Raises:
-        InputError: not two columns are given, or one is missing.
+        InputError: not two columns are named, or one is missing.
     """
     names = source.table.column_names
-    if given is None:
+    if named is None:
         return next((pair for pair in SYSTEM_PAIRS if set(pair) <= set(names)), None)
-    wanted = given[0].split("+") if len(given) == 1 else given
+    wanted = named[0].split("+") if len(named) == 1 else named
     if len(wanted) != 2:
         raise InputError(
             f"{source.name}: the two answers of a preference are of two systems: ",
@@ -202,34 +267,44 @@ def _labels_of_first(
     The label is 1 if the answer is preferred, .5 for a tie, NaN if nothing is said. A preference names an answer, or,
     if all of a column do, the system that gave it.
 
+    Args:
+        source: the table as it was read.
+        winner: the column of preferences.
+        answers: the columns of the two answers, whose names a preference may be.
+        systems: the columns of the two systems; None if there are none.
+        reading: the user's settings; words to which they give a number replace all others.
+
     Raises:
         InputError: a word is unknown, at its row.
     """
-    first, second = answers
+    cells = source.table.column(winner).to_pylist()
+    words = [normalised_word("" if cell is None else str(cell)) for cell in cells]
     configured = reading.configured_numbers()
-    ties = {} if configured else dict.fromkeys(TIE_WORDS, 0.5)
-    numbers = configured or {
-        **dict.fromkeys((*FIRST_WORDS, normalised_word(first)), 1.0),
-        **dict.fromkeys((*SECOND_WORDS, normalised_word(second)), 0.0),
-        **ties,
-    }
-    words = [normalised_word("" if cell is None else str(cell)) for cell in source.table.column(winner).to_pylist()]
-    numbers_of_rows = [numbers] * len(words)
-    by_name = False
+    ties = dict.fromkeys(TIE_WORDS, 0.5)
+    first_words = dict.fromkeys((*FIRST_WORDS, normalised_word(answers[0])), 1.0)
+    second_words = dict.fromkeys((*SECOND_WORDS, normalised_word(answers[1])), 0.0)
+    # by row, the label that each word stands for
+    labels_by_word = [configured or first_words | second_words | ties] * len(words)
+    is_by_name = False
     if systems and not configured:
-        names = zip(*(source.table.column(name).cast(pa.string()).to_pylist() for name in systems), strict=True)
-        of_systems = [{normalised_word(a or ""): 1.0, normalised_word(b or ""): 0.0} | ties for a, b in names]
-        by_name = all(word in known or reading.is_missing(word) for word, known in zip(words, of_systems, strict=True))
-        numbers_of_rows = of_systems if by_name else numbers_of_rows
+        of_first, of_second = (source.table.column(name).cast(pa.string()).to_pylist() for name in systems)
+        labels_by_system = []
+        for first, second in zip(of_first, of_second, strict=True):
+            labels_by_system.append({normalised_word(first or ""): 1.0, normalised_word(second or ""): 0.0} | ties)
+        is_by_name = all(
+            word in known or reading.is_missing(word) for word, known in zip(words, labels_by_system, strict=True)
+        )
+        if is_by_name:
+            labels_by_word = labels_by_system
+
     labels = []
-    for row, (word, known) in enumerate(zip(words, numbers_of_rows, strict=True)):
+    for row, (word, known) in enumerate(zip(words, labels_by_word, strict=True)):
         if word not in known and not reading.is_missing(word):
-            cell = source.table.column(winner)[row].as_py()
             raise InputError(
-                f"{source.location(row)}, column {winner}: the preference {str(cell)!r} is unknown; say which label the"
-                " first answer gets: ",
-                Setting("labels", f"{cell}=NUMBER"),
+                f"{source.location(row)}, column {winner}: the preference {str(cells[row])!r} is unknown; say which"
+                " label the first answer gets: ",
+                Setting("labels", f"{cells[row]}=NUMBER"),
                 " (1 preferred, 0.5 tie, 0 not)",
             )
         labels.append(known.get(word, np.nan))
-    return np.array(labels, dtype=np.float64), by_name
+    return np.array(labels, dtype=np.float64), is_by_name

@@ -166,47 +166,26 @@ def _read_rows(rows: _Rows, names: list[str], notes: list[str]) -> SourceTable:
     schema = pa.schema([(name, pa.string()) for name in names])
     blocks: list[pa.RecordBatch] = []
     numbers: list[int] = []
-    block: list[Sequence[str | None]] = []
     short_rows: list[int] = []
     long_rows: list[int] = []
-
-    def flush() -> None:
-        # convert the rows to Arrow, which takes less memory, and forget them
-        if block:
-            columns = [pa.array(column, pa.string()) for column in zip(*block, strict=True)]
-            blocks.append(pa.record_batch(columns, schema=schema))
-            block.clear()
-
     records = _iterate_records(path, rows.delimiter, rows.quoted)
-    for number, cells in itertools.islice(records, int(rows.has_header), None):
-        numbers.append(number)
-        if len(cells) == width:
-            block.append(cells)
-        elif rows.may_be_short and 1 < len(cells) < width:
-            short_rows.append(number)
-            block.append([*cells, *[None] * (width - len(cells))])
-        elif rows.may_be_long and len(cells) > width:
-            long_rows.append(number)
-            block.append(cells[:width])
-        elif rows.may_be_ragged:
-            block.append((cells + [""] * width)[:width])
-        else:
-            first_row = f"the header has {width} ({', '.join(names)})" if rows.has_header else f"row 1 has {width}"
-            raise InputError(
-                f"{path}, row {number}: has {len(cells)} cells; {first_row}{_comma_hint(cells, names, rows.delimiter)}",
-                header_hint(names),
-            )
-        if len(block) >= BLOCK_ROWS:
-            flush()
-    flush()
+    records_below_header = itertools.islice(records, int(rows.has_header), None)
+    # by blocks, since Arrow takes less memory than Python's strings
+    while block := list(itertools.islice(records_below_header, BLOCK_ROWS)):
+        cells_of_rows: list[Sequence[str | None]] = []
+        for number, cells in block:
+            numbers.append(number)
+            if len(cells) == width:
+                cells_of_rows.append(cells)
+                continue
+            (short_rows if len(cells) < width else long_rows).append(number)
+            cells_of_rows.append(_fitted_cells(rows, number, cells, names))
+        columns = [pa.array(column, pa.string()) for column in zip(*cells_of_rows, strict=True)]
+        blocks.append(pa.record_batch(columns, schema=schema))
     if not blocks:
         raise InputError(f"{path}: has a header and no rows", header_hint(names))
-    first = "the header" if rows.has_header else "row 1"
-    if short_rows:
-        notes.append(f"{_count(short_rows)} fewer cells than {first} ({_few(short_rows)}); the last ones are empty")
-    if long_rows:
-        surplus = f"more cells than {first} ({_few(long_rows)}); those behind column {width} are left out"
-        notes.append(f"{_count(long_rows)} {surplus}")
+    if not rows.may_be_ragged:
+        notes += _length_notes("the header" if rows.has_header else "row 1", width, short_rows, long_rows)
     row_numbers = np.asarray(numbers, dtype=np.int64)
     consecutive_numbers = np.arange(row_numbers[0], row_numbers[0] + len(row_numbers))
     are_consecutive = np.array_equal(row_numbers, consecutive_numbers)
@@ -218,6 +197,43 @@ def _read_rows(rows: _Rows, names: list[str], notes: list[str]) -> SourceTable:
         as_text=True,
         notes=tuple(notes),
     )
+
+
+def _fitted_cells(rows: _Rows, number: int, cells: list[str], names: list[str]) -> Sequence[str | None]:
+    """Return the cells of a row whose length differs from that of the header, one for each column.
+
+    Args:
+        rows: how rows are read, which says what becomes of missing and surplus cells.
+        number: the number of the row, for the message.
+        cells: its cells.
+        names: the names of the columns.
+
+    Raises:
+        InputError: the row has another length than allowed.
+    """
+    width = len(names)
+    if rows.may_be_ragged:
+        return (cells + [""] * width)[:width]
+    if rows.may_be_short and 1 < len(cells) < width:
+        return [*cells, *[None] * (width - len(cells))]
+    if rows.may_be_long and len(cells) > width:
+        return cells[:width]
+    first_row = f"the header has {width} ({', '.join(names)})" if rows.has_header else f"row 1 has {width}"
+    raise InputError(
+        f"{rows.path}, row {number}: has {len(cells)} cells; {first_row}{_comma_hint(cells, names, rows.delimiter)}",
+        header_hint(names),
+    )
+
+
+def _length_notes(first: str, width: int, short_rows: list[int], long_rows: list[int]) -> list[str]:
+    """Return what became of rows that are shorter or longer than the first one; *first* is that row in words."""
+    notes = []
+    if short_rows:
+        notes.append(f"{_count(short_rows)} fewer cells than {first} ({_few(short_rows)}); the last ones are empty")
+    if long_rows:
+        surplus = f"more cells than {first} ({_few(long_rows)}); those behind column {width} are left out"
+        notes.append(f"{_count(long_rows)} {surplus}")
+    return notes
 
 
 def _count(rows: list[int]) -> str:

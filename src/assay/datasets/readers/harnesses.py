@@ -45,33 +45,44 @@ def _scores(scores: Iterable[tuple[str, Any]]) -> Record:
 
 
 def lm_eval_records(sample: Record) -> Iterable[Record]:
-    """Yield a record for each answer of a sample; of choices, the likeliest is the answer."""
-    asked = sample["arguments"]
-    calls = list(asked.values()) if isinstance(asked, dict) else list(asked)
-    contexts, continuations = zip(*(_arguments(call) for call in calls), strict=True) if calls else ((), ())
-    answers = [answer for reply in sample["filtered_resps"] for answer in (reply if _is_list(reply) else [reply])]
+    """Yield a record for each answer of a sample of lm-evaluation-harness.
+
+    A task of generation has one answer or several; of a task of choices, the likeliest choice is the answer.
+    """
+    requests = sample["arguments"]
+    calls = list(requests.values()) if isinstance(requests, dict) else list(requests)
+    contexts_and_continuations = [_arguments(call) for call in calls]
     reference = sample["target"]
+    answers: list[Any] = []
+    for reply in sample["filtered_resps"]:
+        answers += reply if _is_list(reply) else [reply]
     likelihoods = [_likelihood(reply) for reply in sample["filtered_resps"]]
     if len(calls) > 1 and len(likelihoods) == len(calls) and None not in likelihoods:
-        choices = [str(continuation).strip() for continuation in continuations]
+        choices = [str(continuation).strip() for _, continuation in contexts_and_continuations]
         answers = [choices[int(np.argmax(np.array(likelihoods, dtype=np.float64)))]]
-        place = str(reference)
-        if place.isdecimal() and int(place) < len(choices):
-            reference = choices[int(place)]
+        reference = _choice_of_target(choices, reference)
+
     doc = sample["doc"] if isinstance(sample["doc"], dict) else {}
-    names = sample.get("metrics") or [name for name, value in sample.items() if isinstance(value, int | float)]
-    scores = _scores((name, sample.get(name)) for name in names if name != "doc_id")
-    name = f"{sample.get('doc_id')}" + ("" if sample.get("filter") in (None, "none") else f"-{sample['filter']}")
+    score_names = sample.get("metrics") or [key for key, value in sample.items() if isinstance(value, int | float)]
+    scores = _scores((name, sample.get(name)) for name in score_names if name != "doc_id")
+    filter_name = None if sample.get("filter") == "none" else sample.get("filter")
+    pair_id = f"{sample.get('doc_id')}" if filter_name is None else f"{sample.get('doc_id')}-{filter_name}"
     for number, answer in enumerate(answers or [None], 1):
         yield {
-            "pair_id": name if len(answers) < 2 else f"{name}-{number}",
-            "question": _question(doc) or _first_text(contexts),
+            "pair_id": pair_id if len(answers) < 2 else f"{pair_id}-{number}",
+            "question": _question(doc) or _first_text(context for context, _ in contexts_and_continuations),
             "reference": _golds(reference),
             "candidate": None if answer is None else _plain_text(answer),
-            "filter": None if sample.get("filter") == "none" else sample.get("filter"),
+            "filter": filter_name,
             "doc": _json(sample["doc"]),
             **scores,
         }
+
+
+def _choice_of_target(choices: list[str], target: Any) -> Any:
+    """Return the choice whose index, from 0, the target of a task is; the target itself if it is none."""
+    index = str(target)
+    return choices[int(index)] if index.isdecimal() and int(index) < len(choices) else target
 
 
 def _arguments(call: Any) -> tuple[Any, Any]:
@@ -99,37 +110,55 @@ def _likelihood(reply: Any) -> float | None:
 
 
 def inspect_record(sample: Record, header: Mapping[str, Any]) -> Record:
-    """Return the record of a sample; texts that are kept apart from it are put back."""
-    attached = sample.get("attachments") or {}
+    """Return the record of a sample of Inspect; texts that are kept apart from it are put back.
+
+    Args:
+        sample: the sample.
+        header: what the log says of its run: the model, and how often each sample was asked.
+    """
+    attachments = sample.get("attachments") or {}
 
     def text(value: Any) -> str | None:
-        return str(attached.get(value.removeprefix("attachment://"), value)) if isinstance(value, str) else None
+        # a long text is stored among the attachments, and named by an address in its place
+        if not isinstance(value, str):
+            return None
+        return str(attachments.get(value.removeprefix("attachment://"), value))
 
     output = sample.get("output") or {}
     choices = output.get("choices") or []
     completion = output.get("completion")
     if completion is None and choices:
         completion = _message_text(choices[0].get("message") or {}, text)
-    scores: list[tuple[str, Any]] = []
-    for name, score in (sample.get("scores") or {}).items():
-        value = score.get("value") if isinstance(score, dict) else score
-        parts = value.items() if isinstance(value, dict) else [(None, value)]
-        scores += [(name if part is None else f"{name}.{part}", _LETTERS.get(str(each), each)) for part, each in parts]
-    asked = sample.get("input")
-    if _is_list(asked):
-        asked = "\n\n".join(filter(None, (_message_text(each, text) for each in asked if each.get("role") == "user")))
-    target, epoch = sample.get("target"), sample.get("epoch", 1)
-    several = ((header.get("config") or {}).get("epochs") or 1) > 1
+    question = sample.get("input")
+    if _is_list(question):
+        messages = [_message_text(message, text) for message in question if message.get("role") == "user"]
+        question = "\n\n".join(filter(None, messages))
+    target = sample.get("target")
+    golds = [text(gold) for gold in target] if _is_list(target) else text(target)
+    identifier = str(sample.get("id"))
+    has_epochs = ((header.get("config") or {}).get("epochs") or 1) > 1
     return {
-        "pair_id": f"{sample.get('id')}-{epoch}" if several else str(sample.get("id")),
-        "question": text(asked),
-        "reference": _golds(list(map(text, target)) if _is_list(target) else text(target)) or None,
+        "pair_id": f"{identifier}-{sample.get('epoch', 1)}" if has_epochs else identifier,
+        "question": text(question),
+        "reference": _golds(golds) or None,
         "candidate": text(completion) if choices or completion else None,
-        "group": str(sample.get("id")) if several else None,
+        "group": identifier if has_epochs else None,
         "system": header.get("model"),
         "metadata": _json(sample["metadata"]) if sample.get("metadata") else None,
-        **_scores(scores),
+        **_scores(_inspect_scores(sample)),
     }
+
+
+def _inspect_scores(sample: Record) -> Iterable[tuple[str, Any]]:
+    """Yield the name and the value of each score of a sample; of a score of several values, each as ``NAME.PART``."""
+    for name, score in (sample.get("scores") or {}).items():
+        value = score.get("value") if isinstance(score, dict) else score
+        if isinstance(value, dict):
+            named_values = [(f"{name}.{part}", part_value) for part, part_value in value.items()]
+        else:
+            named_values = [(name, value)]
+        for full_name, each_value in named_values:
+            yield full_name, _LETTERS.get(str(each_value), each_value)
 
 
 def _message_text(message: Mapping[str, Any], text: Callable[[Any], str | None]) -> str | None:
@@ -145,47 +174,57 @@ def _message_text(message: Mapping[str, Any], text: Callable[[Any], str | None])
 
 
 def promptfoo_record(row: Record) -> Record:
-    """Return the record of a result; the verdict of a person is its label."""
+    """Return the record of a result of promptfoo; the verdict of a person is its label."""
     case = row.get("testCase") or {}
     variables = row.get("vars") or case.get("vars") or {}
     response = row.get("response") or {}
-    grading = row.get("gradingResult") or {}
-    human = [
-        part.get("score", part.get("pass"))
-        for part in grading.get("componentResults") or []
-        if isinstance(part, dict) and (part.get("assertion") or {}).get("type") == "human"
-    ]
-    provider = row.get("provider") or {}
     prompt = row.get("prompt") or {}
-    own = [("score", row.get("score")), ("success", row.get("success")), *(row.get("namedScores") or {}).items()]
+    raw_prompt = prompt.get("raw") if isinstance(prompt, dict) else prompt
+    provider = row.get("provider") or {}
+    system = (provider.get("label") or provider.get("id")) if isinstance(provider, dict) else provider
+    verdict = _verdict_of_person(row.get("gradingResult") or {})
+    scores = {"score": row.get("score"), "success": row.get("success")}
+    has_number = "testIdx" in row
     return {
-        "pair_id": f"{row.get('testIdx')}-{row.get('promptIdx')}" if "testIdx" in row else None,
-        "question": _question(variables) or (prompt.get("raw") if isinstance(prompt, dict) else prompt),
+        "pair_id": f"{row.get('testIdx')}-{row.get('promptIdx')}" if has_number else None,
+        "question": _question(variables) or raw_prompt,
         "reference": _promptfoo_golds(case, variables),
         "candidate": _plain_text(response.get("output")),
         "context": _context(variables.get("context")),
-        "label": float(human[-1]) if human and human[-1] is not None else None,
-        "group": str(row["testIdx"]) if "testIdx" in row else None,
-        "system": (provider.get("label") or provider.get("id")) if isinstance(provider, dict) else provider,
+        "label": None if verdict is None else float(verdict),
+        "group": str(row["testIdx"]) if has_number else None,
+        "system": system,
         "vars": _json(variables) if variables else None,
-        **_scores(own),
+        **_scores([*scores.items(), *(row.get("namedScores") or {}).items()]),
     }
+
+
+def _verdict_of_person(grading: Mapping[str, Any]) -> Any:
+    """Return the last verdict that a person gave on an answer, a number or truth value; None without any."""
+    verdict = None
+    for component in grading.get("componentResults") or []:
+        if isinstance(component, dict) and (component.get("assertion") or {}).get("type") == "human":
+            verdict = component.get("score", component.get("pass"))
+    return verdict
 
 
 def _promptfoo_golds(case: Mapping[str, Any], variables: Mapping[str, Any]) -> Any:
     """Return the gold answers of a test: values of the strictest assertions, or a variable; None if there is none."""
-    by_type: dict[str, list[str]] = {}
+    golds_by_type: dict[str, list[str]] = {}
     for assertion in case.get("assert") or []:
         value = assertion.get("value") if isinstance(assertion, dict) else None
         if isinstance(value, str | int | float):
-            by_type.setdefault(assertion.get("type", ""), []).append(str(value))
+            golds_by_type.setdefault(assertion.get("type", ""), []).append(str(value))
         elif _is_list(value):
-            by_type.setdefault(assertion.get("type", ""), []).extend(map(str, value))
+            golds_by_type.setdefault(assertion.get("type", ""), []).extend(map(str, value))
     for kind in _GOLD_ASSERTIONS:
-        if kind in by_type:
-            golds = list(dict.fromkeys(by_type[kind]))
+        if kind in golds_by_type:
+            golds = list(dict.fromkeys(golds_by_type[kind]))
             return golds[0] if len(golds) == 1 else golds
-    return next((_golds(variables[name]) for name in _GOLD_VARIABLES if variables.get(name) not in (None, "")), None)
+    for name in _GOLD_VARIABLES:
+        if variables.get(name) not in (None, ""):
+            return _golds(variables[name])
+    return None
 
 
 # DeepEval.

@@ -15,11 +15,10 @@ from assay.exceptions import InputError
 
 
 def read_json(path: Path, member: str | None, columns: Columns = None) -> SourceTable:
-    """Read a JSON file: objects in a list or object, an object with such a list, or an object of columns; also lines.
+    """Return the table in a JSON file: rows as objects or as lists, columns as lists, or one object per line.
 
-    Columns and rows may be in any form in which pandas writes them.
-
-    The log of a harness is read by :mod:`assay.datasets.readers.logs`.
+    Rows may be in a list, in an object that names them, or in a list within an object. Every form in which pandas
+    writes a table is read, and the logs of harnesses (:mod:`assay.datasets.readers.logs`).
 
     Args:
         path: the path of a UTF-8 file.
@@ -30,8 +29,7 @@ def read_json(path: Path, member: str | None, columns: Columns = None) -> Source
         InputError: the file is not JSON, has no rows, or has several lists and *member* is none.
     """
     text = path.read_text(encoding="utf-8-sig")
-    first_line, _, further_lines = text.strip().partition("\n")
-    if first_line.startswith("{") and first_line.rstrip().endswith("}") and further_lines.lstrip().startswith("{"):
+    if _has_object_per_line(text):
         return read_jsonl(path)
     value = parse_json(text, str(path))
     log = log_of_json(value, path)
@@ -39,43 +37,14 @@ def read_json(path: Path, member: str | None, columns: Columns = None) -> Source
         return log
     _refuse_questions_of_squad(path, value)
     value, note = _records_of_servers(path, value)
-    if (
-        isinstance(value, dict)
-        and {"columns", "data"} <= value.keys() <= {"columns", "data", "index"}
-        and isinstance(value["data"], list)
-        and all(isinstance(row, list) for row in [value["columns"], *value["data"]])
-    ):
-        # as pandas writes it with orient="split"
+    if _is_header_and_rows(value):
         return _table_of_lists(path, [value["columns"], *value["data"]], None)
     if isinstance(value, dict):
-        lists = {key: content for key, content in value.items() if _is_rows(content)}
-        if member is not None and member not in lists:
-            raise InputError(
-                f"{path}: has no list of objects {member!r}; it has {', '.join(lists) or 'none'}",
-                setting="member",
-                value=member,
-            )
-        if member is None and len(lists) > 1:
-            raise InputError(
-                f"{path}: has {len(lists)} lists of objects ({', '.join(lists)}); say which one: ",
-                Setting("member", next(iter(lists))),
-            )
-        if lists:
-            value = lists[member or next(iter(lists))]
-    if isinstance(value, dict) and value and all(isinstance(row, dict) for row in value.values()):
-        rows = list(value.values())
-        if all(row and row.keys() == rows[0].keys() and all(map(str.isdecimal, row)) for row in rows):
-            # as pandas writes it: an object of columns, each with the cells by the number of their row
-            value = {name: [cells[row] for row in rows[0]] for name, cells in value.items()}
-        else:
-            # an object of records, by their keys
-            value = [{"key": key} | row for key, row in value.items()]
+        value = _list_of_member(path, value, member)
+    if isinstance(value, dict):
+        value = _without_row_names(value)
     if isinstance(value, dict) and all(isinstance(cells, list) and cells for cells in value.values()):
-        lengths = {key: len(cells) for key, cells in value.items()}
-        if len(set(lengths.values())) > 1:
-            raise InputError(f"{path}: its lists have unequal lengths ({lengths})")
-        table, misfits = table_of_columns(value)
-        return SourceTable(table, str(path), unit="entry", first=1, misfits=misfits)
+        return _table_of_column_lists(path, value)
     if isinstance(value, list) and value and all(isinstance(row, list) for row in value):
         return _table_of_lists(path, value, columns)
     if not _is_rows(value):
@@ -84,6 +53,73 @@ def read_json(path: Path, member: str | None, columns: Columns = None) -> Source
         )
     table, misfits = table_of_records(value, column_of)
     return SourceTable(table, str(path), unit="entry", first=1, misfits=misfits, notes=(note,) if note else ())
+
+
+def _has_object_per_line(text: str) -> bool:
+    """Tell whether a text is JSONL: its first line is a whole object, and the next begins one."""
+    first_line, _, further_lines = text.strip().partition("\n")
+    is_whole_object = first_line.startswith("{") and first_line.rstrip().endswith("}")
+    return is_whole_object and further_lines.lstrip().startswith("{")
+
+
+def _is_header_and_rows(value: Any) -> bool:
+    """Tell whether a value is a table as pandas writes it by ``orient="split"``: with ``columns`` and ``data``."""
+    if not isinstance(value, dict) or not {"columns", "data"} <= value.keys() <= {"columns", "data", "index"}:
+        return False
+    return isinstance(value["data"], list) and all(isinstance(row, list) for row in [value["columns"], *value["data"]])
+
+
+def _list_of_member(path: Path, value: dict[str, Any], member: str | None) -> Any:
+    """Return the list of objects in an object; the object itself if it has none and *member* is None.
+
+    Raises:
+        InputError: there is no list of the name *member*, or there are several and *member* is None.
+    """
+    lists = {key: content for key, content in value.items() if _is_rows(content)}
+    if member is not None and member not in lists:
+        raise InputError(
+            f"{path}: has no list of objects {member!r}; it has {', '.join(lists) or 'none'}",
+            setting="member",
+            value=member,
+        )
+    if not lists:
+        return value
+    first = next(iter(lists))
+    if member is None and len(lists) > 1:
+        raise InputError(
+            f"{path}: has {len(lists)} lists of objects ({', '.join(lists)}); say which one: ",
+            Setting("member", first),
+        )
+    return lists[member or first]
+
+
+def _without_row_names(value: dict[str, Any]) -> Any:
+    """Return an object of objects as lists: columns, if their keys are numbers of rows as pandas writes them, or rows.
+
+    Rows get their name in the object as ``key``. An object of anything else is returned unchanged.
+    """
+    members = list(value.values())
+    if not members or not all(isinstance(member, dict) for member in members):
+        return value
+    are_columns = all(
+        member and member.keys() == members[0].keys() and all(map(str.isdecimal, member)) for member in members
+    )
+    if are_columns:
+        return {name: [cells[row] for row in members[0]] for name, cells in value.items()}
+    return [{"key": key} | row for key, row in value.items()]
+
+
+def _table_of_column_lists(path: Path, columns: dict[str, list[Any]]) -> SourceTable:
+    """Return columns that are lists as a table.
+
+    Raises:
+        InputError: the lists differ in length.
+    """
+    lengths = {name: len(cells) for name, cells in columns.items()}
+    if len(set(lengths.values())) > 1:
+        raise InputError(f"{path}: its lists have unequal lengths ({lengths})")
+    table, misfits = table_of_columns(columns)
+    return SourceTable(table, str(path), unit="entry", first=1, misfits=misfits)
 
 
 def _refuse_questions_of_squad(path: Path, value: Any) -> None:

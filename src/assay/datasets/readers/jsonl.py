@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -265,12 +266,15 @@ def _is_answer(item: Any) -> bool:
 def _are_number_lists(values: list[Any]) -> bool:
     """Tell whether the values are lists of numbers, or None, and there is at least one number."""
     lists = [value for value in values if value is not None]
-    items = [item for value in lists if isinstance(value, list | tuple) for item in value]
-    return (
-        bool(items)
-        and all(isinstance(value, list | tuple) for value in lists)
-        and all(type(item) is float or (type(item) is int and abs(item) < 2**63) for item in items)
-    )
+    if not all(isinstance(value, list | tuple) for value in lists):
+        return False
+    numbers = list(chain.from_iterable(lists))
+    return bool(numbers) and all(map(_is_plain_number, numbers))
+
+
+def _is_plain_number(value: Any) -> bool:
+    """Tell whether a value is a fraction, or a whole number of up to 64 bits; truth values are not."""
+    return type(value) is float or (type(value) is int and abs(value) < 2**63)
 
 
 def _items(value: Any) -> Sequence[Any]:
@@ -293,23 +297,25 @@ def concatenated_tables(tables: list[pa.Table]) -> pa.Table:
 
     A column may be absent from a table, which gives null, or differ in type, which converts it to a common type.
     """
-    names: dict[str, None] = {}
-    for table in tables:
-        names.update(dict.fromkeys(table.column_names))
-    columns = {}
     # with sets, the time does not grow with the square of the number of columns
-    tables_and_names = [(table, frozenset(table.column_names)) for table in tables]
-    for name in names:
-        parts: list[pa.ChunkedArray] = []
-        for table, table_names in tables_and_names:
-            has_column = name in table_names
-            parts.append(table.column(name) if has_column else pa.chunked_array([pa.nulls(table.num_rows)]))
-        types = {part.type for part in parts if not pa.types.is_null(part.type)}
-        if len(types) <= 1 and not any(pa.types.is_list(kind) and kind.value_type != pa.string() for kind in types):
-            common_type = types.pop() if types else pa.null()
-            chunks = [chunk for part in parts for chunk in part.cast(common_type).chunks]
-            columns[name] = pa.chunked_array(chunks, common_type)
-        else:
-            column = column_of([value for part in parts for value in part.to_pylist()])
-            columns[name] = pa.chunked_array([column])
+    names_of_tables = [frozenset(table.column_names) for table in tables]
+    columns = {}
+    for name in dict.fromkeys(chain.from_iterable(table.column_names for table in tables)):
+        pieces: list[pa.ChunkedArray] = []
+        for table, table_names in zip(tables, names_of_tables, strict=True):
+            is_absent = name not in table_names
+            pieces.append(pa.chunked_array([pa.nulls(table.num_rows)]) if is_absent else table.column(name))
+        columns[name] = _concatenated_columns(pieces)
     return pa.table(columns)
+
+
+def _concatenated_columns(pieces: list[pa.ChunkedArray]) -> pa.ChunkedArray:
+    """Return the cells of several columns, one column after the other, in a type that fits all."""
+    types = {piece.type for piece in pieces if not pa.types.is_null(piece.type)}
+    # lists of numbers are answers if another piece has texts
+    has_number_lists = any(pa.types.is_list(kind) and kind.value_type != pa.string() for kind in types)
+    if len(types) > 1 or has_number_lists:
+        return pa.chunked_array([column_of(list(chain.from_iterable(piece.to_pylist() for piece in pieces)))])
+    common_type = types.pop() if types else pa.null()
+    chunks = chain.from_iterable(piece.cast(common_type).chunks for piece in pieces)
+    return pa.chunked_array(list(chunks), common_type)

@@ -123,7 +123,7 @@ def _remote_parts(address: str, *, offline: bool) -> list[_ParquetFile]:
     if urlsplit(root).path.endswith(".parquet"):
         files = [root]
     else:
-        with _translated_errors(address_text, address):
+        with _errors_with_name(address_text, address):
             matches = file_system.glob(f"{root.rstrip('/')}/*.parquet")
         files = sorted(file for file in matches if file.rpartition("/")[2][0] not in "._")
     if not files:
@@ -160,7 +160,7 @@ def _resolve_address(address: str, address_text: str, *, offline: bool) -> tuple
         from fsspec.core import url_to_fs
     except ImportError:
         raise MissingExtraError("fsspec", "remote") from None
-    with _translated_errors(address_text, address):
+    with _errors_with_name(address_text, address):
         try:
             file_system, path = url_to_fs(address)
         except ImportError as error:
@@ -173,7 +173,7 @@ def _resolve_address(address: str, address_text: str, *, offline: bool) -> tuple
 
 
 @contextmanager
-def _translated_errors(name: str, address: str = "") -> Iterator[None]:
+def _errors_with_name(name: str, address: str = "") -> Iterator[None]:
     """Turn exceptions raised while a part is read into errors with one line that begins with its name.
 
     A FileNotFoundError or PermissionError of a file on a disk passes unchanged. The libraries write whole addresses
@@ -220,28 +220,15 @@ def _common_schema(parts: list[_ParquetFile]) -> tuple[pa.Schema, list[int]]:
     """
     schemas, row_counts = [], []
     for part in parts:
-        with _translated_errors(part.name, part.address), part.open() as stream:
-            file = pq.ParquetFile(stream)
-            schema = file.schema_arrow.remove_metadata()
-            row_counts.append(file.metadata.num_rows)
-        duplicate = first_repeated(schema.names)
-        if duplicate is not None:
-            raise InputError(f"{part.name}: the column {duplicate!r} appears twice; rename one")
+        schema, row_count = _schema_of(part)
         schemas.append(schema)
+        row_counts.append(row_count)
     names = schemas[0].names
     # by name, the field of the first part that has a value in the column, and the name of that part
     known_fields: dict[str, tuple[pa.Field, str]] = {}
     for part, schema in zip(parts, schemas, strict=True):
-        if set(schema.names) != set(names):
-            missing_names = ", ".join(name for name in names if name not in schema.names)
-            further_names = ", ".join(name for name in schema.names if name not in names)
-            if missing_names:
-                difference = f"lacks the column {missing_names}"
-            else:
-                difference = f"has a further column {further_names}"
-            raise InputError(f"{part.name}: {difference}, unlike {parts[0].name}; all parts need the same columns")
-        known_schema = part_with_known_types(schema.empty_table(), part.name).schema
-        for field in known_schema:
+        _check_same_names(part, schema.names, parts[0], names)
+        for field in part_with_known_types(schema.empty_table(), part.name).schema:
             first_field, first_part = known_fields.setdefault(field.name, (field, part.name))
             if pa.types.is_null(first_field.type):
                 known_fields[field.name] = field, part.name
@@ -253,6 +240,35 @@ def _common_schema(parts: list[_ParquetFile]) -> tuple[pa.Schema, list[int]]:
     return pa.schema([known_fields[name][0].with_nullable(True) for name in names]), row_counts
 
 
+def _schema_of(part: _ParquetFile) -> tuple[pa.Schema, int]:
+    """Return the columns of a part, without metadata, and its number of rows.
+
+    Raises:
+        InputError: the part is not a readable Parquet file, or has duplicate columns.
+    """
+    with _errors_with_name(part.name, part.address), part.open() as stream:
+        file = pq.ParquetFile(stream)
+        schema = file.schema_arrow.remove_metadata()
+        row_count = file.metadata.num_rows
+    duplicate = first_repeated(schema.names)
+    if duplicate is not None:
+        raise InputError(f"{part.name}: the column {duplicate!r} appears twice; rename one")
+    return schema, row_count
+
+
+def _check_same_names(part: _ParquetFile, names: list[str], first_part: _ParquetFile, first_names: list[str]) -> None:
+    """Raise InputError if a part has other columns than the first one, in any order."""
+    missing_names = [name for name in first_names if name not in names]
+    further_names = [name for name in names if name not in first_names]
+    if missing_names:
+        difference = f"lacks the column {', '.join(missing_names)}"
+    elif further_names:
+        difference = f"has a further column {', '.join(further_names)}"
+    else:
+        return
+    raise InputError(f"{part.name}: {difference}, unlike {first_part.name}; all parts need the same columns")
+
+
 def _iterate_batches(parts: list[_ParquetFile], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """Yield the rows of all parts in order, as batches with the columns and types of *schema*.
 
@@ -261,7 +277,7 @@ def _iterate_batches(parts: list[_ParquetFile], schema: pa.Schema) -> Iterator[p
     """
     for part in parts:
         rows_before = 0
-        with _translated_errors(part.name, part.address), part.open() as stream:
+        with _errors_with_name(part.name, part.address), part.open() as stream:
             # reads small pieces, rather than whole columns of a row group, to save memory
             file = pq.ParquetFile(stream, buffer_size=1 << 20, pre_buffer=False)
             for batch in file.iter_batches(batch_size=ROWS):

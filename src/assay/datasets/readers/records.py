@@ -115,30 +115,39 @@ def _items(value: Any) -> Iterator[tuple[str, Any]]:
             yield str(index), item
 
 
-def _value(value: Any, keys: Sequence[str]) -> Any:
+def _value(document: Any, keys: Sequence[str]) -> Any:
     """Return what is behind some keys: a value, or all values if a key leads into every item of a list; else None.
 
     Of elements, the text; a single one is no list.
     """
-    values, are_several = [value], False
+    values, are_several = [document], False
     for key in keys:
-        further: list[Any] = []
-        for value in values:
-            if isinstance(value, list) and key.isdecimal():
-                further += value[int(key) : int(key) + 1]
-                continue
-            for item in value if isinstance(value, list) else [value]:
-                if isinstance(item, dict) and key in item:
-                    further.append(item[key])
-            are_several = are_several or (isinstance(value, list) and not _are_elements(value))
-        values = further
+        are_several = are_several or any(_leads_into_items(value, key) for value in values)
+        values = [child for value in values for child in _children(value, key)]
     if any(map(_are_elements, values)):
-        values = [item for value in values for item in (value if isinstance(value, list) else [value])]
+        elements: list[Any] = []
+        for value in values:
+            elements += value if isinstance(value, list) else [value]
+        values = elements
         are_several = are_several or len(values) > 1
     values = [value.text() if isinstance(value, Element) else value for value in values]
     if are_several or len(values) > 1:
         return values or None
     return values[0] if values else None
+
+
+def _leads_into_items(value: Any, key: str) -> bool:
+    """Tell whether a key leads into every item of a list, and not to one item by its index."""
+    return isinstance(value, list) and not key.isdecimal() and not _are_elements(value)
+
+
+def _children(value: Any, key: str) -> list[Any]:
+    """Return what a key leads to: an item of a list by its index, else what an object, or each in a list, has at it."""
+    if isinstance(value, list) and key.isdecimal():
+        index = int(key)
+        return value[index : index + 1]
+    parents = value if isinstance(value, list) else [value]
+    return [parent[key] for parent in parents if isinstance(parent, dict) and key in parent]
 
 
 def _are_elements(value: Any) -> bool:

@@ -26,6 +26,8 @@ MAX_UNPACKED_BYTES = 1 << 30
 #: What a damaged workbook may raise: KeyError for an absent part, AttributeError for an absent drawing of a chart; XML
 #: errors are ValueErrors or SyntaxErrors.
 _DAMAGES = (zipfile.BadZipFile, KeyError, AttributeError, ValueError, SyntaxError, TypeError, OSError)
+#: What the XML of a sheet has for a formula, or for merged cells.
+_FORMULA_OR_MERGED = re.compile(rb"<f[> ]|<mergeCell ")
 #: A cell whose value is the text of a formula, which may be empty; the name of a cell, such as B3.
 _TEXT_OF_FORMULA, _CELL_NAME = re.compile(rb'<c\b[^>]*\bt="str"[^>]*>'), re.compile(rb'\br="([A-Z]+[0-9]+)"')
 
@@ -85,33 +87,35 @@ def _cells_without_value(path: Path, sheet: str) -> dict[tuple[int, int], str]:
     workbook that only the first reading understood.
     """
     with zipfile.ZipFile(path) as archive:
-        parts = [archive.read(name) for name in archive.namelist() if name.startswith("xl/worksheets/")]
+        sheets_as_xml = [archive.read(name) for name in archive.namelist() if name.startswith("xl/worksheets/")]
     # most sheets have neither, and are not read again
-    if not any(mark in part for part in parts for mark in (b"<f>", b"<f ", b"<mergeCell ")):
+    if not any(_FORMULA_OR_MERGED.search(xml) for xml in sheets_as_xml):
         return {}
     from openpyxl import load_workbook
 
     # of any sheet, so that no text that is empty on purpose is taken for a missing value
-    texts = {
-        name.decode() for part in parts for cell in _TEXT_OF_FORMULA.findall(part) for name in _CELL_NAME.findall(cell)
-    }
-    reasons = {}
+    cells_with_text: set[str] = set()
+    for xml in sheets_as_xml:
+        for cell in _TEXT_OF_FORMULA.findall(xml):
+            cells_with_text.update(name.decode() for name in _CELL_NAME.findall(cell))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             book = load_workbook(path)
     except _DAMAGES:
         return {}
-    for row in book[sheet].iter_rows():
+    worksheet = book[sheet]
+    reasons = {}
+    for row in worksheet.iter_rows():
         for cell in row:
-            if cell.data_type == "f" and cell.coordinate not in texts:
+            if cell.data_type == "f" and cell.coordinate not in cells_with_text:
                 reasons[cell.row, cell.column] = (
                     "a formula without its value (open the file in a spreadsheet program and save it)"
                 )
-    for area in book[sheet].merged_cells.ranges:
-        if book[sheet].cell(area.min_row, area.min_col).value is not None:
-            for place in area.cells:
-                reasons[place] = f"a part of the merged cells {area.coord} (split them and fill in each cell)"
+    for area in worksheet.merged_cells.ranges:
+        if worksheet.cell(area.min_row, area.min_col).value is not None:
+            for row_and_column in area.cells:
+                reasons[row_and_column] = f"a part of the merged cells {area.coord} (split them and fill in each cell)"
     return reasons
 
 

@@ -207,7 +207,7 @@ class ReplyStore(Database):
         Raises:
             StoreError: the file is damaged or unreadable.
         """
-        with self._translated_errors():
+        with self._raising_store_errors():
             select = "SELECT reply, checksum FROM replies WHERE request = ?"
             row = self._connection.execute(select, (request,)).fetchone()
         if row is None:
@@ -241,7 +241,7 @@ class ReplyStore(Database):
         Raises:
             StoreError: the file is damaged or unreadable.
         """
-        with self._translated_errors():
+        with self._raising_store_errors():
             select = "SELECT known FROM servers WHERE endpoint = ? AND model = ?"
             row = self._connection.execute(select, (endpoint, model)).fetchone()
         if row is None:
