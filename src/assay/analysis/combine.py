@@ -457,13 +457,7 @@ def _learning_inputs(data: ScoredDataset, names: Sequence[str], settings: Combin
     """
     features = {name: data.oriented_scores(name) for name in names}
     if settings.prior is not None:
-        if not have_two_values(data.labels):
-            raise InputError(
-                f"gives probabilities, and {data.name} has more than two labels", setting="prior", value=settings.prior
-            )
-        # a probability of 0 or 1 by rounding has no log odds
-        probabilities = np.clip(_prior_probabilities(data, settings.prior), 1e-12, 1 - 1e-12)
-        features[settings.prior] = np.log(probabilities / (1 - probabilities))
+        features[settings.prior] = _log_odds_of_prior(data, settings.prior)
     properties = _text_properties(data) if settings.properties else {}
     groups, codes = group_codes(data, settings.group_by), pair_codes(data)
     if groups is not None:
@@ -472,35 +466,73 @@ def _learning_inputs(data: ScoredDataset, names: Sequence[str], settings: Combin
     group_count = int(codes.max()) + 1
     if group_count < MIN_GROUPS:
         raise InputError(f"{data.name}: {group_count} groups of pairs are too few; it takes {MIN_GROUPS} at least")
-    records = {name: data.metrics[name] for name in names}
+
     # a metric of unknown speed or price is left out of these, and so keeps no limit
-    speeds = {name: speed for name, record in records.items() if (speed := record.cost.pairs_per_second)}
-    prices = {name: price for name, record in records.items() if (price := record.price_per_1000) is not None}
+    speeds: dict[str, float] = {}
+    prices: dict[str, float] = {}
+    for name in names:
+        record = data.metrics[name]
+        if record.cost.pairs_per_second:
+            speeds[name] = record.cost.pairs_per_second
+        if record.price_per_1000 is not None:
+            prices[name] = record.price_per_1000
+    _check_limits(data, settings, speeds, prices)
+    are_metrics = (True,) * len(names) + (False,) * len(properties)
+    values = np.stack([*features.values(), *properties.values()], axis=1)
+    inputs = Inputs((*names, *properties), values, are_metrics, data.labels, codes, speeds, prices)
+    return inputs, _notes_on_unknown_costs(names, settings, speeds, prices)
+
+
+def _log_odds_of_prior(data: ScoredDataset, prior: str) -> Floats:
+    """Return the log odds of the probabilities that the prior gives, shape (n,).
+
+    Raises:
+        InputError: the labels have more than two values.
+    """
+    if not have_two_values(data.labels):
+        raise InputError(f"gives probabilities, and {data.name} has more than two labels", setting="prior", value=prior)
+    # a probability of 0 or 1 by rounding has no log odds
+    probabilities = np.clip(_prior_probabilities(data, prior), 1e-12, 1 - 1e-12)
+    log_odds: Floats = np.log(probabilities / (1 - probabilities))
+    return log_odds
+
+
+def _notes_on_unknown_costs(
+    names: Sequence[str], settings: CombineSettings, speeds: Mapping[str, float], prices: Mapping[str, float]
+) -> list[str]:
+    """Return notes on metrics that a limit leaves out since their speed or price is unknown."""
     notes: list[str] = []
     untimed = [name for name in names if name not in speeds]
     if settings.budget is not None and untimed:
-        notes.append(
-            Message(
-                f"of unknown speed, and hence not within the budget: {', '.join(untimed)}; run them with ",
-                Setting("fresh"),
-            )
-        )
+        unknown = f"of unknown speed, and hence not within the budget: {', '.join(untimed)}; run them with "
+        notes.append(Message(unknown, Setting("fresh")))
     unpriced = [name for name in names if name not in prices]
     if settings.max_price is not None and unpriced:
-        notes.append(
-            Message(f"of unknown price, and hence not taken: {', '.join(unpriced)}; run them with ", Setting("prices"))
-        )
-    if settings.max_price is not None and not any(price <= settings.max_price for price in prices.values()):
+        unknown = f"of unknown price, and hence not taken: {', '.join(unpriced)}; run them with "
+        notes.append(Message(unknown, Setting("prices")))
+    return notes
+
+
+def _check_limits(
+    data: ScoredDataset, settings: CombineSettings, speeds: Mapping[str, float], prices: Mapping[str, float]
+) -> None:
+    """Raise InputError if no metric is known to keep a limit, or if the prior alone does not.
+
+    Args:
+        data: the pairs, for the title of the run.
+        settings: the limits, and the prior.
+        speeds: the pairs per second of each metric whose speed is known.
+        prices: the price of 1,000 pairs of each metric whose price is known.
+    """
+    max_price, min_speed = settings.max_price, settings.limits.speed or 0
+    if max_price is not None and not any(price <= max_price for price in prices.values()):
         raise InputError(
-            f"no metric of {data.run.title} is known to cost so little", setting="max_price", value=settings.max_price
+            f"no metric of {data.run.title} is known to cost so little", setting="max_price", value=max_price
         )
-    if settings.budget is not None and not any(speeds.get(name, 0) >= (settings.limits.speed or 0) for name in names):
+    if settings.budget is not None and min_speed > max(speeds.values(), default=0):
         raise InputError(f"no metric of {data.run.title} is known to reach it", setting="budget", value=settings.budget)
     if settings.prior is not None:
         _check_limits_of_prior(settings, speeds, prices)
-    are_metrics = (True,) * len(names) + (False,) * len(properties)
-    values = np.stack([*features.values(), *properties.values()], axis=1)
-    return Inputs((*names, *properties), values, are_metrics, data.labels, codes, speeds, prices), notes
 
 
 def _check_limits_of_prior(settings: CombineSettings, speeds: Mapping[str, float], prices: Mapping[str, float]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -233,41 +234,55 @@ def _study_answers(parts: Sequence[_SystemAnswers], title: str, settings: System
     answers = _index_answers(parts, settings)
     # the cells of the column of systems, which need not be text
     systems = list(dict.fromkeys(system for system, _ in answers))
-    system_names = list(dict.fromkeys(map(str, systems)))
-    for name in settings.only:
-        if name not in system_names:
-            raise InputError(unknown_name(f"{title} has no system", name, _known_systems(parts)), setting="only")
-    if len(system_names) < 2:
-        raise InputError(
-            f"{title}: there is one system ({', '.join(system_names) or 'none'}); two are compared at least"
-        )
+    _check_systems(systems, parts, title, settings)
     items = _items_of_all_systems(answers, systems, title)
     rows = np.array([[answers[system, item] for item in items] for system in systems])
     all_labels = np.concatenate([part.data.labels for part in parts])
     # rounded, because the mean of equal labels depends on the order of summation in the last bits
     means = np.round(all_labels[rows].mean(axis=1), 12)
-    order = sorted(range(len(systems)), key=lambda index: (-means[index], str(systems[index])))
-    rows = rows[order]
+    best_first = sorted(range(len(systems)), key=lambda index: (-means[index], str(systems[index])))
+    rows = rows[best_first]
     groups = _groups_of_items(parts, rows)
     labels = all_labels[rows]
+    first_data = parts[0].data
+
     metrics = {}
     for name in _metrics_to_compare(parts, settings):
         all_scores = np.concatenate([part.data.oriented_scores(name) for part in parts])
-        metrics[name] = _study_metric(labels, all_scores[rows], groups, parts[0].data, settings)
+        metrics[name] = _study_metric(labels, all_scores[rows], groups, first_data, settings)
     absent_metrics: list[str] = []
     if not settings.metrics:
-        all_metrics = dict.fromkeys(name for part in parts for name in part.data.scores)
+        all_metrics = dict.fromkeys(chain.from_iterable(part.data.scores for part in parts))
         absent_metrics = [name for name in all_metrics if name not in metrics]
     return SystemStudy(
         title=title,
-        systems=tuple(str(systems[index]) for index in order),
+        systems=tuple(str(systems[index]) for index in best_first),
         items=len(items),
         left_out=len({item for _, item in answers}) - len(items),
         groups=None if groups is None else int(groups.max()) + 1,
-        people=_means_of(labels, _resampler_of(groups, len(items), parts[0].data, settings), settings),
+        people=_means_of(labels, _resampler_of(groups, len(items), first_data, settings), settings),
         metrics=metrics,
         absent=tuple(absent_metrics),
     )
+
+
+def _check_systems(
+    systems: Sequence[Any], parts: Sequence[_SystemAnswers], title: str, settings: SystemSettings
+) -> None:
+    """Raise InputError if a wanted system is missing, or if there are fewer than two.
+
+    Args:
+        systems: the systems with answers.
+        parts: the pairs of the datasets, for the names of all systems.
+        title: the title of the study, for messages.
+        settings: the settings of the command, which may name the wanted systems.
+    """
+    names = list(dict.fromkeys(map(str, systems)))
+    for name in settings.only:
+        if name not in names:
+            raise InputError(unknown_name(f"{title} has no system", name, _known_systems(parts)), setting="only")
+    if len(names) < 2:
+        raise InputError(f"{title}: there is one system ({', '.join(names) or 'none'}); two are compared at least")
 
 
 def _items_of_all_systems(answers: _AnswerIndex, systems: Sequence[Any], title: str) -> list[Any]:

@@ -15,6 +15,7 @@ from assay.common.output import unfinished_folder
 from assay.common.progress import Silent
 from assay.common.visible import code_span
 from assay.exceptions import InputError
+from assay.manifest import MetricRecord
 from assay.metrics.combination import FILE_NAME, CombinedFile, LinearStep, Member, TreesStep
 from assay.metrics.combined import Combined
 from assay.metrics.load import foreign_code_of, load_metric
@@ -128,22 +129,11 @@ def combination_file(
     member_columns = [inputs.names.index(name) for name in combination.members]
     property_columns = inputs.properties if combination.learner.endswith("properties") else []
     input_columns = [*member_columns, *property_columns]
-    members = []
-    for name in combination.members:
-        record = result.data.metrics[name]
-        members.append(
-            Member(
-                metric=record.metric,
-                higher_is_better=record.declared.higher_is_better,
-                signature=record.signature,
-                pairs_per_second=record.cost.pairs_per_second,
-            )
-        )
     comparison = result.buckets[0]
     learned = combination.learned
     content = CombinedFile(
         format=1,
-        members=tuple(members),
+        members=tuple(_member(result.data.metrics[name]) for name in combination.members),
         properties=tuple(inputs.names[column] for column in property_columns),
         means=tuple(inputs.values[:, input_columns].mean(axis=0).tolist()),
         levels=learned.levels,
@@ -172,40 +162,52 @@ def combination_file(
     return content.model_copy(update={"digest": content.own_digest()})
 
 
+def _member(record: MetricRecord) -> Member:
+    """Return a metric of the run as the file of a combination describes it."""
+    return Member(
+        metric=record.metric,
+        higher_is_better=record.declared.higher_is_better,
+        signature=record.signature,
+        pairs_per_second=record.cost.pairs_per_second,
+    )
+
+
 def _with_inputs_of_prior(content: CombinedFile, name: str, prior: CombinedFile) -> CombinedFile:
     """Return a combination that reads the inputs of its prior in place of the prior's log odds; the scores are equal.
+
+    The prior's log odds are a linear function of its inputs, so that their weight can be divided among these.
 
     Args:
         content: a linear combination with the prior as a member.
         name: the name of the prior.
         prior: the prior, a linear function for two labels.
     """
-    (step,), (own,) = content.steps, prior.steps
-    if not isinstance(step, LinearStep) or not isinstance(own, LinearStep):
+    (step,), (prior_step,) = content.steps, prior.steps
+    if not isinstance(step, LinearStep) or not isinstance(prior_step, LinearStep):
         raise TypeError("a combination with a prior has linear steps")
-    weights = dict(
-        zip([*(member.metric for member in content.members), *content.properties], step.weights, strict=True)
-    )
-    means = dict(zip(weights, content.means, strict=True))
-    share = weights.pop(name)
-    names_of_prior = [*(member.metric for member in prior.members), *prior.properties]
-    for input_name, weight, mean in zip(names_of_prior, own.weights, prior.means, strict=True):
-        weights[input_name] = weights.get(input_name, 0.0) + share * own.slope * weight
+    inputs = [*(member.metric for member in content.members), *content.properties]
+    weights = dict(zip(inputs, step.weights, strict=True))
+    means = dict(zip(inputs, content.means, strict=True))
+    weight_of_prior = weights.pop(name)
+    inputs_of_prior = [*(member.metric for member in prior.members), *prior.properties]
+    for input_name, weight, mean in zip(inputs_of_prior, prior_step.weights, prior.means, strict=True):
+        weights[input_name] = weights.get(input_name, 0.0) + weight_of_prior * prior_step.slope * weight
         means.setdefault(input_name, mean)
+    intercept_of_prior = prior_step.offset + prior_step.slope * prior_step.intercept
+    intercept = step.intercept + weight_of_prior * intercept_of_prior
+
     members = {member.metric: member for member in (*prior.members, *content.members) if member.metric != name}
     properties = dict.fromkeys([*content.properties, *prior.properties])
     names = [*members, *properties]
-    intercept = step.intercept + share * (own.offset + own.slope * own.intercept)
-    learned_from = content.learned_from | {"prior": name, "prior_digest": prior.digest, "prior_labels": PRIOR_LABELS}
+    new_weights = tuple(weights[input_name] for input_name in names)
     return content.model_copy(
         update={
             "members": tuple(members.values()),
             "properties": tuple(properties),
-            "means": tuple(means[each] for each in names),
-            "steps": (
-                step.model_copy(update={"intercept": intercept, "weights": tuple(weights[each] for each in names)}),
-            ),
-            "learned_from": learned_from,
+            "means": tuple(means[input_name] for input_name in names),
+            "steps": (step.model_copy(update={"intercept": intercept, "weights": new_weights}),),
+            "learned_from": content.learned_from
+            | {"prior": name, "prior_digest": prior.digest, "prior_labels": PRIOR_LABELS},
         }
     )
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from assay.analysis.combine import COMBINATION, SmallCombination, small_combination
 from assay.analysis.data import ALL
-from assay.analysis.decision import gather_evidence
-from assay.analysis.folder import read_run
+from assay.analysis.decision import Evidence, gather_evidence
+from assay.analysis.folder import RunFolder, read_run
 from assay.analysis.leaderboard.board import Line
-from assay.analysis.leaderboard.join import Filters, JoinedDataset, join_runs, missing_metrics
+from assay.analysis.leaderboard.join import Filters, join_runs, missing_metrics
 from assay.analysis.leaderboard.measurements import boards, resample_count
 from assay.analysis.recommend.closing import close
 from assay.analysis.recommend.decision import evidence_for_decision, keep_decision, make_decision
@@ -28,7 +28,7 @@ from assay.benchmark.suite import load_suite
 from assay.common.addresses import command_line
 from assay.common.messages import Message, Setting
 from assay.common.numbers import p_value, short
-from assay.common.progress import Silent
+from assay.common.progress import Progress, Silent
 from assay.datasets.columns import MissingColumnsError, parse_columns
 from assay.exceptions import UnavailableError
 from assay.paths import user_path
@@ -90,58 +90,17 @@ def recommend(settings: RecommendSettings) -> Report:
     """
     progress = settings.progress or Silent()
     limits = Limits.parse(settings.budget, settings.max_price, settings.max_loss)
-    scoring = settings.values_of(OwnData, Graphs, AgreementSettings, Limited, Scoring, Prices)
-    scoring["statistics"] = _requested_statistics(settings)
-    if settings.out is None:
-        scoring["resamples"] = 0
     with tempfile.TemporaryDirectory(prefix="assay-") as temporary:
         folder = Path(temporary) / "run" if settings.out is None else user_path(settings.out)
-
-        def run_with(reading: Mapping[str, str]) -> Result:
-            """Run the metrics on the dataset, read with these settings besides those of the user."""
-            return run(
-                settings.dataset,
-                settings.metrics or (*load_suite(SUITE).metrics, *LONG_ANSWER_METRICS),
-                suite=SUITE,
-                store=settings.store,
-                fresh=True,
-                keep_replies=True,
-                out=folder,
-                page=False,
-                **{**scoring, **reading},
-            )
-
-        recognised = None
-        try:
-            result = run_with({})
-        except MissingColumnsError as error:
-            if not error.clear_settings or settings.columns is not None:
-                raise
-            result = run_with(error.clear_settings)
-            recognised = _recognised_note(error.clear_settings)
-        opened = read_run(folder)
-        if not opened.manifest.has_scores:
-            raise UnavailableError("no metric gave scores", "; ".join(missing_metrics([opened])))
-        joined = join_runs([opened], Filters())
-        # there is only one dataset
-        decided, positive = with_decision(joined[0].data, settings.positive)
-        joined = [replace(joined[0], data=decided)]
-        of_votes = [dataset.data.vote_statistic for dataset in joined]
-        by = settings.by or deciding_statistic(of_votes, calibrate_ties=settings.calibrate_ties)
-        if settings.calibrate_ties:
-            (by,) = calibrated_forms([by])
-        # coefficients of the labels as they are say nothing of yes and no
-        shown = () if positive else opened.manifest.request.statistics
-        statistics = check_statistics([*shown, by])
-        tests = PairedTests(**{**settings.values_of(PairedTests), "statistics": statistics})
-        progress.begin("comparing metrics", resample_count(joined, tests))
-        ranked_boards = boards(joined, tests, by=by, advance=progress.advance)
-        # each board is one of the dataset's buckets
-        of_bucket = {board.bucket: board for board in ranked_boards}
-        evidence = RunEvidence(joined[0], by, tests, limits, of_bucket, positive)
+        result, recognised = _run_metrics(settings, folder)
+        run_folder = read_run(folder)
+        missing = missing_metrics([run_folder])
+        if not run_folder.manifest.has_scores:
+            raise UnavailableError("no metric gave scores", "; ".join(missing))
+        evidence = _compare_metrics(run_folder, settings, limits, progress)
         advice = evidence.advice()
         keep_evidence(evidence)
-        deciding = PageSettings(
+        page_settings = PageSettings(
             audience="decision",
             categories=False,
             **settings.values_of(Criterion),
@@ -149,37 +108,120 @@ def recommend(settings: RecommendSettings) -> Report:
             max_price=settings.max_price,
             max_loss=settings.max_loss,
         )
-        for_decision = evidence_for_decision(opened, deciding)
+        for_decision = evidence_for_decision(run_folder, page_settings)
         closing = close(for_decision)
         if settings.out is not None:
-            decision = make_decision(for_decision, deciding)
-            if decision is not None:
-                keep_decision(opened, decision)
-            # only now, since the page names the metric that the evidence names
-            result.write_page()
-            has_choice = for_decision.advice.recommended is not None
-            page = decision_page(for_decision if has_choice else gather_evidence(opened, deciding), deciding)
-            put_page(decision_html(page), folder / DECISION_PAGE)
-        combined = small_combination(joined[0].data, by, settings.seed)
-    tables = to_document(ranked_boards, tests, by, missing_metrics([opened]))
-    signed = with_signatures(tables, [subject.data for subject in joined], (), tests.signature)
-    advised = with_advice(signed, list(advice.values()), by, positive)
+            _keep_decision_and_pages(run_folder, folder, result, for_decision, page_settings)
+        combined = small_combination(evidence.joined.data, evidence.by, settings.seed)
+
+    tables = to_document(list(evidence.boards.values()), evidence.tests, evidence.by, missing)
+    signed = with_signatures(tables, [evidence.joined.data], (), evidence.tests.signature)
+    advised = with_advice(signed, list(advice.values()), evidence.by, evidence.positive)
+    warnings = list(advised.warnings)
     if combined is not None:
-        run_folder = "RUN" if settings.out is None else str(settings.out)
-        note = _combination_note(combined, joined[0], advice[ALL].highest, tests, by)
-        remedy = f"{command_line('combine', run_folder, '--out', 'FOLDER')} makes it a metric"
-        advised = replace(advised, warnings=[*advised.warnings, f"{note}; {remedy}"])
-    alternative = opened.manifest.buckets[0].alternative
+        note = _combination_note(combined, evidence, advice[ALL].highest)
+        run_name = "RUN" if settings.out is None else str(settings.out)
+        warnings.append(f"{note}; {command_line('combine', run_name, '--out', 'FOLDER')} makes it a metric")
+    alternative = run_folder.manifest.buckets[0].alternative
     if alternative is not None:
-        advised = replace(advised, warnings=[*advised.warnings, *alternative_annotator_lines(alternative)])
-    if recognised is not None:
-        advised = replace(advised, hints=[recognised, *advised.hints])
-    return Report(with_closing(advised, closing, settings.out))
+        warnings += alternative_annotator_lines(alternative)
+    hints = advised.hints if recognised is None else [recognised, *advised.hints]
+    return Report(with_closing(replace(advised, warnings=warnings, hints=hints), closing, settings.out))
+
+
+def _run_metrics(settings: RecommendSettings, folder: Path) -> tuple[Result, Message | None]:
+    """Run the metrics on the dataset, and return the run with a line on how its columns were read.
+
+    The line is None if the columns have the usual names or the user named them. Otherwise they are read by what their
+    names and cells say, if that leaves no doubt.
+
+    Args:
+        settings: the settings of the command.
+        folder: the run folder to write.
+
+    Raises:
+        InputError: a setting, a metric or the data cannot be used.
+    """
+    run_settings = settings.values_of(OwnData, Graphs, AgreementSettings, Limited, Scoring, Prices)
+    run_settings["statistics"] = _requested_statistics(settings)
+    if settings.out is None:
+        run_settings["resamples"] = 0
+
+    def run_with(reading: Mapping[str, str]) -> Result:
+        # settings that say how the data is read take the place of the user's
+        return run(
+            settings.dataset,
+            settings.metrics or (*load_suite(SUITE).metrics, *LONG_ANSWER_METRICS),
+            suite=SUITE,
+            store=settings.store,
+            fresh=True,
+            keep_replies=True,
+            out=folder,
+            page=False,
+            **{**run_settings, **reading},
+        )
+
+    try:
+        return run_with({}), None
+    except MissingColumnsError as error:
+        if not error.clear_settings or settings.columns is not None:
+            raise
+        reading = error.clear_settings
+    return run_with(reading), _recognised_note(reading)
+
+
+def _compare_metrics(
+    run_folder: RunFolder, settings: RecommendSettings, limits: Limits, progress: Progress
+) -> RunEvidence:
+    """Return the evidence on the only dataset of a run: its metrics ranked in each bucket, with tests.
+
+    Args:
+        run_folder: the run, with scores.
+        settings: the settings of the command.
+        limits: the limits on cost and loss.
+        progress: shows how many resamples are done.
+    """
+    (joined,) = join_runs([run_folder], Filters())
+    data, positive = with_decision(joined.data, settings.positive)
+    joined = replace(joined, data=data)
+    by = settings.by or deciding_statistic([data.vote_statistic], calibrate_ties=settings.calibrate_ties)
+    if settings.calibrate_ties:
+        (by,) = calibrated_forms([by])
+    # coefficients of the labels as they are say nothing of yes and no
+    shown = () if positive else run_folder.manifest.request.statistics
+    statistics = check_statistics([*shown, by])
+    tests = PairedTests(**{**settings.values_of(PairedTests), "statistics": statistics})
+    progress.begin("comparing metrics", resample_count([joined], tests))
+    ranked_boards = boards([joined], tests, by=by, advance=progress.advance)
+    return RunEvidence(joined, by, tests, limits, {board.bucket: board for board in ranked_boards}, positive)
+
+
+def _keep_decision_and_pages(
+    run_folder: RunFolder, folder: Path, result: Result, evidence: Evidence, page_settings: PageSettings
+) -> None:
+    """Write the decision, the page of the run and the page for a decision into a run folder.
+
+    Args:
+        run_folder: the run as it was read, and *folder*, its path.
+        result: the run as it was made, which writes its page.
+        evidence: the evidence for deciding by the recommended metric, or else the highest.
+        page_settings: the settings of the page for a decision.
+    """
+    decision = make_decision(evidence, page_settings)
+    if decision is not None:
+        keep_decision(run_folder, decision)
+    # only now, since the page names the metric that the evidence names
+    result.write_page()
+    has_choice = evidence.advice.recommended is not None
+    shown = evidence if has_choice else gather_evidence(run_folder, page_settings)
+    put_page(decision_html(decision_page(shown, page_settings)), folder / DECISION_PAGE)
 
 
 def _recognised_note(reading: Mapping[str, str]) -> Message:
     """Return a line on the settings that the data was read with, as its columns left no doubt."""
-    settings = [part for name, value in reading.items() for part in (Setting(name, value), " ")]
+    settings: list[Setting | str] = []
+    for name, value in reading.items():
+        settings += [Setting(name, value), " "]
     people = parse_columns(reading["columns"])["label"][0].split("+")
     as_people = f", {' and '.join(people)} as labels of {len(people)} people" if len(people) > 1 else ""
     return Message(
@@ -191,23 +233,20 @@ def _recognised_note(reading: Mapping[str, str]) -> Message:
     )
 
 
-def _combination_note(
-    combined: SmallCombination, dataset: JoinedDataset, highest: Line | None, tests: PairedTests, by: str
-) -> str:
+def _combination_note(combined: SmallCombination, evidence: RunEvidence, highest: Line | None) -> str:
     """Return a line on a score learned from several metrics: its agreement, and its difference from the highest metric.
 
     It is not among the metrics to choose from, since it is no metric yet.
 
     Args:
         combined: the combination, with scores of pairs that it was not learned from.
-        dataset: the dataset.
+        evidence: the dataset, the coefficient that decides, and the settings of the tests.
         highest: the metric with the highest agreement on all pairs; None if there is none.
-        tests: the settings of the tests.
-        by: the coefficient that decides.
     """
-    line = f"one score learned from {', '.join(combined.members)}, tested on pairs that it was not learned from"
+    note = f"one score learned from {', '.join(combined.members)}, tested on pairs that it was not learned from"
     if highest is None:
-        return line
+        return note
+    dataset, tests, by = evidence.joined, evidence.tests, evidence.by
     pairs = dataset.data.pairs_in_bucket(ALL, tests.seed)
     (difference,) = compare_all(
         {COMBINATION: combined.scores, highest.metric: dataset.scores[highest.metric]},
@@ -221,9 +260,9 @@ def _combination_note(
         interval=tests.interval,
     )[COMBINATION, highest.metric]
     if difference.first is None or difference.second is None:
-        return line
+        return note
     values = f"{short(difference.first, 3)} against {short(difference.second, 3)} of {highest.metric}"
-    return f"{line}: {title_of(by)} {values} (p {p_value(difference.p)})"
+    return f"{note}: {title_of(by)} {values} (p {p_value(difference.p)})"
 
 
 def _requested_statistics(settings: RecommendSettings) -> tuple[str, ...]:

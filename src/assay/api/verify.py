@@ -98,12 +98,7 @@ def verify(run: str | Path, settings: VerifySettings) -> Verified:
     _check_trusted_names(folder, datasets, settings.trust)
     datasets_to_verify = _datasets_to_verify(folder, datasets, settings)
     metrics = _rebuild_metrics(datasets_to_verify, settings)
-    # recorded scores are read from the data, all others are computed
-    computed_metrics = {
-        name: metric
-        for name, metric in metrics.items()
-        if isinstance(metric, Metric) and not isinstance(metric, ColumnMetric)
-    }
+    computed_metrics = _computed_metrics(metrics)
     excerpts = [_excerpt(data, names, computed_metrics, settings) for data, names in datasets_to_verify]
     progress.begin("loading the data again", len(datasets_to_verify))
     reloaded = []
@@ -119,12 +114,12 @@ def verify(run: str | Path, settings: VerifySettings) -> Verified:
     environment_changes = _environment_changes(folder.manifest.environment)
     verdicts: list[VerifiedMetric] = []
     for (data, names), excerpt, (reloaded_data, pairs) in zip(datasets_to_verify, excerpts, reloaded, strict=True):
-        rows = recompute_agreement(request, data, excerpt.pairs, names, progress)
+        recomputed = recompute_agreement(request, data, excerpt.pairs, names, progress)
         for name in names:
             status = statuses.get((data.name, name))
             scores = verify_scores(metrics[name], data, name, excerpt, status, pairs)
             agreement = compare_agreement(
-                _select_agreement_rows(folder.agreement, data, name), _select_agreement_rows(rows, data, name)
+                _select_agreement_rows(folder.agreement, data, name), _select_agreement_rows(recomputed, data, name)
             )
             verdict = _judge_metric(
                 metrics[name], data, name, agreement, scores, status, reloaded_data, environment_changes, excerpt
@@ -141,6 +136,15 @@ def verify(run: str | Path, settings: VerifySettings) -> Verified:
         without=_describe_unscored_metrics(folder.manifest, [data.name for data, _ in datasets_to_verify]),
     )
     return Verified(verification)
+
+
+def _computed_metrics(metrics: Mapping[str, Metric | AssayError]) -> dict[str, Metric]:
+    """Return the metrics whose scores are computed; those of the others are read from the data, or unavailable."""
+    computed = {}
+    for name, metric in metrics.items():
+        if isinstance(metric, Metric) and not isinstance(metric, ColumnMetric):
+            computed[name] = metric
+    return computed
 
 
 def _rebuild_metrics(

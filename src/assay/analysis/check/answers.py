@@ -78,6 +78,10 @@ class Answers:
 def answers_from(values: dict[str, Any], n: int) -> Answers:
     """Return the answers that a baseline file has of n pairs.
 
+    Args:
+        values: what :meth:`Answers.plain_values` returned, as it was read from the file.
+        n: the number of pairs.
+
     Raises:
         ValueError: the values are damaged or were changed.
     """
@@ -86,22 +90,29 @@ def answers_from(values: dict[str, Any], n: int) -> Answers:
         raise ValueError("they name no item or no systems")
     if votes is not None and not _are_two_numbers(votes):
         raise ValueError("the labels that mean no and yes are not two numbers")
-    contents = {}
-    for name, width in (("codes", 4), ("items", 8), ("labels", 4)):
-        if not isinstance(values.get(name), str):
-            raise ValueError(f"they have no {name}")
-        contents[name] = unpack(values[name], n, width)
     answers = Answers(
         item=item,
         names=tuple(names),
-        codes=np.frombuffer(contents["codes"], dtype="<i4").astype(np.int32),
-        items=np.frombuffer(contents["items"], dtype="<u8").astype(np.uint64),
-        labels=np.frombuffer(contents["labels"], dtype="<f4").astype(np.float64),
+        codes=_unpacked(values, "codes", n, "<i4").astype(np.int32),
+        items=_unpacked(values, "items", n, "<u8").astype(np.uint64),
+        labels=_unpacked(values, "labels", n, "<f4").astype(np.float64),
         votes=None if votes is None else (float(votes[0]), float(votes[1])),
     )
     if answers.digest != values.get("digest"):
         raise ValueError("they do not fit their digest")
     return answers
+
+
+def _unpacked(values: dict[str, Any], name: str, n: int, kind: str) -> NDArray[Any]:
+    """Return a packed array of a baseline file, shape (n,), of a type such as ``<f4``.
+
+    Raises:
+        ValueError: it is missing or damaged.
+    """
+    if not isinstance(values.get(name), str):
+        raise ValueError(f"they have no {name}")
+    number_type = np.dtype(kind)
+    return np.frombuffer(unpack(values[name], n, number_type.itemsize), dtype=number_type)
 
 
 def _are_two_numbers(value: object) -> bool:
@@ -125,22 +136,23 @@ def take_answers(data: ScoredDataset, system: str, item: str | None, *, labelled
         systems: list[Any] = [ONLY_NAME] * len(data)
     else:
         systems = cells_of_column(data, system, SYSTEM_COLUMNS, "system")
-    code_of: dict[str, int] = {}
-    codes, digests = [], []
-    for name, cell in zip(systems, items, strict=True):
-        digest = digest_of_texts([str(part) for part in (cell if isinstance(cell, tuple) else (cell,))])[:8]
-        digests.append(int.from_bytes(digest, "little"))
-        if name in (None, "") or cell in (None, ""):
-            codes.append(-1)
-            continue
-        codes.append(code_of.setdefault(str(name), len(code_of)))
+    code_of_system: dict[str, int] = {}
+    codes = []
+    for system_cell, item_cell in zip(systems, items, strict=True):
+        is_answer = system_cell not in (None, "") and item_cell not in (None, "")
+        codes.append(code_of_system.setdefault(str(system_cell), len(code_of_system)) if is_answer else -1)
     votes = data.votes if labelled else None
-    column = item or next(name for name in ITEM_COLUMNS if name in data.table.column_names)
     return Answers(
-        item=column,
-        names=tuple(code_of),
+        item=item or next(name for name in ITEM_COLUMNS if name in data.table.column_names),
+        names=tuple(code_of_system),
         codes=np.array(codes, dtype=np.int32),
-        items=np.array(digests, dtype=np.uint64),
+        items=np.array([_digest_of_item(cell) for cell in items], dtype=np.uint64),
         labels=data.labels.astype(np.float32).astype(np.float64) if labelled else np.full(len(data), np.nan),
         votes=None if votes is None else (votes.no, votes.yes),
     )
+
+
+def _digest_of_item(cell: Any) -> int:
+    """Return 64 bits of the digest of a cell that names an item: a value, or a tuple of values."""
+    values = cell if isinstance(cell, tuple) else (cell,)
+    return int.from_bytes(digest_of_texts([str(value) for value in values])[:8], "little")

@@ -234,11 +234,19 @@ def check_run(
 
 
 def _check_names(datasets: Collection[ScoredDataset], baseline: Baseline, settings: CheckSettings) -> None:
-    """Raise InputError if the settings name a metric, bucket or dataset that neither run nor baseline has."""
-    metrics = [metric for old in baseline.datasets.values() for metric in old.metrics]
-    metrics += [metric for data in datasets for metric in data.scores]
+    """Raise InputError if the settings name a metric, bucket or dataset that is not there.
+
+    Metrics and datasets may be in the run or in the baseline; buckets have to be in the run.
+    """
+    metrics: list[str] = []
+    for old in baseline.datasets.values():
+        metrics += old.metrics
+    buckets: list[str] = []
+    for data in datasets:
+        metrics += data.scores
+        buckets += data.buckets
     _check_known("metrics", settings.metrics, metrics)
-    _check_known("buckets", settings.buckets, [bucket for data in datasets for bucket in data.buckets])
+    _check_known("buckets", settings.buckets, buckets)
     _check_known("datasets", settings.datasets, [*(data.name for data in datasets), *baseline.datasets])
 
 
@@ -348,29 +356,32 @@ def _pair_dataset(
         InputError: the pairs differ, and the settings do not allow it.
     """
     old = baseline.datasets[data.name]
-    changed, names = _describe_changed_pairs(data, old), _describe_changed_names(data, old)
+    changed_pairs, changed_names = _describe_changed_pairs(data, old), _describe_changed_names(data, old)
     # other answers of the systems are other pairs
-    if changed and not settings.allow_changed_data and settings.system is None:
-        differences = "; ".join(filter(None, (names, changed)))
+    if changed_pairs and not settings.allow_changed_data and settings.system is None:
+        differences = "; ".join(filter(None, (changed_names, changed_pairs)))
         raise InputError(
             f"{data.run.title}: {data.name} has other pairs than the baseline ({differences}), so that no paired test "
             "is possible; write a new baseline with: assay baseline RUN --out FILE, or give ",
             Setting("allow_changed_data"),
         )
     statistics = tuple(settings.statistics) or _default_statistics(data, old)
-    pairings, findings = [], []
+    findings = []
     run_names = list(data.scores)
     data = data.with_metric_names_from({name: dict(metric.signature) for name, metric in old.metrics.items()})
-    for name, before_name in zip(run_names, data.scores, strict=True):
-        if name != before_name:
-            text = f"called {name} in the run: the same signature"
-            findings.append(CheckFinding("other name", data.name, before_name, text))
-    if names:
-        text = names if changed else f"{names}; the pairs are the same"
+    for run_name, name in zip(run_names, data.scores, strict=True):
+        if run_name != name:
+            findings.append(
+                CheckFinding("other name", data.name, name, f"called {run_name} in the run: the same signature")
+            )
+    if changed_names:
+        text = changed_names if changed_pairs else f"{changed_names}; the pairs are the same"
         findings.append(CheckFinding("changed version", data.name, "", text))
-    if changed:
-        text = f"{changed}; compared by independent intervals"
+    if changed_pairs:
+        text = f"{changed_pairs}; compared by independent intervals"
         findings.append(CheckFinding("changed data", data.name, "", text))
+
+    pairings = []
     for metric in dict.fromkeys([*data.scores, *old.metrics]):
         if settings.metrics and metric not in settings.metrics:
             continue
@@ -380,8 +391,8 @@ def _pair_dataset(
             findings.append(CheckFinding("new", data.name, metric, "not in the baseline"))
         else:
             before = old.metrics[metric]
-            findings += _metric_findings(data, metric, before, has_same_pairs=not changed)
-            pairings.append(Pairing(data, metric, before, changed, baseline.confidence, statistics))
+            findings += _metric_findings(data, metric, before, has_same_pairs=not changed_pairs)
+            pairings.append(Pairing(data, metric, before, changed_pairs, baseline.confidence, statistics))
             first = _first_of_chain(data, metric, baseline)
             if first is not None:
                 pairings.append(Pairing(data, metric, first, "", baseline.confidence, statistics, first=True))

@@ -70,38 +70,39 @@ def check_new_answers(
     new = replace(data, run=replace(data.run, source=file), table=new_table, scores={}, metrics={})
     system = settings.system or find_system_column(new_table, None) or ONE_SYSTEM
     old_answers = take_answers(data, system, settings.item)
-    answers = take_answers(new, system, settings.item or old_answers.item, labelled=False)
+    new_answers = take_answers(new, system, settings.item or old_answers.item, labelled=False)
     labelled = _labelled(decision, data, old_answers)
     is_predicted = np.isfinite(labelled.predictions)
     check_labels_suffice(labelled.of(is_predicted), decision)
     predictions = _predictions(decision, new_scores)
     pairings: list[SystemPairing] = []
     findings: list[CheckFinding] = []
-    for name, before_rows, rows, missing in shared_rows(old_answers, answers):
+    for name, old_rows, new_rows, missing in shared_rows(old_answers, new_answers):
         findings += missing_findings(data.name, missing)
-        known = np.isfinite(mean_by_item(labelled.predictions, before_rows))
-        known &= np.isfinite(mean_by_item(predictions, rows))
-        if not known.all():
-            text = f"{int((~known).sum()):,} of {len(known):,} items have no score of {decision.metric} before or now"
+        has_both = np.isfinite(mean_by_item(labelled.predictions, old_rows))
+        has_both &= np.isfinite(mean_by_item(predictions, new_rows))
+        if not has_both.all():
+            count = f"{int((~has_both).sum()):,} of {len(has_both):,} items"
+            text = f"{count} have no score of {decision.metric} before or now"
             findings.append(CheckFinding("missing scores", data.name, name, text, fails=True))
-        if not known.any():
+        if not has_both.any():
             continue
         sample = labelled.of((old_answers.codes == old_answers.names.index(name)) & is_predicted)
         if too_few(sample, decision):
             # the metric is supposed to err on this system as on all others
             sample = labelled.of(is_predicted)
-        known_rows = items_of(before_rows, known), items_of(rows, known)
-        pairings.append(_pairing(decision, (data, new), name, sample, labelled, predictions, known_rows))
-    for name in new_systems(old_answers, answers):
+        rows = items_of(old_rows, has_both), items_of(new_rows, has_both)
+        pairings.append(_pairing(decision, (data, new), name, sample, labelled, predictions, rows))
+    for name in new_systems(old_answers, new_answers):
         findings.append(CheckFinding("new", data.name, name, "not in the baseline"))
     if not pairings:
         raise InputError(
             f"{file}: has no answer of {' or '.join(old_answers.names)} to an item ({old_answers.item}) that was "
             f"labelled in {data.run.title}; assay rate estimates answers to other items"
         )
-    family = sum(not pairing.has_same_values for pairing in pairings)
-    cells = tuple(judge_system(pairing, settings, family) for pairing in pairings)
-    return GateReport(cells, tuple(findings), settings, family, {data.name: f"{file} against {data.run.title}"})
+    tests = sum(not pairing.has_same_values for pairing in pairings)
+    cells = tuple(judge_system(pairing, settings, tests) for pairing in pairings)
+    return GateReport(cells, tuple(findings), settings, tests, {data.name: f"{file} against {data.run.title}"})
 
 
 def _labelled(decision: MetricDecision, data: ScoredDataset, answers: Answers) -> LabelledSample:
@@ -148,33 +149,39 @@ def _pairing(
         predictions: the predictions of all N new answers, shape (N,).
         rows: the rows of the labelled and of the new answers to each item.
     """
-    data = datasets[0]
-    scale = decision.high - decision.low if decision.kind == "mean" else 1.0
-    mean = float(mean_by_item(labelled.labels, rows[0]).mean())
+    data, new = datasets
+    old_rows, new_rows = rows
+    mean = float(mean_by_item(labelled.labels, old_rows).mean())
+    scale = 1.0
     if decision.kind == "mean":
-        statistic, mean = "mean label", decision.low + scale * mean
+        statistic = "mean label"
+        scale = decision.high - decision.low
+        mean = decision.low + scale * mean
+    elif decision.positive is None:
+        statistic = "share right"
     else:
-        statistic = "share right" if decision.positive is None else f"share of {decision.positive}"
+        statistic = f"share of {decision.positive}"
     note = (
         f"from {decision.metric} and {len(sample.labels):,} labelled answers; holds if the metric errs on the "
         "new answers as on those"
+    )
+    rated = RatedChange(
+        followed_part(sample.labels, sample.predictions, sample.weights, sample.groups),
+        mean,
+        scale,
+        has_same_answers=_answer_shares(data, old_rows) == _answer_shares(new, new_rows),
     )
     return SystemPairing(
         dataset=data.name,
         system=system,
         metric=RATE,
         statistic=statistic,
-        before=mean_by_item(labelled.predictions, rows[0]),
-        now=mean_by_item(predictions, rows[1]),
+        before=mean_by_item(labelled.predictions, old_rows),
+        now=mean_by_item(predictions, new_rows),
         largest=1.0,
-        groups=codes_of_items(data, rows[0]),
-        notes=(note, *repeats_note(*rows)),
-        rated=RatedChange(
-            followed_part(sample.labels, sample.predictions, sample.weights, sample.groups),
-            mean,
-            scale,
-            has_same_answers=_answer_shares(data, rows[0]) == _answer_shares(datasets[1], rows[1]),
-        ),
+        groups=codes_of_items(data, old_rows),
+        notes=(note, *repeats_note(old_rows, new_rows)),
+        rated=rated,
     )
 
 
@@ -182,7 +189,7 @@ def _answer_shares(data: ScoredDataset, rows: RowsOfItems) -> list[dict[str, flo
     """Return the share of each different answer to each of k items, which may be answered several times."""
     candidates = data.table["candidate"].to_pylist()
     shares = []
-    for of_item in rows:
-        counts = Counter(candidates[row] for row in of_item)
-        shares.append({text: count / len(of_item) for text, count in counts.items()})
+    for rows_of_item in rows:
+        counts = Counter(candidates[row] for row in rows_of_item)
+        shares.append({text: count / len(rows_of_item) for text, count in counts.items()})
     return shares

@@ -80,27 +80,29 @@ def shift_of(pairing: Pairing, cause: str, max_shift: float | None) -> ScoreShif
         max_shift: the largest accepted mean change, in standard deviations of the baseline's scores; None for any.
     """
     data = pairing.data
+    # as the metric gave them, not oriented
     sign = 1.0 if data.metrics[pairing.metric].declared.higher_is_better else -1.0
     before, now = sign * pairing.old.scores, sign * pairing.current_scores
-    rows = np.flatnonzero(np.isfinite(before) & np.isfinite(now))
-    changes = np.abs(now[rows] - before[rows])
+    scored_rows = np.flatnonzero(np.isfinite(before) & np.isfinite(now))
+    changes = np.abs(now[scored_rows] - before[scored_rows])
     moved = int((changes > 0).sum())
     if not moved:
         return None
     # stable, so that of equal changes the first pair stays the first
-    order = np.argsort(-changes, kind="stable")[: min(MOST_SHOWN, moved)]
+    largest_first = np.argsort(-changes, kind="stable")[: min(MOST_SHOWN, moved)]
+    pair_ids = data.table.column("pair_id")
     pairs = []
-    for row in rows[order].tolist():
+    for row in scored_rows[largest_first].tolist():
         texts = data.texts(row)
-        pair_id = data.table.column("pair_id")[row].as_py()
-        pairs.append(MovedPair(pair_id, texts["reference"], texts["candidate"], float(before[row]), float(now[row])))
+        scores = float(before[row]), float(now[row])
+        pairs.append(MovedPair(pair_ids[row].as_py(), texts["reference"], texts["candidate"], *scores))
     shift = ScoreShift(
         dataset=data.name,
         metric=pairing.metric,
-        n=len(rows),
+        n=len(scored_rows),
         moved=moved,
         mean=float(changes.mean()),
-        deviation=float(before[rows].std()),
+        deviation=float(before[scored_rows].std()),
         pairs=tuple(pairs),
         cause=cause,
         fails=False,

@@ -1,6 +1,6 @@
 """Systems judged against a baseline: whether the answers to the same questions are no worse than they were.
 
-A system is measured by the labels, or by the scores of a metric where the user asks for it (:func:`_values_of`). New
+A system is measured by the labels, or by the scores of a metric where the user asks for it. New
 answers that nobody labelled are measured as ``assay rate`` measures them (:mod:`assay.analysis.check.rated`).
 """
 
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -164,17 +166,22 @@ def shared_rows(old: Answers, answers: Answers) -> Iterator[tuple[str, RowsOfIte
         # in an order of their own, so that nothing depends on the order of the rows
         shared = sorted(before.keys() & now.keys())
         lacking = len(before) - len(shared)
-        before_rows, rows = ([of_item[item] for item in shared] for of_item in (before, now))
-        yield system, before_rows, rows, [MissingAnswers(system, lacking, len(before))] if lacking else []
+        missing = [MissingAnswers(system, lacking, len(before))] if lacking else []
+        yield system, [before[item] for item in shared], [now[item] for item in shared], missing
 
 
 def mean_by_item(values: Floats, rows: RowsOfItems) -> Floats:
-    """Return the mean of the known values of each of k items, shape (k,); NaN if an item has none."""
-    items = np.repeat(np.arange(len(rows)), [len(of_item) for of_item in rows])
-    of_row = values[[row for of_item in rows for row in of_item]]
-    known = np.isfinite(of_row)
-    sums = np.bincount(items[known], weights=of_row[known], minlength=len(rows))
-    counts = np.bincount(items[known], minlength=len(rows))
+    """Return the mean of the known values of each of k items, shape (k,); NaN if an item has none.
+
+    Args:
+        values: the value of each of n answers, shape (n,); NaN for an unknown one.
+        rows: the rows of the answers to each item.
+    """
+    item_of_answer = np.repeat(np.arange(len(rows)), [len(rows_of_item) for rows_of_item in rows])
+    values_of_items = values[list(chain.from_iterable(rows))]
+    known = np.isfinite(values_of_items)
+    sums = np.bincount(item_of_answer[known], weights=values_of_items[known], minlength=len(rows))
+    counts = np.bincount(item_of_answer[known], minlength=len(rows))
     means: Floats = np.divide(sums, counts, out=np.full(len(rows), np.nan), where=counts > 0)
     return means
 
@@ -215,16 +222,30 @@ def _pairing(
         measure: :data:`LABELS` or a metric.
         before_rows, rows: the rows of the same items in the baseline and in the run.
         settings: the labels that mean yes.
+
+    Raises:
+        InputError: the measure is unknown, or is a metric that has changed; or the rule cannot be parsed.
     """
-    statistic, all_before, all_now, largest, notes = _values_of(data, old, old_answers, answers, measure, settings)
-    before, now = mean_by_item(all_before, before_rows), mean_by_item(all_now, rows)
+    if measure == LABELS:
+        values = _values_by_labels(old_answers, answers, settings.positive)
+    else:
+        values = _values_by_metric(data, old, measure)
+    before, now = mean_by_item(values.before, before_rows), mean_by_item(values.now, rows)
     known = np.isfinite(before) & np.isfinite(now)
-    notes = (*notes, *repeats_note(before_rows, rows))
+    notes = [*values.notes, *repeats_note(before_rows, rows)]
     if not known.all():
-        notes = (*notes, f"{int((~known).sum()):,} of {len(known):,} items have no score before or now")
-    groups = codes_of_items(data, items_of(rows, known))
-    metric = "" if measure == LABELS else measure
-    return SystemPairing(data.name, system, metric, statistic, before[known], now[known], largest, groups, notes)
+        notes.append(f"{int((~known).sum()):,} of {len(known):,} items have no score before or now")
+    return SystemPairing(
+        dataset=data.name,
+        system=system,
+        metric="" if measure == LABELS else measure,
+        statistic=values.statistic,
+        before=before[known],
+        now=now[known],
+        largest=values.largest,
+        groups=codes_of_items(data, items_of(rows, known)),
+        notes=tuple(notes),
+    )
 
 
 def codes_of_items(data: ScoredDataset, rows: RowsOfItems) -> NDArray[np.intp] | None:
@@ -236,49 +257,74 @@ def codes_of_items(data: ScoredDataset, rows: RowsOfItems) -> NDArray[np.intp] |
     return codes if codes.max(initial=-1) + 1 < len(codes) else None
 
 
-def _values_of(
-    data: ScoredDataset,
-    old: BaselineDataset,
-    old_answers: Answers,
-    answers: Answers,
-    measure: str,
-    settings: CheckSettings,
-) -> tuple[str, Floats, Floats, float, tuple[str, ...]]:
-    """Return what the mean of a measure is, its values in the baseline and in the run, their range, and notes.
+class _Values(NamedTuple):
+    """The values of every answer by a measure, before and now.
+
+    Attributes:
+        statistic: what their mean is, in words.
+        before, now: the values in the baseline and in the run, NaN without one.
+        largest: the largest possible difference of a value.
+        notes: what a reader has to know of them.
+    """
+
+    statistic: str
+    before: Floats
+    now: Floats
+    largest: float
+    notes: tuple[str, ...] = ()
+
+
+def _values_by_labels(old_answers: Answers, answers: Answers, positive: str | None) -> _Values:
+    """Return the labels of all answers.
 
     Labels that are votes of yes and no are scaled to 0 and 1, so that their mean is the share right. With a rule for
     the labels that mean yes, they are 1 for these and 0 for others.
 
+    Args:
+        old_answers, answers: the answers in the baseline and in the run.
+        positive: the rule for the labels that mean yes; None for none.
+
     Raises:
-        InputError: the measure is unknown, or is a metric that has changed; or the rule cannot be parsed.
+        InputError: the rule cannot be parsed.
     """
-    if measure == LABELS:
-        before, now = old_answers.labels, answers.labels
-        if settings.positive is not None:
-            (rule, was_yes), (_, is_yes) = (apply_rule(labels, settings.positive) for labels in (before, now))
-            return f"share of {rule}", was_yes.astype(float), is_yes.astype(float), 1.0, ()
-        votes = old_answers.votes or answers.votes
-        both = np.concatenate([before, now])
-        if votes is not None and (answers.votes or votes) == votes and votes[0] <= both.min() <= both.max() <= votes[1]:
-            no, yes = votes
-            return "share right", (before - no) / (yes - no), (now - no) / (yes - no), 1.0, ()
-        return "mean label", before, now, float(np.ptp(both)), ()
-    if measure not in data.scores or measure not in old.metrics:
+    before, now = old_answers.labels, answers.labels
+    if positive is not None:
+        rule, was_yes = apply_rule(before, positive)
+        _, is_yes = apply_rule(now, positive)
+        return _Values(f"share of {rule}", was_yes.astype(float), is_yes.astype(float), 1.0)
+    labels = np.concatenate([before, now])
+    votes = old_answers.votes or answers.votes
+    # the labels of one side may all be the same, and so no votes
+    are_votes = votes is not None and answers.votes in (None, votes)
+    if votes is not None and are_votes and votes[0] <= labels.min() and labels.max() <= votes[1]:
+        no, yes = votes
+        return _Values("share right", (before - no) / (yes - no), (now - no) / (yes - no), 1.0)
+    return _Values("mean label", before, now, float(np.ptp(labels)))
+
+
+def _values_by_metric(data: ScoredDataset, old: BaselineDataset, metric: str) -> _Values:
+    """Return the oriented scores of all answers by a metric that the baseline has, too.
+
+    Raises:
+        InputError: run and baseline do not both have the metric, or it has changed.
+    """
+    if metric not in data.scores or metric not in old.metrics:
         names = [LABELS, *(name for name in data.scores if name in old.metrics)]
-        raise InputError(unknown_name("run and baseline do not both have", measure, names), setting="system_by")
-    record, metric = data.metrics[measure], old.metrics[measure]
-    if identity_of(record.signature) != identity_of(metric.signature):
+        raise InputError(unknown_name("run and baseline do not both have", metric, names), setting="system_by")
+    record, old_metric = data.metrics[metric], old.metrics[metric]
+    if identity_of(record.signature) != identity_of(old_metric.signature):
         raise InputError(
-            f"{data.name}: {measure} is not the metric of the baseline (its options or weights changed), so that a "
+            f"{data.name}: {metric} is not the metric of the baseline (its options or weights changed), so that a "
             "change of its mean is not one of the answers; measure systems by labels, or write a new baseline: ",
             Setting("system_by", LABELS),
         )
-    before, now = metric.scores, round_to_single(data.oriented_scores(measure))
-    known = np.concatenate([before[np.isfinite(before)], now[np.isfinite(now)]])
+    before, now = old_metric.scores, round_to_single(data.oriented_scores(metric))
+    scores = np.concatenate([before, now])
+    scores = scores[np.isfinite(scores)]
     notes = ["not the share right: the mean of a metric's scores"]
     if not record.declared.higher_is_better:
         notes.append("sign turned: lower is better")
-    return "mean score", before, now, float(np.ptp(known)) if len(known) else 0.0, tuple(notes)
+    return _Values("mean score", before, now, float(np.ptp(scores)) if len(scores) else 0.0, tuple(notes))
 
 
 def judge_system(pairing: SystemPairing, settings: CheckSettings, tests: int) -> Cell:
@@ -290,25 +336,18 @@ def judge_system(pairing: SystemPairing, settings: CheckSettings, tests: int) ->
         tests: the number of tests that the level of judged cells is corrected for.
     """
     confidence = corrected_confidence(settings.confidence, max(tests, 1))
-    n, margin, notes = len(pairing.now), settings.margin_of_systems, list(pairing.notes)
-    before, now = pairing.means() if n else (None, None)
+    margin = settings.margin_of_systems
+    before = now = detectable = None
     difference = Number(notes=("no item has a value before and now",))
-    detectable = None
     verdict = Verdict.undefined
-    if before is not None and now is not None:
-        low = high = None
-        units = n if pairing.groups is None else int(pairing.groups.max()) + 1
+    if len(pairing.now):
+        before, now = pairing.means()
+        low, high, notes = _bounds_of_change(pairing, confidence)
+        difference = Number(now - before, low, high, notes)
         if pairing.has_same_values:
-            low = high = 0.0
-        elif units < MIN_UNITS:
-            notes.append(f"no interval below {MIN_UNITS} {'items' if pairing.groups is None else 'groups'}")
+            verdict = Verdict.unchanged
         else:
-            low, high = pairing.interval(confidence) or (None, None)
-            if low is None and pairing.rated is not None:
-                notes.append("the metric does not tell yes from no on the labelled answers")
-        difference = Number(now - before, low, high, tuple(notes))
-        verdict = Verdict.unchanged if pairing.has_same_values else judge(before, now, low, high, margin)
-        if not pairing.has_same_values:
+            verdict = judge(before, now, low, high, margin)
             detectable = detectable_loss(low, high, confidence, margin)
     return Cell(
         dataset=pairing.dataset,
@@ -320,10 +359,26 @@ def judge_system(pairing: SystemPairing, settings: CheckSettings, tests: int) ->
         now=now,
         difference=difference,
         confidence=confidence,
-        n=n,
+        n=len(pairing.now),
         verdict=verdict,
         detectable=detectable,
         strict=settings.strict and not pairing.has_same_values,
         first=pairing.first,
         system=pairing.system,
     )
+
+
+def _bounds_of_change(pairing: SystemPairing, confidence: float) -> tuple[float | None, float | None, tuple[str, ...]]:
+    """Return the bounds of the change of a system's mean, None without an interval, and the notes on it."""
+    if pairing.has_same_values:
+        return 0.0, 0.0, pairing.notes
+    units = len(pairing.now) if pairing.groups is None else int(pairing.groups.max()) + 1
+    if units < MIN_UNITS:
+        note = f"no interval below {MIN_UNITS} {'items' if pairing.groups is None else 'groups'}"
+        return None, None, (*pairing.notes, note)
+    bounds = pairing.interval(confidence)
+    if bounds is not None:
+        return *bounds, pairing.notes
+    if pairing.rated is not None:
+        return None, None, (*pairing.notes, "the metric does not tell yes from no on the labelled answers")
+    return None, None, pairing.notes

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
@@ -119,19 +120,20 @@ def tag_by_rules(
     """
     from assay.analysis.categories import Tagger
 
-    rows = _pair_texts(data)
-    languages = dict.fromkeys(row.language for row in rows)
+    pairs = _pair_texts(data)
+    labels = data.labels.tolist()
+    languages = dict.fromkeys(pair.language for pair in pairs)
     taggers = {language: Tagger(language, speech) for language in languages}
-    ends = scale or label_scale(data)
+    lowest_and_highest = scale or label_scale(data)
     tags = []
-    for start in range(0, len(rows), _BATCH_PAIRS):
-        batch = rows[start : start + _BATCH_PAIRS]
+    for start in range(0, len(pairs), _BATCH_PAIRS):
+        batch = pairs[start : start + _BATCH_PAIRS]
         for language, tagger in taggers.items():
-            rows_in_language = [row for row in batch if row.language == language]
-            tagger.read_ahead(text for row in rows_in_language for text in row.texts)
-        for row, label in zip(batch, data.labels[start : start + _BATCH_PAIRS].tolist(), strict=True):
-            tags.append(taggers[row.language].tag(*row.texts, label=label, scale=ends))
-    missing = dict.fromkeys(line for tagger in taggers.values() for line in tagger.missing())
+            in_language = [pair.texts for pair in batch if pair.language == language]
+            tagger.read_ahead(chain.from_iterable(in_language))
+        for pair, label in zip(batch, labels[start : start + _BATCH_PAIRS], strict=True):
+            tags.append(taggers[pair.language].tag(*pair.texts, label=label, scale=lowest_and_highest))
+    missing = dict.fromkeys(chain.from_iterable(tagger.missing() for tagger in taggers.values()))
     return tags, list(missing)
 
 

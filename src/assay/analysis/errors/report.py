@@ -129,21 +129,28 @@ def agreement_by_number(
 
     A pair has a number if a gold answer has a digit or another sign for a number. Source: tables 7 and 8 of
     Mustafazade & Ebbinghaus (2022), where ``w_num`` are all pairs, and ``wo_num`` the pairs without a number.
+
+    Args:
+        data: n pairs.
+        buckets: the names of the buckets.
+        metrics, statistics: the names of the metrics and of the coefficients.
+        drawing: how intervals are drawn.
     """
     with_number = has_number(data.table.column("reference"))
-    parts = []
+
+    def agreement_in(name: str, inside: NDArray[np.bool_], bucket: str) -> SubsetAgreement:
+        return agreement_on(data, name, inside, metrics, statistics, drawing, bucket=bucket)
+
+    agreement_by_bucket = []
     for bucket in buckets:
-        mask = data.buckets[bucket]
+        inside = data.buckets[bucket]
         # the name of the subset as a bucket of a run, which selects its resamples: number=no, or f1=0+number=no
         prefix = "" if bucket == ALL else f"{bucket}+"
-        bucket_without, bucket_with = f"{prefix}number=no", f"{prefix}number=yes"
-        all_pairs = agreement_on(data, "all pairs", mask, metrics, statistics, drawing, bucket=bucket)
-        without = agreement_on(
-            data, "without", mask & ~with_number, metrics, statistics, drawing, bucket=bucket_without
-        )
-        having = agreement_on(data, "with", mask & with_number, metrics, statistics, drawing, bucket=bucket_with)
-        parts.append(NumberAgreement(bucket, all_pairs, without, having))
-    return parts
+        all_pairs = agreement_in("all pairs", inside, bucket)
+        without = agreement_in("without", inside & ~with_number, f"{prefix}number=no")
+        having = agreement_in("with", inside & with_number, f"{prefix}number=yes")
+        agreement_by_bucket.append(NumberAgreement(bucket, all_pairs, without, having))
+    return agreement_by_bucket
 
 
 # The cleaning experiment: the same pairs with corrected labels
@@ -180,7 +187,7 @@ def dataset_of_same_name(data: ScoredDataset, others: Sequence[ScoredDataset]) -
 
 def compare_labels(
     data: ScoredDataset,
-    other: ScoredDataset,
+    corrected: ScoredDataset,
     metrics: Sequence[str],
     statistics: Sequence[str],
     drawing: Resampling,
@@ -191,36 +198,34 @@ def compare_labels(
 
     Args:
         data: the pairs with their scores and first labels.
-        other: the same pairs with other labels; the scores are not read.
+        corrected: the same pairs with other labels; the scores are not read.
         metrics, statistics: the names of the metrics and of the coefficients.
         drawing: how intervals are drawn.
 
     Raises:
         InputError: the two datasets have no pair in common.
     """
-    row_by_key = {key: row for row, key in enumerate(_occurrence_keys(other))}
+    row_by_key = {key: row for row, key in enumerate(_occurrence_keys(corrected))}
     # the row of the same pair in the other run, -1 if it lacks the pair
-    rows = np.array([row_by_key.get(key, -1) for key in _occurrence_keys(data)], dtype=np.intp)
-    is_joined = rows >= 0
+    corrected_rows = np.array([row_by_key.get(key, -1) for key in _occurrence_keys(data)], dtype=np.intp)
+    is_joined = corrected_rows >= 0
     if not is_joined.any():
         raise InputError(
-            f"{other.run.title}: {other.title} has no pair of {data.run.title}; the texts must be the same"
+            f"{corrected.run.title}: {corrected.title} has no pair of {data.run.title}; the texts must be the same"
         )
-    labels = np.where(is_joined, other.labels[rows], data.labels)
+    labels = np.where(is_joined, corrected.labels[corrected_rows], data.labels)
     is_unchanged = is_joined & (labels == data.labels)
-
-    def agreement_of(name: str, inside: np.ndarray, corrected: bool = False) -> SubsetAgreement:
-        return agreement_on(data, name, inside, metrics, statistics, drawing, labels=labels if corrected else None)
-
+    joined = int(is_joined.sum())
+    without_changed = "without the pairs whose label changed"
     return Cleaning(
-        title=other.title,
-        joined=int(is_joined.sum()),
-        only_first=int((~is_joined).sum()),
-        only_second=len(other) - int(is_joined.sum()),
-        changed=int((is_joined & ~is_unchanged).sum()),
-        first=agreement_of("first labels", is_joined),
-        corrected=agreement_of("corrected labels", is_joined, corrected=True),
-        unchanged=agreement_of("without the pairs whose label changed", is_unchanged),
+        title=corrected.title,
+        joined=joined,
+        only_first=len(data) - joined,
+        only_second=len(corrected) - joined,
+        changed=joined - int(is_unchanged.sum()),
+        first=agreement_on(data, "first labels", is_joined, metrics, statistics, drawing),
+        corrected=agreement_on(data, "corrected labels", is_joined, metrics, statistics, drawing, labels=labels),
+        unchanged=agreement_on(data, without_changed, is_unchanged, metrics, statistics, drawing),
     )
 
 
@@ -298,11 +303,18 @@ def analyse_dataset(
     inside = data.buckets[bucket]
     seed = data.pairs_in_bucket(bucket, drawing.seed).seed
     tagged = categorise_pairs(data, rule.scale, speech)
-    divergences = {name: find_divergence(data, name, rule, inside, drawing.seed) for name in names}
-    other = dataset_of_same_name(data, corrected)
+    divergences, frequencies = {}, {}
+    for name in names:
+        divergence = find_divergence(data, name, rule, inside, drawing.seed)
+        divergences[name] = divergence
+        frequencies[name] = frequencies_of(tagged, divergence, data.groups, drawing, seed)
     buckets_for_numbers = [bucket]
     if bucket == ALL:
         buckets_for_numbers += [name for name in ("f1=0", "f1>0") if name in data.buckets]
+    corrected_data = dataset_of_same_name(data, corrected)
+    cleaning = None
+    if corrected_data is not None:
+        cleaning = compare_labels(data, corrected_data, names, statistics, drawing)
     return ErrorReport(
         data=data,
         bucket=bucket,
@@ -310,14 +322,11 @@ def analyse_dataset(
         tagged=tagged,
         too_long=long_answer_mask(data),
         divergences=divergences,
-        frequencies={
-            name: frequencies_of(tagged, divergence, data.groups, drawing, seed)
-            for name, divergence in divergences.items()
-        },
+        frequencies=frequencies,
         everywhere=agreement_on(data, "all pairs", inside, names, statistics, drawing, bucket=bucket),
         categories=agreement_by_category(data, tagged.masks, bucket, names, statistics, drawing),
         numbers=agreement_by_number(data, buckets_for_numbers, names, statistics, drawing),
-        cleaning=compare_labels(data, other, names, statistics, drawing) if other is not None else None,
+        cleaning=cleaning,
     )
 
 
@@ -333,11 +342,15 @@ def records(report: ErrorReport, limit: int | None = None) -> Iterator[dict[str,
     for metric, divergence in report.divergences.items():
         for rank, row in enumerate(divergence.rows.tolist()[:limit]):
             texts = data.texts(row)
+            context = {CONTEXT: texts[CONTEXT]} if CONTEXT in texts else {}
+            categories = []
+            for category in report.tagged.categories[row]:
+                categories.append({"category": category.name, "reason": category.reason, "source": category.source})
             yield {
                 "dataset": data.name,
                 "pair_id": ids[row].as_py(),
                 "question": texts["question"],
-                **({CONTEXT: texts[CONTEXT]} if CONTEXT in texts else {}),
+                **context,
                 "reference": texts["reference"],
                 "candidate": texts["candidate"],
                 "label": float(data.labels[row]),
@@ -346,10 +359,7 @@ def records(report: ErrorReport, limit: int | None = None) -> Iterator[dict[str,
                 "side": "too-low" if divergence.too_low[rank] else "too-high",
                 "distance": round(float(divergence.distances[rank]), 6),
                 **_threshold_field(data, divergence, row),
-                "categories": [
-                    {"category": category.name, "reason": category.reason, "source": category.source}
-                    for category in report.tagged.categories[row]
-                ],
+                "categories": categories,
             }
 
 
@@ -393,16 +403,17 @@ def error_reports(
     """
     chosen = choose_datasets(run, datasets)
     corrected_datasets = read_datasets(corrected) if corrected is not None else []
-    corrected_names = [other.name for other in corrected_datasets]
-    if corrected is not None and {data.name for data in chosen}.isdisjoint(corrected_names):
-        raise InputError(
-            f"{corrected.title}: has none of the datasets of {run.title} ({', '.join(data.name for data in chosen)})"
-        )
+    if corrected is not None and all(dataset_of_same_name(data, corrected_datasets) is None for data in chosen):
+        names = ", ".join(data.name for data in chosen)
+        raise InputError(f"{corrected.title}: has none of the datasets of {run.title} ({names})")
     rule = rule or Rule()
-    metric_records = [data.metrics[name] for data in chosen for name in data.find_metrics(list(metrics))]
-    rule.check_used({rule.criterion_for(record) for record in metric_records})
-    return [
-        analyse_dataset(
+    criteria = set()
+    for data in chosen:
+        criteria |= {rule.criterion_for(data.metrics[name]) for name in data.find_metrics(list(metrics))}
+    rule.check_used(criteria)
+    reports = []
+    for data in chosen:
+        report = analyse_dataset(
             data,
             metrics,
             rule=rule,
@@ -412,5 +423,5 @@ def error_reports(
             corrected=corrected_datasets,
             speech=speech,
         )
-        for data in chosen
-    ]
+        reports.append(report)
+    return reports
