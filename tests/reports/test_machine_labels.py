@@ -28,7 +28,7 @@ def run(shared_data, monkeypatch, tmp_path):
 def test_table_and_page_say_it(run):
     assert format_document(document(run), "md").count(TOLD) == 1
     machine, human, _ = read_units([run])
-    assert (machine.is_by_people, human.is_by_people) == (False, True)
+    assert (machine.data.is_by_people, human.data.is_by_people) == (False, True)
     sentences = [finding.text for finding in findings_by_bucket(machine)]
     assert any("metrics are not ranked by machine-made labels." in one for one in sentences)
     assert not any(one.startswith(("use ", "no metric can be named")) for one in sentences)

@@ -250,21 +250,18 @@ def cross_validate_methods(
         raise InputError(f"{data.run.title}: {data.name} has no scores of any metric")
     partition, division = divide(data, settings)
     labels = class_labels(data, settings.classes)[0] if settings.decides else data.labels
-    results = {
-        name: cross_validate(labels, partition, scores_of, settings.statistics) for name, scores_of in methods.items()
-    }
-    notes = [
-        f"{name}: a low score means similar; the sign of its coefficients is turned"
-        for name in results
-        if name in data.metrics and not data.metrics[name].declared.higher_is_better
-    ]
-    notes += [
-        f"{name}: {result.missing:,} pairs have no score and are left out"
-        for name, result in results.items()
-        if result.missing
-    ]
+    validations = {}
+    for name, scores_of in methods.items():
+        validations[name] = cross_validate(labels, partition, scores_of, settings.statistics)
+    notes = []
+    for name in validations:
+        if name in data.metrics and not data.metrics[name].declared.higher_is_better:
+            notes.append(f"{name}: a low score means similar; the sign of its coefficients is turned")
+    for name, validation in validations.items():
+        if validation.missing:
+            notes.append(f"{name}: {validation.missing:,} pairs have no score and are left out")
     title = f"{data.title}, {run}" if run else data.title
-    return DatasetValidation(run, data.name, title, division, results, notes)
+    return DatasetValidation(run, data.name, title, division, validations, notes)
 
 
 def divide(data: ScoredDataset, settings: CrossvalSettings) -> tuple[Partition, str]:

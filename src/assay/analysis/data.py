@@ -21,7 +21,15 @@ from assay.common.batches import (
     table_of_batches,
     take_table_rows,
 )
-from assay.common.tables import CONTEXT, GRAPH_COLUMNS, annotations_of, damage_message, has_contexts, with_known_types
+from assay.common.tables import (
+    CONTEXT,
+    GRAPH_COLUMNS,
+    NOT_BY_PEOPLE,
+    annotations_of,
+    damage_message,
+    has_contexts,
+    with_known_types,
+)
 from assay.exceptions import InputError, unknown_name
 from assay.language.texts import pair_key, text_key
 from assay.manifest import DatasetRecord, MetricRecord, identity_of
@@ -126,6 +134,11 @@ class ScoredDataset:
     def vote_statistic(self) -> str | None:
         """The coefficient that decides for labels that are votes of yes and no, an AUC; None for grades."""
         return None if self.votes is None else self.votes.statistic
+
+    @property
+    def is_by_people(self) -> bool:
+        """Whether people gave the labels, so that metrics are ranked by agreement with them."""
+        return self.facts.kind not in NOT_BY_PEOPLE
 
     @property
     def has_annotators(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, cycle
 
 import numpy as np
 from numpy.typing import NDArray
@@ -191,30 +192,34 @@ def gather_evidence(run: RunFolder, settings: PageSettings, metric: str | None =
             the labels; or the run has no scores of the metric.
     """
     data = _only_dataset(run, settings)
-    kept = evidence_of(data, [ALL, NO_COMMON_WORD], positive=settings.positive)
-    if settings.positive is None and kept.positive is not None:
+    evidence = evidence_of(data, [ALL, NO_COMMON_WORD], positive=settings.positive)
+    if settings.positive is None and evidence.positive is not None:
         # the decision that the metrics were chosen for
-        settings = replace(settings, positive=kept.positive)
-    advice = kept.advice(_limits_of_page(settings, kept.limits))
-    recommended = advice[ALL].recommended
+        settings = replace(settings, positive=evidence.positive)
+    advice = evidence.advice(_limits_of_page(settings, evidence.limits))
+    board = advice[ALL].board
+    line = advice[ALL].recommended
     if metric is not None:
         (name,) = data.find_metrics([metric])
-        recommended = next(line for line in advice[ALL].board.lines if line.metric == name)
+        line = next(line for line in board.lines if line.metric == name)
+    choice, systems, ratings = None, None, []
+    if line is not None:
+        choice = _choice_of_metric(run, data, board, line, settings, evidence.tests)
+        systems = best_systems(run, data, line.metric)
+        ratings = [rating for rating in kept_ratings(run) if rating.metric == line.metric]
     return Evidence(
         run=run,
         data=data,
-        by=kept.by,
-        positive=kept.positive,
-        tests=kept.tests,
+        by=evidence.by,
+        positive=evidence.positive,
+        tests=evidence.tests,
         advice=advice[ALL],
         advice_without_common_word=advice.get(NO_COMMON_WORD),
         compared=len(data.scores),
-        choice=None
-        if recommended is None
-        else _choice_of_metric(run, data, advice[ALL].board, recommended, settings, kept.tests),
+        choice=choice,
         missing=missing_metrics([run]),
-        systems=None if recommended is None else best_systems(run, data, recommended.metric),
-        ratings=[rating for rating in kept_ratings(run) if recommended and rating.metric == recommended.metric],
+        systems=systems,
+        ratings=ratings,
     )
 
 
@@ -242,31 +247,37 @@ def _choice_of_metric(
         tests: the settings of intervals.
     """
     yes_no, why_no_threshold = _decisions_by_threshold(run, data, line.metric, settings)
-    compared = _compared_rows(data, board, line)
-    ordered = data.take(np.flatnonzero(compared))
     parts: list[Part] = []
     if yes_no is not None:
-        masks = {name: mask for name, mask in data.buckets.items() if name != ALL and mask.any()}
-        parts = _error_shares_by_part(data, yes_no, masks, tests)
+        buckets = {name: mask for name, mask in data.buckets.items() if name != ALL and mask.any()}
+        parts = _error_shares_by_part(data, yes_no, buckets, tests)
         if settings.categories and len(data) <= MAX_TAGGED_PAIRS:
             parts += _error_shares_by_category(data, yes_no, tests)
     without_common_word = next((part for part in parts if part.name == NO_COMMON_WORD), None)
-    worse = []
-    for part in parts:
-        has_more_errors = part.ratio is not None and part.ratio[0] > 1
-        if has_more_errors and part.wrong.of >= MIN_PART_PAIRS and part is not without_common_word:
-            worse.append(part)
+    other_parts = [part for part in parts if part is not without_common_word]
+    compared = _compared_rows(data, board, line)
+    compared_data, _ = with_decision(data.take(np.flatnonzero(compared)), settings.positive)
     return Choice(
         line=line,
         record=data.metrics[line.metric],
-        order=_share_in_order(with_decision(ordered, settings.positive)[0], line.metric, tests),
+        order=_share_in_order(compared_data, line.metric, tests),
         compared=int(compared.sum()),
         scored=int(np.isfinite(data.scores[line.metric]).sum()),
         yes_no=yes_no,
         why_no_threshold=why_no_threshold,
-        parts=sorted(worse, key=lambda part: -(part.wrong.value or 0.0))[:MAX_PARTS],
+        parts=_worst_parts(other_parts),
         without_common_word=without_common_word,
     )
+
+
+def _worst_parts(parts: Sequence[Part]) -> list[Part]:
+    """Return the parts of enough pairs that have more errors than the others, the most errors first, a few of them."""
+    worse = []
+    for part in parts:
+        has_more_errors = part.ratio is not None and part.ratio[0] > 1
+        if has_more_errors and part.wrong.of >= MIN_PART_PAIRS:
+            worse.append(part)
+    return sorted(worse, key=lambda part: -(part.wrong.value or 0.0))[:MAX_PARTS]
 
 
 def _only_dataset(run: RunFolder, settings: PageSettings) -> ScoredDataset:
@@ -358,9 +369,8 @@ def _error_shares_by_category(data: ScoredDataset, yes_no: YesNoDecisions, tests
     """
     tagged = categorise_pairs(data)
     masks = {tagged.labels[name]: mask for name, mask in tagged.masks.items() if name not in LAST_RESORTS}
-    sources = {category.source for categories in tagged.categories for category in categories}
-    found_by = "people" if "people" in sources else "simple rules"
-    return _error_shares_by_part(data, yes_no, masks, tests, found_by)
+    is_by_people = any(category.source == "people" for category in chain.from_iterable(tagged.categories))
+    return _error_shares_by_part(data, yes_no, masks, tests, "people" if is_by_people else "simple rules")
 
 
 def _error_shares_by_part(
@@ -428,18 +438,20 @@ def draw_examples(data: ScoredDataset, choice: Choice) -> tuple[list[Example], l
 
     With a threshold, examples of yes and no alternate. Without one, a judgement is wrong if ``assay errors`` finds the
     ranks of score and label far apart, and right if they differ by less than :data:`NEAR`.
+
+    Args:
+        data: n pairs.
+        choice: the metric that judges, with its decisions by a threshold if there are any.
     """
     metric, yes_no = choice.line.metric, choice.yes_no
     scores = data.oriented_scores(metric)
-    seen: set[object] = set()
+    used: set[object] = set()
     if yes_no is None:
         has_score = np.isfinite(scores)
         right = [has_score & ~find_divergence(data, metric, Rule(by="rank", residual=NEAR)).mask]
         wrong = [find_divergence(data, metric, Rule(by="rank")).mask]
-        return (
-            [Example(row) for row in _draw_rows(data, right, seen)],
-            [Example(row) for row in _draw_rows(data, wrong, seen)],
-        )
+        right_rows, wrong_rows = _draw_rows(data, right, used), _draw_rows(data, wrong, used)
+        return [Example(row) for row in right_rows], [Example(row) for row in wrong_rows]
     _, positive = positive_labels_of(data, yes_no.subject.rule)
     called_yes = decide(scores, yes_no.decision.deployed)
     as_people = called_yes == positive
@@ -447,37 +459,36 @@ def draw_examples(data: ScoredDataset, choice: Choice) -> tuple[list[Example], l
     tested[yes_no.rows] = True
     right = [tested & as_people & called_yes, tested & as_people & ~called_yes]
     wrong = [tested & ~as_people & called_yes, tested & ~as_people & ~called_yes]
-    right_rows, wrong_rows = _draw_rows(data, right, seen), _draw_rows(data, wrong, seen)
+    right_rows, wrong_rows = _draw_rows(data, right, used), _draw_rows(data, wrong, used)
     return (
         [Example(row, bool(positive[row]), bool(called_yes[row])) for row in right_rows],
         [Example(row, bool(positive[row]), bool(called_yes[row])) for row in wrong_rows],
     )
 
 
-def _draw_rows(data: ScoredDataset, masks: Sequence[NDArray[np.bool_]], seen: set[object]) -> list[int]:
+def _draw_rows(data: ScoredDataset, masks: Sequence[NDArray[np.bool_]], used: set[object]) -> list[int]:
     """Return at most :data:`EXAMPLES` random row indices, taken from the masks in turn; the draw has a fixed seed.
 
     Args:
         data: n pairs.
         masks: the masks of the pairs to draw from, each of shape (n,).
-        seen: the candidates and groups of earlier examples. Pairs with one of them are skipped, and those of the
+        used: the candidates and groups of earlier examples. Pairs with one of them are skipped, and those of the
             returned rows are added.
     """
     rng = np.random.default_rng(seed_of(0, data.name, data.facts.split, ALL))
     queues = [list(rng.permutation(np.flatnonzero(mask))) for mask in masks]
     candidates = data.table.column("candidate").to_pylist()
     rows: list[int] = []
-    turn = 0
-    while len(rows) < EXAMPLES and any(queues):
-        queue = queues[turn % len(queues)]
-        turn += 1
+    for queue in cycle(queues):
+        if len(rows) == EXAMPLES or not any(queues):
+            break
         while queue:
             row = int(queue.pop())
             keys: set[object] = {candidates[row]}
             if data.groups is not None:
                 keys.add(int(data.groups[row]))
-            if not keys & seen:
-                seen |= keys
+            if not keys & used:
+                used |= keys
                 rows.append(row)
                 break
     return rows

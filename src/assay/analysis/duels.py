@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -120,28 +121,27 @@ def study_duels(data: ScoredDataset, settings: SystemSettings) -> DuelStudy:
     groups, resampled_by = _groups(data, duels, settings)
     seed = seed_of(settings.seed, data.facts.name, data.facts.split, "systems")
 
-    def strengths_by(values: Floats) -> tuple[Strengths, Floats, _Duels]:
-        # of the preferences with both values
+    def outcomes_by(values: Floats) -> tuple[_Duels, Floats, Strengths]:
+        # of the preferences whose answers both have a value; 1 if the first has the higher one, .5 for a tie
         margins = values[duels.first_rows] - values[duels.second_rows]
         known = ~np.isnan(margins)
-        kept, outcomes = duels.take(known), (np.sign(margins[known]) + 1) / 2
-        kept_groups = None if groups is None else np.unique(groups[known], return_inverse=True)[1]
-        resampler = Resampler(len(outcomes), settings.resamples, seed, kept_groups)
-        return _strengths(kept, outcomes, resampler, settings.confidence), outcomes, kept
+        known_duels, outcomes = duels.take(known), (np.sign(margins[known]) + 1) / 2
+        known_groups = None if groups is None else np.unique(groups[known], return_inverse=True)[1]
+        resampler = Resampler(len(outcomes), settings.resamples, seed, known_groups)
+        return known_duels, outcomes, _strengths(known_duels, outcomes, resampler, settings.confidence)
 
-    people, _, _ = strengths_by(data.labels)
+    _, _, people = outcomes_by(data.labels)
     order = sorted(range(len(duels.names)), key=lambda system: _rank_key(people, duels.names, system))
     metrics = {}
     for name in data.find_metrics(list(settings.metrics)):
         scores = np.where(np.isnan(data.labels), np.nan, data.oriented_scores(name))
-        found, outcomes, kept = strengths_by(scores)
-        preferred = (np.sign(data.labels[kept.first_rows] - data.labels[kept.second_rows]) + 1) / 2
-        decided = preferred != 0.5
-        accuracy = float(1 - np.abs(outcomes - preferred)[decided].mean()) if decided.any() else None
-        by_people = _values(kept, preferred, len(duels.names))
-        metrics[name] = MetricDuels(
-            _in_order(found, order), accuracy, _kendall(by_people, _values(kept, outcomes, len(duels.names)))
+        scored_duels, by_scores, by_metric = outcomes_by(scores)
+        by_labels = (np.sign(data.labels[scored_duels.first_rows] - data.labels[scored_duels.second_rows]) + 1) / 2
+        system_count = len(duels.names)
+        kendall = _kendall(
+            _values(scored_duels, by_labels, system_count), _values(scored_duels, by_scores, system_count)
         )
+        metrics[name] = MetricDuels(_in_order(by_metric, order), _accuracy(by_scores, by_labels), kendall)
     return DuelStudy(
         title=data.title,
         systems=tuple(duels.names[system] for system in order),
@@ -151,6 +151,18 @@ def study_duels(data: ScoredDataset, settings: SystemSettings) -> DuelStudy:
         people=_in_order(people, order),
         metrics=metrics,
     )
+
+
+def _accuracy(by_scores: Floats, by_labels: Floats) -> float | None:
+    """Return the share of preferences without a tie of labels that a score decides alike; a tie of scores counts half.
+
+    It is None if all labels are tied.
+
+    Args:
+        by_scores, by_labels: 1 if the first answer is preferred, 0 if the second, .5 for a tie, shape (n,).
+    """
+    decided = by_labels != 0.5
+    return float(1 - np.abs(by_scores - by_labels)[decided].mean()) if decided.any() else None
 
 
 def _find_duels(data: ScoredDataset, settings: SystemSettings) -> _Duels:
@@ -167,29 +179,35 @@ def _find_duels(data: ScoredDataset, settings: SystemSettings) -> _Duels:
         )
     column = "system" if settings.system is None else data.find_column(settings.system, "system")
     systems = data.table.column(column).to_pylist()
-    rows_of: dict[str, dict[str, int]] = {}
-    ids = data.table.column("pair_id").to_pylist()
-    for row, (pair_id, position) in enumerate(zip(ids, data.table.column(POSITION).to_pylist(), strict=True)):
-        rows_of.setdefault(pair_id.removesuffix(f"-{position}"), {})[position] = row
     known = {str(system) for system in systems if system not in (None, "")}
     for name in settings.only:
         if name not in known:
             raise InputError(unknown_name(f"{data.title} has no system", name, sorted(known)), setting="only")
     wanted = set(settings.only) or known
-    names: dict[str, int] = {}
-    found: list[tuple[int, int, int, int]] = []
+    codes: dict[str, int] = {}
+    duels: list[tuple[int, int, int, int]] = []
     left_out = 0
-    for rows in rows_of.values():
-        pair = [str(systems[rows[position]]) for position in POSITIONS if position in rows]
-        if len(pair) < 2 or len(set(pair)) < 2 or not known.issuperset(pair):
+    for row_by_position in _rows_of_preferences(data):
+        pair = [str(systems[row_by_position[position]]) for position in POSITIONS if position in row_by_position]
+        if len(pair) < 2 or pair[0] == pair[1] or not known.issuperset(pair):
             left_out += 1
         elif wanted.issuperset(pair):
-            first, second = (names.setdefault(name, len(names)) for name in pair)
-            found.append((rows["first"], rows["second"], first, second))
-    if len(names) < 2:
+            first, second = (codes.setdefault(name, len(codes)) for name in pair)
+            duels.append((row_by_position["first"], row_by_position["second"], first, second))
+    if len(codes) < 2:
         raise InputError(f"{data.title}: no two systems were compared")
-    first_rows, second_rows, first_systems, second_systems = np.array(found, dtype=np.intp).T
-    return _Duels(first_rows, second_rows, first_systems, second_systems, list(names), left_out)
+    first_rows, second_rows, first_systems, second_systems = np.array(duels, dtype=np.intp).T
+    return _Duels(first_rows, second_rows, first_systems, second_systems, list(codes), left_out)
+
+
+def _rows_of_preferences(data: ScoredDataset) -> Iterable[dict[str, int]]:
+    """Return for each preference the rows of its answers, by their position: ``first`` or ``second``."""
+    rows: dict[str, dict[str, int]] = {}
+    pair_ids = data.table.column("pair_id").to_pylist()
+    positions = data.table.column(POSITION).to_pylist()
+    for row, (pair_id, position) in enumerate(zip(pair_ids, positions, strict=True)):
+        rows.setdefault(pair_id.removesuffix(f"-{position}"), {})[position] = row
+    return rows.values()
 
 
 def _groups(data: ScoredDataset, duels: _Duels, settings: SystemSettings) -> tuple[NDArray[np.intp] | None, str | None]:

@@ -161,12 +161,14 @@ def run_titles(runs: Sequence[RunFolder]) -> list[str]:
     Raises:
         InputError: two runs have the same path.
     """
-    named_paths = [run.source or run.path for run in runs]
-    paths = [None if path is None else path.resolve() for path in named_paths]
-    for path in paths:
-        if path is not None and paths.count(path) > 1:
-            raise InputError(f"{path}: is given twice; give each run once")
-    names = [path.name if path else run.title for path, run in zip(paths, runs, strict=True)]
+    paths = []
+    for run in runs:
+        path = run.source or run.path
+        paths.append(None if path is None else path.resolve())
+    twice = next((path for path in paths if path is not None and paths.count(path) > 1), None)
+    if twice is not None:
+        raise InputError(f"{twice}: is given twice; give each run once")
+    names = [run.title if path is None else path.name for path, run in zip(paths, runs, strict=True)]
     return [name if names.count(name) == 1 else run.title for name, run in zip(names, runs, strict=True)]
 
 

@@ -21,22 +21,24 @@ def pareto_front(points: Mapping[str, tuple[tuple[float | None, ...], float]]) -
     """
     known_points: dict[str, tuple[float, ...]] = {}
     highest_unknown = -math.inf
-    for name, (costs, value) in points.items():
-        numbers = tuple(cost for cost in costs if cost is not None)
-        if len(numbers) == len(costs):
-            known_points[name] = (*numbers, value)
+    for name, (costs, agreement) in points.items():
+        known_costs = tuple(cost for cost in costs if cost is not None)
+        if len(known_costs) == len(costs):
+            known_points[name] = (*known_costs, agreement)
         else:
-            highest_unknown = max(highest_unknown, value)
+            highest_unknown = max(highest_unknown, agreement)
     on_front: dict[str, bool | None] = {}
-    for name, (_, value) in points.items():
-        own = known_points.get(name)
-        is_dominated = own is not None and any(
-            other != own and all(a >= b for a, b in zip(other, own, strict=True)) for other in known_points.values()
-        )
-        if is_dominated:
+    for name, (_, agreement) in points.items():
+        point = known_points.get(name)
+        if point is not None and any(_dominates(other, point) for other in known_points.values()):
             on_front[name] = False
-        elif own is None or highest_unknown >= value:
+        elif point is None or highest_unknown >= agreement:
             on_front[name] = None
         else:
             on_front[name] = True
     return on_front
+
+
+def _dominates(point: tuple[float, ...], other: tuple[float, ...]) -> bool:
+    """Tell whether a point is at least as high as another one in everything, and higher in something."""
+    return point != other and all(value >= least for value, least in zip(point, other, strict=True))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -55,13 +55,11 @@ def tabulate(
         dataset: the labelled pairs with their scores and buckets.
         progress: the progress display, advanced with every resample.
     """
-    pairs = dataset.pairs
+    pairs, buckets, labels = dataset.pairs, dataset.buckets, dataset.pairs.labels
     negated = {str(metric) for metric in request.metrics if not metric.declaration.higher_is_better}
     scores: Mapping[str, NDArray[np.float64]] = dataset.scores
     if negated:
         scores = {name: -values if name in negated else values for name, values in scores.items()}
-    buckets = dataset.buckets
-    labels = pairs.labels
     groups = None if dataset.group_column is None else _group_codes(pairs, dataset.group_column)
     annotations, columns_are_annotators = annotations_of(pairs.table)
     progress.begin(f"agreement on {pairs.name}", len(buckets) * len(scores) * request.resamples)
@@ -81,8 +79,7 @@ def tabulate(
             interval=request.interval,
             advance=progress.advance,
         )
-        for estimate in estimates:
-            rows.append(_agreement_row(pairs, bucket, estimate, NEGATED if estimate.metric in negated else ""))
+        rows += _agreement_rows(pairs, bucket, estimates, negated)
         reliability = None
         if annotations is not None:
             reliability = _annotator_reliability(annotations[mask], labels[mask], columns_are_annotators)
@@ -100,9 +97,8 @@ def tabulate(
             summaries += mean_summaries
     votes = annotations if columns_are_annotators else None
     for block in _adjusted_blocks(request, dataset, scores, annotations, votes, groups, summaries):
-        adjusted = Bucket(block.name, np.ones(len(pairs), dtype=bool))
-        for estimate in block.estimates:
-            rows.append(_agreement_row(pairs, adjusted, estimate, NEGATED if estimate.metric in negated else ""))
+        all_pairs = Bucket(block.name, np.ones(len(pairs), dtype=bool))
+        rows += _agreement_rows(pairs, all_pairs, block.estimates, negated)
         summaries.append(_block_record(block, summaries[0]))
     return rows, summaries
 
@@ -207,10 +203,10 @@ def mean_over_buckets(
     first = filled[0]
     name = f"mean over {column}"
     filled_names = {summary.bucket for summary in filled}
-    rows_of: dict[tuple[str, str], list[AgreementRow]] = {}
+    rows_by_number: dict[tuple[str, str], list[AgreementRow]] = {}
     for row in rows:
         if row.bucket in filled_names:
-            rows_of.setdefault((row.metric, row.statistic), []).append(row)
+            rows_by_number.setdefault((row.metric, row.statistic), []).append(row)
     record = BucketRecord(
         dataset=first.dataset,
         split=first.split,
@@ -222,31 +218,36 @@ def mean_over_buckets(
         reliability=None,
         groups=None,
     )
-    return [_mean_row(name, parts) for parts in rows_of.values()], [record]
+    return [_mean_row(name, bucket_rows) for bucket_rows in rows_by_number.values()], [record]
 
 
-def _mean_row(bucket: str, parts: Sequence[AgreementRow]) -> AgreementRow:
+def _mean_row(bucket: str, rows: Sequence[AgreementRow]) -> AgreementRow:
     """Return the row with the mean of one metric's values of one statistic, without an interval.
 
     The mean is undefined if one of the values is.
+
+    Args:
+        bucket: the name of the new row's bucket.
+        rows: the row of each bucket.
     """
-    first = parts[0]
-    undefined = [part.bucket for part in parts if part.value is None]
-    if undefined:
-        value, note = None, f"undefined in {', '.join(undefined)}"
+    first = rows[0]
+    values = [row.value for row in rows if row.value is not None]
+    mean: float | None = None
+    if len(values) == len(rows):
+        mean = fmean(values)
+        note = f"mean of {len(rows)} buckets of equal weight, without interval"
     else:
-        value = fmean(part.value for part in parts if part.value is not None)
-        note = f"mean of {len(parts)} buckets of equal weight, without interval"
+        note = f"undefined in {', '.join(row.bucket for row in rows if row.value is None)}"
     return AgreementRow(
         dataset=first.dataset,
         split=first.split,
         bucket=bucket,
         metric=first.metric,
         statistic=first.statistic,
-        value=value,
+        value=mean,
         low=None,
         high=None,
-        n=sum(part.n for part in parts),
+        n=sum(row.n for row in rows),
         notes=(note,),
     )
 
@@ -258,20 +259,27 @@ def _mean_ceiling(summaries: Sequence[BucketRecord], statistic: str) -> float | 
     return fmean(defined) if len(defined) == len(ceilings) else None
 
 
-def _agreement_row(pairs: Pairs, bucket: Bucket, estimate: Estimate, remark: str) -> AgreementRow:
-    """Return the agreement row of an estimate; *remark*, which may be empty, is added to its notes."""
-    return AgreementRow(
-        dataset=pairs.name,
-        split=pairs.split,
-        bucket=bucket.name,
-        metric=estimate.metric,
-        statistic=estimate.statistic,
-        value=estimate.value,
-        low=estimate.low,
-        high=estimate.high,
-        n=estimate.n,
-        notes=(*estimate.notes, *((remark,) if remark else ())),
-    )
+def _agreement_rows(
+    pairs: Pairs, bucket: Bucket, estimates: Iterable[Estimate], negated: Collection[str]
+) -> list[AgreementRow]:
+    """Return the agreement rows of estimates on a bucket; those of metrics in *negated* say that they are."""
+    rows = []
+    for estimate in estimates:
+        remarks = (NEGATED,) if estimate.metric in negated else ()
+        row = AgreementRow(
+            dataset=pairs.name,
+            split=pairs.split,
+            bucket=bucket.name,
+            metric=estimate.metric,
+            statistic=estimate.statistic,
+            value=estimate.value,
+            low=estimate.low,
+            high=estimate.high,
+            n=estimate.n,
+            notes=(*estimate.notes, *remarks),
+        )
+        rows.append(row)
+    return rows
 
 
 def _group_codes(pairs: Pairs, column: str) -> NDArray[np.intp]:

@@ -11,7 +11,7 @@ from assay.analysis.data import ALL, ScoredDataset, read_datasets
 from assay.analysis.distribution import LabelClasses, classify_labels
 from assay.analysis.folder import RunFolder, run_titles
 from assay.common.numbers import Number
-from assay.common.tables import NOT_BY_PEOPLE, short_names
+from assay.common.tables import short_names
 from assay.reports.layout import Block, Section, lay_out
 from assay.statistics.coefficients import main_statistic
 
@@ -45,11 +45,6 @@ class Unit:
     def labels(self) -> LabelClasses:
         """The labels of the pairs, grouped into classes."""
         return classify_labels(self.data.labels)
-
-    @property
-    def is_by_people(self) -> bool:
-        """Whether people gave the labels, so that metrics are ranked by agreement with them."""
-        return self.data.facts.kind not in NOT_BY_PEOPLE
 
     @cached_property
     def blocks(self) -> list[Block]:

@@ -30,7 +30,6 @@ from assay.analysis.recommend.settings import NO_LIMITS, Limits
 from assay.analysis.settings import PairedTests
 from assay.analysis.thresholds.planning import positive_labels_of
 from assay.common.output import atomic_write
-from assay.common.tables import NOT_BY_PEOPLE
 from assay.exceptions import InputError
 from assay.statistics.coefficients import deciding_statistic, have_two_values
 
@@ -160,24 +159,26 @@ def evidence_of(
     """
     present = used_buckets(data)
     wanted = [name for name in buckets or present[:MAX_BUCKETS] if name in present]
-    kept_files = files or EvidenceFiles()
-    kept = kept_files.read(data)
+    evidence_files = files or EvidenceFiles()
+    evidence = evidence_files.read(data)
     decided, rule = with_decision(data, positive)
-    is_kept = positive is None or rule == (None if kept is None else kept.positive)
-    if kept is None or not is_kept:
+    is_rule_kept = positive is None or rule == (None if evidence is None else evidence.positive)
+    if evidence is None or not is_rule_kept:
         by = deciding_statistic([decided.vote_statistic])
-        tests = PairedTests() if kept is None else kept.tests
-        limits = NO_LIMITS if kept is None else kept.limits
-        kept = RunEvidence(_join(decided), by, replace(tests, statistics=(by,)), limits, {}, rule)
-    absent = [name for name in wanted if name not in kept.boards]
+        tests = PairedTests() if evidence is None else evidence.tests
+        limits = NO_LIMITS if evidence is None else evidence.limits
+        evidence = RunEvidence(_join(decided), by, replace(tests, statistics=(by,)), limits, {}, rule)
+    absent = [name for name in wanted if name not in evidence.boards]
     if absent:
-        computed = kept_boards(kept.joined, kept.tests, by=kept.by, buckets=absent)
-        kept = replace(kept, boards={**kept.boards, **{board.bucket: board for board in computed}})
-        if is_kept:
-            kept_files.keep(kept)
+        boards = dict(evidence.boards)
+        for board in kept_boards(evidence.joined, evidence.tests, by=evidence.by, buckets=absent):
+            boards[board.bucket] = board
+        evidence = replace(evidence, boards=boards)
+        if is_rule_kept:
+            evidence_files.keep(evidence)
             if files is None:
-                kept_files.write()
-    return replace(kept, boards={name: kept.boards[name] for name in wanted})
+                evidence_files.write()
+    return replace(evidence, boards={name: evidence.boards[name] for name in wanted})
 
 
 def takes_long(data: ScoredDataset, buckets: Sequence[str], files: EvidenceFiles | None = None) -> bool:
@@ -200,16 +201,17 @@ def _work(data: ScoredDataset, buckets: Sequence[str]) -> int:
 def recommended_metric(data: ScoredDataset, files: EvidenceFiles | None = None) -> str | None:
     """Return the metric to use on all pairs of a dataset by the rule of ``assay recommend``.
 
-    It is None if none can be named, and where the tests would take long and are not kept.
+    It is None if none can be named, if the labels are not those of people, and where the tests would take long and are
+    not kept.
 
     Args:
         data: the dataset.
         files: the files of several datasets, which the caller writes; None to read and write that of the run.
     """
-    if data.facts.kind in NOT_BY_PEOPLE or not data.scores or takes_long(data, [ALL], files):
+    if not data.is_by_people or not data.scores or takes_long(data, [ALL], files):
         return None
-    recommended = evidence_of(data, [ALL], files=files).advice(with_plan=False)[ALL].recommended
-    return None if recommended is None else recommended.metric
+    line = evidence_of(data, [ALL], files=files).advice(with_plan=False)[ALL].recommended
+    return None if line is None else line.metric
 
 
 def metric_named_on_all(run: RunFolder) -> str | None:
@@ -218,17 +220,14 @@ def metric_named_on_all(run: RunFolder) -> str | None:
     It is None if they differ, or if none is named on one of them. The evidence that was computed is kept in the run.
     """
     files = EvidenceFiles()
-    named: str | None = None
+    names: set[str | None] = set()
     for data in read_datasets(run):
-        if data.facts.kind in NOT_BY_PEOPLE:
-            continue
-        metric = recommended_metric(data, files)
-        is_first = named is None
-        named = metric if is_first or metric == named else None
-        if named is None:
+        if data.is_by_people:
+            names.add(recommended_metric(data, files))
+        if len(names) > 1 or None in names:
             break  # what the other datasets need takes seconds each
     files.write()
-    return named
+    return names.pop() if len(names) == 1 else None
 
 
 def _join(data: ScoredDataset) -> JoinedDataset:

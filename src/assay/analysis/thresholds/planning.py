@@ -273,37 +273,15 @@ def _thresholds_of_dataset(tune: ScoredDataset, test: ScoredDataset, settings: T
     by_majority = settings.positive is None and test.vote_statistic == OF_VOTES
     # two sets with other numbers of annotators have other lowest labels of a majority
     is_by_majority_in_each = by_majority or (settings.positive is None and tune.vote_statistic == OF_VOTES)
-    tested = with_majority(test, settings.positive)
-    tune = tested if tune is test else with_majority(tune, settings.positive)
-    test = tested
+    decided_test = with_majority(test, settings.positive)
+    tune = decided_test if tune is test else with_majority(tune, settings.positive)
+    test = decided_test
     tuned_rule, _ = positive_labels_of(tune, settings.positive)
     rule = tuned_rule
     if test is not tune:
         rule, _ = positive_labels_of(test, None if is_by_majority_in_each else tuned_rule)
         _check_disjoint(tune, test, settings.group_by)
-    decisions: dict[str, Decision] = {}
-    each: dict[str, list[ValueAgreement]] = {}
-    failures: list[InputError] = []
-    split_description = ""
-    for metric in test.find_metrics(list(settings.metrics)):
-        try:
-            if metric not in tune.scores:
-                raise InputError(unknown_name(f"{tune.run.title}: {tune.name} has no scores of", metric, tune.scores))
-            decided = _decide_by_metric(metric, tune, test, tuned_rule, rule, settings)
-        except InputError as error:
-            # a metric that the user named must work; without names, metrics that fail are left out with a note
-            if settings.metrics:
-                raise
-            failures.append(error)
-            notes.append(Message(f"{metric} left out: ", error.message))
-            continue
-        decisions[metric], split_description = decided.decision, decided.split
-        if decided.each:
-            each[metric] = decided.each
-        if decided.unscored:
-            notes.append(f"{metric}: {decided.unscored:,} pairs have no score and are left out")
-    if not decisions:
-        raise _no_threshold_error(test, failures, notes)
+    decided = _decide_by_metrics(tune, test, tuned_rule, rule, settings, notes)
     unit_count, unit = _resampled_units(test, settings.group_by)
     if settings.resamples and unit_count < MIN_UNITS:
         notes.append(f"no interval below {MIN_UNITS} {unit}; there are {unit_count}")
@@ -311,17 +289,59 @@ def _thresholds_of_dataset(tune: ScoredDataset, test: ScoredDataset, settings: T
         dataset=test.name,
         title=test.title,
         rule=rule,
-        split_description=split_description,
+        split_description=[of_metric.split for of_metric in decided.values()][-1],
         unit=unit,
         chosen_apart=test is tune and not settings.same_pairs,
-        decisions=decisions,
-        rising={metric: test.metrics[metric].declared.higher_is_better for metric in decisions},
-        signatures={metric: test.metrics[metric].signature for metric in decisions},
+        decisions={metric: of_metric.decision for metric, of_metric in decided.items()},
+        rising={metric: test.metrics[metric].declared.higher_is_better for metric in decided},
+        signatures={metric: test.metrics[metric].signature for metric in decided},
         notes=notes,
         divided=divided,
         by_majority=by_majority,
-        each=each,
+        each={metric: of_metric.each for metric, of_metric in decided.items() if of_metric.each},
     )
+
+
+def _decide_by_metrics(
+    tune: ScoredDataset,
+    test: ScoredDataset,
+    tuned_rule: str,
+    rule: str,
+    settings: ThresholdSettings,
+    notes: list[str],
+) -> dict[str, _DecisionOfMetric]:
+    """Return what was decided by each metric that has a threshold, at least one.
+
+    Args:
+        tune: the dataset to tune on.
+        test: the dataset to test on; the same object as *tune* to split one dataset.
+        tuned_rule, rule: the rules for the positive class of the two, such as ``label>=2``.
+        settings: what thresholds are chosen by, and how pairs are split.
+        notes: notes on the data; those on metrics and pairs that are left out are added.
+
+    Raises:
+        InputError: no metric has a threshold, or a metric that the settings name has none.
+    """
+    decided: dict[str, _DecisionOfMetric] = {}
+    failures: list[InputError] = []
+    for metric in test.find_metrics(list(settings.metrics)):
+        try:
+            if metric not in tune.scores:
+                raise InputError(unknown_name(f"{tune.run.title}: {tune.name} has no scores of", metric, tune.scores))
+            of_metric = _decide_by_metric(metric, tune, test, tuned_rule, rule, settings)
+        except InputError as error:
+            # a metric that the user named must work; without names, metrics that fail are left out with a note
+            if settings.metrics:
+                raise
+            failures.append(error)
+            notes.append(Message(f"{metric} left out: ", error.message))
+            continue
+        decided[metric] = of_metric
+        if of_metric.unscored:
+            notes.append(f"{metric}: {of_metric.unscored:,} pairs have no score and are left out")
+    if not decided:
+        raise _no_threshold_error(test, failures, notes)
+    return decided
 
 
 def _no_threshold_error(data: ScoredDataset, failures: Sequence[InputError], notes: Sequence[str]) -> InputError:

@@ -134,26 +134,27 @@ def tune_and_test(
 
     spread: dict[str, float | None] = dict.fromkeys(objective.measures)
     if len(repeats) > 1:
-        spread = by_measure(row.std(ddof=1) for row in tuned.means)
+        spread = by_measure(means.std(ddof=1) for means in tuned.means)
     # column 0 decides every pair positive, column 1 every pair negative
     constant = np.array([[True, False]]).repeat(len(scores), axis=0)
     always, never = decision_measures(constant, positive, objective).T
-    rows = [(part.tune, part.test) for part in repeats[0]]
-    isotonic = IsotonicModel.from_rows(tune.scores, scores, rows, has_same_pairs=tune is test)
-    # intervals include the choice of the threshold only if thresholds were tuned on parts of the tested pairs
-    refitted_repeats = repeats if tune is test else ()
+    rows_of_parts = [(part.tune, part.test) for part in repeats[0]]
+    isotonic = IsotonicModel.from_rows(tune.scores, scores, rows_of_parts, has_same_pairs=tune is test)
     as_probability = None
     if are_probabilities:
         # the scores themselves, with the residuals of the labels from an isotonic regression
         residuals = isotonic.residuals(tune.positive, positive)
         as_probability = calibrate(isotonic.tested_scores, positive, drawing.seed, groups, residuals)
-    deployed = best_threshold(*tune, objective)[0]
+    # intervals include the choice of the threshold only if thresholds were tuned on parts of the tested pairs
+    refitted_repeats = repeats if tune is test else ()
+    tested = values_with_intervals(tuned.decided, test, refitted_repeats, objective, resampler, drawing.confidence)
+    deployed, _ = best_threshold(*tune, objective)
     return Decision(
         thresholds=tuned.thresholds,
         deployed=deployed,
         tuned=float(np.mean(tuned.values)),
-        tested=values_with_intervals(tuned.decided, test, refitted_repeats, objective, resampler, drawing.confidence),
-        averaged=by_measure(row.mean() for row in tuned.means),
+        tested=tested,
+        averaged=by_measure(means.mean() for means in tuned.means),
         spread=spread,
         auc=area_under_roc(scores, positive, drawing, seed, groups),
         average_precision=_average_precision_value(scores, positive, levels, resampler, drawing.confidence),
@@ -340,24 +341,24 @@ def agreement_by_value(
         InputError: there is no such column, or it has more than :data:`MAX_COLUMN_VALUES` values.
     """
     cells = data.table.column(data.find_column(column, "each")).to_pylist()
-    values = list(dict.fromkeys(str(cell) for cell in cells if cell not in (None, "")))
+    texts = ["" if cell is None else str(cell) for cell in cells]
+    values = [text for text in dict.fromkeys(texts) if text]
     if len(values) > MAX_COLUMN_VALUES:
         raise InputError(
             f"has {len(values):,} values; choose a column of at most {MAX_COLUMN_VALUES}", setting="each", value=column
         )
-    texts = np.array(["" if cell is None else str(cell) for cell in cells], dtype=object)
+    text_of_pair = np.array(texts, dtype=object)
     agreements = []
     for value in values:
-        rows = np.flatnonzero(texts == value)
+        rows = np.flatnonzero(text_of_pair == value)
         # the resampler expects codes without gaps
-        own_groups = None if groups is None else np.unique(groups[rows], return_inverse=True)[1]
-        resampler = Resampler(len(rows), drawing.resamples, tuple(seed), own_groups)
-        part_of_value = pairs.take(rows)
+        groups_of_rows = None if groups is None else np.unique(groups[rows], return_inverse=True)[1]
+        resampler = Resampler(len(rows), drawing.resamples, tuple(seed), groups_of_rows)
+        pairs_of_value = pairs.take(rows)
         # without repeats, the thresholds stay fixed
-        repeats = ()
         tested = values_with_intervals(
-            decision.decided[rows], part_of_value, repeats, objective, resampler, drawing.confidence
+            decision.decided[rows], pairs_of_value, (), objective, resampler, drawing.confidence
         )
-        auc = area_under_roc(*part_of_value, drawing, seed, own_groups)
-        agreements.append(ValueAgreement(value, len(rows), int(part_of_value.positive.sum()), tested, auc))
+        auc = area_under_roc(*pairs_of_value, drawing, seed, groups_of_rows)
+        agreements.append(ValueAgreement(value, len(rows), int(pairs_of_value.positive.sum()), tested, auc))
     return agreements

@@ -83,7 +83,7 @@ def findings_by_bucket(unit: Unit, files: EvidenceFiles | None = None) -> Iterat
     buckets = [block.bucket for block in blocks]
     by = unit.main_statistic
     measure = title_of(by)
-    if unit.is_by_people and len(unit.data.scores) > 1:
+    if unit.data.is_by_people and len(unit.data.scores) > 1:
         # a page on one metric needs no tests
         from assay.analysis.recommend.evidence import evidence_of, takes_long
 
