@@ -223,13 +223,13 @@ def gather_evidence(run: RunFolder, settings: PageSettings, metric: str | None =
     )
 
 
-def _limits_of_page(settings: PageSettings, kept: Limits) -> Limits:
-    """Return the limits that the page was asked for, each one that it was not asked for as the run keeps it."""
-    asked = Limits.parse(settings.budget, settings.max_price, settings.max_loss)
+def _limits_of_page(settings: PageSettings, limits_of_run: Limits) -> Limits:
+    """Return the limits of speed, price and loss that the settings name; of those they do not name, the run's."""
+    named = Limits.parse(settings.budget, settings.max_price, settings.max_loss)
     return Limits(
-        kept.speed if settings.budget is None else asked.speed,
-        kept.price if settings.max_price is None else asked.price,
-        kept.max_loss if settings.max_loss is None else asked.max_loss,
+        limits_of_run.speed if settings.budget is None else named.speed,
+        limits_of_run.price if settings.max_price is None else named.price,
+        limits_of_run.max_loss if settings.max_loss is None else named.max_loss,
     )
 
 

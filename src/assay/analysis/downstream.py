@@ -230,14 +230,16 @@ def differences(outcomes: Sequence[TaskOutcome], settings: DownstreamSettings) -
     if baseline not in encoders:
         raise InputError(unknown_name("there is no encoder", baseline, encoders), setting="baseline")
     of_baseline = {outcome.task: outcome for outcome in outcomes if outcome.encoder == baseline}
-    found = [
-        _difference(of_baseline[outcome.task], outcome, settings)
-        for outcome in outcomes
-        if outcome.encoder != baseline and outcome.task in of_baseline
-    ]
-    adjusted = adjust_p_values(np.array([one.p for one in found]), settings.correction)
+    gains = []
+    for outcome in outcomes:
+        if outcome.encoder != baseline and outcome.task in of_baseline:
+            gains.append(_difference(of_baseline[outcome.task], outcome, settings))
+    corrected_p_values = adjust_p_values(np.array([gain.p for gain in gains]), settings.correction)
     level = 1 - settings.confidence + 1e-9
-    return [replace(one, p=float(p), significant=bool(p <= level)) for one, p in zip(found, adjusted, strict=True)]
+    corrected = []
+    for gain, p in zip(gains, corrected_p_values, strict=True):
+        corrected.append(replace(gain, p=float(p), significant=bool(p <= level)))
+    return corrected
 
 
 def _difference(before: TaskOutcome, after: TaskOutcome, settings: DownstreamSettings) -> Difference:
@@ -299,38 +301,51 @@ def _over_seeds(
 
 
 def records_of(outcomes: Sequence[TaskOutcome], settings: DownstreamSettings) -> list[dict[str, Any]]:
-    """Return one flat record per task, encoder and measure, with the gain over the baseline for the first one."""
-    gains = {(one.task, one.encoder): one for one in differences(outcomes, settings)}
+    """Return one flat record per task, encoder and measure, with the gain over the baseline for the first measure.
+
+    Args:
+        outcomes: the outcome of each encoder on each task.
+        settings: the baseline, and how intervals and tests are computed.
+    """
+    gains = {(gain.task, gain.encoder): gain for gain in differences(outcomes, settings)}
     records = []
     for outcome in outcomes:
         for measure in outcome.measures:
-            number = number_of(outcome, measure, settings)
             gain = gains.get((outcome.task, outcome.encoder)) if measure == outcome.measures[0] else None
-            records.append(
-                {
-                    "task": outcome.task,
-                    "encoder": outcome.encoder,
-                    "measure": measure,
-                    "value": number.value,
-                    "low": number.low,
-                    "high": number.high,
-                    "baseline": None if gain is None else gain.baseline,
-                    "difference": None if gain is None else gain.change.value,
-                    "difference_low": None if gain is None else gain.change.low,
-                    "difference_high": None if gain is None else gain.change.high,
-                    "p": None if gain is None or math.isnan(gain.p) else gain.p,
-                    "protocol": outcome.protocol,
-                    "train": outcome.train_rows,
-                    "n": len(outcome.classes),
-                    "results": " ".join(f"{result:.6f}" for result in outcome.results(measure)),
-                    "regularisation": " ".join(f"{strength:g}" for strength in outcome.strengths),
-                    "unconverged": outcome.unconverged,
-                    "texts": outcome.texts,
-                    "embedded": outcome.computed,
-                    "embed_seconds": round(outcome.embed_seconds, 3),
-                    "fit_seconds": round(outcome.fit_seconds, 3),
-                    "note": number.note,
-                    "difference_note": "" if gain is None else gain.change.note,
-                }
-            )
+            number = number_of(outcome, measure, settings)
+            record = {
+                "task": outcome.task,
+                "encoder": outcome.encoder,
+                "measure": measure,
+                "value": number.value,
+                "low": number.low,
+                "high": number.high,
+                **_gain_fields(gain),
+                "protocol": outcome.protocol,
+                "train": outcome.train_rows,
+                "n": len(outcome.classes),
+                "results": " ".join(f"{result:.6f}" for result in outcome.results(measure)),
+                "regularisation": " ".join(f"{strength:g}" for strength in outcome.strengths),
+                "unconverged": outcome.unconverged,
+                "texts": outcome.texts,
+                "embedded": outcome.computed,
+                "embed_seconds": round(outcome.embed_seconds, 3),
+                "fit_seconds": round(outcome.fit_seconds, 3),
+                "note": number.note,
+                "difference_note": "" if gain is None else gain.change.note,
+            }
+            records.append(record)
     return records
+
+
+def _gain_fields(gain: Difference | None) -> dict[str, Any]:
+    """Return the fields of a record on the gain over the baseline, all None if there is none."""
+    if gain is None:
+        return dict.fromkeys(("baseline", "difference", "difference_low", "difference_high", "p"))
+    return {
+        "baseline": gain.baseline,
+        "difference": gain.change.value,
+        "difference_low": gain.change.low,
+        "difference_high": gain.change.high,
+        "p": None if math.isnan(gain.p) else gain.p,
+    }

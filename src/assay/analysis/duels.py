@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -266,10 +266,13 @@ def _rank_key(people: Strengths, names: list[str], system: int) -> tuple[float, 
     return (0.0 if value is None else -value, -people.shares[system], names[system])
 
 
-def _in_order(found: Strengths, order: list[int]) -> Strengths:
+def _in_order(unordered: Strengths, order: list[int]) -> Strengths:
     """Return strengths with the systems in another order."""
-    values, shares = [found.values[system] for system in order], [found.shares[system] for system in order]
-    return Strengths(found.duels, found.ties, values, shares, found.undefined)
+    return replace(
+        unordered,
+        values=[unordered.values[system] for system in order],
+        shares=[unordered.shares[system] for system in order],
+    )
 
 
 def _kendall(first: Floats, second: Floats) -> float | None:

@@ -56,8 +56,8 @@ class PublishedColumn(_PublishedPart):
         # the agreement table names datasets without their version, which follows the @, and with their split if a run
         # has several
         wanted = name.partition("@")[0], self.bucket, self.statistic
-        found = row.dataset.partition(":")[0], row.bucket, row.statistic
-        return found == wanted and split in ("", row.split)
+        row_key = row.dataset.partition(":")[0], row.bucket, row.statistic
+        return row_key == wanted and split in ("", row.split)
 
 
 class PublishedRow(_PublishedPart):

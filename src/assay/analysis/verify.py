@@ -159,10 +159,10 @@ def compare_agreement(recorded: Sequence[AgreementRow], recomputed: Sequence[Agr
             differing.append((largest, ", ".join(key)))
     if differing:
         # a row without a distance is named only if no row has one
-        largest, place = max(differing, key=lambda difference: -1.0 if difference[0] is None else difference[0])
+        largest, location = max(differing, key=lambda difference: -1.0 if difference[0] is None else difference[0])
         reason = "agreement.json was changed after the run" if repeated else ""
         row_count = len({*recomputed_rows, *unmatched})
-        return Recomputation("differs", row_count, len(differing), largest, place, reason)
+        return Recomputation("differs", row_count, len(differing), largest, location, reason)
     if unknown_buckets:
         reason = f"the folder does not say which pairs are in {', '.join(unknown_buckets)}"
         return missing_recomputation(reason, "make the run again with this assay")

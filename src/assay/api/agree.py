@@ -82,10 +82,10 @@ def agree(settings: AgreeSettings) -> Result:
     score_names = settings.scores or [name for name in score_columns if name not in annotators]
     if not settings.scores and row_number_columns:
         note = f"taken for row numbers, no scores: {', '.join(row_number_columns)} (named as a score, it is used)"
-        datasets = [replace(each, notes=(*each.notes, note)) for each in datasets]
+        datasets = [replace(dataset, notes=(*dataset.notes, note)) for dataset in datasets]
     if not settings.scores:
         left_out = tuple(_almost_numeric_columns(pairs, {*score_names, *row_number_columns, *annotators}))
-        datasets = [replace(each, hints=(*each.hints, *left_out)) for each in datasets]
+        datasets = [replace(dataset, hints=(*dataset.hints, *left_out)) for dataset in datasets]
     if not score_names:
         hint = f" ({row_number_columns[0]} numbers the rows)" if row_number_columns else ""
         raise InputError(

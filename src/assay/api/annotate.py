@@ -66,13 +66,13 @@ def _sheet(scored: ScoredAnswers, drawn: Drawn) -> pa.Table:
     """Return the rows of the first annotator, and then those that a second one labels as well."""
     import pyarrow as pa
 
-    places = np.concatenate([np.arange(len(drawn.rows)), np.flatnonzero(np.isin(drawn.rows, drawn.second))])
+    draw_indices = np.concatenate([np.arange(len(drawn.rows)), np.flatnonzero(np.isin(drawn.rows, drawn.second))])
     kept = [name for name in scored.pairs.table.column_names if name not in (*_LEFT_OUT, "pair_id", STRATUM, WEIGHT)]
-    table = scored.pairs.table.select(kept).take(pa.array(drawn.rows[places]))
-    table = table.append_column("label", pa.nulls(len(places), pa.string()))
+    table = scored.pairs.table.select(kept).take(pa.array(drawn.rows[draw_indices]))
+    table = table.append_column("label", pa.nulls(len(draw_indices), pa.string()))
     if len(drawn.second):
         annotators = ["first"] * len(drawn.rows) + ["second"] * len(drawn.second)
         table = table.append_column("annotator", pa.array(annotators))
-    table = table.append_column(STRATUM, pa.array([drawn.strata[place] for place in places]))
-    table = table.append_column(STRATUM_SIZE, pa.array(drawn.sizes[places]))
-    return table.append_column(WEIGHT, pa.array(drawn.weights[places].round(6)))
+    table = table.append_column(STRATUM, pa.array([drawn.strata[index] for index in draw_indices]))
+    table = table.append_column(STRATUM_SIZE, pa.array(drawn.sizes[draw_indices]))
+    return table.append_column(WEIGHT, pa.array(drawn.weights[draw_indices].round(6)))

@@ -71,9 +71,9 @@ def metric_card(name: str) -> str:
 def _evidence(name: str) -> list[FieldValue]:
     """Return the values of a metric, or else of the first metric of its class that was compared."""
     values = field_agreement()
-    own = [value for value in values if value.metric == name]
-    if own:
-        return own
+    values_of_metric = [value for value in values if value.metric == name]
+    if values_of_metric:
+        return values_of_metric
     others = dict.fromkeys(value.metric for value in values if value.metric.startswith(f"{name}:"))
     chosen = next(iter(others), None)
     return [value for value in values if value.metric == chosen]
@@ -143,14 +143,14 @@ def _seen(evidence: Sequence[FieldValue]) -> list[str]:
             # a constant score orders nothing
             words["cannot see"].append(value.category)
             continue
-        seen = "cannot see"
+        verdict = "cannot see"
         if number.low is None or number.high is None:
-            seen = "has no interval"
+            verdict = "has no interval"
         elif number.low > 0:
-            seen = "sees"
+            verdict = "sees"
         elif number.high < 0:
-            seen = "is misled by"
-        words[seen].append(f"{value.category} ({short(number.value, 2)})")
+            verdict = "is misled by"
+        words[verdict].append(f"{value.category} ({short(number.value, 2)})")
     if not any(words.values()):
         return []
     rows = [(f"**{word}**", ", ".join(categories)) for word, categories in words.items() if categories]
@@ -165,11 +165,13 @@ def _seen(evidence: Sequence[FieldValue]) -> list[str]:
 
 def _stressed(metric: str) -> list[str]:
     """Return the lines on the changes of answers that fool a metric most often."""
-    found = [row for row in field_stress() if row.metric == metric]
-    if not found:
+    stress_rows = [row for row in field_stress() if row.metric == metric]
+    if not stress_rows:
         return []
-    found.sort(key=lambda row: -row.fooled)
-    rows = [(f"`{row.perturbation}`", EXPECTED[row.expected][0], percent(row.fooled), str(row.n)) for row in found]
+    stress_rows.sort(key=lambda row: -row.fooled)
+    rows = [
+        (f"`{row.perturbation}`", EXPECTED[row.expected][0], percent(row.fooled), str(row.n)) for row in stress_rows
+    ]
     note = (
         "Changes of the pairs of the probe set ([stress](../stress.md)): how often the verdict is wrong by the change."
     )
@@ -181,9 +183,9 @@ def _agreement(name: str, values: Sequence[FieldValue]) -> list[str]:
     known = [value.spearman.value for value in values if value.spearman.value is not None]
     best = sum(value.could_be_best for value in values)
     least, mean, most = (short(number, 2) for number in (min(known), fmean(known), max(known)))
-    said = f"Spearman's ρ on {len(known)} sets, {least} to {most}, mean {mean}; "
-    said += f"it could be the best metric on {best} (filled)."
-    lines = ["", "## Agreement with people", "", said, "", str(draw_sets(name, values)), ""]
+    summary = f"Spearman's ρ on {len(known)} sets, {least} to {most}, mean {mean}; "
+    summary += f"it could be the best metric on {best} (filled)."
+    lines = ["", "## Agreement with people", "", summary, "", str(draw_sets(name, values)), ""]
     near = alternatives(values)
     if near:
         lines += ["## Nearest alternatives", ""]
@@ -212,18 +214,18 @@ def alternatives(values: Sequence[FieldValue]) -> list[Alternative]:
     Args:
         values: the values of one metric on sets.
     """
-    own = {value.title: value.spearman.value for value in values}
+    own_values = {value.title: value.spearman.value for value in values}
     metric = values[0].metric
     differences: dict[str, list[float]] = {}
     agreements: dict[str, list[float]] = {}
     for value in field_agreement():
-        mine, other = own.get(value.title), value.spearman.value
+        mine, other = own_values.get(value.title), value.spearman.value
         if value.category or value.metric == metric or mine is None or other is None:
             continue
         differences.setdefault(value.metric, []).append(abs(other - mine))
         agreements.setdefault(value.metric, []).append(other)
-    found = [Alternative(name, fmean(differences[name]), fmean(agreements[name])) for name in differences]
-    return sorted(found, key=lambda alternative: alternative.difference)[:ALTERNATIVES]
+    compared_metrics = [Alternative(name, fmean(differences[name]), fmean(agreements[name])) for name in differences]
+    return sorted(compared_metrics, key=lambda alternative: alternative.difference)[:ALTERNATIVES]
 
 
 #: Sizes of the plot, in pixels: the names of tasks, the axis, a row, and the ends of the axis of ρ.
@@ -254,10 +256,10 @@ def draw_sets(name: str, values: Sequence[FieldValue]) -> Markup:
         parts.append(
             element("text", f"{tick:g}".replace("-", "−"), x=x(tick), y=float(height - 6), text_anchor="middle")
         )
-    for row, (task, found) in enumerate(sorted(by_task.items())):
+    for row, (task, values_of_task) in enumerate(sorted(by_task.items())):
         middle = _ROW * row + _ROW / 2
         parts.append(element("text", task, x=_LABELS - 10.0, y=middle + 4, text_anchor="end"))
-        for value in found:
+        for value in values_of_task:
             title = element("title", f"{value.title}: {value.spearman.text}")
             fill = "currentColor" if value.could_be_best else "none"
             dot = {"cx": x(value.spearman.value or 0.0), "cy": middle, "r": 4.0, "fill": fill, "fill_opacity": "0.55"}

@@ -169,9 +169,9 @@ def load_new_answers(settings: Any, data: ScoredDataset) -> Pairs:
         reading["annotator"] = None
     if reading["columns"] is None:
         known = parse_columns(columns)
-        found = {name: sources for name, sources in known.items() if set(sources) <= set(names)}
-        if {"reference", "candidate"} & known.keys() <= found.keys():
-            reading["columns"] = {name: source[0] if len(source) == 1 else source for name, source in found.items()}
+        present = {name: sources for name, sources in known.items() if set(sources) <= set(names)}
+        if {"reference", "candidate"} & known.keys() <= present.keys():
+            reading["columns"] = {name: source[0] if len(source) == 1 else source for name, source in present.items()}
     pairs = load_dataset(file, **reading, allow_unlabelled=True)
     references = data.table["reference"].to_pylist()
     has_several = any(isinstance(answers, list) and len(answers) > 1 for answers in references)

@@ -114,9 +114,9 @@ def _check_work(metrics: Sequence[Metric], tasks: Sequence[EncoderTask], setting
         metric.check_available()
         check_encoder(metric)
         if settings.fine_tune and metric.name.options:
-            given = ",".join(f"{name}={value}" for name, value in metric.name.options)
+            options = ",".join(f"{name}={value}" for name, value in metric.name.options)
             raise InputError(
-                f"metric {metric.name.text}: a fine-tuned copy reads texts in its own way; leave out {given}"
+                f"metric {metric.name.text}: a fine-tuned copy reads texts in its own way; leave out {options}"
             )
 
 

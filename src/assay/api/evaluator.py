@@ -77,8 +77,8 @@ class AssayEvaluator(SentenceEvaluator or object):  # type: ignore[misc]
         with reported_here():
             # the trainer shows its own progress
             result = run(self.data, [metric], **self.settings)
-        found = {f"{row.bucket}_{row.statistic}": row.value for row in result.outcome.agreement}
-        values = {key: float(value) for key, value in found.items() if value is not None}
+        coefficients = {f"{row.bucket}_{row.statistic}": row.value for row in result.outcome.agreement}
+        values = {key: float(value) for key, value in coefficients.items() if value is not None}
         if self._primary not in values:
             raise InputError(
                 f"AssayEvaluator: there is no value of {self._primary}; the data has {', '.join(values) or 'none'}"

@@ -92,8 +92,8 @@ def _per_group(joined: Sequence[JoinedDataset], settings: LeaderboardSettings, b
         groups |= {(grouping, title): names for title, names in of_grouping.items()}
     verdicts: dict[tuple[str, str], list[FieldVerdict]] = {}
     for bucket in settings.buckets or (ALL,):
-        found = boards_of_groups(joined, groups, settings, by=by, bucket=bucket, advance=progress.advance)
-        for (grouping, title), group in found.items():
+        boards_by_group = boards_of_groups(joined, groups, settings, by=by, bucket=bucket, advance=progress.advance)
+        for (grouping, title), group in boards_by_group.items():
             verdicts.setdefault((grouping, bucket), []).append(verdict_of(title, group, by))
     ordered = sorted(verdicts.items(), key=lambda item: settings.per.index(item[0][0]))
     return field_document(dict(ordered), settings, by, absent)

@@ -92,9 +92,9 @@ def _new_pairs(source: SourceTable, settings: SampleSettings, rng: np.random.Gen
     """
     import pyarrow as pa
 
-    found = _texts_of(source, settings.text, "text")
-    texts = [text for text in found if _has_allowed_length(text, settings)]
-    left_out = len(found) - len(texts)
+    all_texts = _texts_of(source, settings.text, "text")
+    texts = [text for text in all_texts if _has_allowed_length(text, settings)]
+    left_out = len(all_texts) - len(texts)
     texts = list(dict.fromkeys(texts))
     if len(texts) < 2:
         raise InputError(f"{source.name}: has {len(texts)} sentences of {settings.length.replace(',', ' to ')} words")
@@ -110,7 +110,7 @@ def _new_pairs(source: SourceTable, settings: SampleSettings, rng: np.random.Gen
         scores = np.array([dice(sets[first], sets[second], weights) for first, second in candidates.tolist()])
         drawn = draw_from_bins(scores, settings.n, settings.bins, settings.growth, rng)
         pairs, overlaps, ranges = candidates[drawn.rows], scores[drawn.rows].tolist(), {"range": drawn.bins}
-    _tell_of_lengths(source, "sentences", left_out, len(found), settings)
+    _tell_of_lengths(source, "sentences", left_out, len(all_texts), settings)
     return pa.table(
         {
             "id": [f"p{number}" for number in range(1, len(pairs) + 1)],

@@ -135,9 +135,9 @@ def _score_by_decision(settings: ScoreSettings) -> list[str]:
     if decision.threshold is not None:
         words = np.where(decision.decide(scored.scores), "yes", "no")
         if settings.ask_cost is not None:
-            asked = decision.should_ask(scored.scores, settings.ask_cost)
-            words = np.where(asked, "ask", words)
-            progress.say(f"ask a person about {int(asked.sum()):,} of {len(pairs):,} answers")
+            is_unsure = decision.should_ask(scored.scores, settings.ask_cost)
+            words = np.where(is_unsure, "ask", words)
+            progress.say(f"ask a person about {int(is_unsure.sum()):,} of {len(pairs):,} answers")
         columns[DECISION] = [
             "" if np.isnan(score) else str(word) for score, word in zip(scored.scores, words, strict=True)
         ]

@@ -45,17 +45,17 @@ def _table_tests(settings: TableSettings, by: str, runs: Sequence[RunFolder]) ->
     return _TableTests(**values, statistics=(by,))
 
 
-def _drawing_of_runs(runs: Sequence[RunFolder], given: Mapping[str, Any]) -> dict[str, Any]:
+def _drawing_of_runs(runs: Sequence[RunFolder], named: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings with which the runs drew their intervals, so that the table shows these intervals.
 
     The result is empty if the user has changed one of these settings, or if the runs have none or different ones.
 
     Args:
         runs: the runs of the table.
-        given: the settings of the table.
+        named: the settings of the table.
     """
     defaults = vars(_TableTests())
-    if any(given[name] != defaults[name] for name in _DRAWING):
+    if any(named[name] != defaults[name] for name in _DRAWING):
         return {}
     requests = [{name: getattr(run.manifest.request, name) for name in _DRAWING} for run in runs]
     if any(request != requests[0] or not request["resamples"] for request in requests):

@@ -60,8 +60,8 @@ def tuples(settings: TupleSettings) -> Path:
     gold = _gold_tuples(settings, names)
     rng = np.random.default_rng(settings.seed)
     drawn = _draw_new_tuples(settings, len(names), gold, rng)
-    asked, people = _questions_by_person(drawn, gold, settings, rng)
-    write_table(_sheet(source.table, shown, names, asked, people, rng), out)
+    question_rows, people = _questions_by_person(drawn, gold, settings, rng)
+    write_table(_sheet(source.table, shown, names, question_rows, people, rng), out)
     return out
 
 
@@ -160,10 +160,10 @@ def _questions_by_person(
     """
     people = settings.people or settings.annotations
     gold_every = settings.gold_every or GOLD_EVERY
-    given = np.repeat(np.arange(len(drawn)), settings.annotations)
-    fewest = len(given) // people
+    question_numbers = np.repeat(np.arange(len(drawn)), settings.annotations)
+    fewest = len(question_numbers) // people
     if not fewest:
-        raise InputError(f"there are only {len(given):,} questions", setting="people", value=people)
+        raise InputError(f"there are only {len(question_numbers):,} questions", setting="people", value=people)
     if len(gold) and fewest < gold_every:
         raise InputError(
             f"a person has only {fewest} other questions, and is asked no gold question; give ",
@@ -173,15 +173,15 @@ def _questions_by_person(
     rows: list[Codes] = []
     annotators: list[int] = []
     for person in range(people):
-        own = drawn[given[person::people]]
+        own_questions = drawn[question_numbers[person::people]]
         gold_left = list(rng.permutation(gold, axis=0))
-        asked: list[Codes] = []
-        for number, question in enumerate(own, start=1):
-            asked.append(question)
+        rows_of_person: list[Codes] = []
+        for number, question in enumerate(own_questions, start=1):
+            rows_of_person.append(question)
             if number % gold_every == 0 and gold_left:
-                asked.append(rng.permutation(gold_left.pop()))
-        rows += asked
-        annotators += [person + 1] * len(asked)
+                rows_of_person.append(rng.permutation(gold_left.pop()))
+        rows += rows_of_person
+        annotators += [person + 1] * len(rows_of_person)
     return np.array(rows), annotators
 
 
@@ -189,24 +189,24 @@ def _sheet(
     table: pa.Table,
     shown: Sequence[str],
     names: Sequence[str],
-    asked: Codes,
+    questions: Codes,
     people: Sequence[int],
     rng: np.random.Generator,
 ) -> pa.Table:
     """Return one row per question and person, with empty columns for the best and the worst item."""
     import pyarrow as pa
 
-    distinct = list(dict.fromkeys(frozenset(row) for row in asked.tolist()))
+    distinct = list(dict.fromkeys(frozenset(row) for row in questions.tolist()))
     # in the order of the questions, a number out of turn would give away a gold question
     numbers = dict(zip(distinct, (rng.permutation(len(distinct)) + 1).tolist(), strict=True))
     columns: dict[str, object] = {
         "annotator": list(people),
-        "tuple": [f"t{numbers[frozenset(row)]}" for row in asked.tolist()],
+        "tuple": [f"t{numbers[frozenset(row)]}" for row in questions.tolist()],
     }
-    for place, codes in enumerate(asked.T, start=1):
-        columns[f"item{place}"] = [names[code] for code in codes]
+    for number, codes in enumerate(questions.T, start=1):
+        columns[f"item{number}"] = [names[code] for code in codes]
         for name in shown:
-            columns[f"item{place}_{name}"] = table.column(name).take(pa.array(codes))
+            columns[f"item{number}_{name}"] = table.column(name).take(pa.array(codes))
     for name in ("best", "worst"):
-        columns[name] = pa.nulls(len(asked), pa.string())
+        columns[name] = pa.nulls(len(questions), pa.string())
     return pa.table(columns)

@@ -275,15 +275,15 @@ def _model_folder_on_node(name: str, model: LocatedModel) -> Path | None:
         NodeError: the metric names a folder, and it contains other weights on this node.
     """
     try:
-        own = locate(name, offline=True)
+        own_model = locate(name, offline=True)
     except AssayError:
-        own = None
-    if own is not None and own.digest == model.digest:
-        return own.folder
-    if own is not None and model.reference.kind == "folder":
+        own_model = None
+    if own_model is not None and own_model.digest == model.digest:
+        return own_model.folder
+    if own_model is not None and model.reference.kind == "folder":
         raise NodeError(
-            f"{describe_this_node()} has another model at {own.folder} "
-            f"(digest {own.digest[:12]}, not {model.digest[:12]})",
+            f"{describe_this_node()} has another model at {own_model.folder} "
+            f"(digest {own_model.digest[:12]}, not {model.digest[:12]})",
             "remove it there, or copy that of the driver",
         )
     return _sent_copy(Content(model.folder, model.files, model.digest))

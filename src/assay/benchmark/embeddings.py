@@ -82,7 +82,7 @@ CREATE TABLE IF NOT EXISTS vectors (
         Raises:
             StoreError: the store is damaged, or cannot be read.
         """
-        found: dict[bytes, Vectors] = {}
+        vectors: dict[bytes, Vectors] = {}
         for start in range(0, len(digests), _LOOKUP):
             wanted = digests[start : start + _LOOKUP]
             marks = ",".join("?" * len(wanted))
@@ -92,8 +92,8 @@ CREATE TABLE IF NOT EXISTS vectors (
             for digest, content, checksum in rows:
                 if checksum != zlib.crc32(content, zlib.crc32(digest)) or len(content) % 4:
                     raise self.damage_error("an embedding does not fit its checksum")
-                found[digest] = np.frombuffer(content, dtype=np.float32)
-        return found
+                vectors[digest] = np.frombuffer(content, dtype=np.float32)
+        return vectors
 
     def put(self, model: int, digests: Sequence[bytes], vectors: Vectors) -> None:
         """Store the embeddings of n texts, shape (n, d), in place of earlier ones.
@@ -149,9 +149,9 @@ def embed_texts(
     distinct = list(dict.fromkeys(texts))
     digests = [digest_of_texts([text]) for text in distinct]
     model = store.model_id(metric.signature())
-    found = {} if fresh else store.get(model, digests)
+    vector_by_digest = {} if fresh else store.get(model, digests)
     # long texts first: batches are filled with texts of similar length
-    missing = [row for row, digest in enumerate(digests) if digest not in found]
+    missing = [row for row, digest in enumerate(digests) if digest not in vector_by_digest]
     missing.sort(key=lambda row: -len(distinct[row]))
     advance(len(distinct) - len(missing))
     seconds = 0.0
@@ -164,9 +164,9 @@ def embed_texts(
             seconds += time.perf_counter() - started
             keys = [digests[row] for row in rows]
             store.put(model, keys, vectors)
-            found |= dict(zip(keys, vectors, strict=True))
+            vector_by_digest |= dict(zip(keys, vectors, strict=True))
             advance(len(rows))
-    vectors = np.stack([found[digest] for digest in digests])
+    vectors = np.stack([vector_by_digest[digest] for digest in digests])
     return Embedded({text: row for row, text in enumerate(distinct)}, vectors, len(missing), seconds)
 
 

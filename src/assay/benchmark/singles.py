@@ -79,14 +79,14 @@ class Singles:
         A single of several gold answers has the first of them as its reference, and all of them as gold answers.
         """
         rows = self._first_rows[indices]
-        taken = {f"{name}s": take_cells(column, rows) for name, column in self._columns.items()}
+        cells = {f"{name}s": take_cells(column, rows) for name, column in self._columns.items()}
         if not self._together:
-            return Batch(**{name: cell_texts(column) for name, column in taken.items()})
-        answers = taken.pop("references").to_pylist()
+            return Batch(**{name: cell_texts(column) for name, column in cells.items()})
+        answers = cells.pop("references").to_pylist()
         return Batch(
-            references=[several[0] for several in answers],
+            references=[golds[0] for golds in answers],
             gold_answers=answers,
-            **{name: cell_texts(column) for name, column in taken.items()},
+            **{name: cell_texts(column) for name, column in cells.items()},
         )
 
     def reduce(

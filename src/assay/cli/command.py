@@ -134,20 +134,20 @@ def _merge_positions(
     Raises:
         InputError: there are values by position and by the flag, or the setting is required and has none.
     """
-    given = arguments.pop(name + POSITION, None)
+    data = arguments.pop(name + POSITION, None)
     flag = flag_of(name, declarations_of(settings_class)[name])
     field = next(field for field in dataclasses.fields(settings_class) if field.name == name)
-    if given:
+    if data:
         source = context.get_parameter_source(name)
         if arguments.get(name) and source is not None and source.name == "COMMANDLINE":
             # the former form of some verbs had metrics by position, and the data by a flag
             words = [*context.command_path.split(), *_words(arguments[name])]
-            words += [word for metric in _words(given) for word in ("--metric", metric)]
+            words += [word for metric in _words(data) for word in ("--metric", metric)]
             raise InputError(
-                f"{' '.join(_words(given))}: data is given by position and by {flag}; give it once, and metrics by "
+                f"{' '.join(_words(data))}: data is given by position and by {flag}; give it once, and metrics by "
                 f"--metric: {shlex.join(words)}"
             )
-        arguments[name] = given
+        arguments[name] = data
     elif name not in arguments and field.default is dataclasses.MISSING:
         placeholder = declarations_of(settings_class)[name].metavar or name.upper()
         raise InputError(

@@ -229,16 +229,16 @@ def _fetch_all(specs: Sequence[str], *, quiet: bool, **settings: Any) -> None:
 
     failed_count = 0
     for number, spec in enumerate(specs, 1):
-        place = f"{number}/{len(specs)} {spec}"
+        heading = f"{number}/{len(specs)} {spec}"
         try:
             files = fetch_dataset(spec, **settings, progress=None if quiet else _download_progress())
         except (UnavailableError, OfflineError) as error:
             # data without an address is not brought by anybody
             failed_count += any(source.kind in NETWORK_KINDS for source in load_card(spec).sources)
-            print_line(Message(f"{place}: ", error.message))
+            print_line(Message(f"{heading}: ", error.message))
             continue
         size = sum(located.path.stat().st_size for located in files)
-        print_line(f"{place}: {count_phrase(len(files), 'file')}, {size / 1e6:.1f} MB")
+        print_line(f"{heading}: {count_phrase(len(files), 'file')}, {size / 1e6:.1f} MB")
     if failed_count:
         print_to_stderr(f"{count_phrase(failed_count, 'dataset')} of {len(specs)} could not be fetched")
         raise typer.Exit(1)
@@ -283,21 +283,21 @@ def check(
     offline = settings.pop("offline")
     reading = Reading(**settings)
     all_splits = {name: load_card_splits(name, reading=reading, offline=offline) for name in names}
-    several = len(names) > 1
+    has_several = len(names) > 1
     findings: list[DataFinding] = []
     records: list[dict[str, Any]] = []
     for name, splits in all_splits.items():
         card = None if is_own_file(name) else load_card(name)
-        found = check_dataset(splits, card)
+        data_findings = check_dataset(splits, card)
         notes = [*annotation_notes(splits, directed=directed), *group_notes(splits)]
-        findings += found
-        records += [({"dataset": name} if several else {}) | vars(finding) for finding in [*found, *notes]]
+        findings += data_findings
+        records += [({"dataset": name} if has_several else {}) | vars(finding) for finding in [*data_findings, *notes]]
         if not as_json:
-            if several:
+            if has_several:
                 print_line(f"{name}:")
             # a file without a column `split` has a single part, whose name would say nothing
             has_splits = card is not None or any("split" in pairs.table.column_names for pairs in splits.values())
-            print_check(splits, notes, found, has_splits=has_splits)
+            print_check(splits, notes, data_findings, has_splits=has_splits)
     leaks = leaks_between({name: list(splits.values()) for name, splits in all_splits.items()})
     findings += leaks
     if as_json:

@@ -184,8 +184,8 @@ def _lines_on_files(verb: DeclaredVerb, result: Any, written: Any, settings: Map
         lines.append(_written_line(result, written))
         if verb.next:
             values = {**settings, "out": written}
-            given = {name for name, value in values.items() if value is not None}
-            words = [word for word in verb.next.split() if given.issuperset(re.findall(r"{(\w+)}", word))]
+            named = {name for name, value in values.items() if value is not None}
+            words = [word for word in verb.next.split() if named.issuperset(re.findall(r"{(\w+)}", word))]
             lines.append(f"next: {command_line(*(word.format(**values) for word in words))}")
     return lines
 

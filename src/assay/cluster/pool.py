@@ -233,8 +233,8 @@ class Pool:
                 raise self._no_slot_error()
             self._start_slots()
         self._is_open = True
-        places = sorted({slot.node_name for slot in self._slots if slot.is_ready})
-        log.info("%s slots, so far on %s", len(self._slots), ", ".join(places))
+        node_names = sorted({slot.node_name for slot in self._slots if slot.is_ready})
+        log.info("%s slots, so far on %s", len(self._slots), ", ".join(node_names))
 
     def _start_slots(self) -> None:
         """Start the slots that are missing on the nodes; do nothing within :data:`POLL_SECONDS` of the last poll."""

@@ -97,13 +97,13 @@ def pool_annotations(
         # a sheet of which a second person labelled a part says so by the name of its column
         if repeated.sum() <= len(pair_codes) / 2 and SHEET_COLUMN not in source.table.column_names:
             return unpooled
-        found = [name for name in source.table.column_names if _tells_apart(source, name, mapping, pair_codes)]
-        column = next((name for name in found if _plain_name(name) in USUAL_NAMES), None)
+        candidates = [name for name in source.table.column_names if _tells_apart(source, name, mapping, pair_codes)]
+        column = next((name for name in candidates if _plain_name(name) in USUAL_NAMES), None)
         if column is None and _count_within_pairs(source.table.column(names[0]), pair_codes) == len(first_rows):
             # the labels of a pair are equal
             return unpooled
-        people = [name for name in found if _plain_name(name) not in SYSTEM_NAMES]
-        if column is None and found and not people:
+        people = [name for name in candidates if _plain_name(name) not in SYSTEM_NAMES]
+        if column is None and candidates and not people:
             # equal answers of several systems, with labels that differ
             return unpooled
         if column is None:
@@ -148,9 +148,9 @@ def _spread(source: SourceTable, label: str, lists: list[list[Any]]) -> Pooled:
     """Return the table with a label column for each place in the lists of labels."""
     table = source.table.drop_columns([label])
     added = []
-    for place in range(max(map(len, lists))):
-        name = f"{label} {place + 1}"
-        cells = [None if place >= len(labels) or labels[place] is None else str(labels[place]) for labels in lists]
+    for index in range(max(map(len, lists))):
+        name = f"{label} {index + 1}"
+        cells = [None if index >= len(labels) or labels[index] is None else str(labels[index]) for labels in lists]
         table = table.append_column(name, pa.array(cells, pa.string()))
         added.append(name)
     note = f"labels of up to {len(added)} annotators, from the lists in {label}"
@@ -223,11 +223,11 @@ def _wide(
         InputError: a row names no annotator, or an annotator labelled a pair twice.
     """
     if column == UNKNOWN:
-        given: Counter[int] = Counter()
+        labels_so_far: Counter[int] = Counter()
         annotators: list[Any] = []
         for pair in pair_codes.tolist():
-            given[pair] += 1
-            annotators.append(given[pair])
+            labels_so_far[pair] += 1
+            annotators.append(labels_so_far[pair])
     else:
         annotators = source.table.column(column).to_pylist()
     row_of: dict[Any, dict[int, int]] = {}

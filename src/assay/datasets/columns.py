@@ -92,12 +92,14 @@ class SourceTable:
     def take(self, indices: np.ndarray[Any, np.dtype[np.int64]]) -> SourceTable:
         """Return the rows at *indices*; rows keep their numbers."""
         # the first of the rows that a misfit's row has become
-        places = {int(index): place for place, index in reversed(list(enumerate(indices)))} if self.misfits else {}
-        misfits = {
-            name: misfit._replace(row=places[misfit.row])
-            for name, misfit in self.misfits.items()
-            if misfit.row in places
-        }
+        new_rows: dict[int, int] = {}
+        if self.misfits:
+            for new_row, index in enumerate(indices):
+                new_rows.setdefault(int(index), new_row)
+        misfits = {}
+        for name, misfit in self.misfits.items():
+            if misfit.row in new_rows:
+                misfits[name] = misfit._replace(row=new_rows[misfit.row])
         table = self.table.take(pa.array(indices, pa.int64()))
         return replace(self, table=table, rows=self.numbers()[indices], misfits=misfits)
 
@@ -250,8 +252,8 @@ def _add_source_columns(mapping: dict[str, list[str]], name: str, sources: list[
         problem = "a pairs table has no column"
         raise InputError(unknown_name(problem, name, (*FIELDS, *PREFERENCE_FIELDS)), setting="columns")
     if name in mapping:
-        several = "; one label at a time here, run and agree take several" if name == "label" else ""
-        raise InputError(f"{name} is given twice{several}", setting="columns")
+        hint = "; one label at a time here, run and agree take several" if name == "label" else ""
+        raise InputError(f"{name} is given twice{hint}", setting="columns")
     if not sources or (len(sources) > 1 and name not in SEVERAL):
         raise InputError(f"{name} takes one column; only label, reference and system may be several", setting="columns")
     mapping[name] = sources
@@ -308,14 +310,16 @@ def resolve_columns(
         questions = [column for column in source_columns if column.lower() == "question"]
         return resolved if "question" in resolved or len(questions) != 1 else resolved | {"question": questions}
     wanted = dict.fromkeys([*missing, "question", CONTEXT, *(["label"] if need_texts else [])])
-    found = {name: _columns_by_usual_names(name, source_columns, resolved) for name in wanted}
-    has_question = "question" in resolved or len(found["question"]) == 1
-    if "reference" in missing and not found["reference"] and has_question:
+    by_usual_names = {name: _columns_by_usual_names(name, source_columns, resolved) for name in wanted}
+    has_question = "question" in resolved or len(by_usual_names["question"]) == 1
+    if "reference" in missing and not by_usual_names["reference"] and has_question:
         missing.remove("reference")
         resolved["reference"] = []
-    if any(len(found[name]) != 1 for name in missing):
+    if any(len(by_usual_names[name]) != 1 for name in missing):
         raise _missing_columns_error(missing, source_columns, resolved, where)
-    recognised = {name: columns for name, columns in found.items() if len(columns) == 1 and name not in resolved}
+    recognised = {
+        name: columns for name, columns in by_usual_names.items() if len(columns) == 1 and name not in resolved
+    }
     return resolved | recognised
 
 
@@ -342,9 +346,9 @@ def check_human_label(source: SourceTable, mapping: Mapping[str, Sequence[str]])
     if not log or "label" in mapping or not _HUMAN_LABELS.isdisjoint(map(str.lower, names)):
         return
     scores = [field.name for field in source.table.schema if pa.types.is_floating(field.type)]
-    own = f"; it has scores of its own ({', '.join(scores[:5])})" if scores else ""
+    own_scores = f"; it has scores of its own ({', '.join(scores[:5])})" if scores else ""
     raise InputError(
-        f"{source.name}: is a log of {log} without human labels{own}. Name a column with them: ",
+        f"{source.name}: is a log of {log} without human labels{own_scores}. Name a column with them: ",
         Setting("columns", "label=COLUMN"),
         ", or a score, with which metrics and judges are then compared; assay score needs no label",
     )
@@ -367,11 +371,11 @@ def _missing_columns_error(
     # optional columns are guessed as well, since the caller's next step may require them: the labels for training, the
     # texts for a report on errors
     for name in dict.fromkeys([*missing, *(usual for usual in USUAL_NAMES if usual not in (*resolved, CONTEXT))]):
-        found = _columns_by_usual_names(name, source_columns, resolved) if name in USUAL_NAMES else []
-        if len(found) > 1 or (not found and name in missing):
+        candidates = _columns_by_usual_names(name, source_columns, resolved) if name in USUAL_NAMES else []
+        if len(candidates) > 1 or (not candidates and name in missing):
             unclear.append(name)
-        if found or name in missing:
-            guessed_columns[name] = found[0] if found else name.upper()
+        if candidates or name in missing:
+            guessed_columns[name] = candidates[0] if candidates else name.upper()
     annotators = _numbered_alike(source_columns, resolved)
     if "label" in missing and guessed_columns["label"] == "LABEL" and annotators:
         guessed_columns["label"] = "+".join(annotators)
@@ -395,8 +399,8 @@ def _numbered_alike(source_columns: Iterable[str], resolved: Mapping[str, Sequen
         match = re.fullmatch(r"(.*?\D)\d{1,2}", column)
         if match and column not in used:
             by_name.setdefault(match[1], []).append(column)
-    several = [columns for columns in by_name.values() if len(columns) > 1]
-    return several[0] if len(several) == 1 else []
+    numbered = [columns for columns in by_name.values() if len(columns) > 1]
+    return numbered[0] if len(numbered) == 1 else []
 
 
 def columns_by_number(first_row: Sequence[str]) -> str:

@@ -100,7 +100,10 @@ def convert_table(
     if not allow_unlabelled:
         check_human_label(source, columns)
     mapping = _mapping_of(source, columns, reading, need_label=not allow_unlabelled)
-    recognised = [f"{name} is {found[0]}" for name, found in mapping.items() if name not in columns and found != [name]]
+    recognised = []
+    for name, columns_of_name in mapping.items():
+        if name not in columns and columns_of_name != [name]:
+            recognised.append(f"{name} is {columns_of_name[0]}")
     notes = [f"columns: {', '.join(recognised)}"] if recognised else []
     notes += shape_notes
     if "reference" not in mapping:
@@ -263,10 +266,10 @@ def _assemble_table(table: pa.Table, pair_columns: dict[str, Any], mapping: dict
     return pa.table(columns).replace_schema_metadata({RENAMED_KEY: json.dumps(renamed_columns)})
 
 
-def _prefixed_name(name: str, taken: Sequence[str]) -> str:
-    """Return the name under which a source column is kept whose own name belongs to assay; none of the names taken."""
+def _prefixed_name(name: str, used_names: Sequence[str]) -> str:
+    """Return the name under which a source column is kept whose own name belongs to assay; none of *used_names*."""
     name = f"source:{name}"
-    while name in taken:
+    while name in used_names:
         name = f"source:{name}"
     return name
 

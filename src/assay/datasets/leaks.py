@@ -22,7 +22,7 @@ def leaks_between(datasets: Mapping[str, Sequence[Pairs]]) -> list[DataFinding]:
         datasets: the pairs of each dataset by its name, split by split.
     """
     pairs_of = {name: _long_pairs(tables) for name, tables in datasets.items()}
-    texts_of = {name: {text for pair in found for text in pair if _is_long(text)} for name, found in pairs_of.items()}
+    texts_of = {name: {text for pair in pairs for text in pair if _is_long(text)} for name, pairs in pairs_of.items()}
     findings = []
     for first, second in combinations(datasets, 2):
         shared_pairs = pairs_of[first] & pairs_of[second]
@@ -47,12 +47,12 @@ def _is_long(text: str) -> bool:
 
 def _long_pairs(tables: Sequence[Pairs]) -> set[frozenset[str]]:
     """Return the pairs of texts, as sets, of which at least one text is long."""
-    found = set()
+    long_pairs = set()
     for pairs in tables:
         references, candidates, _ = pairs.texts()
         for golds, candidate in zip(references, candidates, strict=True):
             for gold in [golds] if isinstance(golds, str) else golds:
                 texts = frozenset((gold.strip(), candidate.strip()))
                 if any(map(_is_long, texts)):
-                    found.add(texts)
-    return found
+                    long_pairs.add(texts)
+    return long_pairs

@@ -238,11 +238,11 @@ def _card_splits(card: Card, wanted: tuple[str, ...] | None, language: str | Non
     if wanted is None:
         if language is None or not card.languages:
             return (card.default_split,)
-        found = [split for split in card.splits if language in card.languages_of(split)]
-        if not found:
+        in_language = [split for split in card.splits if language in card.languages_of(split)]
+        if not in_language:
             raise _no_such_language(card, language)
-        found = [split for split in found if card.languages_of(split) == (language,)] or found
-        return (card.default_split,) if card.default_split in found else tuple(found)
+        in_language = [split for split in in_language if card.languages_of(split) == (language,)] or in_language
+        return (card.default_split,) if card.default_split in in_language else tuple(in_language)
     if wanted == (ALL_SPLITS,) and ALL_SPLITS not in card.splits:
         wanted = tuple(card.splits)
     for split in wanted:

@@ -103,7 +103,7 @@ def sample_pairs(pairs: Pairs) -> list[dict[str, Any]]:
     """Return up to five pairs from the lowest to the highest label, each as its texts and label by column."""
     labelled = np.flatnonzero(~np.isnan(pairs.labels))
     order = labelled[np.argsort(pairs.labels[labelled], kind="stable")]
-    places = np.unique(np.linspace(0, len(order) - 1, min(SAMPLES, len(order))).round().astype(int))
+    positions = np.unique(np.linspace(0, len(order) - 1, min(SAMPLES, len(order))).round().astype(int))
     names = [name for name in ("question", "reference", "candidate", "label") if name in pairs.table.column_names]
-    rows: list[dict[str, Any]] = pairs.take(order[places]).table.select(names).to_pylist()
+    rows: list[dict[str, Any]] = pairs.take(order[positions]).table.select(names).to_pylist()
     return rows

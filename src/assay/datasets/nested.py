@@ -86,20 +86,25 @@ def _row_per_candidate(
             elif isinstance(value, list) and len(value) == count:
                 cells += value
             elif count:
-                found = len(value) if isinstance(value, list) else 0
-                raise InputError(f"{source.location(row)}: has {count} candidates and {found} values at {name}")
+                value_count = len(value) if isinstance(value, list) else 0
+                raise InputError(f"{source.location(row)}: has {count} candidates and {value_count} values at {name}")
         exploded[name] = cells
     rows = np.repeat(np.arange(len(counts)), counts)
     numbers = source.numbers()[rows]
-    places = np.concatenate([np.arange(1, count + 1) for count in counts])
+    numbers_in_row = np.concatenate([np.arange(1, count + 1) for count in counts])
     table = source.table.take(pa.array(rows))
     if "pair_id" not in table.column_names:
-        table = table.append_column("pair_id", pa.array([f"{n}-{p}" for n, p in zip(numbers, places, strict=True)]))
+        table = table.append_column(
+            "pair_id", pa.array([f"{n}-{p}" for n, p in zip(numbers, numbers_in_row, strict=True)])
+        )
     empty = np.flatnonzero(np.array(counts) == 0)
     notes = source.notes
     if len(empty):
-        which = source.numbers_text(empty)
-        notes = (*notes, f"{len(empty):,} of {len(counts):,} records have no {candidate} and give no pair ({which})")
+        empty_rows = source.numbers_text(empty)
+        notes = (
+            *notes,
+            f"{len(empty):,} of {len(counts):,} records have no {candidate} and give no pair ({empty_rows})",
+        )
     return replace(source, table=table, rows=numbers, misfits={}, notes=notes), exploded
 
 

@@ -42,7 +42,7 @@ class Template:
         first, *others = self._parts
         if not text.startswith(first):
             return None
-        found: dict[str, str] = {}
+        gaps: dict[str, str] = {}
         start = len(first)
         for position in range(0, len(others), 2):
             name, following = others[position : position + 2]
@@ -50,10 +50,10 @@ class Template:
             end = len(text) - len(following) if is_last else text.find(following, start)
             if end < start or not text.startswith(following, end):
                 return None
-            if found.setdefault(name, text[start:end]) != text[start:end]:
+            if gaps.setdefault(name, text[start:end]) != text[start:end]:
                 return None
             start = end + len(following)
-        return found if start == len(text) else None
+        return gaps if start == len(text) else None
 
     def fill(self, values: Mapping[str, str]) -> str:
         """Return the text with the gaps filled; one that has no value stays a gap."""
@@ -66,8 +66,8 @@ def matching_names(pattern: str, names: Collection[str]) -> list[tuple[str, dict
     A gap holds no ``/``. Without gaps, the only name is the template itself.
     """
     template = Template(pattern)
-    found = ((name, template.match(name)) for name in names)
-    return [(name, gaps) for name, gaps in found if gaps is not None and all(map(_is_part, gaps.values()))]
+    matches = ((name, template.match(name)) for name in names)
+    return [(name, gaps) for name, gaps in matches if gaps is not None and all(map(_is_part, gaps.values()))]
 
 
 def _is_part(text: str) -> bool:

@@ -108,21 +108,23 @@ def without_addresses(answer: str, golds: Collection[str] = ()) -> str:
         >>> without_addresses("It ends with <|im_end|>", ["<|im_end|>"])
         'It ends with <|im_end|>'
     """
-    own = _own_part(answer, golds)
+    own_part = _own_part(answer, golds)
     # a gold answer alone would stay, as any text without anything else
-    if own == answer or any(_own_part(f"x\n{gold}").strip() != f"x\n{gold}".strip() for gold in golds):
+    if own_part == answer or any(_own_part(f"x\n{gold}").strip() != f"x\n{gold}".strip() for gold in golds):
         return answer
-    return own or answer
+    return own_part or answer
 
 
 def _own_part(answer: str, golds: Collection[str] = ()) -> str:
     """Return an answer without what it says to its judge; empty if nothing else is in it."""
     if not _HINT.search(answer):
         return answer
-    parts = [_ROLE_LINE.sub("", part, count=1) if place else part for place, part in enumerate(_MARKER.split(answer))]
-    own: str = next((part.strip() for part in parts if part and part.strip()), "")
-    own = _VERDICT.sub("", _OTHER_SPEAKER.sub("", own))
-    sentences = [text for text in _SENTENCE.findall(own) if not _INSTRUCTION.match(text) or _is_content(text, golds)]
+    parts = [_ROLE_LINE.sub("", part, count=1) if index else part for index, part in enumerate(_MARKER.split(answer))]
+    own_text: str = next((part.strip() for part in parts if part and part.strip()), "")
+    own_text = _VERDICT.sub("", _OTHER_SPEAKER.sub("", own_text))
+    sentences = [
+        text for text in _SENTENCE.findall(own_text) if not _INSTRUCTION.match(text) or _is_content(text, golds)
+    ]
     return "".join(sentences).strip()
 
 

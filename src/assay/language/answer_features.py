@@ -144,7 +144,7 @@ def _gold_answers_of(golds: tuple[str, ...]) -> Sequence[_Text]:
 
 
 #: How well words are found in another text, above 0 and at most 1; words that are not found are absent.
-_Found = Mapping[str, float]
+_SimilarityByWord = Mapping[str, float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,9 +162,9 @@ class _Match:
 
     gold: _Text
     answer: _Text
-    alike: Mapping[str, _Found]
-    gold_found: _Found
-    answer_found: _Found
+    alike: Mapping[str, _SimilarityByWord]
+    gold_found: _SimilarityByWord
+    answer_found: _SimilarityByWord
     words_share: float
     characters_share: float
     is_phrase: bool
@@ -199,7 +199,7 @@ def _features_of(pair: TextPair) -> tuple[float, ...]:
         # as an answer without words
         return (0.0, 1.0, *(0.0,) * 12, 1.0)
     gold_is_negated = _has_negation(gold)
-    said = _said_beside(pair.question, candidate)
+    candidate_beside_question = _said_beside(pair.question, candidate)
     is_denied = not gold_is_negated and not _has_negation(question) and _is_denied(match)
     new_words_share = _new_share(answer, match.answer_found, question, otherwise=0.0)
     return (
@@ -214,9 +214,9 @@ def _features_of(pair: TextPair) -> tuple[float, ...]:
         float(_is_part(answer, gold)),
         float(_has_other_number(gold, answer, question)),
         float(_says_opposite(gold, answer)),
-        float(is_denied or _is_called_wrong(said, pair.golds)),
+        float(is_denied or _is_called_wrong(candidate_beside_question, pair.golds)),
         float(_has_negation(answer) and not gold_is_negated),
-        float(bool(_GIVES_UP.search(said))),
+        float(bool(_GIVES_UP.search(candidate_beside_question))),
         0.0,
     )
 
@@ -237,29 +237,31 @@ def _without_question(answer: _Text, question: _Text, golds: Sequence[_Text]) ->
 def _best_match(golds: Sequence[_Text], answer: _Text) -> _Match:
     """Return the gold answer that an answer matches best, beside it; of equally good ones the first of the longest."""
     alike = _alike_words({word for gold in golds for word in gold.weights}, answer)
-    found = {word: max(matches.values()) for word, matches in alike.items()}
+    similarity_by_word = {word: max(matches.values()) for word, matches in alike.items()}
     best, best_closeness = golds[0], (-1.0, 0)
     for gold in golds:
-        closeness = 0.5 * _share(gold, found) + 0.3 * _characters_share(gold, answer) + 0.2 * _is_phrase(gold, answer)
+        closeness = 0.5 * _share(gold, similarity_by_word) + 0.3 * _characters_share(gold, answer)
+        closeness += 0.2 * _is_phrase(gold, answer)
         # equal up to rounding, so that the order of the gold answers decides nothing
         key = round(closeness, 9), len(gold.weights)
         if key > best_closeness:
             best, best_closeness = gold, key
-    gold_found = {word: found[word] for word in best.weights if word in found}
+    gold_found = {word: similarity_by_word[word] for word in best.weights if word in similarity_by_word}
     answer_found: dict[str, float] = {}
     for word in gold_found:
         for other, similarity in alike[word].items():
             answer_found[other] = max(similarity, answer_found.get(other, 0.0))
-    shares = _share(best, found), _characters_share(best, answer)
+    shares = _share(best, similarity_by_word), _characters_share(best, answer)
     return _Match(best, answer, alike, gold_found, answer_found, *shares, _is_phrase(best, answer))
 
 
-def _share(gold: _Text, found: _Found) -> float:
-    """Return the weighted share of a gold answer's words that are found."""
+def _share(gold: _Text, similarity_by_word: _SimilarityByWord) -> float:
+    """Return the weighted share of a gold answer's words that are found, in [0, 1]."""
     total = sum(gold.weights.values())
-    return (
-        sum([weight * found[word] for word, weight in gold.weights.items() if word in found]) / total if total else 0.0
-    )
+    if not total:
+        return 0.0
+    # sum of a list, as that of a generator is slower
+    return sum([weight * similarity_by_word.get(word, 0.0) for word, weight in gold.weights.items()]) / total
 
 
 def _characters_share(gold: _Text, answer: _Text) -> float:
@@ -282,7 +284,7 @@ def _is_phrase(gold: _Text, answer: _Text) -> bool:
     return bool(gold.words) and gold.phrase in answer.phrase
 
 
-def _alike_words(words: Collection[str], answer: _Text) -> Mapping[str, _Found]:
+def _alike_words(words: Collection[str], answer: _Text) -> Mapping[str, _SimilarityByWord]:
     """Return for each of some words that an answer has, the words of the answer that match it, with their similarity.
 
     A word that the answer has itself matches that one alone, with 1. Otherwise it matches those that share at least
@@ -312,12 +314,12 @@ def _has_negation(text: _Text) -> bool:
     return not _NEGATIONS.isdisjoint(text.weights)
 
 
-def _new_share(text: _Text, found: _Found, question: _Text, otherwise: float) -> float:
+def _new_share(text: _Text, similarity_by_word: _SimilarityByWord, question: _Text, otherwise: float) -> float:
     """Return the share of a text's words that are found, without those that the question has.
 
     Args:
         text: the text.
-        found: how well its words are found in the other text.
+        similarity_by_word: how well its words are found in the other text.
         question: the question.
         otherwise: the result if the question has all words that weigh something.
     """
@@ -325,7 +327,7 @@ def _new_share(text: _Text, found: _Found, question: _Text, otherwise: float) ->
     for word, weight in text.weights.items():
         if word not in question.weights:
             total += weight
-            share += weight * found.get(word, 0.0)
+            share += weight * similarity_by_word.get(word, 0.0)
     return share / total if total > _MIN_TOTAL else otherwise
 
 
@@ -339,11 +341,11 @@ def _share_together(match: _Match) -> float:
         # a best passage begins with a word that the gold answer has
         if first in match.answer_found:
             passage = set(words[start : start + length])
-            found = {}
+            similarity_by_word = {}
             for word in match.gold_found:
                 similarities = [value for other, value in match.alike[word].items() if other in passage]
-                found[word] = max(similarities, default=0.0)
-            best = max(best, _share(match.gold, found))
+                similarity_by_word[word] = max(similarities, default=0.0)
+            best = max(best, _share(match.gold, similarity_by_word))
             if best >= match.words_share:
                 break
     return best
@@ -377,19 +379,19 @@ def _is_denied(match: _Match) -> bool:
     """Tell whether a negation stands shortly before the gold answer's first telling word, or directly after it."""
     words, weights = match.answer.words, match.answer.weights
     telling = [
-        place
-        for place, word in enumerate(words)
+        index
+        for index, word in enumerate(words)
         if word in match.answer_found and weights[word] >= match.gold.telling_weight
     ]
     if not telling:
         return False
-    for place in range(telling[0] - 1, max(-1, telling[0] - 1 - _DENIAL_REACH), -1):
-        following = words[place + 1]
+    for index in range(telling[0] - 1, max(-1, telling[0] - 1 - _DENIAL_REACH), -1):
+        following = words[index + 1]
         # "No. 1" counts and denies nothing
-        is_counting = words[place] == "no" and is_number(following)
-        if (words[place] in _NEGATIONS and not is_counting) or (words[place], following) in _DENYING_PAIRS:
+        is_counting = words[index] == "no" and is_number(following)
+        if (words[index] in _NEGATIONS and not is_counting) or (words[index], following) in _DENYING_PAIRS:
             return True
-        if weights[words[place]] > _BETWEEN_WEIGHT:
+        if weights[words[index]] > _BETWEEN_WEIGHT:
             break
     after = [word for word in words[telling[-1] + 1 : telling[-1] + 4] if word not in _PRONOUNS]
     return len(after) >= 2 and after[0] in _IS and after[1] in _NEGATIONS | _NO
@@ -397,13 +399,13 @@ def _is_denied(match: _Match) -> bool:
 
 def _said_beside(question: str, candidate: str) -> str:
     """Return an answer, folded, without the question if it repeats it to the letter."""
-    said, asked = folded(candidate), folded(question).strip(" ?")
-    return said.replace(asked, " ", 1) if asked else said
+    answer, folded_question = folded(candidate), folded(question).strip(" ?")
+    return answer.replace(folded_question, " ", 1) if folded_question else answer
 
 
-def _is_called_wrong(said: str, golds: Sequence[str]) -> bool:
+def _is_called_wrong(answer: str, golds: Sequence[str]) -> bool:
     """Tell whether an answer says of something that it is wrong, and no gold answer does."""
-    return bool(_CALLED_WRONG.search(said)) and not any(_CALLED_WRONG.search(folded(gold)) for gold in golds)
+    return bool(_CALLED_WRONG.search(answer)) and not any(_CALLED_WRONG.search(folded(gold)) for gold in golds)
 
 
 def _repeats(question: _Text, match: _Match) -> bool:

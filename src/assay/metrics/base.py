@@ -48,8 +48,8 @@ def _text_column(metric: Metric, name: str, texts: Any) -> Sequence[str]:
         raise InputError(f"metric {metric}: {name} is {_type_text(column)}; score takes {_ARGUMENTS}")
     for row, text in enumerate(column):
         if not isinstance(text, str):
-            several = _SEVERAL_REFERENCES if isinstance(text, Sequence) else ""
-            raise InputError(f"metric {metric}: {name}[{row}] is {_type_text(text)}; score takes {_ARGUMENTS}{several}")
+            hint = _SEVERAL_REFERENCES if isinstance(text, Sequence) else ""
+            raise InputError(f"metric {metric}: {name}[{row}] is {_type_text(text)}; score takes {_ARGUMENTS}{hint}")
     return column
 
 

@@ -51,21 +51,22 @@ def load_code(name: MetricName) -> Metric:
         InputError: there is no such file, module, class or function, or importing it fails; a wrong option.
     """
     module = _file_module(name) if name.name.endswith(".py") else _imported_module(name)
-    own = {key for key, value in vars(module).items() if _is_metric(value, module)}
-    found = getattr(module, name.subject, None) if name.subject else None
-    if isinstance(found, type) and issubclass(found, Metric):
-        return registry().build_class(found, name)
+    metric_names = {key for key, value in vars(module).items() if _is_metric(value, module)}
+    subject = getattr(module, name.subject, None) if name.subject else None
+    if isinstance(subject, type) and issubclass(subject, Metric):
+        return registry().build_class(subject, name)
     # a function, or an object that can be called, such as one of functools.partial
-    if callable(found) and not isinstance(found, type) and not inspect.isbuiltin(found):
+    if callable(subject) and not isinstance(subject, type) and not inspect.isbuiltin(subject):
         code = hashlib.sha256(inspect.getsource(module).encode()).hexdigest()[:16]
-        signed = (("function", str(getattr(found, "__qualname__", name.subject))), ("code", code))
+        signed = (("function", str(getattr(subject, "__qualname__", name.subject))), ("code", code))
         title = plain_name(str(name.subject))
-        return registry().build_class(type(function_metric(found, name=title, signed=signed)), name)
+        return registry().build_class(type(function_metric(subject, name=title, signed=signed)), name)
     if name.subject is None:
         raise InputError(
-            f"metric {name.text}: name the class or function in it, such as {name.name}:{min(own, default='NAME')}"
+            f"metric {name.text}: name the class or function in it, such as "
+            f"{name.name}:{min(metric_names, default='NAME')}"
         )
-    raise InputError(unknown_name(f"{name.name}: has no metric class or function", name.subject, sorted(own)))
+    raise InputError(unknown_name(f"{name.name}: has no metric class or function", name.subject, sorted(metric_names)))
 
 
 def _is_metric(value: Any, module: ModuleType) -> bool:

@@ -80,13 +80,15 @@ def _shifts(
             the reference; whether each word of the reference is an error; and each word of the candidate.
     """
     aligned, reference_errors, errors = alignment
-    for start, place, length in _common_runs(words, reference):
-        if not any(errors[start : start + length]) or not any(reference_errors[place : place + length]):
+    for start, reference_start, length in _common_runs(words, reference):
+        if not any(errors[start : start + length]):
             continue
-        if start <= aligned[place] < start + length:
+        if not any(reference_errors[reference_start : reference_start + length]):
+            continue
+        if start <= aligned[reference_start] < start + length:
             continue
         targets: list[int] = []
-        for index in range(place - 1, place + length):
+        for index in range(reference_start - 1, reference_start + length):
             if index != -1 and index not in aligned:
                 break
             target = 0 if index == -1 else aligned[index] + 1
@@ -99,18 +101,18 @@ def _common_runs(words: list[str], reference: list[str]) -> Iterator[tuple[int, 
     """Yield where the same words begin in both texts, and how many: each run, and each beginning of it."""
     from sacrebleu.metrics.lib_ter import _MAX_SHIFT_DIST, _MAX_SHIFT_SIZE
 
-    places = defaultdict(list)
-    for place, word in enumerate(reference):
-        places[word].append(place)
+    positions_of_word = defaultdict(list)
+    for position, word in enumerate(reference):
+        positions_of_word[word].append(position)
     for start, word in enumerate(words):
-        for place in places.get(word, ()):
-            if abs(place - start) > _MAX_SHIFT_DIST:
+        for position in positions_of_word.get(word, ()):
+            if abs(position - start) > _MAX_SHIFT_DIST:
                 continue
-            longest = min(_MAX_SHIFT_SIZE, len(words) - start, len(reference) - place)
+            longest = min(_MAX_SHIFT_SIZE, len(words) - start, len(reference) - position)
             for length in range(longest):
-                if words[start + length] != reference[place + length]:
+                if words[start + length] != reference[position + length]:
                     break
-                yield start, place, length + 1
+                yield start, position, length + 1
 
 
 def _distances(rows: list[list[int]], reference: list[int]) -> list[int]:

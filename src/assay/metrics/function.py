@@ -215,8 +215,10 @@ def _parameters_of(function: Callable[..., Any], title: str) -> list[str]:
     try:
         signature.bind("", "")
     except TypeError as error:
-        own = ", ".join(signature.parameters)
-        raise InputError(f"metrics: {title}({own}) must take the texts (reference, candidate): {error}") from None
+        parameters = ", ".join(signature.parameters)
+        raise InputError(
+            f"metrics: {title}({parameters}) must take the texts (reference, candidate): {error}"
+        ) from None
     return list(signature.parameters)
 
 

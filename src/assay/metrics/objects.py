@@ -150,8 +150,8 @@ def _model_name(model: Any) -> str:
 def plain_name(text: str) -> str:
     """Return text as a name that no metric of assay has, with a hyphen for every character that no name has."""
     name = re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-._") or "object"
-    taken = {entry.name for entry in registry().entries() if entry.origin != ORIGIN}
-    return f"{name}-object" if name in taken else name
+    known_names = {entry.name for entry in registry().entries() if entry.origin != ORIGIN}
+    return f"{name}-object" if name in known_names else name
 
 
 def _weights_signature(model: Any) -> tuple[tuple[str, str], ...]:

@@ -209,13 +209,13 @@ def _values_from_subject(cls: type[Metric], name: str, subject: str) -> dict[str
 @functools.cache
 def registry() -> Registry:
     """Return the registry of this process: assay's metrics and those of installed distributions."""
-    own = [Entry(name, target) for name, target in built_in_metrics().items()]
+    built_in = [Entry(name, target) for name, target in built_in_metrics().items()]
     # a set, because one distribution may be found on several paths
     third_party = set()
     for point in metadata.entry_points(group=ENTRY_POINTS):
         if point.dist is not None:
             third_party.add(Entry(point.name, point.value, point.dist.name, point.dist.version))
-    return Registry(own + sorted(third_party, key=lambda entry: (entry.name, entry.origin)))
+    return Registry(built_in + sorted(third_party, key=lambda entry: (entry.name, entry.origin)))
 
 
 def list_metrics() -> list[Entry]:

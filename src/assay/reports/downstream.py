@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from assay.analysis.downstream import DRAWS, DownstreamSettings, TaskOutcome, differences, number_of, records_of
+from assay.analysis.downstream import (
+    DRAWS,
+    Difference,
+    DownstreamSettings,
+    TaskOutcome,
+    differences,
+    number_of,
+    records_of,
+)
 from assay.analysis.settings import CORRECTIONS
 from assay.common.numbers import Number, p_value, percent, rate, short, signed
 from assay.reports.sheets import Column, Document, Sheet, table_rows
@@ -58,16 +67,18 @@ def _values_sheet(outcomes: Sequence[TaskOutcome], encoders: Sequence[str], sett
     columns += [Column(encoder, number=True) for encoder in encoders]
     rows: list[list[str]] = []
     best: set[tuple[int, int]] = set()
-    for task, of_task in by_task.items():
-        one = next(iter(of_task.values()))
-        numbers = {name: number_of(outcome, one.measures[0], settings) for name, outcome in of_task.items()}
+    for task, by_encoder in by_task.items():
+        # all outcomes of a task have its measures and its protocol
+        outcome = next(iter(by_encoder.values()))
+        measure = outcome.measures[0]
+        over = _PROTOCOLS[outcome.protocol].format(len(outcome.results(measure)))
+        numbers = {name: number_of(of_encoder, measure, settings) for name, of_encoder in by_encoder.items()}
         highest = max(number.value or 0.0 for number in numbers.values())
         for column, encoder in enumerate(encoders, start=3):
             if len(encoders) > 1 and encoder in numbers and numbers[encoder].value == highest:
                 best.add((len(rows), column))
-        over = _PROTOCOLS[one.protocol].format(len(one.results(one.measures[0])))
         cells = [numbers[encoder].text_with(3) if encoder in numbers else "–" for encoder in encoders]
-        rows.append([task, one.measures[0], over, *cells])
+        rows.append([task, measure, over, *cells])
     means = _mean_row(by_task, encoders)
     asides: frozenset[int] = frozenset()
     if means:
@@ -90,24 +101,24 @@ def _mean_row(by_task: Mapping[str, Mapping[str, TaskOutcome]], encoders: Sequen
 
 
 def _differences_sheet(outcomes: Sequence[TaskOutcome], settings: DownstreamSettings) -> Sheet:
-    found = differences(outcomes, settings)
+    """Return the table of what each encoder gains over the baseline on each task, with tests."""
+    gains = differences(outcomes, settings)
+    interval_head = f"{percent(settings.confidence)} interval"
     columns = [
         Column("task", key=True, cell="task"),
         Column("encoder", key=True, cell="encoder"),
-        Column("difference", number=True, cell=lambda one: signed(one.change.value)),
-        Column(
-            f"{percent(settings.confidence)} interval",
-            number=True,
-            cell=lambda one: _interval_text(one.change),
-        ),
-        Column("p", number=True, cell=lambda one: p_value(one.p)),
-        Column("verdict", cell=lambda one: _verdict(one.change.value, significant=one.significant)),
+        Column("difference", number=True, cell=lambda gain: signed(gain.change.value)),
+        Column(interval_head, number=True, cell=lambda gain: _interval_text(gain.change)),
+        Column("p", number=True, cell=lambda gain: p_value(gain.p)),
+        Column("verdict", cell=_verdict),
     ]
-    baseline = found[0].baseline if found else ""
-    gained = sum(one.significant and (one.change.value or 0) > 0 for one in found)
-    lost = sum(one.significant and (one.change.value or 0) < 0 for one in found)
-    fact = f"{gained} of {len(found)} better, {lost} worse, {len(found) - gained - lost} not told apart"
-    return Sheet(f"compared with {baseline}", columns, table_rows(columns, found), facts=(fact,))
+    verdicts = Counter(map(_verdict, gains))
+    fact = (
+        f"{verdicts['better']} of {len(gains)} better, {verdicts['worse']} worse, {verdicts['not told apart']} not told"
+        " apart"
+    )
+    baseline = gains[0].baseline if gains else ""
+    return Sheet(f"compared with {baseline}", columns, table_rows(columns, gains), facts=(fact,))
 
 
 def _interval_text(change: Number) -> str:
@@ -116,10 +127,11 @@ def _interval_text(change: Number) -> str:
     return f"{signed(change.low)} to {signed(change.high)}"
 
 
-def _verdict(change: float | None, *, significant: bool) -> str:
-    if not significant:
+def _verdict(gain: Difference) -> str:
+    """Return in words whether an encoder is better than the baseline on a task."""
+    if not gain.significant:
         return "not told apart"
-    return "better" if (change or 0.0) > 0 else "worse"
+    return "better" if (gain.change.value or 0.0) > 0 else "worse"
 
 
 def _costs_sheet(outcomes: Sequence[TaskOutcome], encoders: Sequence[str], settings: DownstreamSettings) -> Sheet:
@@ -134,9 +146,11 @@ def _costs_sheet(outcomes: Sequence[TaskOutcome], encoders: Sequence[str], setti
     ]
     rows = []
     for encoder in encoders:
-        own = [outcome for outcome in outcomes if outcome.encoder == encoder]
-        texts, computed = sum(one.texts for one in own), sum(one.computed for one in own)
-        seconds, fitted = sum(one.embed_seconds for one in own), sum(one.fit_seconds for one in own)
+        outcomes_of_encoder = [outcome for outcome in outcomes if outcome.encoder == encoder]
+        texts = sum(outcome.texts for outcome in outcomes_of_encoder)
+        computed = sum(outcome.computed for outcome in outcomes_of_encoder)
+        seconds = sum(outcome.embed_seconds for outcome in outcomes_of_encoder)
+        fitted = sum(outcome.fit_seconds for outcome in outcomes_of_encoder)
         speed = rate(computed / seconds) if seconds else "–"
         rows.append([encoder, f"{texts:,}", f"{computed:,}", f"{seconds:.1f}", speed, f"{fitted:.1f}"])
     return Sheet("cost", columns, rows)

@@ -128,15 +128,16 @@ def _hint_for_other_criterion(report: ErrorReport, divergence: Divergence) -> li
     """
     if not divergence.is_next_to_nothing or divergence.decisions is not None:
         return []
-    found = f"find {len(divergence.rows)} of {int(divergence.considered.sum()):,} pairs" if len(divergence.rows) else ""
+    count, considered = len(divergence.rows), int(divergence.considered.sum())
+    find = f"find {count} of {considered:,} pairs" if count else "find nothing"
     if divergence.by == "threshold":
-        return [f"Thresholds {found or 'find nothing'} here: --by rank looks for ranks that differ."]
+        return [f"Thresholds {find} here: --by rank looks for ranks that differ."]
     scores = report.data.scores[divergence.metric][divergence.considered]
     if not len(scores) or scores.min() < 0 or scores.max() > 1:
         return []
     ends = f"{scores.min():.2g} to {scores.max():.2g}"
-    line = f"Ranks {found or 'find nothing'} here. The scores run from {ends}: --by threshold looks for scores at the "
-    return [line + "wrong end, --threshold auto for wrong decisions."]
+    line = f"Ranks {find} here. The scores run from {ends}: --by threshold looks for scores at the wrong end"
+    return [f"{line}, --threshold auto for wrong decisions."]
 
 
 def _long_answer_warning(report: ErrorReport, divergence: Divergence) -> list[str]:

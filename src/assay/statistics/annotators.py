@@ -113,9 +113,11 @@ def agreements_with_other_annotators(annotations: Floats) -> list[AnnotatorAgree
         if not has_both.any():
             agreements.append(AnnotatorAgreement(None, None, 0))
             continue
-        own = annotations[has_both, column]
-        others = (sums[has_both] - own) / (counts[has_both] - 1)
-        coefficients = measure_all({"own": own}, others, statistics=("pearson", "spearman"), resamples=0, seed=(0,))
+        own_labels = annotations[has_both, column]
+        others = (sums[has_both] - own_labels) / (counts[has_both] - 1)
+        coefficients = measure_all(
+            {"own": own_labels}, others, statistics=("pearson", "spearman"), resamples=0, seed=(0,)
+        )
         r, rho = (None if np.isnan(value) else float(value) for value in coefficients["own"].values)
         agreements.append(AnnotatorAgreement(r, rho, int(has_both.sum())))
     return agreements

@@ -61,7 +61,7 @@ def strengths(wins: Floats) -> Floats:
         wins: how often each system was preferred to each other one, shape (r, k, k).
     """
     count, k = wins.shape[:2]
-    found = np.full((count, k), np.nan)
+    log_strengths = np.full((count, k), np.nan)
     exists = have_maximum(wins)
     wins = wins[exists]
     comparisons = wins + np.swapaxes(wins, -2, -1)
@@ -78,8 +78,8 @@ def strengths(wins: Floats) -> Floats:
         values += step * np.minimum(1, _LARGEST_STEP / np.maximum(largest, 1e-300))[:, None]
         if (largest <= _TOLERANCE).all():
             break
-    found[exists] = values - values.mean(axis=-1, keepdims=True)
-    return found
+    log_strengths[exists] = values - values.mean(axis=-1, keepdims=True)
+    return log_strengths
 
 
 def resampled_strengths(

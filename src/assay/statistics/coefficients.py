@@ -338,8 +338,10 @@ def influence_signature(interval: str, resamples: int, sizes: Sequence[int]) -> 
 
 def interval_method(names: Sequence[str]) -> str:
     """Return the interval methods of some statistics for a signature, such as ``expanded-percentile,auc=Newcombe``."""
-    own = [f",{name}={STATISTICS[name].interval_name}" for name in names if STATISTICS[name].interval is not None]
-    return PERCENTILE + "".join(own)
+    exceptions = [
+        f",{name}={STATISTICS[name].interval_name}" for name in names if STATISTICS[name].interval is not None
+    ]
+    return PERCENTILE + "".join(exceptions)
 
 
 def interval_words(method: str) -> str:
@@ -348,9 +350,9 @@ def interval_words(method: str) -> str:
     Args:
         method: the methods in the form that :func:`interval_method` returns.
     """
-    percentile, *own = method.split(",")
+    percentile, *exceptions = method.split(",")
     words = [percentile.replace("-", " ")]
-    for assignment in own:
+    for assignment in exceptions:
         name, _, interval = assignment.partition("=")
         words.append(f"{title_of(name)}: {interval}")
     return "; ".join(words)

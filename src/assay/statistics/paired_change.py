@@ -91,11 +91,11 @@ def paired_changes(
             interval="bootstrap",
             **draws,
         )
-        resampled = {one.statistic: one for one in differences}
+        resampled = {number.statistic: number for number in differences}
     changes = []
     for index, statistic in enumerate(statistics):
         (first, first_without), (second, second_without) = left_out["now"], left_out["before"]
-        values = [None if np.isnan(one.values[index]) else float(one.values[index]) for one in (first, second)]
+        values = [None if np.isnan(number.values[index]) else float(number.values[index]) for number in (first, second)]
         notes = list(rarities)
         difference = None if values[0] is None or values[1] is None else values[0] - values[1]
         low = high = None

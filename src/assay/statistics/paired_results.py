@@ -143,8 +143,8 @@ def mean_over_seeds(
     from scipy.special import stdtr, stdtrit
 
     def results(rows: Rows | slice) -> Floats:
-        values = np.array([measure(classes[rows], one[rows]) for one in decided])
-        return values if other is None else values - [measure(classes[rows], one[rows]) for one in other]
+        values = np.array([measure(classes[rows], of_seed[rows]) for of_seed in decided])
+        return values if other is None else values - [measure(classes[rows], of_seed[rows]) for of_seed in other]
 
     of_seeds = results(slice(None))
     mean = float(of_seeds.mean())
@@ -223,6 +223,7 @@ def exchange_test(
     extreme = 0
     for _ in range(permutations):
         is_exchanged = rng.random(units)[codes] < 0.5
-        one, two = np.where(is_exchanged, second, first), np.where(is_exchanged, first, second)
-        extreme += abs(measure(classes, one) - measure(classes, two)) >= observed - 1e-12
+        new_first = np.where(is_exchanged, second, first)
+        new_second = np.where(is_exchanged, first, second)
+        extreme += abs(measure(classes, new_first) - measure(classes, new_second)) >= observed - 1e-12
     return (extreme + 1) / (permutations + 1)

@@ -544,10 +544,10 @@ def _resampled_reliability_roots(annotations: Floats, statistics: Sequence[str],
             correlations.append(measured)
     roots = np.full((len(statistics), draws["resamples"]), np.nan)
     for resample in range(draws["resamples"]):
-        found = halves.reliability(float(covariances[resample]), float(variances[resample]))
-        of_resample = {"pearson": found}
+        of_scores = halves.reliability(float(covariances[resample]), float(variances[resample]))
+        of_resample = {"pearson": of_scores}
         if correlations:
             pearson, spearman = np.array(correlations)[:, :, resample].T.tolist()
-            of_resample["spearman"] = halves.reliability_of_ranks(found, pearson, spearman)
+            of_resample["spearman"] = halves.reliability_of_ranks(of_scores, pearson, spearman)
         roots[:, resample] = [math.sqrt(of_resample.get(name) or math.nan) for name in statistics]
     return roots

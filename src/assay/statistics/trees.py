@@ -198,11 +198,11 @@ class Trees:
     def _goes_left(self, inputs: Floats) -> NDArray[np.bool_]:
         """Return for each node and each of n pairs whether the pair goes left there, shape (N, n)."""
         nodes = self.nodes
-        own = inputs[:, self.columns].T
-        own = np.where(np.abs(own) <= _ZERO, 0.0, own)
-        values = own[nodes.features]
+        used_inputs = inputs[:, self.columns].T
+        used_inputs = np.where(np.abs(used_inputs) <= _ZERO, 0.0, used_inputs)
+        values = used_inputs[nodes.features]
         goes_left: NDArray[np.bool_] = values <= nodes.thresholds[:, None]
-        if np.isnan(own).any():
+        if np.isnan(used_inputs).any():
             of_missing = np.where(nodes.missing == MISSING_NONE, nodes.thresholds >= 0, nodes.missing_left)
             goes_left = np.where(np.isnan(values), of_missing[:, None], goes_left)
         zero_nodes = np.flatnonzero(nodes.missing == MISSING_ZERO)

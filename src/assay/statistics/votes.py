@@ -143,6 +143,8 @@ def references_of_votes(votes: Votes, annotations: Floats) -> dict[str, Floats]:
     labels = {"the majority": votes.majority}
     if annotations.shape[1] <= MAX_ANNOTATORS and not are_sorted(annotations):
         for column in range(annotations.shape[1]):
-            own = annotations[:, column]
-            labels[f"annotator {column + 1}"] = np.where((own == votes.no) | (own == votes.yes), own, np.nan)
+            votes_of_annotator = annotations[:, column]
+            labels[f"annotator {column + 1}"] = np.where(
+                (votes_of_annotator == votes.no) | (votes_of_annotator == votes.yes), votes_of_annotator, np.nan
+            )
     return {name: values for name, values in labels.items() if have_two_values(values)}

@@ -101,9 +101,9 @@ def tag_lists(pair: Pair) -> Iterator[Tag]:
     if pair.has_same_words:
         return
     alternatives = [_list_members(text, _OR) for text, _ in pair.sides]
-    for own, other in (alternatives, alternatives[::-1]):
-        if len(own) > 1 and other[0] in own and len(other) == 1:
-            yield Tag("multiple correct answers", f"one text gives {other[0]!r} as one of {len(own)} alternatives")
+    for named, other in (alternatives, alternatives[::-1]):
+        if len(named) > 1 and other[0] in named and len(other) == 1:
+            yield Tag("multiple correct answers", f"one text gives {other[0]!r} as one of {len(named)} alternatives")
             return
     reference_items, candidate_items = (_list_members(text, _AND) for text, _ in pair.sides)
     are_lists = [

@@ -87,15 +87,15 @@ def filtered_groups(sets: Mapping[int, ExploredSet]) -> list[Positions]:
     """
     groups: dict[Positions, None] = {(position,): None for position in sets}
     filters: dict[tuple[str, str, str], None] = {}
-    for one in sets.values():
-        filters |= dict.fromkeys(product(("", *one.tasks), ("", one.language), ("", one.licence)))
+    for dataset in sets.values():
+        filters |= dict.fromkeys(product(("", *dataset.tasks), ("", dataset.language), ("", dataset.licence)))
     tests = 0
     # the widest first: those with the fewest values
     for task, language, licence in sorted(filters, key=lambda values: sum(map(bool, values))):
         group = []
-        for position, one in sets.items():
-            is_of_task = not task or task in one.tasks
-            if is_of_task and language in ("", one.language) and licence in ("", one.licence):
+        for position, dataset in sets.items():
+            is_of_task = not task or task in dataset.tasks
+            if is_of_task and language in ("", dataset.language) and licence in ("", dataset.licence):
                 group.append(position)
         common_metrics = set.intersection(*(set(sets[position].joined.scores) for position in group))
         cost = math.comb(len(common_metrics), 2)

@@ -175,7 +175,7 @@ def _boards_of_measured(
         by: the coefficient that ranks.
     """
     boards_by_name = {name: _board_of_bucket(measurement, settings, by) for name, measurement in measured.items()}
-    found = {}
+    boards_by_group = {}
     for group, names in groups.items():
         in_group = [name for name in names if name in measured]
         if not in_group:
@@ -185,8 +185,8 @@ def _boards_of_measured(
             measurements = [measured[name] for name in in_group]
             means = _board_of_largest(measurements[0].bucket, measurements, settings, by)
         if means is not None:
-            found[group] = GroupBoards(tuple(boards_by_name[name] for name in in_group), means)
-    return found
+            boards_by_group[group] = GroupBoards(tuple(boards_by_name[name] for name in in_group), means)
+    return boards_by_group
 
 
 def _measure(

@@ -106,10 +106,10 @@ def _names_of_strata(expected: Floats, systems: Sequence[str | None] | None, n: 
         rows = np.flatnonzero([name == system for name in system_of])
         has_score = np.isfinite(expected[rows])
         scored = rows[has_score]
-        places = _bins(expected[scored], bin_count, kind)
-        bins = int(places.max(initial=0)) + 1
-        for row, place in zip(scored, places, strict=True):
-            names[row] = f"{system} {place + 1} of {bins}".strip()
+        bin_of_row = _bins(expected[scored], bin_count, kind)
+        bins = int(bin_of_row.max(initial=0)) + 1
+        for row, bin_index in zip(scored, bin_of_row, strict=True):
+            names[row] = f"{system} {bin_index + 1} of {bins}".strip()
         names[rows[~has_score]] = f"{system} without score".strip()
     return list(names)
 
@@ -119,12 +119,12 @@ def _bins(expected: Floats, count: int, kind: str) -> NDArray[np.intp]:
 
     Answers with the same expected label are in one bin, since a score that many share cannot be divided.
     """
-    values, places, sizes = np.unique(expected, return_inverse=True, return_counts=True)
-    sums = np.cumsum(sizes * [_deviation(values[[place]], kind) for place in range(len(values))])
+    values, value_indices, sizes = np.unique(expected, return_inverse=True, return_counts=True)
+    sums = np.cumsum(sizes * [_deviation(values[[index]], kind) for index in range(len(values))])
     wanted = np.arange(1, count) / count * sums[-1] if len(sums) else np.empty(0)
     # a bin ends behind the value where the sum comes nearest to the wanted one, and never behind the last
     ends = {int(np.abs(sums[:-1] - goal).argmin()) for goal in wanted} if len(values) > 1 else set()
-    bins: NDArray[np.intp] = np.searchsorted(np.array(sorted(ends), dtype=np.intp), places, side="left")
+    bins: NDArray[np.intp] = np.searchsorted(np.array(sorted(ends), dtype=np.intp), value_indices, side="left")
     return bins
 
 

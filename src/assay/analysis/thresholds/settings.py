@@ -88,9 +88,9 @@ class Criterion(Settings):
         """Raise InputError if two criteria are set, or if a value is out of its range."""
         super().check()
         criteria = {"precision": self.precision, "recall": self.recall, "cost": self.cost}
-        given = [Message(Setting(name)) for name, value in criteria.items() if value is not None]
-        if len(given) > 1 or (given and self.measure != OPTIMISED[0]):
-            conflicting = join_messages(" and ", given if len(given) > 1 else [*given, Message(Setting("measure"))])
+        named = [Message(Setting(name)) for name, value in criteria.items() if value is not None]
+        if len(named) > 1 or (named and self.measure != OPTIMISED[0]):
+            conflicting = join_messages(" and ", named if len(named) > 1 else [*named, Message(Setting("measure"))])
             raise InputError(conflicting, ": give one of them, a threshold is chosen by one criterion")
         if self.plain_target and self.precision is None and self.recall is None:
             raise InputError(

@@ -108,31 +108,31 @@ def check_options(reader: Reader, options: Mapping[str, Any], files: Mapping[str
 
 
 def _check_table(
-    options: Mapping[str, Any], kinds: Mapping[str, Kind], files: Mapping[str, Path], owner: str, place: str
+    options: Mapping[str, Any], kinds: Mapping[str, Kind], files: Mapping[str, Path], owner: str, location: str
 ) -> None:
-    """Check the options in a table; *owner* and *place* begin messages on unknown options and on wrong values."""
+    """Check the options in a table; *owner* and *location* begin messages on unknown options and on wrong values."""
     for name, value in options.items():
         if name not in kinds:
             raise InputError(unknown_name(f"{owner} has no option", name, sorted(kinds)))
         kind = kinds[name]
         if isinstance(kind, Tables):
-            _check_tables(value, kind, files, f"{place}{name}")
+            _check_tables(value, kind, files, f"{location}{name}")
         elif not _TESTS.get(kind, _is_text)(value, files):
-            raise InputError(f"{place}{name} is {value!r}; expected {kind}")
+            raise InputError(f"{location}{name} is {value!r}; expected {kind}")
 
 
-def _check_tables(value: Any, kind: Tables, files: Mapping[str, Path], place: str) -> None:
-    """Check a value that holds tables with options of their own; *place* is the option in words."""
+def _check_tables(value: Any, kind: Tables, files: Mapping[str, Path], location: str) -> None:
+    """Check a value that holds tables with options of their own; *location* is the option in words."""
     tables = list(value.values()) if kind.by_name and isinstance(value, dict) else value
     if not kind.by_name and isinstance(value, dict):
         tables = [value]
     if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
-        raise InputError(f"{place} is {value!r}; expected {kind}")
+        raise InputError(f"{location} is {value!r}; expected {kind}")
     for table in tables:
-        _check_table(table, kind.options, files, place, f"{place}.")
+        _check_table(table, kind.options, files, location, f"{location}.")
         for name in kind.required:
             if name not in table:
-                raise InputError(f"{place} has no {name}; expected {kind.options[name]}")
+                raise InputError(f"{location} has no {name}; expected {kind.options[name]}")
 
 
 def _is_text(value: Any, files: Mapping[str, Path]) -> bool:

@@ -55,10 +55,10 @@ def read_delimited(
     try:
         notes = []
         if may_differ:
-            found = _found_delimiter(path, delimiter, quoted)
-            if found != delimiter:
-                notes.append(f"cells are separated by {DELIMITER_NAMES[found]}")
-                delimiter = found
+            actual_delimiter = _found_delimiter(path, delimiter, quoted)
+            if actual_delimiter != delimiter:
+                notes.append(f"cells are separated by {DELIMITER_NAMES[actual_delimiter]}")
+                delimiter = actual_delimiter
             if quoted and delimiter == "\t" and _has_plain_quotes(path):
                 notes.append("quotes are plain text")
                 quoted = False

@@ -270,7 +270,7 @@ def _golds(value: Any) -> Any:
     """Return gold answers as a text, or a list of texts if there are several; None for none."""
     if not _is_list(value):
         return _plain_text(value)
-    golds = [_plain_text(each) for each in value if each is not None]
+    golds = [_plain_text(gold) for gold in value if gold is not None]
     return golds[0] if len(golds) == 1 else golds or None
 
 

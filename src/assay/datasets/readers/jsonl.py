@@ -111,8 +111,8 @@ def parse_json(text: str, where: str) -> Any:
         value = _DECODER.decode(text)
     except json.JSONDecodeError as error:
         line = f"line {error.lineno}, " if error.lineno > 1 else ""
-        place = f"{line}character {error.colno}"
-        raise InputError(f"{where}: is not JSON ({error.msg}, {place}); correct it, or get the file again") from None
+        position = f"{line}character {error.colno}"
+        raise InputError(f"{where}: is not JSON ({error.msg}, {position}); correct it, or get the file again") from None
     except _DuplicateKeyError as error:
         raise InputError(f"{where}: the key {error.args[0]!r} appears twice; rename or remove one") from None
     except RecursionError:

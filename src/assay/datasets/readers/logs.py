@@ -149,12 +149,12 @@ def _log(
     rows: list[int] = []
     for number, sample in zip(numbers or range(1, len(samples) + 1), samples, strict=True):
         try:
-            found = list(records_of(sample))
+            new_records = list(records_of(sample))
         except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
             where = f"{path}, {unit} {number}"
             raise InputError(f"{where}: is no sample of {harness} ({summary_of(error)})") from None
-        records += found
-        rows += [number] * len(found)
+        records += new_records
+        rows += [number] * len(new_records)
     return _table(path, harness, records, unit=unit, rows=rows)
 
 
@@ -179,8 +179,8 @@ def _table(path: Path, harness: str, records: list[Record], *, unit: str, rows: 
     table, misfits = table_of_records(kept, column_of)
     notes = [f"read as a log of {harness}"]
     if without:
-        which = ", ".join(map(str, without[:5])) + (", …" if len(without) > 5 else "")
-        notes.append(f"{len(without):,} of {len(records):,} samples have no output ({which}), read as an empty answer")
+        listed = ", ".join(map(str, without[:5])) + (", …" if len(without) > 5 else "")
+        notes.append(f"{len(without):,} of {len(records):,} samples have no output ({listed}), read as an empty answer")
     numbers = np.array(rows, dtype=np.int64)
     return SourceTable(
         table, str(path), unit=unit, first=1, rows=numbers, misfits=misfits, notes=tuple(notes), log=harness

@@ -100,10 +100,10 @@ def _records(value: Any, steps: Sequence[Template], gap_values: dict[str, str]) 
             yield from _records(item, steps, gap_values)
         return
     for key, item in _items(value):
-        found = step.match(key)
+        gaps = step.match(key)
         # a gap that occurred before has its value already
-        if found is not None and all(found[name] == gap_values.get(name, found[name]) for name in found):
-            yield from _records(item, others, gap_values | found)
+        if gaps is not None and all(gaps[name] == gap_values.get(name, gaps[name]) for name in gaps):
+            yield from _records(item, others, gap_values | gaps)
 
 
 def _items(value: Any) -> Iterator[tuple[str, Any]]:
@@ -158,8 +158,8 @@ def _wrong_path(path: Path, problem: str, wrong: str, documents: Sequence[tuple[
     """Return the error to raise for a path that leads nowhere, with paths of the first document that are near."""
     known: dict[str, None] = {}
     for _, document in documents[:1]:
-        for found in _paths(document, ""):
-            known[found] = None
+        for known_path in _paths(document, ""):
+            known[known_path] = None
             if len(known) >= _SEARCHED_PATHS:
                 break
     near = get_close_matches(wrong, known, n=_SHOWN_PATHS, cutoff=0.4) or list(known)[:_SHOWN_PATHS]

@@ -68,15 +68,15 @@ def parse_cells(source: SourceTable, templates: Mapping[str, str]) -> SourceTabl
     """
     for column, text in templates.items():
         template = Template(text)
-        found = []
+        parsed = []
         for row, cell in enumerate(required_column(source, column, "parse").to_pylist()):
             gaps = template.match(str(cell))
             if gaps is None or any("\n" in text.strip() for text in gaps.values()):
                 location = f"{source.location(row)}, column {column}"
                 raise InputError(f"{location}: {str(cell)[:40]!r} has not the form {text!r}")
-            found.append(gaps)
+            parsed.append(gaps)
         for name in template.names:
-            source = source.with_column(name, pa.array([gaps[name] for gaps in found], pa.string()))
+            source = source.with_column(name, pa.array([gaps[name] for gaps in parsed], pa.string()))
     return source
 
 
@@ -229,15 +229,15 @@ def join_columns(
     rows_by_words = _matching_rows(source, keys, other, other_keys, text_key)
     for name in take:
         values = required_column(other, name, "join").to_pylist()
-        found = [_only_value(values, rows) for rows in rows_by_cells]
+        joined_values = [_only_value(values, rows) for rows in rows_by_cells]
         joined = [
             _only_value(values, rows) if value is None else value
-            for value, rows in zip(found, rows_by_words, strict=True)
+            for value, rows in zip(joined_values, rows_by_words, strict=True)
         ]
         source = source.with_column(name, pa.array(joined, pa.string()))
     # the note is about the last column
     pair_count, missed = len(joined), joined.count(None)
-    by_words_alone = found.count(None) - missed
+    by_words_alone = joined_values.count(None) - missed
     if not by_words_alone and not missed:
         return source, ""
     file_name = Path(other.name).name
@@ -251,8 +251,8 @@ def join_columns(
 
 def _only_value(values: Sequence[Any], rows: Sequence[int]) -> str | None:
     """Return the value in some rows as text; None if there is none, or several different ones."""
-    found = {str(values[row]) for row in rows}
-    return found.pop() if len(found) == 1 else None
+    distinct_values = {str(values[row]) for row in rows}
+    return distinct_values.pop() if len(distinct_values) == 1 else None
 
 
 def _matching_rows(

@@ -60,7 +60,10 @@ def read_workbook(path: Path, sheet: str | None, columns: Columns = None) -> Sou
             # of styles that it does not know
             warnings.simplefilter("ignore")
             with contextlib.closing(load_workbook(path, read_only=True, data_only=True)) as book:
-                sheets = {each.title: _filled_rows(each.iter_rows(values_only=True)) for each in book.worksheets}
+                sheets = {
+                    worksheet.title: _filled_rows(worksheet.iter_rows(values_only=True))
+                    for worksheet in book.worksheets
+                }
     except InputError:
         raise
     except _DAMAGES as error:

@@ -121,7 +121,7 @@ class Grammar:
 
     def labelled(self, text: str, *, is_cut: bool) -> list[Label]:
         """Return the verdicts after labels, in order."""
-        found = []
+        labels = []
         position = 0
         while label := self._label.search(text, position):
             position = label.start() + 1
@@ -135,8 +135,8 @@ class Grammar:
             is_last = is_cut and match.end() + len(line) == len(text)
             if self._is_concluded(match, line, wording.TURN, is_cut=is_last):
                 name, is_final = _name_of(label, before)
-                found.append(Label(match["verdict"].lower(), name, is_final, label.start()))
-        return found
+                labels.append(Label(match["verdict"].lower(), name, is_final, label.start()))
+        return labels
 
     def _is_of_judge(self, label: re.Match[str], before: str) -> bool:
         """Tell whether a label is one of the judge's own verdict by what precedes it: no quotation, no supposition."""
@@ -257,15 +257,15 @@ class Grammar:
 
     def has_several(self, text: str) -> bool:
         """Tell whether a text names several things with verdicts that differ, the last of which is not the whole."""
-        found = []
+        named_verdicts = []
         for match in self._word.finditer(text):
             before = text[max(0, match.start() - 80) : match.start()]
             name = wording.NAME.search(before) or re.search(r"(?:^|\n)\s*(\d{1,2}[.)]|[-*•])\s+$", before)
-            found.append((match["verdict"].lower(), name[1].lower() if name else ""))
-        last = found[-1][1] if found else ""
+            named_verdicts.append((match["verdict"].lower(), name[1].lower() if name else ""))
+        last = named_verdicts[-1][1] if named_verdicts else ""
         if not last or not wording.FINAL.isdisjoint(re.findall(r"\w+", last)):
             return False
-        return len({verdict for verdict, name in found if name}) > 1
+        return len({verdict for verdict, name in named_verdicts if name}) > 1
 
 
 def _is_item_number(before: str, tail: str) -> bool:

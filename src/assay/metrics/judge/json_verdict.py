@@ -47,8 +47,8 @@ def _verdict_within(value: Any, grammar: Grammar, level: int) -> tuple[bool, str
         if has_field:
             return True, verdict
     parts = value.values() if isinstance(value, dict) else value
-    found = [_verdict_within(part, grammar, level + 1) for part in parts]
-    verdicts = {verdict for has_field, verdict in found if has_field}
+    verdicts_of_parts = [_verdict_within(part, grammar, level + 1) for part in parts]
+    verdicts = {verdict for has_field, verdict in verdicts_of_parts if has_field}
     return bool(verdicts), verdicts.pop() if len(verdicts) == 1 else None
 
 

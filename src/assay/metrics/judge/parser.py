@@ -85,7 +85,7 @@ def _read_answer(answer: str, grammar: Grammar, *, is_cut: bool) -> Stated:
         if is_conclusion and last != concluded[-1].verdict:
             return Stated(None, Rule.CONTRADICTION)
         return Stated(
-            concluded[-1].verdict, Rule.LABEL if len({one.verdict for one in concluded}) == 1 else Rule.CHANGED
+            concluded[-1].verdict, Rule.LABEL if len({label.verdict for label in concluded}) == 1 else Rule.CHANGED
         )
     # 3. a verdict that begins the reply and ends its sentence, clause or line there: "Yes.", "4/5", "No, since …"
     first, is_concluded = grammar.beginning(text, is_cut=is_cut)

@@ -41,9 +41,9 @@ class PromptTemplate:
             if not isinstance(node, statements):
                 raise TemplateError(f"prompts have no {type(node).__name__.lower()}, line {node.lineno}")
         names = list(parsed.find_all(nodes.Name))
-        own = {node.name for node in names if node.ctx != "load"} | {"loop", "range"}
+        own_names = {node.name for node in names if node.ctx != "load"} | {"loop", "range"}
         #: The names that the template shows and does not set. Jinja's own search would compute what is constant.
-        self.fields = frozenset(node.name for node in names if node.name not in own)
+        self.fields = frozenset(node.name for node in names if node.name not in own_names)
 
     def render(self, values: Mapping[str, str | Sequence[str]]) -> str:
         """Return the template filled in.

@@ -145,9 +145,9 @@ class HiddenKey:
         if not ranges:
             return text
         # one character may stand for several letters, such as a ligature
-        places = [index for index, character in enumerate(text) for _ in _compact(character)]
+        index_of_character = [index for index, character in enumerate(text) for _ in _compact(character)]
         for first, last in reversed(ranges):
-            text = text[: places[first]] + MARK + text[places[last - 1] + 1 :]
+            text = text[: index_of_character[first]] + MARK + text[index_of_character[last - 1] + 1 :]
         return text
 
     def _ranges(self, compact: str, shortest: int = 0) -> list[tuple[int, int]]:
@@ -160,13 +160,13 @@ class HiddenKey:
         probes = (compact[i : i + PROBE] in self._probes for i in range(0, len(compact) - PROBE + 1, self._stride))
         if not any(probes):
             return []
-        found = []
+        all_ranges = []
         for size, parts in self._parts.items():
             if size >= shortest:
                 starts = range(len(compact) - size + 1)
-                found += [(start, start + size) for start in starts if compact[start : start + size] in parts]
+                all_ranges += [(start, start + size) for start in starts if compact[start : start + size] in parts]
         ranges: list[tuple[int, int]] = []
-        for start, end in sorted(found):
+        for start, end in sorted(all_ranges):
             if ranges and start <= ranges[-1][1]:
                 # it overlaps the range before it, or follows at once
                 earlier_start, earlier_end = ranges.pop()

@@ -27,14 +27,14 @@ def stated_error(body: Any) -> StatedError | None:
     """
     if not isinstance(body, dict) or body.get("choices"):
         return None
-    found = _first_of(body, "error", "errors", "detail", "message")
-    while isinstance(found, list) and found:
-        found = found[0]
-    if not found:
+    error = _first_of(body, "error", "errors", "detail", "message")
+    while isinstance(error, list) and error:
+        error = error[0]
+    if not error:
         return None
-    part = found if isinstance(found, dict) else body | {"message": found}
+    part = error if isinstance(error, dict) else body | {"message": error}
     code = str(_first_of(part, "code", "status", "status_code", "error_code") or "")
-    message = _first_of(part, "message", "msg", "detail") or found
+    message = _first_of(part, "message", "msg", "detail") or error
     reason = f"{message} ({code})" if code else str(message)
     status = int(code) if code.isdecimal() and 400 <= int(code) < 600 else 0
     return StatedError(status, brief_text(" ".join(reason[:LONGEST_REASON].split())))

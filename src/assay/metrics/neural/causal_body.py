@@ -225,7 +225,7 @@ class CausalBody:
         cache = DynamicCache()
         for layer, (layer_keys, layer_values) in enumerate(states):
             cache.update(layer_keys, layer_values, layer)
-        seen = token_mask_of(lengths)
+        token_mask = token_mask_of(lengths)
         replies: dict[ReplyKey, list[int]] = {key: [] for key in keys}
         unfinished = set(keys)
         for position in range(max_tokens):
@@ -240,15 +240,15 @@ class CausalBody:
             if 2 * len(unfinished) <= len(keys):
                 # a finished reply costs as much as an unfinished one: drop them once they are half of the batch
                 kept = np.array([index for index, key in enumerate(keys) if key in unfinished], dtype=np.intp)
-                keys, lengths, seen = [keys[index] for index in kept], lengths[kept], seen[kept]
+                keys, lengths, token_mask = [keys[index] for index in kept], lengths[kept], token_mask[kept]
                 cache.batch_select_indices(to_device(kept, self.device))
                 chosen = chosen[to_device(kept, self.device)]
-            seen = np.pad(seen, ((0, 0), (0, 1)), constant_values=True)
+            token_mask = np.pad(token_mask, ((0, 0), (0, 1)), constant_values=True)
             with self._selected_logits(np.arange(len(keys)), np.zeros(len(keys), dtype=np.int64)):
                 output = self.model(
                     input_ids=chosen[:, None],
                     position_ids=to_device(lengths[:, None] + position, self.device),
-                    attention_mask=self._attention_mask(seen[:, None]),
+                    attention_mask=self._attention_mask(token_mask[:, None]),
                     past_key_values=cache,
                     use_cache=True,
                 )

@@ -22,16 +22,16 @@ def modules_behind_layers(model: Any, compute: Callable[[], Any]) -> tuple[Any, 
     torch = import_torch()
     with _recorded_calls(model) as calls:
         states = compute()
-    found: list[Any] = []
+    modules: list[Any] = []
     output: Any = None
     for is_layer, module, read, returned in calls:
         if is_layer:
-            found, output = [], returned
+            modules, output = [], returned
         elif not list(module.children()) and _is_same(read, output) and torch.is_tensor(returned):
-            found.append(module)
+            modules.append(module)
             output = returned
     is_complete = torch.is_tensor(output) and output.numel() == states.numel()
-    return tuple(found) if is_complete and torch.equal(output.reshape(states.shape), states) else ()
+    return tuple(modules) if is_complete and torch.equal(output.reshape(states.shape), states) else ()
 
 
 @contextmanager

@@ -54,8 +54,8 @@ def find_triple_words(tokens: Sequence[ParsedToken]) -> TripleWords:
     second: set[int] = set()
     # a noun that follows a phrase extends the first phrase that it follows, of all triples of the text
     followers: set[int] = set()
-    for subject, found in text.triples():
-        pair = (found, subject) if text.is_passive else (subject, found)
+    for subject, object_word in text.triples():
+        pair = (object_word, subject) if text.is_passive else (subject, object_word)
         for phrase, head in zip((first, second), pair, strict=True):
             phrase |= set(text.phrase(head, followers))
     return TripleWords(frozenset(first), frozenset(second))
@@ -78,8 +78,8 @@ class _ParsedText:
         for verb in self._verbs():
             objects = self._objects_of(self._coordinated_verb(verb))
             for subject in self._subjects_of(verb):
-                for found in objects:
-                    yield subject, found
+                for object_word in objects:
+                    yield subject, object_word
 
     def phrase(self, head: int, followers: set[int]) -> list[int]:
         """Return the tokens of the phrase of a head: its children up to a verb or conjunction, without negations.
@@ -162,17 +162,17 @@ class _ParsedText:
 
     def _with_coordinated(self, heads: list[int], roles: frozenset[str]) -> list[int]:
         """Return some heads and those that a conjunction joins to them: nouns, or tokens with one of some roles."""
-        found = list(heads)
+        words = list(heads)
         # the list grows meanwhile, since what is joined to a head may have others joined to it
-        for head in found:
+        for head in words:
             right = self._right[head]
             if not any(self._tokens[index].text.lower() in _CONJUNCTIONS for index in right):
                 continue
             for index in right:
                 token = self._tokens[index]
-                if index not in found and (token.role in roles or token.part == "NOUN"):
-                    found.append(index)
-        return found
+                if index not in words and (token.role in roles or token.part == "NOUN"):
+                    words.append(index)
+        return words
 
     def _modifiers(self, children: list[int]) -> Iterator[int]:
         """Yield the children before the first verb or conjunction, without negations."""

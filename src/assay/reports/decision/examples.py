@@ -43,14 +43,14 @@ def _judgement(data: ScoredDataset, choice: Choice, example: Example) -> Judgeme
     label, score = float(data.labels[row]), float(data.scores[metric][row])
     people = label_text(label, data.labels)
     verdict = f"score {score:.3g}"
-    said = "" if data.votes is None else data.votes.text(row)
+    votes = "" if data.votes is None else data.votes.text(row)
     if example.positive is None or example.decided is None:
-        people = f"{said} (label {people})" if said else f"label {people}"
+        people = f"{votes} (label {people})" if votes else f"label {people}"
     else:
         words = {True: "yes", False: "no"}
         # of votes that differ, the rule says yes or no, and people said something else
         is_divided = data.votes is not None and not data.votes.is_unanimous(row)
-        people = f"{said if is_divided else words[example.positive]} (label {people})"
+        people = f"{votes if is_divided else words[example.positive]} (label {people})"
         verdict = f"{words[example.decided]} ({verdict})"
     return Judgement(
         one_line_excerpt(texts["question"], _QUESTION),

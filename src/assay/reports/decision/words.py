@@ -417,13 +417,13 @@ def _notes_to_reproduce(evidence: Evidence, *, has_examples: bool) -> Iterator[s
     coefficient = title_of(evidence.by)
     line = advice.recommended or advice.highest
     if line is not None:
-        own = line.values[evidence.by]
-        expected = advice.new_sample.get(line.metric, own)
+        on_these_pairs = line.values[evidence.by]
+        expected = advice.new_sample.get(line.metric, on_these_pairs)
         recommender = command_line("recommend", *(["--positive", evidence.positive] if evidence.positive else []))
         subject = f"The metric is the one that {recommender} names" if advice.recommended else "The highest metric"
         yield (
-            f"{subject}: {line.metric}, {coefficient} {expected.text} on a new sample, {own.text} on these pairs "
-            f"({tests.signature})."
+            f"{subject}: {line.metric}, {coefficient} {expected.text} on a new sample, "
+            f"{on_these_pairs.text} on these pairs ({tests.signature})."
         )
         yield f"Signature of the metric: {line.signature}"
     choice = evidence.choice

@@ -74,8 +74,8 @@ def draw_costs_panel(panel: Axes, chosen: ChosenDataset, statistic: str) -> list
     for point in points:
         filled = "black" if point.on_front else "white"
         panel.plot([point.amount], [point.value], "o", markersize=4, color="black", markerfacecolor=filled)
-        place: dict[str, Any] = {"xytext": (4, 3), "textcoords": "offset points", "fontsize": 7}
-        panel.annotate(fit_in_inches(names[point.metric], 1.2), (point.amount, point.value), **place)
+        label_style: dict[str, Any] = {"xytext": (4, 3), "textcoords": "offset points", "fontsize": 7}
+        panel.annotate(fit_in_inches(names[point.metric], 1.2), (point.amount, point.value), **label_style)
     # room for the names at the right
     panel.margins(x=0.15, y=0.12)
     return [names[name] for name in (*unknown, *undefined) if name in chosen.metrics]

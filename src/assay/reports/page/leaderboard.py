@@ -62,12 +62,12 @@ def leaderboard_html(
     Values, intervals and tests are those of ``assay leaderboard`` with intervals from the influence of each pair. They
     are computed here for every filter of datasets; the page only counts, sorts and draws.
     """
-    of_votes = [one.joined.data.vote_statistic for one in sets]
+    of_votes = [dataset.joined.data.vote_statistic for dataset in sets]
     main = deciding_statistic(of_votes)
     statistics = tuple(dict.fromkeys((main, *default_statistics(of_votes))))
     settings = PairedTests(statistics=statistics, interval="influence")
     explored = explore(sets, settings)
-    metrics = list(dict.fromkeys(name for one in sets for name in one.joined.scores))
+    metrics = list(dict.fromkeys(name for dataset in sets for name in dataset.joined.scores))
     script = "\n".join(asset_text(name) for name in SCRIPTS)
     page: str = (
         template_environment()
@@ -80,7 +80,7 @@ def leaderboard_html(
             title=title or f"Leaderboard: {_counted(len(metrics), 'metric')} on {_counted(len(sets), 'dataset')}",
             note=note,
             left_out=left_out,
-            pairs=sum(len(one.joined.data) for one in sets),
+            pairs=sum(len(dataset.joined.data) for dataset in sets),
             method=intervals_in_words(settings.confidence, settings.resamples, settings.interval, [0]),
             packed=pack(_content(sets, metrics, explored, statistics), {}),
         )
@@ -104,7 +104,7 @@ def _content(
     and the positions of their datasets, joined by commas.
     """
     short = short_names(metrics)
-    kinds = {name: record.declared.kind for one in sets for name, record in one.joined.records.items()}
+    kinds = {name: record.declared.kind for dataset in sets for name, record in dataset.joined.records.items()}
     position_of = {name: position for position, name in enumerate(metrics)}
     boards: dict[str, dict[str, dict[str, Any]]] = {}
     for bucket, of_statistics in explored.items():
@@ -117,7 +117,8 @@ def _content(
     return {
         "metrics": [{"name": name, "short": short[name], "kind": kinds[name]} for name in metrics],
         "sets": [
-            {name: getattr(one, name) for name in ("title", "tasks", "language", "licence", "terms")} for one in sets
+            {name: getattr(dataset, name) for name in ("title", "tasks", "language", "licence", "terms")}
+            for dataset in sets
         ],
         "statistics": [{"name": name, "title": title_of(name), "symbol": symbol_of(name)} for name in statistics],
         "boards": boards,

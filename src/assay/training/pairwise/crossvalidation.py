@@ -226,9 +226,9 @@ class FoldTrainer:
             values = set(self._targets[rows].tolist())
             if len(values) == 1:
                 value = values.pop()
-                found = f"class alone, {value}" if self._settings.classes else f"label alone, {value:g}"
+                only_label = f"class alone, {value}" if self._settings.classes else f"label alone, {value:g}"
                 raise InputError(
-                    f"{where}: the {len(rows):,} pairs to {use} have one {found}, where two are needed; ",
+                    f"{where}: the {len(rows):,} pairs to {use} have one {only_label}, where two are needed; ",
                     use_remedy,
                 )
             # numbers of classes are indices into the names of the training pairs, which must be all names

@@ -386,7 +386,10 @@ def _coefficients(
 ) -> dict[str, float]:
     """Return coefficients of scores and labels by name, :data:`UNDEFINED_COEFFICIENT` where one is undefined."""
     estimates = agreement({"dev": scores}, labels, statistics=statistics, confidence=0.95, seed=(0,), resamples=0)
-    return {one.statistic: UNDEFINED_COEFFICIENT if one.value is None else one.value for one in estimates}
+    return {
+        estimate.statistic: UNDEFINED_COEFFICIENT if estimate.value is None else estimate.value
+        for estimate in estimates
+    }
 
 
 @contextmanager
@@ -410,14 +413,14 @@ def bertscore_of_rows(loss: PairLoss, rows: NDArray[np.int64], weigh: TokenWeigh
     """
     table = loss.inputs.table
     sides = [side[torch.from_numpy(rows)] for side in (loss.inputs.first, loss.inputs.second)]
-    numbers, places = torch.unique(torch.cat(sides), return_inverse=True)
+    numbers, text_indices = torch.unique(torch.cat(sides), return_inverse=True)
     with _in_evaluation(loss):
         parts = [loss.token_embeddings(part) for part in torch.split(numbers, SCORED_AT_ONCE)]
     lengths = table.lengths[numbers]
     ends = table.starts[numbers] + lengths
     ids = [table.ids[start:end].tolist() for start, end in zip(table.starts[numbers], ends, strict=True)]
     starts = (torch.cumsum(lengths, 0) - lengths).numpy().astype(np.intp)
-    first, second = places.numpy().astype(np.intp).reshape(2, -1)
+    first, second = text_indices.numpy().astype(np.intp).reshape(2, -1)
     precision, recall = match_tokens(TextEmbeddings(torch.cat(parts), starts, ids), first, second, weigh)
     return harmonic_mean(precision, recall)
 

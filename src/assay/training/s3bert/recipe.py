@@ -172,7 +172,7 @@ def _score_sets(
     settings: S3BertSettings, sets: Mapping[str, Examples], scorer: AspectScorer, progress: Progress
 ) -> dict[str, ScoredPairs]:
     """Return the pairs of each set with their negatives and targets, by set, and close the scorer, also if it fails."""
-    taken = {key for examples in sets.values() for key in examples.keys}
+    used_keys = {key for examples in sets.values() for key in examples.keys}
     scored: dict[str, ScoredPairs] = {}
     try:
         for name, examples in sets.items():
@@ -183,7 +183,7 @@ def _score_sets(
                 seed=settings.seed,
                 scorer=scorer,
                 progress=progress,
-                taken=taken,
+                taken=used_keys,
             )
     finally:
         scorer.close()

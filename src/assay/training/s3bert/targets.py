@@ -178,9 +178,9 @@ def score_pairs(
         InputError: the disk is full.
         UnavailableError: a score is not a finite number.
     """
-    rows = np.arange(len(examples), dtype=np.int64)
+    own_rows = np.arange(len(examples), dtype=np.int64)
     reference_rows, candidate_rows, units = draw_negatives(examples, negatives, seed, taken)
-    left, right = np.concatenate([rows, reference_rows]), np.concatenate([rows, candidate_rows])
+    left, right = np.concatenate([own_rows, reference_rows]), np.concatenate([own_rows, candidate_rows])
     columns = (examples.references, examples.candidates, examples.reference_graphs, examples.candidate_graphs)
     sides = (left, right, left, right)
     texts = []
@@ -194,7 +194,7 @@ def score_pairs(
         parts.append(cached_scores(scorer.signature, (*chunk[2], *chunk[3]), partial(scorer.score, batch)))
         progress.advance(len(chunk[0]))
     scores = np.concatenate(parts).astype(np.float32)
-    is_positive = np.arange(len(left)) < len(rows)
+    is_positive = np.arange(len(left)) < len(own_rows)
     return ScoredPairs(texts[0], texts[1], is_positive, units[left], scores)
 
 

@@ -88,9 +88,9 @@ def consistency_loss(
         first, second: the embeddings of the pairs, shape (b, dimensions).
         base_first, base_second: the embeddings of the same texts by the frozen base, shape (b, dimensions).
     """
-    own = normalize(first, dim=-1) @ normalize(second, dim=-1).T
+    similarities = normalize(first, dim=-1) @ normalize(second, dim=-1).T
     base = normalize(base_first, dim=-1) @ normalize(base_second, dim=-1).T
-    return (base - own).square().mean()
+    return (base - similarities).square().mean()
 
 
 #: The factor of both cosines in the consistency loss of the authors' program.
@@ -229,10 +229,12 @@ class TurnsTrainer(AspectTrainer):
         # accelerate wraps the trainer's optimiser
         second: Any = getattr(self.optimizer, "optimizer", self.optimizer)
         if self._first is None:
-            own = {id(parameter) for parameter in self.model.parameters()}
+            own_parameters = {id(parameter) for parameter in self.model.parameters()}
             groups = []
             for group in second.param_groups:
-                groups.append(group | {"params": [one for one in group["params"] if id(one) in own]})
+                groups.append(
+                    group | {"params": [tensor for tensor in group["params"] if id(tensor) in own_parameters]}
+                )
             self._first = type(second)([group for group in groups if group["params"]])
             if self._first_state is not None:
                 self._first.load_state_dict(self._first_state)
