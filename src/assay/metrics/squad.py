@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from assay.language.answer_tokens import answer_tokens
-from assay.metrics.base import Batch, Declaration, PairMetric, option
-from assay.metrics.text import PreparedMetric
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from assay.metrics.base import Declaration, PairMetric, option
+from assay.metrics.text import PreparedPairMetric
 
 
 @dataclass(frozen=True)
@@ -40,7 +36,7 @@ def _exact_match(reference: str, candidate: str) -> float:
 
 
 @dataclass(frozen=True)
-class TokenF1(PreparedMetric, PairMetric):
+class TokenF1(PreparedPairMetric):
     """F1 of two multisets of answer tokens, from 0 to 1.
 
     If neither answer has a token (two empty answers, or two bare articles) it is 1, if only one has none it is 0, as in
@@ -61,10 +57,6 @@ class TokenF1(PreparedMetric, PairMetric):
     def scorer(self) -> Callable[[str, str], float]:
         """Return the function (reference, candidate) -> token F1."""
         return _token_f1
-
-    def score(self, batch: Batch) -> NDArray[np.float64]:
-        """Return the token F1 of each pair after the options ``swap`` and ``blank``."""
-        return super().score(self.prepare(batch))
 
 
 def _token_f1(reference: str, candidate: str) -> float:

@@ -6,11 +6,15 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import regex  # type: ignore[import-untyped,unused-ignore]
 
-from assay.metrics.base import Batch, Metric, option
+from assay.metrics.base import Batch, Metric, PairMetric, option
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 #: Most characters of the words whose tokens a metric keeps; a word of Chinese takes about 100 bytes a character.
 _KEPT_CHARACTERS: Final = 1 << 19
@@ -120,3 +124,11 @@ class PreparedMetric(Metric):
             [text or self.blank for text in side] for side in (batch.references, batch.candidates)
         )
         return Batch(candidates, references) if self.swap else Batch(references, candidates)
+
+
+class PreparedPairMetric(PreparedMetric, PairMetric):
+    """Base of metrics with these two options that are a function of two texts."""
+
+    def score(self, batch: Batch) -> NDArray[np.float64]:
+        """Return the score of each pair after the options ``swap`` and ``blank``: float64, shape ``(len(batch),)``."""
+        return super().score(self.prepare(batch))

@@ -240,7 +240,9 @@ class _Split:
 class LevelTree(Concordance):
     """Comparisons bit by bit of the label codes; a count takes O(k log(levels)).
 
-    Two different labels are compared at exactly one bit: the highest in which they differ.
+    Two different labels are compared at exactly one bit: the highest in which they differ. At each bit, the cells whose
+    label codes agree in all higher bits are a node. Its left cells have 0 at the bit and its right cells 1, so that
+    each left cell has a lower label than each right one. Over all bits, the nodes are those of a binary tree.
 
     Attributes:
         label_starts: the index of the first cell of each label level, shape (levels,).

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -163,7 +164,11 @@ def _parse_tree(block: str, number: int, inputs: int) -> _Tree:
 
 
 def _check_tree(tree: _Tree, inputs: int) -> None:
-    """Raise ValueError unless the numbers of a tree fit each other."""
+    """Raise ValueError unless the numbers of a tree fit each other and the number of inputs.
+
+    The inputs, decisions and leaves have to be known ones, the nodes have to be a tree, and each node has to have the
+    training pairs of its children.
+    """
     leaves = len(tree.leaf_values)
     if any(not 0 <= feature < inputs for feature in tree.features):
         raise ValueError("reads an input that there is not")
@@ -173,14 +178,17 @@ def _check_tree(tree: _Tree, inputs: int) -> None:
         raise ValueError(f"a leaf is larger than {MOST_VALUE:g}")
     # each node but the first, and each leaf (as -1, -2, ...), must be the child of exactly one node, which precedes it
     expected = [*range(-leaves, 0), *range(1, leaves - 1)] if leaves > 1 else []
-    children_follow = all(child < 0 or child > node for node, pair in enumerate(tree.children) for child in pair)
-    if sorted(child for pair in tree.children for child in pair) != expected or not children_follow:
+    if sorted(chain.from_iterable(tree.children)) != expected:
         raise ValueError("its nodes are not a tree")
+    for node, children in enumerate(tree.children):
+        if any(0 <= child <= node for child in children):
+            raise ValueError("its nodes are not a tree")
     if leaves == 1:
         # LightGBM writes any number of pairs for a tree of a single leaf; nothing depends on it
         return
-    for count, pair in zip(tree.node_counts, tree.children, strict=True):
-        if count != sum(tree.node_counts[child] if child >= 0 else tree.leaf_counts[~child] for child in pair):
+    for count, children in zip(tree.node_counts, tree.children, strict=True):
+        counts_of_children = [tree.node_counts[child] if child >= 0 else tree.leaf_counts[~child] for child in children]
+        if count != sum(counts_of_children):
             raise ValueError("the pairs in a node are not those of its children")
     if min(tree.leaf_counts) < 1 or tree.node_counts[0] > MOST_PAIRS:
         raise ValueError("a leaf without pairs, or more pairs than LightGBM counts")
