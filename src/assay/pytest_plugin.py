@@ -149,11 +149,8 @@ def assert_agreement(
     Warns:
         AgreementWarning: the interval contains the bar, so that there is too little data to tell.
     """
-    import assay
     from assay.analysis.check.baseline import take_baseline, to_text
     from assay.analysis.check.settings import CheckSettings
-    from assay.analysis.data import read_datasets
-    from assay.analysis.folder import read_run
     from assay.common.output import check_replaceable
     from assay.datasets import Pairs, load_dataset
     from assay.exceptions import InputError
@@ -196,26 +193,7 @@ def assert_agreement(
         seed=seed,
     )
     with tempfile.TemporaryDirectory(prefix="assay-") as folder:
-        run_folder = Path(folder) / "run"
-        result = assay.run(
-            [pairs],
-            metrics,
-            buckets=[bucket],
-            statistics=[statistic],
-            resamples=resamples,
-            confidence=confidence,
-            group_by=group_by,
-            seed=seed,
-            out=run_folder,
-            # scores of code that may change between sessions must not be read from the shared store
-            store=Path(folder) / "scores.sqlite" if any(map(_is_defined_in_tests, metrics)) else None,
-        )
-        if result.failures:
-            raise AssertionError("; ".join(result.failures))
-        run = read_run(run_folder)
-        buckets = list(read_datasets(run)[0].buckets)
-        if bucket not in buckets:
-            raise InputError(f"bucket {bucket!r}: names no single bucket; use one of {', '.join(buckets)}")
+        run = _run_metrics(pairs, metrics, settings, group_by, Path(folder))
         if at_least is not None:
             _check_bar(run, metric_name, settings, at_least)
         if baseline is not None and update:
@@ -225,6 +203,49 @@ def assert_agreement(
             _check_baseline(run, baseline, settings)
         elif against is not None:
             _check_rival(run, settings)
+
+
+def _run_metrics(
+    pairs: Pairs, metrics: Sequence[Any], settings: CheckSettings, group_by: str | None, folder: Path
+) -> RunFolder:
+    """Return a run of metrics on the pairs, with the bucket, statistic and intervals of the settings.
+
+    Args:
+        pairs: the data.
+        metrics: the metrics or their names.
+        settings: the settings, with one bucket and one statistic.
+        group_by: a column whose groups are resampled as a whole; None for single pairs.
+        folder: an empty folder to write to.
+
+    Raises:
+        AssertionError: a metric returned no scores.
+        InputError: a metric or the bucket cannot be used.
+    """
+    import assay
+    from assay.analysis.data import read_datasets
+    from assay.analysis.folder import read_run
+    from assay.exceptions import InputError
+
+    result = assay.run(
+        [pairs],
+        metrics,
+        buckets=settings.buckets,
+        statistics=settings.statistics,
+        resamples=settings.resamples,
+        confidence=settings.confidence,
+        group_by=group_by,
+        seed=settings.seed,
+        out=folder / "run",
+        # scores of code that may change between sessions must not be read from the shared store
+        store=folder / "scores.sqlite" if any(map(_is_defined_in_tests, metrics)) else None,
+    )
+    if result.failures:
+        raise AssertionError("; ".join(result.failures))
+    run = read_run(folder / "run")
+    (bucket,), known_buckets = settings.buckets, read_datasets(run)[0].buckets
+    if bucket not in known_buckets:
+        raise InputError(f"bucket {bucket!r}: names no single bucket; use one of {', '.join(known_buckets)}")
+    return run
 
 
 def _follow_chain(new_baseline: Baseline, path: Path) -> Baseline:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from assay.analysis.contests import Contest
 from assay.analysis.data import ScoredDataset
 from assay.analysis.settings import BucketsOfRun, MetricsOfRun, PermutationTests
+from assay.common.numbers import none_if_nan
 from assay.exceptions import InputError
 from assay.settings import WithProgress, setting
 from assay.statistics.agreement import RareValues, agreement
@@ -169,7 +170,7 @@ def _corrected_differences(
 def _corrected_p_values(p_values: Sequence[float | None], settings: PermutationTests) -> list[float | None]:
     """Return p-values corrected for the number of tests that were made; None for a test that was not made."""
     numbers = np.array([np.nan if p is None else p for p in p_values])
-    return [None if np.isnan(p) else float(p) for p in adjust_p_values(numbers, settings.correction)]
+    return [none_if_nan(p) for p in adjust_p_values(numbers, settings.correction)]
 
 
 def _verdict(value: float | None, p: float | None, settings: PermutationTests) -> Verdict:

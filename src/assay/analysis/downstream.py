@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from assay.analysis.settings import CORRECTIONS
 from assay.common.messages import Setting
-from assay.common.numbers import Number
+from assay.common.numbers import Number, none_if_nan
 from assay.exceptions import InputError, unknown_name
 from assay.settings import Hardware, Offline, RunFolderOutput, Seeded, WithProgress, check_level, setting
 from assay.statistics.concordance import Floats
@@ -347,5 +346,5 @@ def _gain_fields(gain: Difference | None) -> dict[str, Any]:
         "difference": gain.change.value,
         "difference_low": gain.change.low,
         "difference_high": gain.change.high,
-        "p": None if math.isnan(gain.p) else gain.p,
+        "p": none_if_nan(gain.p),
     }

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from assay.analysis.data import ScoredDataset
 from assay.analysis.settings import SystemSettings
 from assay.common.messages import Setting
-from assay.common.numbers import Number
+from assay.common.numbers import Number, none_if_nan
 from assay.exceptions import InputError, unknown_name
 from assay.statistics.agreement import percentile_interval
 from assay.statistics.bradley_terry import resampled_strengths, strengths, win_matrix
@@ -282,5 +282,4 @@ def _kendall(first: Floats, second: Floats) -> float | None:
     if np.isnan(first).any() or np.isnan(second).any():
         return None
     # rounded, so that systems of equal records are ties
-    value = kendalltau(np.round(first, 9), np.round(second, 9)).statistic
-    return None if np.isnan(value) else float(value)
+    return none_if_nan(kendalltau(np.round(first, 9), np.round(second, 9)).statistic)

@@ -15,7 +15,7 @@ from assay.analysis.duels import DuelStudy, has_duels, study_duels
 from assay.analysis.folder import RunFolder, run_titles
 from assay.analysis.settings import SystemSettings
 from assay.common.messages import Message, Setting
-from assay.common.numbers import Number
+from assay.common.numbers import Number, none_if_nan
 from assay.exceptions import InputError, unknown_name
 from assay.statistics.concordance import Floats
 from assay.statistics.resampling import Resampler, seed_of
@@ -77,7 +77,7 @@ class MeasuredMeans:
     def corrected_p_values(self) -> list[float | None]:
         """The p-values of the differences, corrected for their number by Holm's method; None for an undefined one."""
         p_values = np.array([np.nan if difference.p is None else difference.p for difference in self.differences])
-        return [None if np.isnan(p) else float(p) for p in adjust_p_values(p_values)]
+        return [none_if_nan(p) for p in adjust_p_values(p_values)]
 
 
 @dataclass(frozen=True)

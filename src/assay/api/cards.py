@@ -237,33 +237,29 @@ def draw_sets(name: str, values: Sequence[FieldValue]) -> Markup:
     """Return a plot of a metric's agreement on every set, one row a task; a set with several tasks is in each.
 
     Sets on which the metric could be the best are filled. Values below -.5 are drawn at the edge.
+
+    Args:
+        name: the metric.
+        values: its agreement on each set; sets on which it is undefined are left out.
     """
-    by_task: dict[str, list[FieldValue]] = {}
-    tasks = {entry.name: entry.card.tasks for entry in list_datasets() if entry.card is not None and entry.default}
-    for value in values:
-        if value.spearman.value is not None:
-            for task in tasks.get(value.dataset, ()) or ("other",):
-                by_task.setdefault(task, []).append(value)
-    height = _ROW * len(by_task) + 24
-
-    def x(value: float) -> float:
-        return _LABELS + _AXIS * (max(value, _LOW) - _LOW) / (_HIGH - _LOW)
-
-    parts: list[Markup] = []
+    values_by_task = _values_by_task(values)
+    height = _ROW * len(values_by_task) + 24
+    elements: list[Markup] = []
     for tick in (-0.5, 0.0, 0.5, 1.0):
-        line = {"x1": x(tick), "x2": x(tick), "y1": 0.0, "y2": float(height - 22), "stroke": "currentColor"}
-        parts.append(element("line", **line, stroke_opacity="0.4" if tick == 0 else "0.15"))
-        parts.append(
-            element("text", f"{tick:g}".replace("-", "−"), x=x(tick), y=float(height - 6), text_anchor="middle")
-        )
-    for row, (task, values_of_task) in enumerate(sorted(by_task.items())):
+        x, bottom = _x_of(tick), float(height - 22)
+        opacity = "0.4" if tick == 0 else "0.15"
+        elements.append(element("line", x1=x, x2=x, y1=0.0, y2=bottom, stroke="currentColor", stroke_opacity=opacity))
+        text = f"{tick:g}".replace("-", "−")
+        elements.append(element("text", text, x=x, y=float(height - 6), text_anchor="middle"))
+    for row, (task, values_of_task) in enumerate(sorted(values_by_task.items())):
         middle = _ROW * row + _ROW / 2
-        parts.append(element("text", task, x=_LABELS - 10.0, y=middle + 4, text_anchor="end"))
+        elements.append(element("text", task, x=_LABELS - 10.0, y=middle + 4, text_anchor="end"))
         for value in values_of_task:
             title = element("title", f"{value.title}: {value.spearman.text}")
             fill = "currentColor" if value.could_be_best else "none"
-            dot = {"cx": x(value.spearman.value or 0.0), "cy": middle, "r": 4.0, "fill": fill, "fill_opacity": "0.55"}
-            parts.append(element("circle", title, **dot, stroke="currentColor"))
+            x = _x_of(value.spearman.value or 0.0)
+            style = {"fill": fill, "fill_opacity": "0.55", "stroke": "currentColor"}
+            elements.append(element("circle", title, cx=x, cy=middle, r=4.0, **style))
     key = re.sub(r"\W+", "-", name).strip("-")
     svg = drawing(
         f"sets-{key}",
@@ -271,10 +267,28 @@ def draw_sets(name: str, values: Sequence[FieldValue]) -> Markup:
         height,
         f"Agreement of {name} on every set",
         "One point is one set.",
-        *parts,
+        *elements,
     )
-    style = "max-width: 100%; height: auto; font-size: 12px"
-    return Markup(str(svg).replace("<svg ", f'<svg style="{style}" fill="currentColor" ', 1))
+    style_of_svg = "max-width: 100%; height: auto; font-size: 12px"
+    return Markup(str(svg).replace("<svg ", f'<svg style="{style_of_svg}" fill="currentColor" ', 1))
+
+
+def _values_by_task(values: Sequence[FieldValue]) -> dict[str, list[FieldValue]]:
+    """Return the defined values by the tasks of their sets; sets without a task are in ``other``."""
+    tasks_of_set = {
+        entry.name: entry.card.tasks for entry in list_datasets() if entry.card is not None and entry.default
+    }
+    by_task: dict[str, list[FieldValue]] = {}
+    for value in values:
+        if value.spearman.value is not None:
+            for task in tasks_of_set.get(value.dataset, ()) or ("other",):
+                by_task.setdefault(task, []).append(value)
+    return by_task
+
+
+def _x_of(coefficient: float) -> float:
+    """Return where a coefficient is drawn, in pixels; at the left end if it is below the axis."""
+    return _LABELS + _AXIS * (max(coefficient, _LOW) - _LOW) / (_HIGH - _LOW)
 
 
 def _plain(text: str) -> str:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from assay.benchmark.folder import check_writable
 from assay.common.messages import Setting
+from assay.common.numbers import none_if_nan
 from assay.common.output import atomic_write, escape_formula, write_rows
 from assay.common.tables import PAIR_COLUMNS
 from assay.datasets import Pairs, read_table_file
@@ -160,7 +161,7 @@ def write_scored_lines(
 def _json_value(value: str | np.float64) -> str | float | None:
     if isinstance(value, str):
         return value
-    return None if np.isnan(value) else float(value)
+    return none_if_nan(value)
 
 
 def _write_atomically(out: Path, write: Callable[[Path], None]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 import numpy as np
@@ -129,55 +130,73 @@ def load_task(name: str, settings: DownstreamSettings) -> EncoderTask:
     protocol = card.classification
     if protocol is None:
         raise InputError(f"dataset {name}: is no task; its card has no table classification")
-    splits = (*protocol.train_splits, protocol.test)
-    parts = [load_dataset(card, split=split, offline=settings.offline) for split in splits]
-    for split, part in zip(splits, parts, strict=True):
-        _check_classes(name, protocol.column, split, card.splits[split].files, part)
-    all_classes = {str(cell) for part in parts for cell in part.column(protocol.column).to_pylist()}
-    count = len(all_classes)
+    split_names = (*protocol.train_splits, protocol.test)
+    splits = [load_dataset(card, split=split, offline=settings.offline) for split in split_names]
+    for split_name, pairs in zip(split_names, splits, strict=True):
+        _check_classes(name, protocol.column, split_name, card.splits[split_name].files, pairs)
+    count = len(set(_classes_of(splits, protocol.column)))
     if "f1" in protocol.measures and count > 2:
         raise InputError(f"{name}: f1 is a measure of two classes, and there are {count}; use f1-macro in its card")
     if settings.sample is not None:
-        for index, part in enumerate(parts):
-            group_column = "group" if "group" in part.table.column_names else None
-            parts[index] = part.sample(settings.sample, settings.seed, group_column)
-    names = [str(cell) for part in parts for cell in part.column(protocol.column).to_pylist()]
-    class_names = sorted(set(names))
+        splits = [_sampled(pairs, settings.sample, settings.seed) for pairs in splits]
+    classes = _classes_of(splits, protocol.column)
+    class_names = sorted(set(classes))
     if len(class_names) < 2:
         raise InputError(f"{name}: has one class alone, {class_names[0]!r}")
-    number_of = {class_name: number for number, class_name in enumerate(class_names)}
-    train_count = sum(map(len, parts[:-1]))
-    group_names: list[object] = []
-    for part in parts:
-        has_groups = "group" in part.table.column_names
-        group_names += part.column("group").to_pylist() if has_groups else [None] * len(part)
-    groups: Rows | None = codes_of_groups(group_names)
-    if groups is not None and len(np.unique(groups)) == len(group_names):
-        groups = None  # each row is a group of its own
+    number_of_class = {class_name: number for number, class_name in enumerate(class_names)}
     references: list[str] = []
     candidates: list[str] = []
-    for part in parts:
-        reference_cells, candidate_cells, _ = part.texts()
+    for pairs in splits:
+        reference_cells, candidate_cells, _ = pairs.texts()
         references += [_only_reference(cell) for cell in reference_cells]
         candidates += candidate_cells
-    is_paired = any(part.has_references for part in parts)
+    is_paired = any(pairs.has_references for pairs in splits)
+    train_count = sum(map(len, splits[:-1]))
     return EncoderTask(
         card.name,
         tuple(references) if is_paired else (),
         tuple(candidates),
         tuple(class_names),
-        np.array([number_of[class_name] for class_name in names], dtype=np.int64),
-        groups,
+        np.array([number_of_class[class_name] for class_name in classes], dtype=np.int64),
+        _groups_of_rows(splits),
         np.arange(train_count) if protocol.train_splits else None,
         protocol.measures,
-        tuple(parts),
+        tuple(splits),
     )
 
 
-def _check_classes(name: str, column: str, split: str, files: Sequence[str], part: Pairs) -> None:
-    """Raise InputError if a row has no class: an empty cell, blanks, or no number."""
-    cells = part.column(column).to_pylist()
-    ids = part.column("pair_id").to_pylist()
+def _classes_of(splits: Sequence[Pairs], column: str) -> list[str]:
+    """Return the class of each row, one split after the other."""
+    cells = chain.from_iterable(pairs.column(column).to_pylist() for pairs in splits)
+    return [str(cell) for cell in cells]
+
+
+def _sampled(pairs: Pairs, count: int, seed: int) -> Pairs:
+    """Return a sample of the rows of a split; whole groups are drawn if it has any."""
+    return pairs.sample(count, seed, "group" if "group" in pairs.table.column_names else None)
+
+
+def _groups_of_rows(splits: Sequence[Pairs]) -> Rows | None:
+    """Return the code of each row's group, shape (n,); None if each row is a group of its own."""
+    names: list[object] = []
+    for pairs in splits:
+        has_groups = "group" in pairs.table.column_names
+        names += pairs.column("group").to_pylist() if has_groups else [None] * len(pairs)
+    groups = codes_of_groups(names)
+    return None if groups is None or len(np.unique(groups)) == len(names) else groups
+
+
+def _check_classes(name: str, column: str, split: str, files: Sequence[str], pairs: Pairs) -> None:
+    """Raise InputError if a row has no class: an empty cell, blanks, or no number.
+
+    Args:
+        name: the name of the task, for the message.
+        column: the column of classes.
+        split, files: the name of the split and of its files, for the message.
+        pairs: the rows of the split.
+    """
+    cells = pairs.column(column).to_pylist()
+    ids = pairs.column("pair_id").to_pylist()
     for number, (cell, pair_id) in enumerate(zip(cells, ids, strict=True), start=1):
         if cell is None or cell != cell or not str(cell).strip():
             where = f"{', '.join(files)} ({name}, {split})"

@@ -73,6 +73,11 @@ class Number:
         return Number(self.value, notes=self.notes)
 
 
+def none_if_nan(value: float) -> float | None:
+    """Return a number as a Python float, or None for NaN, which JSON cannot hold."""
+    return None if math.isnan(value) else float(value)
+
+
 def short(value: float | None, decimals: int) -> str:
     """Return a number between -1 and 1 without the zero before the point, such as ``-.25``; a dash for None."""
     if value is None:

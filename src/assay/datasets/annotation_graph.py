@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from assay.common.numbers import none_if_nan
 from assay.datasets.pairs import Pairs
 from assay.exceptions import InputError
 
@@ -199,7 +200,7 @@ def describe_graph(graph: AnnotationGraph) -> dict[str, Any]:
     measures: dict[str, Any] = {
         "texts": len(graph.texts),
         "edges": len(graph.edges),
-        "degree": {name: None if math.isnan(value) else value for name, value in degree.items()},
+        "degree": {name: none_if_nan(value) for name, value in degree.items()},
     }
     if graph.directed:
         measures["directed"] = True

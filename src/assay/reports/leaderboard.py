@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -12,7 +11,7 @@ from typing import Any
 from assay.analysis.leaderboard.board import Board, Line
 from assay.analysis.leaderboard.ties import CalibratedValue, has_influential_ties
 from assay.analysis.settings import CORRECTIONS, PairedTests
-from assay.common.numbers import money, p_value, percent, rate, short
+from assay.common.numbers import money, none_if_nan, p_value, percent, rate, short
 from assay.reports.layout import intervals_in_words
 from assay.reports.sheets import Column, Document, Sheet, table_rows
 from assay.statistics.coefficients import OF_TWO_LABELS, WHY_AUC, calibrated_form, interval_method, title_of
@@ -293,7 +292,7 @@ def _board_records(board: Board, by: str) -> Iterator[dict[str, Any]]:
             "front": line.on_front,
             "missing": "; ".join(line.missing),
             "rare": "; ".join(rare.rarity for rare in line.narrow),
-            "ties": None if math.isnan(line.ties) else line.ties,
+            "ties": none_if_nan(line.ties),
             "tie_threshold": line.tie_threshold,
             "signature": line.signature,
             "by": by,

@@ -23,45 +23,44 @@ def to_document(study: RelatednessStudy, drawing: AgreementIntervals, notes: Seq
         drawing: the settings of the intervals.
         notes: further notes.
     """
-    data, kept = study.data, study.features
+    data, features = study.data, study.features
+    all_notes = [*notes]
     if study.rare:
         shares = ", ".join(f"{feature.name} {feature.present.mean():.1%}" for feature in study.rare)
-        notes = [
-            *notes,
-            f"left out, in both sentences of no more than {MAX_RARE_SHARE:.0%} of the pairs: {shares}",
-        ]
+        all_notes.append(f"left out, in both sentences of no more than {MAX_RARE_SHARE:.0%} of the pairs: {shares}")
     interval = "no intervals"
     if drawing.resamples:
         sizes = list(study.sizes.values())
         interval = intervals_in_words(drawing.confidence, drawing.resamples, drawing.interval, sizes)
-
-    def range_columns(name: str, estimates: Sequence[Number]) -> list[Column]:
-        return [
-            Column(f"Spearman ρ, {name}", number=True, cell=lambda number: estimates[number].text),
-            Column("pairs", number=True, cell=lambda number: f"{estimates[number].n:,}"),
-        ]
-
-    # a row is the number of a feature
+    # a row is the index of a feature
     columns = [
-        Column("question", cell=lambda number: kept[number].question),
-        Column("feature", cell=lambda number: kept[number].name),
+        Column("question", cell=lambda index: features[index].question),
+        Column("feature", cell=lambda index: features[index].name),
     ]
     records = []
-    for name, feature_estimates in study.correlations.items():
-        columns += range_columns(name, feature_estimates)
-        for feature, estimate in zip(kept, feature_estimates, strict=True):
-            records.append(_correlation_record(data, name, feature, estimate, estimate.n))
+    for range_name, estimates in study.correlations.items():
+        columns += _range_columns(range_name, estimates)
+        for feature, estimate in zip(features, estimates, strict=True):
+            records.append(_correlation_record(data, range_name, feature, estimate, estimate.n))
     sheet = Sheet(
         f"{data.title}: features of related words",
         columns,
-        table_rows(columns, range(len(kept))),
+        table_rows(columns, range(len(features))),
         facts=[
             f"{len(data):,} pairs; {study.halves}; {interval}",
             "pairs: those in which both sentences have such words, with a vector",
         ],
-        notes=[*notes, *_undefined_notes(kept, study.correlations), *_missing_vector_notes(kept)],
+        notes=[*all_notes, *_undefined_notes(features, study.correlations), *_missing_vector_notes(features)],
     )
     return Document([sheet], records)
+
+
+def _range_columns(name: str, estimates: Sequence[Number]) -> list[Column]:
+    """Return the columns of a range of labels: each feature's correlation, and the number of its pairs."""
+    return [
+        Column(f"Spearman ρ, {name}", number=True, cell=lambda index: estimates[index].text),
+        Column("pairs", number=True, cell=lambda index: f"{estimates[index].n:,}"),
+    ]
 
 
 def _undefined_notes(features: Sequence[Feature], estimates: Mapping[str, Sequence[Number]]) -> list[str]:

@@ -18,7 +18,7 @@ from assay.analysis.significance.testing import (
     count_wins,
 )
 from assay.common.messages import Message, Setting
-from assay.common.numbers import p_value, short
+from assay.common.numbers import none_if_nan, p_value, short
 from assay.reports.sheets import Column, Document, Sheet, table_rows
 from assay.statistics.coefficients import title_of
 
@@ -167,10 +167,6 @@ def _level_text(value: float) -> str:
     return f"{value:.6g}".removeprefix("0")
 
 
-def _none_if_nan(value: float) -> float | None:
-    return None if math.isnan(value) else value
-
-
 def _result_record(samples: Samples, system: str) -> dict[str, Any]:
     """Return the mean and standard deviation of a system on one dataset over its seeds, as a flat record."""
     mean, deviation = samples.mean_and_deviation(system)
@@ -198,14 +194,14 @@ def _test_record(row: ComparedSystems) -> dict[str, Any]:
     for name, sided in row.raw.items():
         key = {"U": "mann_whitney", "t": "welch"}.get(name, name)
         adjusted = row.adjusted[name]
-        record |= {f"p_{key}_better": _none_if_nan(sided.better), f"p_{key}_worse": _none_if_nan(sided.worse)}
+        record |= {f"p_{key}_better": none_if_nan(sided.better), f"p_{key}_worse": none_if_nan(sided.worse)}
         record |= {
-            f"adjusted_p_{key}_better": _none_if_nan(adjusted.better),
-            f"adjusted_p_{key}_worse": _none_if_nan(adjusted.worse),
+            f"adjusted_p_{key}_better": none_if_nan(adjusted.better),
+            f"adjusted_p_{key}_worse": none_if_nan(adjusted.worse),
         }
     return record | {
-        "p_brown_forsythe": _none_if_nan(row.spread),
-        "adjusted_p_brown_forsythe": _none_if_nan(row.adjusted_spread),
+        "p_brown_forsythe": none_if_nan(row.spread),
+        "adjusted_p_brown_forsythe": none_if_nan(row.adjusted_spread),
         "better_by": list(row.better),
         "worse_by": list(row.worse),
     }

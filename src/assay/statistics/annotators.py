@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.common.numbers import none_if_nan
 from assay.statistics.agreement import measure_all
 from assay.statistics.concordance import Floats
 from assay.statistics.reliability import are_sorted
@@ -118,6 +119,6 @@ def agreements_with_other_annotators(annotations: Floats) -> list[AnnotatorAgree
         coefficients = measure_all(
             {"own": own_labels}, others, statistics=("pearson", "spearman"), resamples=0, seed=(0,)
         )
-        r, rho = (None if np.isnan(value) else float(value) for value in coefficients["own"].values)
+        r, rho = map(none_if_nan, coefficients["own"].values)
         agreements.append(AnnotatorAgreement(r, rho, int(has_both.sum())))
     return agreements

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.common.numbers import Number
+from assay.common.numbers import Number, none_if_nan
 from assay.statistics.agreement import Coefficients, percentile_interval
 from assay.statistics.coefficients import MIN_UNITS, POWER
 from assay.statistics.concordance import Floats
@@ -203,7 +203,7 @@ def test_difference(name: str, index: int, drawn: PairDraws, confidence: float) 
     Tests and interval are added step by step, as far as the draws allow; a note says why one is missing.
     """
     first, second = drawn.first.values[index], drawn.second.values[index]
-    difference = Difference.of(_none_if_nan(first), _none_if_nan(second), statistic=name, n=drawn.first.n)
+    difference = Difference.of(none_if_nan(first), none_if_nan(second), statistic=name, n=drawn.first.n)
     value = difference.value
     if value is None:
         return replace(difference, notes=("undefined" if drawn.first.n else "no pair has both scores",))
@@ -211,7 +211,7 @@ def test_difference(name: str, index: int, drawn: PairDraws, confidence: float) 
         p_permutation = _p_permutation(value, drawn.permuted[index])
         difference = replace(difference, p_permutation=p_permutation)
     if name == "pearson":
-        difference = replace(difference, p_williams=_none_if_nan(drawn.p_williams))
+        difference = replace(difference, p_williams=none_if_nan(drawn.p_williams))
     units, units_name = drawn.first.units[index]
     if units < MIN_UNITS:
         return replace(difference, notes=(f"no interval and no t-test below {MIN_UNITS} {units_name}",))
@@ -272,7 +272,3 @@ def _p_permutation(observed: float, permuted: Floats) -> float | None:
         return None
     is_as_extreme = np.abs(null_differences) >= abs(observed) - NOISE
     return float(1 + is_as_extreme.sum()) / (1 + len(null_differences))
-
-
-def _none_if_nan(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.common.numbers import Number
+from assay.common.numbers import Number, none_if_nan
 from assay.statistics.agreement import NOISE, Coefficients, RareValues, measure_by_influence
 from assay.statistics.cells import Labels, score_codes
 from assay.statistics.coefficients import MIN_UNITS, STATISTICS
@@ -67,53 +67,59 @@ def paired_changes(
         resamples: the number of resamples to take the intervals from instead; 0 for the jackknife.
         seed: the seed of the resamples, non-negative integers.
     """
-    rows = np.isfinite(now) & np.isfinite(before)
-    n = int(rows.sum())
+    has_both = np.isfinite(now) & np.isfinite(before)
+    n = int(has_both.sum())
     if not n:
-        return [
-            PairedChange(name, None, None, Number(notes=("no pair has both scores",)), 0, False) for name in statistics
-        ]
-    codes = None if groups is None else np.unique(groups[rows], return_inverse=True)[1]
-    scores = {"now": now[rows], "before": before[rows]}
-    left_out: dict[str, tuple[Coefficients, tuple[Floats, ...]]] = {}
-    for name, measured, without_each in measure_by_influence(scores, labels[rows], codes, statistics):
-        left_out[name] = measured, without_each
-    rarities = rarity_notes(scores, labels[rows], codes)
+        nothing = Number(notes=("no pair has both scores",))
+        return [PairedChange(statistic, None, None, nothing, 0, False) for statistic in statistics]
+    now, before, labels = now[has_both], before[has_both], labels[has_both]
+    codes = None if groups is None else np.unique(groups[has_both], return_inverse=True)[1]
+    rarities = rarity_notes({"now": now, "before": before}, labels, codes)
+    # the coefficients, and by coefficient its values without each of the units
+    measured: dict[str, tuple[Coefficients, tuple[Floats, ...]]] = {}
+    for name, coefficients, without_each in measure_by_influence(
+        {"now": now, "before": before}, labels, codes, statistics
+    ):
+        measured[name] = coefficients, without_each
+    (of_now, now_without), (of_before, before_without) = measured["now"], measured["before"]
     resampled = {}
     if resamples:
-        draws = {"statistics": statistics, "permutations": 0, "resamples": resamples, "seed": seed}
         differences = compare(
-            scores["now"],
-            scores["before"],
-            labels[rows],
+            now,
+            before,
+            labels,
+            statistics=statistics,
             confidence=confidence,
+            permutations=0,
+            resamples=resamples,
+            seed=seed,
             groups=codes,
             interval="bootstrap",
-            **draws,
         )
-        resampled = {number.statistic: number for number in differences}
+        resampled = {difference.statistic: difference for difference in differences}
     changes = []
     for index, statistic in enumerate(statistics):
-        (first, first_without), (second, second_without) = left_out["now"], left_out["before"]
-        values = [None if np.isnan(number.values[index]) else float(number.values[index]) for number in (first, second)]
+        value_now = none_if_nan(of_now.values[index])
+        value_before = none_if_nan(of_before.values[index])
+        unit_count, units_name = of_now.units[index]
         notes = list(rarities)
-        difference = None if values[0] is None or values[1] is None else values[0] - values[1]
-        low = high = None
-        units, units_name = first.units[index]
-        if difference is None:
+        difference = low = high = None
+        if value_now is None or value_before is None:
             notes = ["undefined"]
-        elif units < MIN_UNITS:
-            notes.append(f"no interval below {MIN_UNITS} {units_name}")
-        elif resamples:
-            low, high = resampled[statistic].low, resampled[statistic].high
         else:
-            half_width = _half_width(first, index, first_without[index], second_without[index], confidence)
-            if np.isnan(half_width):
-                notes.append(f"no interval: undefined without one of the {units_name}")
+            difference = value_now - value_before
+            if unit_count < MIN_UNITS:
+                notes.append(f"no interval below {MIN_UNITS} {units_name}")
+            elif resamples:
+                low, high = resampled[statistic].low, resampled[statistic].high
             else:
-                low, high = difference - half_width, difference + half_width
+                half_width = _half_width(of_now, index, now_without[index], before_without[index], confidence)
+                if np.isnan(half_width):
+                    notes.append(f"no interval: undefined without one of the {units_name}")
+                else:
+                    low, high = difference - half_width, difference + half_width
         change = Number(difference, low, high, tuple(notes))
-        changes.append(PairedChange(statistic, values[1], values[0], change, n, bool(rarities)))
+        changes.append(PairedChange(statistic, value_before, value_now, change, n, bool(rarities)))
     return changes
 
 

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
@@ -174,22 +175,16 @@ def load_examples(
         InputError: a dataset cannot be read, is empty, or lacks a graph or a class (the message names the row); or
             questions are wanted and no dataset has any.
     """
+    sources: list[Source] = []
     references: list[str] = []
     candidates: list[str] = []
-    labels, origins = [], []
     groups: list[int] = []
-    sources: list[Source] = []
-    rows: list[int] = []
     class_cells: list[str] = []
-    datasets_with_questions = 0
     graph_cells: dict[str, list[str]] = {column: [] for column in GRAPH_COLUMNS}
+    labels = []
+    has_questions = False
     for spec in specs:
-        mapping = columns if is_own_file(spec) else None
-        pairs = load_dataset(spec, columns=mapping, allow_unlabelled=True).limit(limit)
-        if len(pairs) == 0:
-            raise InputError(f"{spec}: has no pairs")
-        if not pairs.has_references:
-            raise InputError(f"{spec}: has no reference; training compares two texts")
+        pairs = _load_training_pairs(spec, columns, limit)
         if graphs:
             for column in GRAPH_COLUMNS:
                 graph_cells[column] += _graphs_of_pairs(pairs, column, spec)
@@ -197,29 +192,43 @@ def load_examples(
             class_cells += _required_cells(pairs, classes, spec, "class")
         batch = _batch_of_pairs(pairs)
         if question:
-            datasets_with_questions += batch.questions is not None
+            has_questions = has_questions or batch.questions is not None
             batch = batch.asked()
         references += batch.references
         candidates += batch.candidates
         labels.append(pairs.labels)
-        origins.append(np.full(len(pairs), len(sources), dtype=np.int64))
         groups += _group_codes(pairs, len(groups))
-        rows += range(1, len(pairs) + 1)
         sources.append(_load_source(spec, pairs))
-    if question and not datasets_with_questions:
+    if question and not has_questions:
         raise InputError(f"{', '.join(specs)} has no column with questions", setting="question")
+    sizes = [len(labels_of_source) for labels_of_source in labels]
     return Examples(
         references=tuple(references),
         candidates=tuple(candidates),
         labels=np.concatenate(labels),
         reference_graphs=tuple(graph_cells[GRAPH_COLUMNS[0]]),
         candidate_graphs=tuple(graph_cells[GRAPH_COLUMNS[1]]),
-        origins=np.concatenate(origins),
+        origins=np.repeat(np.arange(len(sources), dtype=np.int64), sizes),
         groups=np.array(groups, dtype=np.int64),
         sources=tuple(sources),
-        rows=np.array(rows, dtype=np.int64),
+        rows=np.concatenate([np.arange(1, size + 1, dtype=np.int64) for size in sizes]),
         classes=tuple(class_cells),
     )
+
+
+def _load_training_pairs(spec: str, columns: str | None, limit: int | None) -> Pairs:
+    """Return the first pairs of a dataset, also those without a label; all if *limit* is None.
+
+    Raises:
+        InputError: the dataset cannot be read, has no pairs or no reference.
+    """
+    mapping = columns if is_own_file(spec) else None
+    pairs = load_dataset(spec, columns=mapping, allow_unlabelled=True).limit(limit)
+    if len(pairs) == 0:
+        raise InputError(f"{spec}: has no pairs")
+    if not pairs.has_references:
+        raise InputError(f"{spec}: has no reference; training compares two texts")
+    return pairs
 
 
 def _batch_of_pairs(pairs: Pairs) -> Batch:
@@ -243,14 +252,16 @@ def _nearest_golds(golds: Sequence[Sequence[str]], candidates: Sequence[str]) ->
         golds: the gold answers of each candidate, at least one.
         candidates: the n candidates.
     """
-    row_of_gold = [row for row, row_golds in enumerate(golds) for _ in row_golds]
-    flat_golds = [gold for row_golds in golds for gold in row_golds]
-    f1_scores = load_metric("f1").score(Batch(flat_golds, [candidates[row] for row in row_of_gold]))
-    best: dict[int, int] = {}
-    for index, row in enumerate(row_of_gold):
-        if row not in best or f1_scores[index] > f1_scores[best[row]]:
-            best[row] = index
-    return [flat_golds[best[row]] for row in range(len(golds))]
+    sizes = [len(golds_of_candidate) for golds_of_candidate in golds]
+    flat_golds = list(chain.from_iterable(golds))
+    paired_candidates = list(chain.from_iterable(map(repeat, candidates, sizes)))
+    f1_scores = load_metric("f1").score(Batch(flat_golds, paired_candidates))
+    nearest = []
+    start = 0
+    for size in sizes:
+        nearest.append(flat_golds[start + int(f1_scores[start : start + size].argmax())])
+        start += size
+    return nearest
 
 
 def _graphs_of_pairs(pairs: Pairs, column: str, spec: str) -> list[str]:

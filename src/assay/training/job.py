@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -72,9 +73,6 @@ def write_card(
 
 def _card_text(card: Card, facts: Mapping[str, Any], data: Mapping[str, Sequence[Source]], results: str) -> str:
     """Return a model's card in Markdown with its front matter; the arguments are those of :func:`write_card`."""
-    base = facts["base"]["name"]
-    all_sources = [source for sources in data.values() for source in sources]
-    languages = sorted({source.language for source in all_sources if source.language})
     made_with = {
         "seed": card.seeds,
         **card.made_with,
@@ -83,24 +81,31 @@ def _card_text(card: Card, facts: Mapping[str, Any], data: Mapping[str, Sequence
         "device": f"{facts['device']}, {facts['threads']} threads",
         "versions": ", ".join(f"{name} {version}" for name, version in facts["versions"].items()),
     }
-    front_matter = ["---", "library_name: sentence-transformers", "pipeline_tag: sentence-similarity"]
-    if languages:
-        front_matter += ["language:", *(f"- {language}" for language in languages)]
-    front_matter += ["tags:", "- sentence-transformers", "- sentence-similarity", "---"]
+    counts = {name.replace("_", " "): f"{count:,}" for name, count in facts["counts"].items()}
     paragraphs = [
-        "\n".join(front_matter),
+        _front_matter(data),
         f"# {card.title}",
         card.about,
-        f"Base model: {code_span(str(base))}. {_DERIVED_WORK}",
+        f"Base model: {code_span(str(facts['base']['name']))}. {_DERIVED_WORK}",
         "## Use\n\n" + code_block("\n".join(card.use)),
         "## How it was made\n\n" + code_block(facts["command"]),
         _dataset_table(data),
-        "\n".join(f"- {name.replace('_', ' ')}: {number:,}" for name, number in facts["counts"].items()),
-        "\n".join(f"- {name}: {value}" for name, value in made_with.items()),
+        "\n".join(f"- {name}: {count}" for name, count in counts.items()),
+        "\n".join(f"- {name}: {fact}" for name, fact in made_with.items()),
         "## Results\n\n" + results.strip(),
         "## Limits\n\n" + "\n".join(f"- {line}" for line in card.limits),
     ]
     return "\n\n".join(paragraphs) + "\n"
+
+
+def _front_matter(data: Mapping[str, Sequence[Source]]) -> str:
+    """Return the facts that model hubs read from a card: the library, the task, and the languages of the data."""
+    languages = sorted({source.language for source in chain.from_iterable(data.values()) if source.language})
+    lines = ["---", "library_name: sentence-transformers", "pipeline_tag: sentence-similarity"]
+    if languages:
+        lines += ["language:", *(f"- {language}" for language in languages)]
+    lines += ["tags:", "- sentence-transformers", "- sentence-similarity", "---"]
+    return "\n".join(lines)
 
 
 _DERIVED_WORK = "It is a derived work: the base's licence and those of the data below apply to it."
@@ -140,19 +145,23 @@ def write_curves(history: Sequence[Mapping[str, float]], folder: Path) -> None:
         history: records with ``step``, as the transformers trainer logs them.
         folder: the folder of the model.
     """
-    rows: dict[int, dict[str, float]] = {}
+    row_of_step: dict[int, dict[str, float]] = {}
+    columns: set[str] = set()
     for record in history:
-        row = rows.setdefault(int(record["step"]), {"step": int(record["step"])})
-        for key, value in record.items():
-            # Names with train_ are totals of the whole training, which the last record has.
-            if key == "step" or key.startswith("train_") or any(part in key for part in _UNPLOTTED_PARTS):
-                continue
-            column = "dev_" + key.removeprefix("eval_") if key.startswith("eval_") else key
-            row[column] = value
-    used_columns = {column for row in rows.values() for column in row}
-    columns = ["step", *sorted(used_columns - {"step"})]
+        step = int(record["step"])
+        row = row_of_step.setdefault(step, {"step": step})
+        for name, value in record.items():
+            if _is_curve(name):
+                column = "dev_" + name.removeprefix("eval_") if name.startswith("eval_") else name
+                row[column] = value
+                columns.add(column)
     with (folder / CURVES).open("w", encoding="utf-8", newline="") as stream:
-        write_records(stream, columns, (rows[step] for step in sorted(rows)))
+        write_records(stream, ["step", *sorted(columns)], (row_of_step[step] for step in sorted(row_of_step)))
+
+
+def _is_curve(name: str) -> bool:
+    """Tell whether a logged value is one of a curve; names with ``train_`` are totals of the whole training."""
+    return name != "step" and not name.startswith("train_") and not any(part in name for part in _UNPLOTTED_PARTS)
 
 
 # What the jobs of all recipes have in common, and the folder of each model that they make.

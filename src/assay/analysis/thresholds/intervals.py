@@ -22,7 +22,7 @@ from assay.analysis.thresholds.measures import HIGHEST, LOWEST, PSEUDO_COUNT, SH
 from assay.analysis.thresholds.objectives import Objective
 from assay.analysis.thresholds.parts import LabelledScores, ThresholdPart
 from assay.analysis.thresholds.search import resampled_thresholds
-from assay.common.numbers import Number
+from assay.common.numbers import Number, none_if_nan
 from assay.statistics.agreement import percentile_interval
 from assay.statistics.coefficients import MIN_UNITS
 from assay.statistics.concordance import Floats
@@ -261,11 +261,6 @@ def value_with_interval(value: float, resampled: Floats | None, units: int, conf
         return Number(none_if_nan(value))
     # smoothed resamples of a perfect value are all below it
     return Number(float(value), min(bounds[0], float(value)), max(bounds[1], float(value)))
-
-
-def none_if_nan(value: float) -> float | None:
-    """Return a number, or None for NaN, which JSON cannot represent."""
-    return None if np.isnan(value) else float(value)
 
 
 def error_share(accuracy: Number) -> Number:

@@ -12,7 +12,6 @@ from assay.analysis.data import ScoredDataset
 from assay.analysis.thresholds.calibration import Calibration, IsotonicModel, calibrate, calibrate_fitted
 from assay.analysis.thresholds.intervals import (
     decision_measures,
-    none_if_nan,
     value_with_interval,
     values_with_intervals,
 )
@@ -29,7 +28,7 @@ from assay.analysis.thresholds.search import (
     resampled_average_precision,
     roc,
 )
-from assay.common.numbers import Number
+from assay.common.numbers import Number, none_if_nan
 from assay.exceptions import InputError
 from assay.settings import Resampling
 from assay.statistics.agreement import agreement

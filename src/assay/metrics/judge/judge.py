@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, cast
 
 from assay.common.messages import Setting
+from assay.common.numbers import none_if_nan
 from assay.exceptions import InputError
 from assay.metrics.base import Batch, Declaration, Metric, Session, option
 from assay.metrics.judge.parser import Rule
@@ -281,7 +281,7 @@ class Judge(Metric):
                     str(self),
                     batch.references[row],
                     batch.candidates[row],
-                    None if math.isnan(score) else score,
+                    none_if_nan(score),
                     phrases_of(scores.flags[row, 0]),
                     tuple(message.content for message in conversations[0]),
                     tuple(scale.values),

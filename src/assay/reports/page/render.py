@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import resources
+from itertools import chain
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -23,7 +24,7 @@ from assay.reports.page.aspects import aspect_models
 from assay.reports.page.parts import AspectPart, UnitPart, rank_metrics, run_part
 from assay.reports.page.scores import spread_by_dataset
 from assay.reports.sheets import Document, Sheet
-from assay.reports.units import read_units
+from assay.reports.units import Unit, read_units
 from assay.statistics.coefficients import main_statistic, title_of
 
 # The content of the page; its appearance is defined in ``templates`` and ``assets``
@@ -50,22 +51,9 @@ def page_html(runs: Sequence[RunFolder], *, leaderboard: bool = True, categories
     if not runs:
         raise InputError("no run: give one run folder or more")
     units = read_units(runs)
-    pair_count = sum(len(unit.data) for unit in units)
-    statistics = list(dict.fromkeys(name for run in runs for name in run.manifest.request.statistics))
+    statistics = list(dict.fromkeys(chain.from_iterable(run.manifest.request.statistics for run in runs)))
     main_name = _main_statistic_of_runs(runs, statistics)
-    parts = []
-    evidence_files = None
-    if any(len(unit.data.scores) > 1 for unit in units):
-        # a page on one metric needs no evidence, and loads nothing of it
-        from assay.analysis.recommend.evidence import EvidenceFiles
-
-        evidence_files = EvidenceFiles()
-    for unit in units:
-        # the pairs that the rules may tag are divided among the datasets in proportion to their sizes
-        max_tagged = max(1, MAX_TAGGED_PAIRS * len(unit.data) // max(pair_count, MAX_TAGGED_PAIRS))
-        parts.append(UnitPart(unit, max_tagged if categories else 0, evidence_files))
-    if evidence_files is not None:
-        evidence_files.write()
+    parts = _unit_parts(units, categories=categories)
     aspects = [AspectPart(model, parts, statistics) for model in aspect_models(units)]
     profiled_ids = {id(part) for model in aspects for part, _ in model.profiles}
     content = {
@@ -80,7 +68,7 @@ def page_html(runs: Sequence[RunFolder], *, leaderboard: bool = True, categories
         "buckets": list(dict.fromkeys(block.bucket for unit in units for block in unit.blocks)),
         "metrics": list(dict.fromkeys(metric for unit in units for metric in unit.data.scores)),
         "names": units[0].names if units else {},
-        "pairs": pair_count,
+        "pairs": sum(len(unit.data) for unit in units),
         "across": spread_by_dataset(units) if len(units) > 1 else None,
         "ranking": rank_metrics(runs, main_name) if leaderboard else None,
         "stress": _stress_documents(runs),
@@ -100,6 +88,30 @@ def page_html(runs: Sequence[RunFolder], *, leaderboard: bool = True, categories
         **content,
     )
     return page
+
+
+def _unit_parts(units: Sequence[Unit], *, categories: bool) -> list[UnitPart]:
+    """Return the part of the page on each dataset.
+
+    Args:
+        units: the datasets of all runs.
+        categories: whether to tag their pairs by rules.
+    """
+    evidence_files = None
+    if any(len(unit.data.scores) > 1 for unit in units):
+        # a page on one metric needs no evidence, and loads nothing of it
+        from assay.analysis.recommend.evidence import EvidenceFiles
+
+        evidence_files = EvidenceFiles()
+    pair_count = sum(len(unit.data) for unit in units)
+    parts = []
+    for unit in units:
+        # the pairs that the rules may tag are divided among the datasets in proportion to their sizes
+        max_tagged = max(1, MAX_TAGGED_PAIRS * len(unit.data) // max(pair_count, MAX_TAGGED_PAIRS))
+        parts.append(UnitPart(unit, max_tagged if categories else 0, evidence_files))
+    if evidence_files is not None:
+        evidence_files.write()
+    return parts
 
 
 def _main_statistic_of_runs(runs: Sequence[RunFolder], statistics: Sequence[str]) -> str:

@@ -343,26 +343,35 @@ def number_pairs(languages: Sequence[str], low: int, high: int, seed: int, negat
     numbers = np.arange(low, high + 1)
     rng = np.random.default_rng([seed, 1])
     block = min(MAX_BLOCK, len(numbers) // 10) if negatives == "neighbours" else 1
-    split_of_number = np.array(draw_splits(np.arange(len(numbers)) // block, rng))
-    pairs = []
-    if negatives == "neighbours":
-        for index in np.flatnonzero(split_of_number[1:] == split_of_number[:-1]).tolist():
-            texts = (str(numbers[index]), str(numbers[index + 1]))
-            # each of the two numbers is once the one before, once the one after
-            pairs += [Pair(*order, str(split_of_number[index]), "number", 0.0) for order in (texts, texts[::-1])]
+    splits = np.array(draw_splits(np.arange(len(numbers)) // block, rng))
+    pairs = _neighbour_pairs(numbers, splits) if negatives == "neighbours" else []
     for language in languages:
         words = numbers_in_words(numbers.tolist(), language)
-        for split in np.unique(split_of_number).tolist():
-            indices = np.flatnonzero(split_of_number == split)
+        for split in np.unique(splits).tolist():
+            indices = np.flatnonzero(splits == split)
             for index in indices.tolist():
                 others = _other_indices(numbers, indices, index, rng) if negatives == "confusable" else ()
-                for other in (index, *others):
-                    if other != index and words[other] == words[index]:
+                for word_index in (index, *others):
+                    is_same = word_index == index
+                    if words[word_index] == words[index] and not is_same:
                         continue  # some languages have one word for two numbers
-                    texts = (str(numbers[index]), words[other])
+                    digits_and_word = (str(numbers[index]), words[word_index])
                     is_digits_first = rng.integers(2) == 1
-                    reference, candidate = texts if is_digits_first else texts[::-1]
-                    pairs.append(Pair(reference, candidate, split, "number", float(other == index)))
+                    reference, candidate = digits_and_word if is_digits_first else digits_and_word[::-1]
+                    pairs.append(Pair(reference, candidate, split, "number", float(is_same)))
+    return pairs
+
+
+def _neighbour_pairs(
+    numbers: np.ndarray[tuple[int], np.dtype[np.int64]], splits: np.ndarray[tuple[int], np.dtype[np.str_]]
+) -> list[Pair]:
+    """Return pairs of the digits of neighbouring numbers of one split, each in both orders, with label 0."""
+    pairs = []
+    for index in np.flatnonzero(splits[1:] == splits[:-1]).tolist():
+        first, second = str(numbers[index]), str(numbers[index + 1])
+        # each of the two numbers is once the one before, once the one after
+        for reference, candidate in ((first, second), (second, first)):
+            pairs.append(Pair(reference, candidate, str(splits[index]), "number", 0.0))
     return pairs
 
 
