@@ -23,9 +23,9 @@ from assay.reports.page.agreement import AgreementTable, agreement_table, draw_a
 from assay.reports.page.aspects import AspectModel, Profile, draw_aspects, draw_profile
 from assay.reports.page.cost import PRICE, CostFigure, draw_cost
 from assay.reports.page.pairs import pack_pairs
+from assay.reports.page.replies import reply_sheets
 from assay.reports.page.scores import spread_by_label
 from assay.reports.plots import Figure
-from assay.reports.replies import reply_sheets
 from assay.reports.sheets import Document, Sheet, ShortNames
 from assay.reports.spending import spending_lines
 from assay.reports.units import Unit
