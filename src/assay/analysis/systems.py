@@ -156,12 +156,12 @@ def study_systems(runs: Sequence[RunFolder], settings: SystemSettings) -> list[S
                 raise InputError(unknown_name(f"{runs[0].title}: has no dataset", name, known_names))
         wanted = settings.datasets or known_names
         return [_study_dataset(data, settings) for data in datasets if data.name in wanted]
-    parts = []
+    answers_of_runs = []
     for run, title in zip(runs, run_titles(runs), strict=True):
         for data in read_datasets(run):
             items = cells_of_column(data, settings.item, ITEM_COLUMNS, "item")
-            parts.append(_SystemAnswers(data, [title] * len(data), items))
-    return [_study_answers(parts, f"{len(runs)} runs", settings)]
+            answers_of_runs.append(_SystemAnswers(data, [title] * len(data), items))
+    return [_study_answers(answers_of_runs, f"{len(runs)} runs", settings)]
 
 
 def _study_dataset(data: ScoredDataset, settings: SystemSettings) -> SystemStudy | DuelStudy:
@@ -215,15 +215,15 @@ def cells_of_column(data: ScoredDataset, wanted: str | None, defaults: Sequence[
     return [tuple(cell) if isinstance(cell, list) else cell for cell in cells]
 
 
-#: The answers of systems by (system, item): the row of each among the pairs of all parts, laid end to end.
+#: The answers of systems by (system, item): the row of each among the pairs of all answer sets, laid end to end.
 _AnswerIndex = dict[tuple[Any, Any], int]
 
 
-def _study_answers(parts: Sequence[_SystemAnswers], title: str, settings: SystemSettings) -> SystemStudy:
+def _study_answers(answer_sets: Sequence[_SystemAnswers], title: str, settings: SystemSettings) -> SystemStudy:
     """Return the study of the systems in some datasets, on the items that all of them answered.
 
     Args:
-        parts: the pairs of one dataset, or of one dataset per run.
+        answer_sets: the pairs of one dataset, or of one dataset per run.
         title: the title of the study.
         settings: the settings of the command.
 
@@ -231,28 +231,28 @@ def _study_answers(parts: Sequence[_SystemAnswers], title: str, settings: System
         InputError: a wanted system is missing, there are fewer than two systems, a system answered an item twice, or
             fewer than two items were answered by all systems.
     """
-    answers = _index_answers(parts, settings)
+    answers = _index_answers(answer_sets, settings)
     # the cells of the column of systems, which need not be text
     systems = list(dict.fromkeys(system for system, _ in answers))
-    _check_systems(systems, parts, title, settings)
+    _check_systems(systems, answer_sets, title, settings)
     items = _items_of_all_systems(answers, systems, title)
     rows = np.array([[answers[system, item] for item in items] for system in systems])
-    all_labels = np.concatenate([part.data.labels for part in parts])
+    all_labels = np.concatenate([answer_set.data.labels for answer_set in answer_sets])
     # rounded, because the mean of equal labels depends on the order of summation in the last bits
     means = np.round(all_labels[rows].mean(axis=1), 12)
     best_first = sorted(range(len(systems)), key=lambda index: (-means[index], str(systems[index])))
     rows = rows[best_first]
-    groups = _groups_of_items(parts, rows)
+    groups = _groups_of_items(answer_sets, rows)
     labels = all_labels[rows]
-    first_data = parts[0].data
+    first_data = answer_sets[0].data
 
     metrics = {}
-    for name in _metrics_to_compare(parts, settings):
-        all_scores = np.concatenate([part.data.oriented_scores(name) for part in parts])
+    for name in _metrics_to_compare(answer_sets, settings):
+        all_scores = np.concatenate([answer_set.data.oriented_scores(name) for answer_set in answer_sets])
         metrics[name] = _study_metric(labels, all_scores[rows], groups, first_data, settings)
     absent_metrics: list[str] = []
     if not settings.metrics:
-        all_metrics = dict.fromkeys(chain.from_iterable(part.data.scores for part in parts))
+        all_metrics = dict.fromkeys(chain.from_iterable(answer_set.data.scores for answer_set in answer_sets))
         absent_metrics = [name for name in all_metrics if name not in metrics]
     return SystemStudy(
         title=title,
@@ -267,20 +267,20 @@ def _study_answers(parts: Sequence[_SystemAnswers], title: str, settings: System
 
 
 def _check_systems(
-    systems: Sequence[Any], parts: Sequence[_SystemAnswers], title: str, settings: SystemSettings
+    systems: Sequence[Any], answer_sets: Sequence[_SystemAnswers], title: str, settings: SystemSettings
 ) -> None:
     """Raise InputError if a wanted system is missing, or if there are fewer than two.
 
     Args:
         systems: the systems with answers.
-        parts: the pairs of the datasets, for the names of all systems.
+        answer_sets: the pairs of the datasets, for the names of all systems.
         title: the title of the study, for messages.
         settings: the settings of the command, which may name the wanted systems.
     """
     names = list(dict.fromkeys(map(str, systems)))
     for name in settings.only:
         if name not in names:
-            raise InputError(unknown_name(f"{title} has no system", name, _known_systems(parts)), setting="only")
+            raise InputError(unknown_name(f"{title} has no system", name, _known_systems(answer_sets)), setting="only")
     if len(names) < 2:
         raise InputError(f"{title}: there is one system ({', '.join(names) or 'none'}); two are compared at least")
 
@@ -358,20 +358,20 @@ def _resampler_of(
     return Resampler(items, settings.resamples, seed, groups)
 
 
-def _groups_of_items(parts: Sequence[_SystemAnswers], rows: NDArray[np.intp]) -> NDArray[np.intp] | None:
+def _groups_of_items(answer_sets: Sequence[_SystemAnswers], rows: NDArray[np.intp]) -> NDArray[np.intp] | None:
     """Return the code of each item's group in the run, shape (n,); None if items are resampled singly.
 
     Items are, if the run has no groups, or if its groups are no sets of whole items: if two answers to one item are in
     different groups, or if no group has two items. An answer without a group makes its item a group of its own.
 
     Args:
-        parts: the pairs of the datasets.
-        rows: the rows of the answers to the n items among those of all parts, shape (k, n).
+        answer_sets: the pairs of the datasets.
+        rows: the rows of the answers to the n items among those of all answer sets, shape (k, n).
     """
     names: list[Any] = []
-    for part in parts:
-        column = part.data.group_column
-        names += [None] * len(part.data) if column is None else part.data.table.column(column).to_pylist()
+    for answer_set in answer_sets:
+        column = answer_set.data.group_column
+        names += [None] * len(answer_set.data) if column is None else answer_set.data.table.column(column).to_pylist()
     codes: dict[Any, int] = {}
     groups = []
     for item, item_rows in enumerate(rows.T):
@@ -383,7 +383,7 @@ def _groups_of_items(parts: Sequence[_SystemAnswers], rows: NDArray[np.intp]) ->
     return np.array(groups, dtype=np.intp) if len(codes) < len(groups) else None
 
 
-def _index_answers(parts: Sequence[_SystemAnswers], settings: SystemSettings) -> _AnswerIndex:
+def _index_answers(answer_sets: Sequence[_SystemAnswers], settings: SystemSettings) -> _AnswerIndex:
     """Return the answers of the wanted systems; pairs without the name of a system or item are left out.
 
     Raises:
@@ -391,28 +391,28 @@ def _index_answers(parts: Sequence[_SystemAnswers], settings: SystemSettings) ->
     """
     answers: _AnswerIndex = {}
     start = 0
-    for part in parts:
-        for row, key in enumerate(zip(part.systems, part.items, strict=True), start):
+    for answer_set in answer_sets:
+        for row, key in enumerate(zip(answer_set.systems, answer_set.items, strict=True), start):
             system, item = key
             is_wanted = not settings.only or str(system) in settings.only
             if None in key or "" in key or not is_wanted:
                 continue
             if key in answers:
                 raise InputError(
-                    f"{part.data.run.title}: the system {system!r} answered the item {_item_text(item)} twice; ",
+                    f"{answer_set.data.run.title}: the system {system!r} answered the item {_item_text(item)} twice; ",
                     Setting("item", "COLUMN"),
                     " names a column that tells its items apart",
                 )
             answers[key] = row
-        start += len(part.data)
+        start += len(answer_set.data)
     return answers
 
 
-def _known_systems(parts: Sequence[_SystemAnswers]) -> list[str]:
+def _known_systems(answer_sets: Sequence[_SystemAnswers]) -> list[str]:
     """Return the name of every system that the column of systems has, in order, whether it is wanted or not."""
     names = []
-    for part in parts:
-        for system in part.systems:
+    for answer_set in answer_sets:
+        for system in answer_set.systems:
             if system not in (None, ""):
                 names.append(str(system))
     return list(dict.fromkeys(names))
@@ -435,17 +435,18 @@ def _odd_system_hint(answers: _AnswerIndex, systems: Sequence[Any]) -> str:
     return ""
 
 
-def _metrics_to_compare(parts: Sequence[_SystemAnswers], settings: SystemSettings) -> list[str]:
+def _metrics_to_compare(answer_sets: Sequence[_SystemAnswers], settings: SystemSettings) -> list[str]:
     """Return the metrics that every dataset has scores of, restricted to the wanted ones if there are any.
 
     Raises:
         InputError: a dataset has no scores of a wanted metric.
     """
-    for part in parts:
+    metrics = list(answer_sets[0].data.scores)
+    for answer_set in answer_sets:
         # called for the error about a missing metric
-        part.data.find_metrics(list(settings.metrics))
-    shared = [name for name in parts[0].data.scores if all(name in part.data.scores for part in parts)]
-    return [name for name in shared if not settings.metrics or name in settings.metrics]
+        answer_set.data.find_metrics(list(settings.metrics))
+        metrics = [name for name in metrics if name in answer_set.data.scores]
+    return [name for name in metrics if not settings.metrics or name in settings.metrics]
 
 
 def _item_text(item: Any) -> str:

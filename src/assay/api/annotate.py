@@ -67,8 +67,9 @@ def _sheet(scored: ScoredAnswers, drawn: Drawn) -> pa.Table:
     import pyarrow as pa
 
     draw_indices = np.concatenate([np.arange(len(drawn.rows)), np.flatnonzero(np.isin(drawn.rows, drawn.second))])
-    kept = [name for name in scored.pairs.table.column_names if name not in (*_LEFT_OUT, "pair_id", STRATUM, WEIGHT)]
-    table = scored.pairs.table.select(kept).take(pa.array(drawn.rows[draw_indices]))
+    left_out = (*_LEFT_OUT, "pair_id", STRATUM, WEIGHT)
+    kept_columns = [name for name in scored.pairs.table.column_names if name not in left_out]
+    table = scored.pairs.table.select(kept_columns).take(pa.array(drawn.rows[draw_indices]))
     table = table.append_column("label", pa.nulls(len(draw_indices), pa.string()))
     if len(drawn.second):
         annotators = ["first"] * len(drawn.rows) + ["second"] * len(drawn.second)

@@ -92,7 +92,7 @@ def recommend(settings: RecommendSettings) -> Report:
     limits = Limits.parse(settings.budget, settings.max_price, settings.max_loss)
     with tempfile.TemporaryDirectory(prefix="assay-") as temporary:
         folder = Path(temporary) / "run" if settings.out is None else user_path(settings.out)
-        result, recognised = _run_metrics(settings, folder)
+        made_run, recognised = _run_metrics(settings, folder)
         run_folder = read_run(folder)
         missing = missing_metrics([run_folder])
         if not run_folder.manifest.has_scores:
@@ -111,7 +111,7 @@ def recommend(settings: RecommendSettings) -> Report:
         for_decision = evidence_for_decision(run_folder, page_settings)
         closing = close(for_decision)
         if settings.out is not None:
-            _keep_decision_and_pages(run_folder, folder, result, for_decision, page_settings)
+            _keep_decision_and_pages(run_folder, folder, made_run, for_decision, page_settings)
         combined = small_combination(evidence.joined.data, evidence.by, settings.seed)
 
     tables = to_document(list(evidence.boards.values()), evidence.tests, evidence.by, missing)
@@ -197,7 +197,7 @@ def _compare_metrics(
 
 
 def _keep_decision_and_pages(
-    run_folder: RunFolder, folder: Path, result: Result, evidence: Evidence, page_settings: PageSettings
+    run_folder: RunFolder, folder: Path, made_run: Result, evidence: Evidence, page_settings: PageSettings
 ) -> None:
     """Write the decision, the page of the run and the page for a decision into a run folder.
 
@@ -211,7 +211,7 @@ def _keep_decision_and_pages(
     if decision is not None:
         keep_decision(run_folder, decision)
     # only now, since the page names the metric that the evidence names
-    result.write_page()
+    made_run.write_page()
     has_choice = evidence.advice.recommended is not None
     shown = evidence if has_choice else gather_evidence(run_folder, page_settings)
     put_page(decision_html(decision_page(shown, page_settings)), folder / DECISION_PAGE)

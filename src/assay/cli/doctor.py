@@ -73,24 +73,28 @@ def _print_kind(kind: str, findings: list[DoctorFinding]) -> None:
     """
     here = [finding for finding in findings if finding.here]
     missing = [finding for finding in findings if not finding.here]
+    names_here = ", ".join(finding.name for finding in here) or "none"
     if kind in ("machine", "configuration"):
-        rows = [[item.name, "yes" if item.here else "no", item.detail, item.remedy] for item in findings]
+        rows = []
+        for finding in findings:
+            rows.append([finding.name, "yes" if finding.here else "no", finding.detail, finding.remedy])
         print_grid([kind, "available", "detail", "how to get it"], rows)
     elif kind == "variable":
         if here:
-            print_grid([kind, "value", "what it sets"], [[item.name, item.value, item.detail] for item in here])
+            rows = [[finding.name, finding.value, finding.detail] for finding in here]
+            print_grid([kind, "value", "what it sets"], rows)
         if missing:
-            print_line(f"not set: {', '.join(item.name for item in missing)}")
+            print_line(f"not set: {', '.join(finding.name for finding in missing)}")
     elif kind == "dataset":
         # one that nothing can be done about has no remedy: its card is damaged
-        faults = [item for item in missing if not item.remedy]
+        faults = [finding for finding in missing if not finding.remedy]
         if faults:
-            print_grid([kind, "fault"], [[item.name, item.detail] for item in faults])
-        print_line(f"{kind}s here: {', '.join(item.name for item in here) or 'none'}")
+            print_grid([kind, "fault"], [[finding.name, finding.detail] for finding in faults])
+        print_line(f"{kind}s here: {names_here}")
         print_line(f"others that can be had: {len(missing) - len(faults)} ({command_line('datasets', 'list')})")
     else:
         if missing:
-            rows = [[item.name, item.detail, item.remedy] for item in missing]
+            rows = [[finding.name, finding.detail, finding.remedy] for finding in missing]
             print_grid([f"{kind} that cannot be used", "detail", "how to get it"], rows)
-        print_line(f"{kind}s here: {', '.join(item.name for item in here) or 'none'}")
+        print_line(f"{kind}s here: {names_here}")
     print_line("")

@@ -222,6 +222,50 @@ def _wide(
     Raises:
         InputError: a row names no annotator, or an annotator labelled a pair twice.
     """
+    row_by_annotator = _rows_of_annotators(source, column, pair_codes)
+    constant = []
+    for name in source.table.column_names:
+        # of identifiers of annotations, the first stands for the pair
+        if name == identifier or _count_within_pairs(source.table.column(name), pair_codes) == len(first_rows):
+            constant.append(name)
+    table = source.table.select(constant).take(first_rows)
+    labels = source.table.column(label)
+    added = []
+    for annotator, row_of_pair in row_by_annotator.items():
+        name = f"{label} by {annotator}"
+        while name in table.column_names:
+            name += "'"
+        rows = pa.array([row_of_pair.get(pair) for pair in range(len(first_rows))])
+        table = table.append_column(name, labels.take(rows))
+        added.append(name)
+    if label in table.column_names:
+        table = table.drop_columns([label])
+    count = len(row_by_annotator)
+    annotators = f"up to {count:,} of each pair" if column == UNKNOWN else f"by {count:,} annotators ({column})"
+    note = f"{len(pair_codes):,} annotations, {annotators}, read as {len(first_rows):,} pairs"
+    varying = [name for name in source.table.column_names if name not in {*constant, label, column}]
+    if varying:
+        note += f"; columns that differ between annotations left out: {', '.join(varying)}"
+    misfits = {name: misfit._replace(row=int(pair_codes[misfit.row])) for name, misfit in source.misfits.items()}
+    pooled = replace(source, table=table, rows=source.numbers()[first_rows], misfits=misfits)
+    return Pooled(pooled, added, added, note)
+
+
+def _rows_of_annotators(
+    source: SourceTable, column: str, pair_codes: np.ndarray[Any, Any]
+) -> dict[Any, dict[int, int]]:
+    """Return by annotator the row in which each pair was labelled.
+
+    Unknown annotators are numbered from 1 within each pair.
+
+    Args:
+        source: the table with one row per annotation.
+        column: the column of annotators, or :data:`UNKNOWN`.
+        pair_codes: the number of the pair of each row.
+
+    Raises:
+        InputError: a row names no annotator, or an annotator labelled a pair twice.
+    """
     if column == UNKNOWN:
         labels_so_far: Counter[int] = Counter()
         annotators: list[Any] = []
@@ -230,44 +274,16 @@ def _wide(
             annotators.append(labels_so_far[pair])
     else:
         annotators = source.table.column(column).to_pylist()
-    row_of: dict[Any, dict[int, int]] = {}
+    row_by_annotator: dict[Any, dict[int, int]] = {}
     for row, (annotator, pair) in enumerate(zip(annotators, pair_codes.tolist(), strict=True)):
         if annotator is None or not str(annotator).strip():
             raise InputError(f"{source.location(row)}, column {column}: names no annotator")
-        earlier = row_of.setdefault(annotator, {}).setdefault(pair, row)
-        if earlier != row:
+        earlier_row = row_by_annotator.setdefault(annotator, {}).setdefault(pair, row)
+        if earlier_row != row:
             raise InputError(
                 f"{source.location(row)}: {annotator} labelled the same texts in {source.unit}"
-                f" {source.number(earlier)}; if they are answers of two systems, say so with ",
+                f" {source.number(earlier_row)}; if they are answers of two systems, say so with ",
                 Setting("columns", "subset=SYSTEM"),
                 ", otherwise keep one",
             )
-    constant = [
-        name
-        for name in source.table.column_names
-        # of identifiers of annotations, the first stands for the pair
-        if name == identifier or _count_within_pairs(source.table.column(name), pair_codes) == len(first_rows)
-    ]
-    table = source.table.select(constant).take(first_rows)
-    labels = source.table.column(label)
-    added = []
-    for annotator, rows in row_of.items():
-        name = f"{label} by {annotator}"
-        while name in table.column_names:
-            name += "'"
-        table = table.append_column(name, labels.take(pa.array([rows.get(pair) for pair in range(len(first_rows))])))
-        added.append(name)
-    if label in table.column_names:
-        table = table.drop_columns([label])
-    varying = [name for name in source.table.column_names if name not in {*constant, label, column}]
-    who = f"up to {len(row_of):,} of each pair" if column == UNKNOWN else f"by {len(row_of):,} annotators ({column})"
-    note = f"{len(pair_codes):,} annotations, {who}, read as {len(first_rows):,} pairs"
-    if varying:
-        note += f"; columns that differ between annotations left out: {', '.join(varying)}"
-    pooled = replace(
-        source,
-        table=table,
-        rows=source.numbers()[first_rows],
-        misfits={name: misfit._replace(row=int(pair_codes[misfit.row])) for name, misfit in source.misfits.items()},
-    )
-    return Pooled(pooled, added, added, note)
+    return row_by_annotator

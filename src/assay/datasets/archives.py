@@ -82,20 +82,24 @@ def _files(path: Path, limit: int) -> Iterator[tuple[str, IO[bytes]]]:
     Raises:
         InputError: a tar archive holds more bytes or headers than the limits allow.
     """
-    if zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
-            for name in archive.namelist():
-                if _is_wanted(name):
-                    with archive.open(name) as stream:
-                        yield name, stream
+    if not zipfile.is_zipfile(path):
+        yield from _files_of_tar(path, limit)
         return
-    with tarfile.open(path) as tape:
+    with zipfile.ZipFile(path) as archive:
+        for name in filter(_is_wanted, archive.namelist()):
+            with archive.open(name) as stream:
+                yield name, stream
+
+
+def _files_of_tar(path: Path, limit: int) -> Iterator[tuple[str, IO[bytes]]]:
+    """Yield the name and the content of each regular file in a tar archive; see :func:`_files`."""
+    with tarfile.open(path) as archive:
         header_count = 0
-        for member in tape:
+        for member in archive:
             header_count += len(member.pax_headers)
-            if header_count > MAX_TAR_HEADERS or tape.offset > limit:
+            if header_count > MAX_TAR_HEADERS or archive.offset > limit:
                 raise InputError(f"{path}: holds more than {limit:,} bytes or {MAX_TAR_HEADERS:,} headers")
-            content = tape.extractfile(member) if member.isreg() and _is_wanted(member.name) else None
+            content = archive.extractfile(member) if member.isreg() and _is_wanted(member.name) else None
             if content is not None:
                 yield member.name, content
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -180,15 +180,10 @@ def _unknown_word_error(
     Args:
         source: the table.
         names: the label columns.
-        unknown: the word, normalised.
+        unknown: the word, normalised; one of the columns has it.
         numbers: the numbers of the known words.
     """
-    name, row, cell = next(
-        (name, row, str(cell).strip())
-        for name in names
-        for row, cell in enumerate(source.table.column(name).to_pylist())
-        if cell is not None and normalised_word(cell if isinstance(cell, str) else exact_number(cell)) == unknown
-    )
+    name, row, cell = next(_cells_of_word(source, names, unknown))
     known = [f"{word}={exact_number(number)}" for word, number in numbers.items()]
     return InputError(
         f"{source.location(row)}, column {name}: the label {_quoted(cell)} is none of {', '.join(numbers)}; give it a"
@@ -197,6 +192,17 @@ def _unknown_word_error(
         ", or say that it is no label: ",
         Setting("missing", cell),
     )
+
+
+def _cells_of_word(source: SourceTable, names: Sequence[str], word: str) -> Iterator[tuple[str, int, str]]:
+    """Yield column, row and text of each cell in some columns that holds a normalised word."""
+    for name in names:
+        for row, cell in enumerate(source.table.column(name).to_pylist()):
+            if cell is None:
+                continue
+            text = cell if isinstance(cell, str) else exact_number(cell)
+            if normalised_word(text) == word:
+                yield name, row, str(cell).strip()
 
 
 def _shares_of_votes(words: Sequence[str]) -> dict[str, float]:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -34,78 +35,84 @@ def with_nested_columns(source: SourceTable, mapping: Mapping[str, Sequence[str]
     Raises:
         InputError: no row has a value at a path; the message has similar paths.
     """
-    values_by_name: dict[str, list[Any]] = {}
-    for name in dict.fromkeys(name for names in mapping.values() for name in names):
-        column_name = next((prefix for prefix in _prefixes(name) if prefix in source.table.column_names), None)
-        if name in source.table.column_names or column_name is None:
-            continue
-        records = [_decoded(cell) for cell in source.table.column(column_name).to_pylist()]
-        keys = name.removeprefix(f"{column_name}.").split(".")
-        values = [_value_at(record, keys) for record in records]
-        if all(value is None for value in values):
-            known = list(dict.fromkeys(
-                path for record in records[:_SEARCHED_ROWS] for path in _paths_of(record, column_name)
-            ))  # fmt: skip
-            near = get_close_matches(name, known, n=_SHOWN_PATHS, cutoff=0.4) or known[:_SHOWN_PATHS]
-            hint = f"; there is {', '.join(near)}" if near else f"; {column_name} holds no objects"
-            raise InputError(f"{source.name}: no row has a value at {name}{hint}", setting="columns")
-        values_by_name[name] = values
+    column_names = source.table.column_names
+    values_by_path: dict[str, list[Any]] = {}
+    for name in dict.fromkeys(chain.from_iterable(mapping.values())):
+        column = next((prefix for prefix in _prefixes(name) if prefix in column_names), None)
+        if name not in column_names and column is not None:
+            values_by_path[name] = _values_of_path(source, column, name)
     for candidate in mapping.get("candidate", ()):
-        if any(isinstance(value, list) for value in values_by_name.get(candidate, ())):
-            source, values_by_name = _row_per_candidate(source, values_by_name, candidate)
+        if any(isinstance(value, list) for value in values_by_path.get(candidate, ())):
+            source, values_by_path = _row_per_candidate(source, values_by_path, candidate)
     table, misfits = source.table, dict(source.misfits)
-    for name, values in values_by_name.items():
-        table = table.append_column(name, column_of(values))
+    for path, values in values_by_path.items():
+        table = table.append_column(path, column_of(values))
         misfit = misfit_of(values)
         if misfit is not None:
-            misfits[name] = misfit
+            misfits[path] = misfit
     return replace(source, table=table, misfits=misfits)
 
 
+def _values_of_path(source: SourceTable, column: str, path: str) -> list[Any]:
+    """Return what each row has at a path, whose first part is a column; None for a row without a value.
+
+    Raises:
+        InputError: no row has a value; the message has similar paths.
+    """
+    records = [_decoded(cell) for cell in source.table.column(column).to_pylist()]
+    keys = path.removeprefix(f"{column}.").split(".")
+    values = [_value_at(record, keys) for record in records]
+    if any(value is not None for value in values):
+        return values
+    known_paths: dict[str, None] = {}
+    for record in records[:_SEARCHED_ROWS]:
+        known_paths.update(dict.fromkeys(_paths_of(record, column)))
+    near = get_close_matches(path, known_paths, n=_SHOWN_PATHS, cutoff=0.4) or list(known_paths)[:_SHOWN_PATHS]
+    hint = f"; there is {', '.join(near)}" if near else f"; {column} holds no objects"
+    raise InputError(f"{source.name}: no row has a value at {path}{hint}", setting="columns")
+
+
 def _row_per_candidate(
-    source: SourceTable, values_by_name: Mapping[str, list[Any]], candidate: str
+    source: SourceTable, values_by_path: Mapping[str, list[Any]], candidate: str
 ) -> tuple[SourceTable, dict[str, list[Any]]]:
     """Return a row for each candidate of a record; what lies in the same list goes with it, all else is repeated.
 
     Args:
         source: the table with one row per record.
-        values_by_name: the values at each path, one per record.
+        values_by_path: the values at each path, one per record.
         candidate: the path of the candidates.
 
     Raises:
         InputError: a value in the same list is missing for some of the candidates.
     """
-    counts = [len(value) if isinstance(value, list) else 0 for value in values_by_name[candidate]]
-    in_list = candidate.rpartition(".")[0]
-    exploded: dict[str, list[Any]] = {}
-    for name, values in values_by_name.items():
+    counts = [len(value) if isinstance(value, list) else 0 for value in values_by_path[candidate]]
+    list_path = candidate.rpartition(".")[0]
+    new_values: dict[str, list[Any]] = {}
+    for path, values in values_by_path.items():
+        is_in_list = path == candidate or path.rpartition(".")[0] == list_path
         cells: list[Any] = []
         for row, (value, count) in enumerate(zip(values, counts, strict=True)):
-            if name != candidate and name.rpartition(".")[0] != in_list:
+            if not is_in_list:
                 cells += [value] * count
             elif isinstance(value, list) and len(value) == count:
                 cells += value
             elif count:
                 value_count = len(value) if isinstance(value, list) else 0
-                raise InputError(f"{source.location(row)}: has {count} candidates and {value_count} values at {name}")
-        exploded[name] = cells
-    rows = np.repeat(np.arange(len(counts)), counts)
-    numbers = source.numbers()[rows]
-    numbers_in_row = np.concatenate([np.arange(1, count + 1) for count in counts])
-    table = source.table.take(pa.array(rows))
+                raise InputError(f"{source.location(row)}: has {count} candidates and {value_count} values at {path}")
+        new_values[path] = cells
+    numbers = np.repeat(source.numbers(), counts)
+    table = source.table.take(pa.array(np.repeat(np.arange(len(counts)), counts)))
     if "pair_id" not in table.column_names:
-        table = table.append_column(
-            "pair_id", pa.array([f"{n}-{p}" for n, p in zip(numbers, numbers_in_row, strict=True)])
-        )
-    empty = np.flatnonzero(np.array(counts) == 0)
-    notes = source.notes
-    if len(empty):
-        empty_rows = source.numbers_text(empty)
-        notes = (
-            *notes,
-            f"{len(empty):,} of {len(counts):,} records have no {candidate} and give no pair ({empty_rows})",
-        )
-    return replace(source, table=table, rows=numbers, misfits={}, notes=notes), exploded
+        numbers_in_record = np.concatenate([np.arange(1, count + 1) for count in counts])
+        pair_ids = [f"{number}-{own}" for number, own in zip(numbers, numbers_in_record, strict=True)]
+        table = table.append_column("pair_id", pa.array(pair_ids))
+    notes = [*source.notes]
+    without_candidate = np.flatnonzero(np.array(counts) == 0)
+    if len(without_candidate):
+        count_of_all = f"{len(without_candidate):,} of {len(counts):,} records"
+        listed = source.numbers_text(without_candidate)
+        notes.append(f"{count_of_all} have no {candidate} and give no pair ({listed})")
+    return replace(source, table=table, rows=numbers, misfits={}, notes=tuple(notes)), new_values
 
 
 def _prefixes(name: str) -> list[str]:

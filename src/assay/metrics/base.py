@@ -8,6 +8,7 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from assay.common.progress import track_progress
@@ -207,18 +208,18 @@ class Metric(ABC):
         if not all(golds):
             raise InputError(f"metric {self}: the prediction at {golds.index([])} has no reference")
         # each candidate is scored with each of its references
-        rows = [row for row, texts in enumerate(golds) for _ in texts]
+        sizes = [len(golds_of_candidate) for golds_of_candidate in golds]
         columns: dict[str, Any] = {
-            "references": [text for texts in golds for text in texts],
-            "candidates": [predictions[row] for row in rows],
+            "references": list(chain.from_iterable(golds)),
+            "candidates": list(chain.from_iterable(map(repeat, predictions, sizes))),
         }
         if questions is not None:
-            columns["questions"] = [questions[row] for row in rows]
+            columns["questions"] = list(chain.from_iterable(map(repeat, questions, sizes)))
         scores = np.asarray(self.score(**columns), dtype=np.float64)
-        if scores.shape != (len(rows),):
-            raise AssayError(f"metric {self}: gave scores of shape {scores.shape} for {len(rows)} pairs")
+        if scores.shape != (sum(sizes),):
+            raise AssayError(f"metric {self}: gave scores of shape {scores.shape} for {sum(sizes)} pairs")
         best = np.maximum if self.declaration.higher_is_better else np.minimum
-        scores = best.reduceat(scores, np.cumsum([0, *(len(texts) for texts in golds[:-1])]))
+        scores = best.reduceat(scores, np.cumsum([0, *sizes[:-1]]))
         return {str(self): float(scores.mean()), "scores": scores.tolist()}
 
     def expand(self) -> tuple[Metric, ...]:

@@ -70,9 +70,10 @@ class Scores:
 
         The asymmetry is NaN for the metrics of a part without one.
         """
-        asymmetries = [
-            np.full(part.values.shape, np.nan) if part.asymmetry is None else part.asymmetry for part in parts
-        ]
+        asymmetries = []
+        for part in parts:
+            unknown = np.full(part.values.shape, np.nan)
+            asymmetries.append(unknown if part.asymmetry is None else part.asymmetry)
         return cls(
             np.concatenate([part.values for part in parts], axis=1),
             np.concatenate([part.flags for part in parts], axis=1),

@@ -46,24 +46,39 @@ def _verdict_sheet(result: CombinationResult, settings: CombineSettings) -> Shee
     Its lines have the values of both, the speed and price of the combination, and how stable the choice of metrics is.
     """
     comparison, best = result.buckets[0], result.best_metric
-    difference = result.advantage
-    coefficient = title_of(result.by)
     members = result.study.combination.members
+    value = f"{title_of(result.by)} {short(comparison.value(COMBINED), 3)}"
+    value_of_best = f"{short(comparison.value(best), 3)} of {best}"
     lines = []
     if result.is_better:
         headline = f"{result.data.title}: combine {', '.join(members)} ({result.study.combination.learner})"
-        low, high = short(difference.low, 3), short(difference.high, 3)
+        difference = result.advantage
+        interval = f"[{short(difference.low, 3)}, {short(difference.high, 3)}]"
         lines.append(
-            f"{coefficient} {short(comparison.value(COMBINED), 3)} on pairs not learned from, against "
-            f"{short(comparison.value(best), 3)} of {best}: {_signed_number(difference.value)} [{low}, {high}]"
+            f"{value} on pairs not learned from, against {value_of_best}: {_signed_number(difference.value)} {interval}"
         )
     else:
         headline = f"{result.data.title}: use {best}"
         lines.append(
-            f"no combination is known to be better: {coefficient} {short(comparison.value(COMBINED), 3)} on pairs "
-            f"not learned from, against {short(comparison.value(best), 3)} of {best}, "
+            f"no combination is known to be better: {value} on pairs not learned from, against {value_of_best}, "
             f"p {p_value(comparison.p_values[best])}"
         )
+    lines += _probability_lines(result, settings)
+    speed = result.inputs.speed_of(members)
+    if speed is not None:
+        lines.append(f"{rate(speed)} pairs/s on this machine, one metric after the other")
+    if _has_paid_metric(result):
+        price = result.inputs.price_of(members)
+        lines.append("its metrics are free" if price == 0 else f"1,000 pairs cost {money(price)}")
+    members_by_fold = [sorted(fold.members) for fold in result.study.folds]
+    same_count = members_by_fold.count(sorted(members))
+    lines.append(f"the same metrics were chosen in {same_count} of {len(members_by_fold)} folds")
+    return Sheet(headline, (), (), facts=lines, notes=list(result.notes))
+
+
+def _probability_lines(result: CombinationResult, settings: CombineSettings) -> list[str]:
+    """Return how good the scores are as probabilities, and those of the prior; none for more than two labels."""
+    lines = []
     if result.accuracy is not None and result.calibration is not None:
         lines.append(
             f"as probabilities, on pairs not learned from: accuracy {short(result.accuracy, 3)} at .5, "
@@ -76,16 +91,7 @@ def _verdict_sheet(result: CombinationResult, settings: CombineSettings) -> Shee
             f"{short(result.prior_accuracy, 3)} at .5, expected calibration error "
             f"{short(result.prior_calibration_error, 3)}"
         )
-    speed = result.inputs.speed_of(members)
-    if speed is not None:
-        lines.append(f"{rate(speed)} pairs/s on this machine, one metric after the other")
-    if _has_paid_metric(result):
-        price = result.inputs.price_of(members)
-        lines.append("its metrics are free" if price == 0 else f"1,000 pairs cost {money(price)}")
-    members_by_fold = [tuple(sorted(fold.members)) for fold in result.study.folds]
-    same_count = members_by_fold.count(tuple(sorted(members)))
-    lines.append(f"the same metrics were chosen in {same_count} of {len(members_by_fold)} folds")
-    return Sheet(headline, (), (), facts=lines, notes=list(result.notes))
+    return lines
 
 
 def _has_paid_metric(result: CombinationResult) -> bool:

@@ -150,26 +150,29 @@ def to_document(
     """
     sheets: list[Sheet] = []
     records: list[dict[str, Any]] = []
-    farthest: list[dict[str, Any]] = []
-    for contest, rows in compared:
+    pair_records: list[dict[str, Any]] = []
+    notes: list[str] = []
+    sizes: list[int] = []
+    for contest, comparisons in compared:
         letters = _letters_of_scores(contest)
-        buckets = list(dict.fromkeys(row.bucket for row in rows))
-        for bucket in buckets:
-            bucket_rows = [row for row in rows if row.bucket == bucket]
-            notes = list(contest.notes) if bucket == buckets[0] else []
-            notes += _bucket_notes(contest, bucket, bucket_rows, letters, settings)
-            sheets.append(_bucket_sheet(contest, bucket, bucket_rows, letters, notes))
-        records += [_record_of_comparison(row) for row in rows]
-        if not pairs:
-            continue
-        for names in contest.metric_pairs:
-            differing_pairs = disagreements(contest, names, pairs, buckets)
+        by_bucket: dict[str, list[ComparedMetrics]] = {}
+        for comparison in comparisons:
+            by_bucket.setdefault(comparison.bucket, []).append(comparison)
+            records.append(_record_of_comparison(comparison))
+            sizes.append(comparison.difference.n)
+        # the notes on the data are below the first table
+        notes_of_data = list(contest.notes)
+        for bucket, rows in by_bucket.items():
+            bucket_notes = [*notes_of_data, *_bucket_notes(contest, bucket, rows, letters, settings)]
+            sheets.append(_bucket_sheet(contest, bucket, rows, letters, bucket_notes))
+            notes_of_data = []
+        notes += [Message(f"{contest.data.title}: ", note) for note in contest.notes]
+        for names in contest.metric_pairs if pairs else ():
+            differing_pairs = disagreements(contest, names, pairs, list(by_bucket))
             sheets.append(_pairs_sheet(contest, names, differing_pairs))
-            farthest += [_pair_record(contest, names, disagreement) for disagreement in differing_pairs]
+            pair_records += [_pair_record(contest, names, disagreement) for disagreement in differing_pairs]
     metric_pair_count = max((len(contest.metric_pairs) for contest, _ in compared), default=0)
-    notes = [Message(f"{contest.data.title}: ", note) for contest, _ in compared for note in contest.notes]
-    value = {"comparisons": records, "pairs": farthest, "notes": notes}
-    sizes = [row.difference.n for _, rows in compared for row in rows]
+    value = {"comparisons": records, "pairs": pair_records, "notes": notes}
     return Document(sheets, records, _method_notes(settings, metric_pair_count, sizes), value)
 
 

@@ -12,7 +12,12 @@ from assay.reports.sheets import Column, Document, Sheet, table_rows
 
 
 def to_document(rating: Rating, hints: Sequence[str]) -> Document:
-    """Return a table of the estimates, and one of the differences of systems; one record per estimate."""
+    """Return a table of the estimates, and one of the differences of systems; one record per estimate.
+
+    Args:
+        rating: the estimates.
+        hints: lines on how the data was read, for the user.
+    """
     decision = rating.decision
     word = measure_word(rating)
     columns = [
@@ -26,18 +31,11 @@ def to_document(rating: Rating, hints: Sequence[str]) -> Document:
     ]
     if any(part.by_decisions for part in rating.parts):
         columns.append(Column("Rogan–Gladen", number=True, spare=5, cell=_by_decisions))
-    sheet = Sheet(
-        f"{rating.title}: {word}",
-        columns,
-        table_rows(columns, rating.parts),
-        facts=[headline(rating)],
-        notes=[
-            "* no labels of its own: holds only if the metric errs here as on the labelled answers",
-        ]
-        if any(part.borrowed for part in rating.parts)
-        else [],
-    )
-    sheets = [sheet]
+    sheet_notes = []
+    if any(part.borrowed for part in rating.parts):
+        sheet_notes.append("* no labels of its own: holds only if the metric errs here as on the labelled answers")
+    rows = table_rows(columns, rating.parts)
+    sheets = [Sheet(f"{rating.title}: {word}", columns, rows, facts=[headline(rating)], notes=sheet_notes)]
     if rating.differences:
         sheets.append(_difference_sheet(rating))
     notes = [
@@ -46,7 +44,8 @@ def to_document(rating: Rating, hints: Sequence[str]) -> Document:
         "the metric alone: its scores as they are, which is no share right",
     ]
     records = [_record(part, rating) for part in rating.parts]
-    value = {"estimates": records, "differences": [_difference_record(item) for item in rating.differences]}
+    differences = [_difference_record(difference) for difference in rating.differences]
+    value = {"estimates": records, "differences": differences}
     return Document(sheets, records, notes, value=value, hints=list(hints), warnings=list(rating.warnings))
 
 

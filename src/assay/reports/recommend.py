@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -61,19 +62,21 @@ def with_advice(document: Document, advice: Sequence[Advice], by: str, positive:
         by: the coefficient that decides.
         positive: the rule for the labels that mean yes, if metrics were chosen for that decision; else None.
     """
-    sheets = []
-    for item in advice:
-        lines = _advice_lines(item, by)
+    sheets, records = [], []
+    titles_of_parts = []
+    for bucket_advice in advice:
+        lines = _advice_lines(bucket_advice, by)
         if positive is not None:
             lines.insert(0, f"for the decision whether {positive} (--positive): {title_of(by)} against it decides")
-        sheets.append(Sheet(_advice_headline(item), (), (), facts=tuple(lines)))
-    records = [{**_advice_record(item, by), "positive": positive} for item in advice]
+        sheets.append(Sheet(_advice_headline(bucket_advice), (), (), facts=tuple(lines)))
+        records.append({**_advice_record(bucket_advice, by), "positive": positive})
+        board = bucket_advice.board
+        if board.bucket != WHOLE:
+            titles_of_parts.append(f"{board.title}, {board.bucket}")
+    # a sheet on a part of the pairs has the title of the part, or that title and more
+    beginnings = tuple(chain.from_iterable((title, f"{title}:") for title in titles_of_parts))
+    marked = [replace(sheet, is_of_part=sheet.title.startswith(beginnings)) for sheet in [*sheets, *document.sheets]]
     value = {"advice": records, "evidence": list(document.records)}
-    parts = [f"{item.board.title}, {item.board.bucket}" for item in advice if item.board.bucket != WHOLE]
-    marked = [
-        replace(sheet, is_of_part=any(sheet.title.startswith((part, f"{part}:")) for part in parts))
-        for sheet in [*sheets, *document.sheets]
-    ]
     return replace(document, sheets=marked, records=records, value=value)
 
 

@@ -144,40 +144,40 @@ def compare_all(
     return {metric_pair: summarise(draws, statistics, confidence) for metric_pair, draws in drawn.items()}
 
 
-def average(parts: Sequence[Coefficients]) -> Coefficients:
+def average(datasets: Sequence[Coefficients]) -> Coefficients:
     """Return the unweighted mean of each coefficient over independent datasets, NaN if it is undefined in one of them.
 
     The result has resamples if all datasets have them. Otherwise it has a jackknife variance, if all datasets have
     intervals. Its units are those of the dataset with the fewest, and its n is the sum over the datasets.
     """
-    units_of_parts = [part.units for part in parts]
+    units_of_datasets = [dataset.units for dataset in datasets]
     # the dataset with the fewest units decides whether a mean has an interval
-    fewest_units = tuple(min(units) for units in zip(*units_of_parts, strict=True))
-    resampled = _mean_if_complete([part.resampled for part in parts])
+    fewest_units = tuple(min(units) for units in zip(*units_of_datasets, strict=True))
+    resampled = _mean_if_complete([dataset.resampled for dataset in datasets])
     variance = None
-    if resampled is None and all(part.has_intervals for part in parts):
-        variance = JackknifeVariance.of_mean([part.variance_with_degrees for part in parts])
+    if resampled is None and all(dataset.has_intervals for dataset in datasets):
+        variance = JackknifeVariance.of_mean([dataset.variance_with_degrees for dataset in datasets])
     return Coefficients(
-        np.mean([part.values for part in parts], axis=0),
-        np.mean([part.chance for part in parts], axis=0),
+        np.mean([dataset.values for dataset in datasets], axis=0),
+        np.mean([dataset.chance for dataset in datasets], axis=0),
         resampled,
-        sum(part.n for part in parts),
+        sum(dataset.n for dataset in datasets),
         fewest_units,
-        ties=float(np.mean([part.ties for part in parts])),
+        ties=float(np.mean([dataset.ties for dataset in datasets])),
         variance=variance,
     )
 
 
-def average_draws(parts: Sequence[PairDraws]) -> PairDraws:
+def average_draws(datasets: Sequence[PairDraws]) -> PairDraws:
     """Return the draws of two scores averaged over datasets, coefficient by coefficient.
 
     Permuted differences and variances are None unless all datasets have them; there is no Williams' test.
     """
-    first = average([part.first for part in parts])
-    second = average([part.second for part in parts])
-    variances = [part.variance for part in parts if part.variance is not None]
-    variance = JackknifeVariance.of_mean(variances) if len(variances) == len(parts) else None
-    return PairDraws(first, second, _mean_if_complete([part.permuted for part in parts]), np.nan, variance)
+    first = average([dataset.first for dataset in datasets])
+    second = average([dataset.second for dataset in datasets])
+    variances = [dataset.variance for dataset in datasets if dataset.variance is not None]
+    variance = JackknifeVariance.of_mean(variances) if len(variances) == len(datasets) else None
+    return PairDraws(first, second, _mean_if_complete([dataset.permuted for dataset in datasets]), np.nan, variance)
 
 
 def _mean_if_complete(arrays: Sequence[Floats | None]) -> Floats | None:

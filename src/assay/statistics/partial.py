@@ -221,12 +221,12 @@ def _unit_count(rows: NDArray[np.bool_], groups: NDArray[np.intp] | None) -> tup
 
 
 def _weighted_mean(
-    parts: Mapping[str, Coefficients], index: int, units: tuple[int, str], n: int
+    strata: Mapping[str, Coefficients], index: int, units: tuple[int, str], n: int
 ) -> tuple[Coefficients, list[str]]:
     """Return the weighted mean of one statistic over strata, and notes on strata in which it is undefined.
 
     Args:
-        parts: the coefficients of one metric by stratum.
+        strata: the coefficients of one metric by stratum.
         index: the position of the statistic in them.
         units: the number of pairs or groups in all strata, and their name.
         n: the number of pairs in all strata.
@@ -234,19 +234,19 @@ def _weighted_mean(
     Returns:
         Coefficients with this statistic alone, and the notes.
     """
-    defined = {name: part for name, part in parts.items() if not np.isnan(part.values[index])}
+    defined = {name: stratum for name, stratum in strata.items() if not np.isnan(stratum.values[index])}
     if not defined:
         nan = np.array([np.nan])
         return Coefficients(nan, nan, None, n, (units,), ("undefined in all strata",)), []
     notes = []
-    undefined_names = [name for name in parts if name not in defined]
+    undefined_names = [name for name in strata if name not in defined]
     if undefined_names:
         undefined_strata = ", ".join(undefined_names)
         if len(undefined_names) > MOST_NAMED:
-            undefined_strata = f"{len(undefined_names):,} of {len(parts):,} strata"
+            undefined_strata = f"{len(undefined_names):,} of {len(strata):,} strata"
         notes.append(f"without {undefined_strata}: undefined")
-    weights = np.array([float(part.n) for part in defined.values()])
-    by_stratum = np.stack([_observed_and_resampled(part)[index] for part in defined.values()])
+    weights = np.array([float(stratum.n) for stratum in defined.values()])
+    by_stratum = np.stack([_observed_and_resampled(stratum)[index] for stratum in defined.values()])
     means = weights @ by_stratum / weights.sum()
     first = next(iter(defined.values()))
     resampled = None if first.resampled is None else means[None, 1:]

@@ -131,7 +131,7 @@ def _variance_between(values: Floats, variances: Floats) -> float:
 
 
 def random_effects_mean(
-    parts: Sequence[Coefficients], index: int, statistic: str, confidence: float
+    datasets: Sequence[Coefficients], index: int, statistic: str, confidence: float
 ) -> RandomEffects | None:
     """Return the random-effects mean of one statistic over datasets.
 
@@ -140,7 +140,7 @@ def random_effects_mean(
     resamples, or of influence values.
 
     Args:
-        parts: the coefficients of each dataset; the datasets are independent.
+        datasets: the coefficients of each dataset; the datasets are independent.
         index: the position of the statistic in them.
         statistic: the name of the statistic.
         confidence: the level of both intervals, in (0, 1).
@@ -150,21 +150,21 @@ def random_effects_mean(
         interval, a value at an end of the scale, more than half of its resamples there or undefined, or resamples that
         do not vary.
     """
-    if len(parts) < FEWEST_DATASETS:
+    if len(datasets) < FEWEST_DATASETS:
         return None
     lowest = STATISTICS[statistic].lowest
     values, variances = [], []
-    for part in parts:
-        value = _stretch_to_correlation(part.values[index], lowest)
-        if not part.has_intervals or part.units[index][0] < MIN_UNITS or not abs(value) < 1:
+    for dataset in datasets:
+        value = _stretch_to_correlation(dataset.values[index], lowest)
+        if not dataset.has_intervals or dataset.units[index][0] < MIN_UNITS or not abs(value) < 1:
             return None
         values.append(float(np.arctanh(value)))
-        if part.resampled is None:
+        if dataset.resampled is None:
             # delta method: the derivative of z with respect to the statistic
             slope = 2 / (1 - lowest) / (1 - float(value) ** 2)
-            variances.append(part.variance_of(index) * slope**2)
+            variances.append(dataset.variance_of(index) * slope**2)
             continue
-        resampled = _stretch_to_correlation(part.resampled[index], lowest)
+        resampled = _stretch_to_correlation(dataset.resampled[index], lowest)
         # z is infinite at -1 and 1, and undefined resamples are NaN
         finite_on_z = resampled[np.abs(resampled) < 1]
         if 2 * len(finite_on_z) < len(resampled):

@@ -287,12 +287,14 @@ def _json_in_lines(value: Any, depth: int) -> str:
     line = json.dumps(value, ensure_ascii=False, allow_nan=False)
     if not isinstance(value, dict):
         return line
-    has_objects = any(isinstance(item, dict) for item in value.values())
+    has_objects = any(isinstance(member, dict) for member in value.values())
     if not has_objects and len(line) + depth <= WIDTH:
         return line
-    parts = [f"{json.dumps(key, ensure_ascii=False)}: {_json_in_lines(item, depth + 1)}" for key, item in value.items()]
+    members = []
+    for key, member in value.items():
+        members.append(f"{json.dumps(key, ensure_ascii=False)}: {_json_in_lines(member, depth + 1)}")
     line_break = "\n" + " " * (depth + 1)
-    return "{" + line_break + f",{line_break}".join(parts) + "\n" + " " * depth + "}"
+    return "{" + line_break + f",{line_break}".join(members) + "\n" + " " * depth + "}"
 
 
 # Reading a baseline, with messages for files that are broken or were edited

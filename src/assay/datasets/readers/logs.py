@@ -13,7 +13,7 @@ from __future__ import annotations
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -161,26 +161,38 @@ def _log(
 def _table(path: Path, harness: str, records: list[Record], *, unit: str, rows: list[int]) -> SourceTable:
     """Return records as a table; a column that no record has a value in is left out.
 
+    Args:
+        path: the file.
+        harness: the name of the harness.
+        records: the records of all samples.
+        unit: the word for a sample in messages.
+        rows: the number of the sample of each record.
+
     Raises:
         InputError: there are no records.
     """
     if not records:
         raise InputError(f"{path}: the log of {harness} has no samples")
-    names = dict.fromkeys(name for record in records for name in record)
-    filled = [name for name in names if any(record.get(name) is not None for record in records)]
-    kept = [{name: record.get(name) for name in filled} for record in records]
-    without = [row for row, record in zip(rows, records, strict=True) if record.get("candidate") is None]
-    for record in kept:
-        record["candidate"] = record.get("candidate") or ""
-    identifiers = [record.get("pair_id") for record in kept]
+    names = dict.fromkeys(chain.from_iterable(records))
+    filled_names = [name for name in names if any(record.get(name) is not None for record in records)]
+    without_output = []
+    filled_records = []
+    for row, record in zip(rows, records, strict=True):
+        if record.get("candidate") is None:
+            without_output.append(row)
+        filled = {name: record.get(name) for name in filled_names}
+        filled["candidate"] = filled.get("candidate") or ""
+        filled_records.append(filled)
+    identifiers = [record.get("pair_id") for record in filled_records]
     if None in identifiers or len(set(identifiers)) < len(identifiers):
-        for record in kept:
+        for record in filled_records:
             record.pop("pair_id", None)
-    table, misfits = table_of_records(kept, column_of)
+    table, misfits = table_of_records(filled_records, column_of)
     notes = [f"read as a log of {harness}"]
-    if without:
-        listed = ", ".join(map(str, without[:5])) + (", …" if len(without) > 5 else "")
-        notes.append(f"{len(without):,} of {len(records):,} samples have no output ({listed}), read as an empty answer")
+    if without_output:
+        listed = ", ".join(map(str, without_output[:5])) + (", …" if len(without_output) > 5 else "")
+        count = f"{len(without_output):,} of {len(records):,} samples"
+        notes.append(f"{count} have no output ({listed}), read as an empty answer")
     numbers = np.array(rows, dtype=np.int64)
     return SourceTable(
         table, str(path), unit=unit, first=1, rows=numbers, misfits=misfits, notes=tuple(notes), log=harness

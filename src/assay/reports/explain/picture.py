@@ -305,27 +305,27 @@ MAX_ASPECT_CHARACTERS = 22
 
 def _aspects_panel(explanation: ExplanationValues) -> Panel:
     """Return the panel of aspects, one line per aspect, on an axis that includes 0 and 1."""
-    parts, top = _draw_head(explanation)
-    items = explanation["aspects"]
-    numbers = [item["score"] for item in items]
-    for item in items:
-        if item["usual"]:
-            numbers += [item["usual"]["low"], item["usual"]["high"]]
+    elements, top = _draw_head(explanation)
+    aspects = explanation["aspects"]
+    numbers = [aspect["score"] for aspect in aspects]
+    for aspect in aspects:
+        if aspect["usual"]:
+            numbers += [aspect["usual"]["low"], aspect["usual"]["high"]]
     marks = ticks(min(0.0, *numbers), max(1.0, *numbers), 6)
     # steps of .25 need a second decimal
     decimals = 1 if all(round(mark, 1) == mark for mark in marks) else 2
-    names_width = min(MAX_ASPECT_CHARACTERS, max(len(item["aspect"]) for item in items)) * SIZES.character_width
+    names_width = min(MAX_ASPECT_CHARACTERS, max(len(aspect["aspect"]) for aspect in aspects)) * SIZES.character_width
     scale = Scale(marks[0], marks[-1], SIZES.margin + names_width + 10, SIZES.width - SIZES.margin - NUMBER_WIDTH)
-    bottom = top + SIZES.item_height * len(items)
+    bottom = top + SIZES.item_height * len(aspects)
     for mark in marks:
         x = scale(mark)
         label = short(mark, decimals) if mark else "0"
-        parts.append(element("line", x1=x, x2=x, y1=top, y2=bottom, class_="zero" if mark == 0 else "grid"))
-        parts.append(text(x, bottom + 17, label, class_="muted number", anchor="middle"))
-    for number, item in enumerate(items):
-        parts += _draw_aspect(item, scale, top + SIZES.item_height * (number + 0.5))
+        elements.append(element("line", x1=x, x2=x, y1=top, y2=bottom, class_="zero" if mark == 0 else "grid"))
+        elements.append(text(x, bottom + 17, label, class_="muted number", anchor="middle"))
+    for number, aspect in enumerate(aspects):
+        elements += _draw_aspect(aspect, scale, top + SIZES.item_height * (number + 0.5))
     legend, height = _draw_small_print(_legend_sentences(explanation), bottom + 26)
-    return Panel([*parts, *legend], height)
+    return Panel([*elements, *legend], height)
 
 
 def _draw_aspect(item: Mapping[str, Any], scale: Scale, y: float) -> Iterator[Markup]:

@@ -176,27 +176,27 @@ def _draw_forest_panel(
     """
     sizes = ForestGeometry
     axis_bottom = sizes.HEAD + sizes.ROW_HEIGHT * len(rows)
-    parts = [
+    elements = [
         shortened_text(0, 14, panel.title, int(sizes.WIDTH / CHARACTER_WIDTH), class_="strong"),
         text(0, 30, panel.fact, class_="muted"),
     ]
     for mark in marks:
         x = scale(mark)
         css_class = "zero" if mark == panel.chance else "grid"
-        parts.append(element("line", x1=x, x2=x, y1=sizes.HEAD, y2=axis_bottom, class_=css_class))
-        parts.append(text(x, axis_bottom + 16, short(mark, 1) if mark else "0", class_="muted", anchor="middle"))
+        elements.append(element("line", x1=x, x2=x, y1=sizes.HEAD, y2=axis_bottom, class_=css_class))
+        elements.append(text(x, axis_bottom + 16, short(mark, 1) if mark else "0", class_="muted", anchor="middle"))
     reference = None if panel.reference is None else panel.reference.value
     if reference is not None and marks[0] <= reference <= marks[-1]:
         x, hint = scale(reference), element("title", panel.reference_hint)
-        parts.append(element("line", hint, x1=x, x2=x, y1=sizes.HEAD, y2=axis_bottom, class_="ceiling"))
+        elements.append(element("line", hint, x1=x, x2=x, y1=sizes.HEAD, y2=axis_bottom, class_="ceiling"))
     for number, (row, cell) in enumerate(zip(rows, panel.cells, strict=True)):
         drawn = _draw_row(row, cell, scale, sizes.HEAD + sizes.ROW_HEIGHT * number)
-        parts.append(element("g", *drawn, data_metric=row.metric if can_filter else None))
+        elements.append(element("g", *drawn, data_metric=row.metric if can_filter else None))
     values = ", ".join(f"{row.name} {cell.text}" for row, cell in zip(rows, panel.cells, strict=True))
     about = f"A dot for the value and a bar for its interval, of each of {len(rows)}: {values}."
     bucket = panel.title if can_filter else None
     return drawing(
-        key, sizes.WIDTH, axis_bottom + sizes.FOOT, f"{title}, {panel.title}", about, *parts, data_bucket=bucket
+        key, sizes.WIDTH, axis_bottom + sizes.FOOT, f"{title}, {panel.title}", about, *elements, data_bucket=bucket
     )
 
 
@@ -294,13 +294,13 @@ def _draw_layers_panel(curve: LayerCurve, layers: list[int], marks: list[float],
     """
     x_scale = Scale(layers[0], layers[-1], left + LAYERS.left, left + LAYERS.width - LAYERS.right)
     y_scale = Scale(marks[0], marks[-1], top + LAYERS.head + LAYERS.height, top + LAYERS.head)
-    parts = [text(x_scale.start, top + 16, elide_middle(curve.bucket, 34), class_="strong")]
-    parts += _draw_layers_axes(x_scale, y_scale, layers, marks)
+    elements = [text(x_scale.start, top + 16, elide_middle(curve.bucket, 34), class_="strong")]
+    elements += _draw_layers_axes(x_scale, y_scale, layers, marks)
     if curve.band:
         band_outline = [(x_scale(layer), y_scale(low)) for layer, low, _ in curve.band]
         band_outline += [(x_scale(layer), y_scale(high)) for layer, _, high in reversed(curve.band)]
-        parts.append(element("polygon", points=_polyline_points(band_outline), class_="band"))
-    parts.append(
+        elements.append(element("polygon", points=_polyline_points(band_outline), class_="band"))
+    elements.append(
         element(
             "polyline",
             points=_polyline_points((x_scale(layer), y_scale(value)) for layer, value in curve.points),
@@ -312,10 +312,10 @@ def _draw_layers_panel(curve: LayerCurve, layers: list[int], marks: list[float],
         hint = element("title", f"layer {layer}: {curve.cells[layer].text}")
         x, y = x_scale(layer), y_scale(value)
         css_class = "value" if is_best else "value hollow"
-        parts.append(element("circle", hint, cx=x, cy=y, r=4.0 if is_best else 3.0, class_=css_class))
+        elements.append(element("circle", hint, cx=x, cy=y, r=4.0 if is_best else 3.0, class_=css_class))
         if is_best:
-            parts.append(text(x, y - 9, f"{layer}", class_="strong", anchor="middle"))
-    return element("g", *parts)
+            elements.append(text(x, y - 9, f"{layer}", class_="strong", anchor="middle"))
+    return element("g", *elements)
 
 
 def _draw_layers_axes(x_scale: Scale, y_scale: Scale, layers: list[int], marks: list[float]) -> Iterator[Markup]:

@@ -190,15 +190,15 @@ def _draw_heat_map(unit: Unit, model: AspectModel, profile: AspectProfile) -> Fi
     head_height = max(map(len, aspects)) * CHARACTER_WIDTH * 0.75 + 24
     titles_width = max(len(_row_title(row)) for row in rows) * CHARACTER_WIDTH + 14
     width = titles_width + CELL_WIDTH * len(aspects) + head_height * 0.8
-    parts = []
+    elements = []
     for number, aspect in enumerate(aspects):
         x = titles_width + CELL_WIDTH * (number + 0.5)
-        parts.append(element("text", aspect, transform=f"translate({x:.1f} {head_height - 8:.1f}) rotate(-45)"))
+        elements.append(element("text", aspect, transform=f"translate({x:.1f} {head_height - 8:.1f}) rotate(-45)"))
     for number, row in enumerate(rows):
         top = head_height + PROFILE_ROW_HEIGHT * number
         if number:
             top += PROFILE_GAP
-        parts += _draw_category_row(row, aspects, titles_width, top, is_of_all=not number)
+        elements += _draw_category_row(row, aspects, titles_width, top, is_of_all=not number)
     lowest_aspects = "; ".join(
         f"{row.title}: {'none' if row.lowest is None else aspects[row.lowest]}" for row in profile.categories
     )
@@ -208,7 +208,7 @@ def _draw_heat_map(unit: Unit, model: AspectModel, profile: AspectProfile) -> Fi
         head_height + PROFILE_ROW_HEIGHT * len(rows) + PROFILE_GAP,
         f"Aspects of {model.whole_metric} by error category on {unit.title}",
         f"One line per category, one column per aspect: the mean score. Lowest against all pairs: {lowest_aspects}.",
-        *parts,
+        *elements,
     )
     title = f"Aspects of {model.whole_metric} by error category, {unit.title}"
     note = f"Diverging: ranks of {profile.metric} and label differ by {RESIDUAL:g} of n or more."

@@ -106,14 +106,14 @@ def _draw_spread_panel(
     bottom = geometry.base_line(len(strips) - 1)
     direction_note = "" if unit.data.metrics[metric].declared.higher_is_better else " (lower is better)"
     name = elide_middle(unit.names[metric], 24 if direction_note else 36) + direction_note
-    parts = [text(4, 14, name, *([] if name == metric else [element("title", metric)]), class_="strong")]
+    elements = [text(4, 14, name, *([] if name == metric else [element("title", metric)]), class_="strong")]
     grid = "".join(f"M{scale(mark):.0f} {geometry.head}V{bottom}" for mark in axis.marks)
-    parts.append(element("path", d=grid, class_="grid"))
+    elements.append(element("path", d=grid, class_="grid"))
     for mark, label in zip(axis.marks, axis.labels, strict=True):
-        parts.append(text(scale(mark), bottom + 14, label, class_="muted", anchor="middle"))
+        elements.append(text(scale(mark), bottom + 14, label, class_="muted", anchor="middle"))
     base_lines = [geometry.base_line(number) for number in range(len(strips))]
     for strip, base_line in zip(strips, base_lines, strict=True):
-        parts += _draw_strip_name(strip, geometry, base_line)
+        elements += _draw_strip_name(strip, geometry, base_line)
     # one path for what all strips have of a kind
     ends = f"H{scale.end:.0f}"
     paths = {
@@ -128,10 +128,10 @@ def _draw_spread_panel(
             if strip.median is not None
         ),
     }
-    parts += [element("path", d=path, class_=css_class) for css_class, path in paths.items()]
+    elements += [element("path", d=path, class_=css_class) for css_class, path in paths.items()]
     medians = [f"{strip.title}: {_quantile_text((metric, strip, axis), 0.5)}" for strip in strips]
     about = f"A histogram for each {strip_kind} with a line at the median. Medians: {', '.join(medians)}."
-    return drawing(key, geometry.width, bottom + geometry.foot, f"Scores of {metric} by {strip_kind}", about, *parts)
+    return drawing(key, geometry.width, bottom + geometry.foot, f"Scores of {metric} by {strip_kind}", about, *elements)
 
 
 def _draw_strip_name(strip: Strip, geometry: SpreadGeometry, base_line: float) -> Iterator[Markup]:

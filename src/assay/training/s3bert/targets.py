@@ -180,22 +180,22 @@ def score_pairs(
     """
     own_rows = np.arange(len(examples), dtype=np.int64)
     reference_rows, candidate_rows, units = draw_negatives(examples, negatives, seed, taken)
-    left, right = np.concatenate([own_rows, reference_rows]), np.concatenate([own_rows, candidate_rows])
+    first_rows, second_rows = np.concatenate([own_rows, reference_rows]), np.concatenate([own_rows, candidate_rows])
     columns = (examples.references, examples.candidates, examples.reference_graphs, examples.candidate_graphs)
-    sides = (left, right, left, right)
+    sides = (first_rows, second_rows, first_rows, second_rows)
     texts = []
     for column, side in zip(columns, sides, strict=True):
         texts.append(tuple(column[row] for row in side))
-    progress.begin(f"AMR metrics of the {set_name} pairs", len(left))
-    parts = []
-    for start in range(0, len(left), PAIRS_PER_CHUNK):
+    progress.begin(f"AMR metrics of the {set_name} pairs", len(first_rows))
+    scores_of_chunks = []
+    for start in range(0, len(first_rows), PAIRS_PER_CHUNK):
         chunk = [column[start : start + PAIRS_PER_CHUNK] for column in texts]
         batch = Batch(chunk[0], chunk[1], None, chunk[2], chunk[3])
-        parts.append(cached_scores(scorer.signature, (*chunk[2], *chunk[3]), partial(scorer.score, batch)))
+        scores_of_chunks.append(cached_scores(scorer.signature, (*chunk[2], *chunk[3]), partial(scorer.score, batch)))
         progress.advance(len(chunk[0]))
-    scores = np.concatenate(parts).astype(np.float32)
-    is_positive = np.arange(len(left)) < len(own_rows)
-    return ScoredPairs(texts[0], texts[1], is_positive, units[left], scores)
+    scores = np.concatenate(scores_of_chunks).astype(np.float32)
+    is_positive = np.arange(len(first_rows)) < len(own_rows)
+    return ScoredPairs(texts[0], texts[1], is_positive, units[first_rows], scores)
 
 
 def write_targets(sets: Mapping[str, ScoredPairs], names: Sequence[str], signature: str, folder: Path) -> str:
