@@ -237,7 +237,14 @@ def _values(duels: _Duels, outcomes: Floats, k: int) -> Floats:
 
 
 def _strengths(duels: _Duels, outcomes: Floats, resampler: Resampler, confidence: float) -> Strengths:
-    """Return the strengths of all systems by outcomes of preferences, with intervals if there are resamples."""
+    """Return the strengths of all systems by outcomes of preferences, with intervals if there are resamples.
+
+    Args:
+        duels: n preferences.
+        outcomes: 1 if the first answer is preferred, 0 if the second, .5 for a tie, shape (n,).
+        resampler: draws the resamples of the intervals.
+        confidence: the level of the intervals.
+    """
     k = len(duels.names)
     values = _values(duels, outcomes, k)
     wins = win_matrix(duels.first, duels.second, outcomes, np.ones((len(outcomes), 1)), k)[0]

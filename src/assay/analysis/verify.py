@@ -314,37 +314,51 @@ def likely_cause(
     # pairs that were changed in the folder explain all differences, so no further cause is looked for
     if (scores_differ or agreement_differs) and data.outcome == "folder changed":
         return f"pairs.parquet was changed after the run: {data.difference}"
-    reasons = []
+    causes = []
     if scores_differ:
         if changed:
-            reasons.append(f"the signature changed: {changes_text(changed)}")
+            causes.append(f"the signature changed: {changes_text(changed)}")
         elif is_recorded and data.outcome == "changed":
-            reasons.append(f"the dataset changed: {data.difference or data.says}")
+            causes.append(f"the dataset changed: {data.difference or data.says}")
         elif loose_precision:
             sample_text = ", and a sample has others" if is_sampled else ""
-            reasons.append(f"in {loose_precision} a score may move with its batch{sample_text}")
+            causes.append(f"in {loose_precision} a score may move with its batch{sample_text}")
         elif is_recorded:
-            reasons.append("the signature is the same: scores.parquet changed after the run")
+            causes.append("the signature is the same: scores.parquet changed after the run")
         else:
             # software that the signature names is unchanged, so only the rest of the environment can be the cause
             unnamed_software = [change for change in environment if change.what not in signature_parts]
             software_text = f"other software ({changes_text(unnamed_software)}), or " if unnamed_software else ""
             changed_files = "scores.parquet or the texts in pairs.parquet"
-            reasons.append(f"the signature is the same: {software_text}{changed_files} changed after the run")
+            causes.append(f"the signature is the same: {software_text}{changed_files} changed after the run")
     if agreement_differs:
-        software = [change for change in environment if change.what in _STATISTICS_ENVIRONMENT]
-        if agreement.reason:
-            reasons.append(agreement.reason)
-        elif software:
-            reasons.append(f"the statistics were computed by other software: {changes_text(software)}")
-        elif not scores_differ:
-            files = ["agreement.json", "labels, buckets or groups in pairs.parquet"]
-            if scores.outcome == "not recomputed":
-                files.append("scores.parquet")
-            elif is_sampled:
-                files.append("scores.parquet outside of the sample")
-            reasons.append(f"changed after the run: {', or '.join(files)}")
-    return "; ".join(reasons)
+        causes += _causes_of_agreement(agreement, scores, environment, is_sampled)
+    return "; ".join(causes)
+
+
+def _causes_of_agreement(
+    agreement: Recomputation, scores: Recomputation, environment: Sequence[Change], is_sampled: bool
+) -> list[str]:
+    """Return the likely cause of other coefficients; none if other scores explain them.
+
+    Args:
+        agreement, scores: the comparisons of coefficients and of scores.
+        environment: the differences in Python, machine and packages.
+        is_sampled: whether only a sample of the scores was recomputed.
+    """
+    if agreement.reason:
+        return [agreement.reason]
+    software = [change for change in environment if change.what in _STATISTICS_ENVIRONMENT]
+    if software:
+        return [f"the statistics were computed by other software: {changes_text(software)}"]
+    if scores.outcome == "differs":
+        return []
+    files = ["agreement.json", "labels, buckets or groups in pairs.parquet"]
+    if scores.outcome == "not recomputed":
+        files.append("scores.parquet")
+    elif is_sampled:
+        files.append("scores.parquet outside of the sample")
+    return [f"changed after the run: {', or '.join(files)}"]
 
 
 def changes_text(changed: Sequence[Change]) -> str:

@@ -193,7 +193,16 @@ def _sheet(
     people: Sequence[int],
     rng: np.random.Generator,
 ) -> pa.Table:
-    """Return one row per question and person, with empty columns for the best and the worst item."""
+    """Return one row per question and person, with empty columns for the best and the worst item.
+
+    Args:
+        table: the items, one a row.
+        shown: the columns of *table* that are shown beside each item.
+        names: the names of the items.
+        questions: the rows of the items of each question, shape (q, k), in the order in which they are asked.
+        people: the number of the person who is asked each question.
+        rng: draws the numbers of tuples.
+    """
     import pyarrow as pa
 
     distinct = list(dict.fromkeys(frozenset(row) for row in questions.tolist()))

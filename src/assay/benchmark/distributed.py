@@ -139,9 +139,9 @@ class RayExecutor:
         return self._jobs[metrics]
 
     def _shared_job(self, metrics: tuple[Metric, ...]) -> SharedJob | None:
-        """Return the pickled job of some metrics with their models and files.
+        """Return the pickled job of some metrics with their models and files, for the processes of the cluster.
 
-        If it cannot be pickled, the user is told so, and None is returned.
+        It is None if a metric cannot be pickled; the user is told that it is scored in this process.
         """
         from ray import cloudpickle
 
@@ -149,13 +149,13 @@ class RayExecutor:
         signatures = tuple(metric.signature() for metric in metrics)
         job = NodeScoring(metrics, signatures, self.runtime, self._keep_models, models, files)
         try:
-            data = cloudpickle.dumps(job)
+            pickled = cloudpickle.dumps(job)
         except Exception as error:  # noqa: BLE001 - pickling can raise any error of the metric's own code
             self._say(f"{', '.join(map(str, metrics))}: scored in this process, since it cannot be sent ({error})")
             return None
         contents = {content.digest: content for content in files.values()}
         contents |= {model.digest: Content(model.folder, model.files, model.digest) for model in models.values()}
-        return SharedJob(hashlib.sha256(data).hexdigest(), data, contents)
+        return SharedJob(hashlib.sha256(pickled).hexdigest(), pickled, contents)
 
     def cost(self, engine: Any) -> dict[str, Any]:
         """Return the cost of the engine that scored last, over all slots.

@@ -98,6 +98,11 @@ CREATE TABLE IF NOT EXISTS vectors (
     def put(self, model: int, digests: Sequence[bytes], vectors: Vectors) -> None:
         """Store the embeddings of n texts, shape (n, d), in place of earlier ones.
 
+        Args:
+            model: the number of the model in the store.
+            digests: the digest of each text.
+            vectors: the embeddings, shape (n, d).
+
         Raises:
             StoreError: the store cannot be written.
         """

@@ -134,7 +134,14 @@ def _out_of_range_flags(metric: Metric, scored: Scored) -> dict[str, int]:
 
 
 def _cost_of_metric(task: Task, scored: Scored, engine_cost: Cost, metrics_in_pass: list[str]) -> Cost:
-    """Return the engine's cost with the metric's own speed, price, asymmetry, and the metrics that shared the pass."""
+    """Return the engine's cost with the metric's own speed, price, asymmetry, and the metrics that shared the pass.
+
+    Args:
+        task: the metric, and what it scores.
+        scored: the number of scores that were computed, and the seconds for them.
+        engine_cost: what loading and running its engine cost.
+        metrics_in_pass: the names of all metrics that were scored in the same pass of the engine.
+    """
     values = engine_cost.model_dump()
     if scored.scored and scored.seconds > 0:
         values["pairs_per_second"] = round(scored.scored / scored.seconds, 1)

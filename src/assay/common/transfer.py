@@ -158,6 +158,12 @@ def download(
 def _check_sha256(url: str, part: Path, stream: IO[bytes], sha256: str) -> None:
     """Check that a complete part file has the expected checksum, and delete it if it has not.
 
+    Args:
+        url: the address, for the message.
+        part: the path of the part file.
+        stream: the part file, open for writing.
+        sha256: the expected SHA-256, in hex.
+
     Raises:
         DownloadError: its checksum is wrong.
     """

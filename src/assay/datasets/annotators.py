@@ -187,7 +187,14 @@ def _count_within_pairs(column: pa.ChunkedArray, pair_codes: np.ndarray[Any, Any
 def _tells_apart(
     source: SourceTable, name: str, mapping: Mapping[str, Sequence[str]], pair_codes: np.ndarray[Any, Any]
 ) -> bool:
-    """Tell whether a column without a role has few values, and another one in each row of a pair."""
+    """Tell whether a column without a role has few values, and another one in each row of a pair.
+
+    Args:
+        source: the table with one row per annotation.
+        name: the column.
+        mapping: the source columns of each pair column.
+        pair_codes: the number of the pair of each row.
+    """
     if any(name in sources for sources in mapping.values()) or pa.types.is_nested(source.table.column(name).type):
         return False
     column = source.table.column(name)

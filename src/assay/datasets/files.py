@@ -206,7 +206,15 @@ def read_format(
     member: str | None = None,
     columns: Columns = None,
 ) -> SourceTable:
-    """Return the rows of a file in a format of :data:`SUFFIXES`, whatever its name; raise what read_table_file does."""
+    """Return the rows of a file in a format of :data:`SUFFIXES`, whatever its name; see :func:`read_table_file`.
+
+    Args:
+        path: the path of the file.
+        file_format: a value of :data:`SUFFIXES`.
+        encoding: the encoding of its text; None to find it.
+        member: the sheet of a workbook, or the key of a list in JSON; None if there is one.
+        columns: the mapping of the user, which may say that there is no header.
+    """
     if file_format == "parquet":
         return read_parquet(path)
     if file_format == "inspect":

@@ -267,6 +267,14 @@ def _load_file_pairs(
 ) -> Pairs:
     """Return the pairs of a file, folder or address; they are called *name*, or after the file if it is None.
 
+    Args:
+        spec: the file, folder or address.
+        reading: the settings for its columns and cells.
+        name: the name of the dataset in tables; None for that of the file.
+        language: the language code of the texts; None for the one in the column ``language``.
+        allow_unlabelled: whether to keep rows without a label, and accept data without a label column.
+        offline: whether the network is forbidden.
+
     Raises:
         InputError: the file cannot be read, or its rows are not pairs.
         OfflineError, UnavailableError: an address is forbidden or cannot be reached.

@@ -216,6 +216,11 @@ def store_in_cache(content: bytes, target: Path, entry: FileEntry) -> Path:
 def find_local_file(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
     """Return the path of an existing local file; a relative path is relative to the folder of the card.
 
+    Args:
+        source: the source of the card.
+        entry: the file, as the card describes it.
+        context: the card and the settings of the search.
+
     Raises:
         SourceMiss: there is no such file.
     """
@@ -323,6 +328,11 @@ def _existing_file(path: Path) -> Path:
 def fetch_from_web(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
     """Download a file, or the archive that holds it, into the cache and return the path of the file.
 
+    Args:
+        source: the source of the card.
+        entry: the file, as the card describes it.
+        context: the card, and the settings of the search, such as its progress.
+
     Raises:
         OfflineMiss: the network is forbidden.
         MismatchMiss: size or checksum differ from the card.
@@ -351,6 +361,11 @@ def fetch_from_web(source: SourceEntry, entry: FileEntry, context: Context) -> P
 
 def fetch_from_hub(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
     """Download a file of a Hugging Face dataset at the card's revision, and return its checked copy in assay's cache.
+
+    Args:
+        source: the source of the card.
+        entry: the file, as the card describes it.
+        context: the card, and the settings of the search, such as its progress.
 
     Raises:
         OfflineMiss: the network is forbidden.
@@ -514,6 +529,11 @@ def _not_located_error(context: Context, entry: FileEntry, misses: list[tuple[st
 
     The remedies, in order of precedence: follow the card's instructions, replace a wrong file, go online once, or put
     the file into a folder of $ASSAY_DATA.
+
+    Args:
+        context: the card, and the settings of the search.
+        entry: the file, as the card describes it.
+        misses: the description of each source, and why it has not the file.
     """
     card = context.card
     description = f"dataset {card.name}@{card.version}, file {entry.name}"

@@ -169,8 +169,14 @@ def _metrics_to_judge(run: RunFolder) -> list[str]:
 def _run_words(run: RunFolder, datasets: Sequence[ScoredDataset], metrics: Sequence[str], project: Path) -> list[str]:
     """Return the words after ``assay run`` that repeat a run with some metrics.
 
+    Args:
+        run: the run.
+        datasets: its datasets.
+        metrics: the names of the metrics.
+        project: the folder in which the command runs, from which files are named.
+
     Raises:
-        InputError: no such words do.
+        InputError: the run has scores or graphs from other files, or its files were read by different settings.
     """
     request = run.manifest.request
     if request.recorded_files or request.graphs:
@@ -180,10 +186,10 @@ def _run_words(run: RunFolder, datasets: Sequence[ScoredDataset], metrics: Seque
     words, readings = [], []
     for data in datasets:
         words += ["--dataset", _dataset_words(data.facts, project)]
+        reading = _reading_words(data.facts)
         if data.facts.language and not data.facts.version:
-            readings.append([*_reading_words(data.facts), "--language", data.facts.language])
-        else:
-            readings.append(_reading_words(data.facts))
+            reading = [*reading, "--language", data.facts.language]
+        readings.append(reading)
     if any(reading != readings[0] for reading in readings):
         raise InputError(
             f"{run.title}: its files were read by different settings; make a baseline of each", setting="ci"
@@ -258,7 +264,16 @@ def _tests(
     settings: BaselineSettings,
     project: Path,
 ) -> tuple[str, list[str]]:
-    """Return the file of tests, empty if there is none to write, and why metrics or all of it are left out."""
+    """Return the file of tests, empty if there is none to write, and why metrics or all of it are left out.
+
+    Args:
+        command: the command that writes the files.
+        run: the run that the baseline is made of.
+        datasets, metrics: its datasets, and the names of the metrics.
+        baseline: the path of the baseline in the project.
+        settings: the settings of the baseline.
+        project: the folder of the project.
+    """
     request = run.manifest.request
     other = request.values_of(RequestSettings)
     unknown = [name for name in ("limit", "sample", "drop_duplicates") if other[name]]

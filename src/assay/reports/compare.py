@@ -233,7 +233,15 @@ def _letters_of_scores(contest: Contest) -> dict[str, str]:
 def _bucket_sheet(
     contest: Contest, bucket: str, rows: Sequence[ComparedMetrics], letters: dict[str, str], notes: Sequence[str]
 ) -> Sheet:
-    """Return the table of the comparisons in a bucket, with the letters of the scores explained above it."""
+    """Return the table of the comparisons in a bucket, with the letters of the scores explained above it.
+
+    Args:
+        contest: the scores that were compared.
+        bucket: the name of the bucket.
+        rows: the comparisons in it.
+        letters: the letter of each score in the table.
+        notes: the notes below the table.
+    """
     n = max(row.difference.n for row in rows)
     legend = ", ".join(f"{letter} {name}" for name, letter in letters.items())
     columns = _comparison_columns(letters)

@@ -59,7 +59,13 @@ def to_document(outcomes: Sequence[TaskOutcome], settings: DownstreamSettings, n
 
 
 def _values_sheet(outcomes: Sequence[TaskOutcome], encoders: Sequence[str], settings: DownstreamSettings) -> Sheet:
-    """Return the table tasks by encoders; the highest value of a task is emphasised."""
+    """Return the table tasks by encoders; the highest value of a task is emphasised.
+
+    Args:
+        outcomes: the outcome of each encoder on each task.
+        encoders: the encoders, in the order of their columns.
+        settings: the settings, for intervals and the title.
+    """
     by_task: dict[str, dict[str, TaskOutcome]] = {}
     for outcome in outcomes:
         by_task.setdefault(outcome.task, {})[outcome.encoder] = outcome

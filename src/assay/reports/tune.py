@@ -300,7 +300,12 @@ def _choice_axis(choices: list[Any], start: float, end: float) -> _SettingAxis:
 
 
 def _log_axis(low: float, high: float, start: float, end: float) -> _SettingAxis:
-    """Return a logarithmic axis with a tick at each power of ten."""
+    """Return a logarithmic axis with a tick at each power of ten.
+
+    Args:
+        low, high: the range of values, above 0.
+        start, end: where the axis begins and ends, in pixels.
+    """
     decades = log_ticks([low, high])
     scale = Scale(math.log10(decades[0]), math.log10(decades[-1]), start, end)
     labels = []

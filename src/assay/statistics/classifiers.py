@@ -158,7 +158,15 @@ def classify(
 def _best_strength(
     kind: ClassifierKind, inputs: NDArray[np.floating[Any]], classes: Classes, groups: Rows | None, seed: int
 ) -> float:
-    """Return the regularisation with the highest mean accuracy on held-out parts; of equal ones, the strongest."""
+    """Return the regularisation with the highest mean accuracy on held-out parts; of equal ones, the strongest.
+
+    Args:
+        kind: the classifier.
+        inputs: what it reads of the n training rows, shape (n, d).
+        classes: their class numbers, shape (n,).
+        groups: the codes of groups that no part divides, shape (n,); None for single rows.
+        seed: the seed of the parts and of the classifier.
+    """
     strengths = STRENGTHS if kind == "logistic" else PENALTIES
     parts = _inner_parts(classes, groups, seed)
     if len(np.unique(classes)) > MANY_CLASSES:

@@ -92,6 +92,12 @@ def _difference_and_spread(
 
     Returns None below :data:`~assay.statistics.coefficients.MIN_UNITS` units, if the difference is undefined, or if it
     does not vary.
+
+    Args:
+        first, second: two scores of the same pairs, shape (n,).
+        labels: the labels, shape (n,).
+        statistic: the name of the coefficient.
+        groups: codes of groups 0 … k-1, which are the units, shape (n,); None for single pairs.
     """
     scores = {"first": first, "second": second}
     measured = measure_all(scores, labels, statistics=(statistic,), resamples=0, seed=(0,), groups=groups)
@@ -115,6 +121,12 @@ def _spread_error(
 
     The spread of a rank correlation depends on all comparisons of two pairs, so that its variation is not a sum over
     pairs. The result is None if there is no spread without one of the blocks.
+
+    Args:
+        first, second: two scores of the same pairs, shape (n,).
+        labels: the labels, shape (n,).
+        statistic: the name of the coefficient.
+        groups: codes of groups 0 … k-1 that a block keeps whole, shape (n,); None for single pairs.
     """
     codes = np.arange(len(labels)) if groups is None else groups
     units = int(codes.max()) + 1

@@ -66,6 +66,13 @@ def _stream_of_round(items: int, size: int, waiting: Codes, is_last: bool, rng: 
     """Return all items in random order, behind those of the round before that wait for a tuple.
 
     The items of the first tuple differ. In the last round, other items fill the last tuple.
+
+    Args:
+        items: the number of items n; they are the codes 0 … n-1.
+        size: the number of items of a tuple.
+        waiting: the items of the round before that did not fill a tuple.
+        is_last: whether no round follows.
+        rng: draws the order.
     """
     order = rng.permutation(items)
     if len(waiting):

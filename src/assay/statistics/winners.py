@@ -181,19 +181,20 @@ def _hybrid_interval(
     from scipy.special import ndtri
 
     error = 1 - confidence
-    spent = SIMULTANEOUS_SHARE * error
+    simultaneous_error = SIMULTANEOUS_SHARE * error
     # Sidak's bound for the largest of the metrics' deviations
-    reach = deviation * float(ndtri(1 - (1 - (1 - spent) ** (1 / metrics)) / 2))
-    tail = (error - spent) / (1 - spent) / 2
+    largest_deviation = deviation * float(ndtri(1 - (1 - (1 - simultaneous_error) ** (1 / metrics)) / 2))
+    error_of_each_side = (error - simultaneous_error) / (1 - simultaneous_error) / 2
 
     def probability(mean: float) -> float:
-        low, high = max(bounds[0], mean - reach), min(bounds[1], mean + reach)
+        # that the variable is at most the observed value
+        low, high = max(bounds[0], mean - largest_deviation), min(bounds[1], mean + largest_deviation)
         return _truncated_probability((value - mean) / deviation, (low - mean) / deviation, (high - mean) / deviation)
 
-    def solve(share: float) -> float:
-        return _solve_by_bisection(probability, share, value - reach, value + reach)
+    def mean_with(share: float) -> float:
+        return _solve_by_bisection(probability, share, value - largest_deviation, value + largest_deviation)
 
-    return solve(0.5), solve(1 - tail), solve(tail)
+    return mean_with(0.5), mean_with(1 - error_of_each_side), mean_with(error_of_each_side)
 
 
 def _solve_by_bisection(probability: Callable[[float], float], share: float, low: float, high: float) -> float:

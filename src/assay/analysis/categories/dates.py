@@ -227,7 +227,13 @@ def _month_and_day(kind: str, groups: Mapping[str, str | None]) -> tuple[int | N
 
 
 def _clock_time(groups: Mapping[str, str | None], written: str, span: tuple[int, int]) -> Moment | None:
-    """Return the time of day of a match; None for an impossible one, such as 25:10."""
+    """Return the time of day of a match; None for an impossible one, such as 25:10.
+
+    Args:
+        groups: what a pattern of times found: hour, minute, half of the day.
+        written: the time as it is written.
+        span: where it stands in the text.
+    """
     hour, minute = int(groups["h"] or 0), int(groups.get("min") or 0)
     if hour > 24 or minute > 59:
         return None

@@ -140,7 +140,13 @@ def find_quantities(text: str, language: str) -> tuple[Quantity, ...]:
 
 
 def _quantity(text: str, value: float, start: int, end: int) -> Quantity | None:
-    """Return the number in a span with the currency sign before it or the unit after it; None without a unit."""
+    """Return the number in a span with the currency sign before it or the unit after it; None without a unit.
+
+    Args:
+        text: the text.
+        value: the number, as it was parsed.
+        start, end: where it stands in the text.
+    """
     number = text[start:end]
     sign = text[start - 1 : start]
     if sign in ("$", "€", "£"):

@@ -258,18 +258,22 @@ def _relation_tag(pair: Pair, lexicon: Lexicon, first: str, second: str, rare: b
     """
     if first == second or not lexicon.contains(first) or not lexicon.contains(second):
         return None
-    parts = _shared_parts(pair, lexicon, first, second)
-    # the parts are all letters, that for verbs, or some others
-    as_verbs = {PARTS: "", _VERB: " (as verbs)"}.get(parts, " (not as verbs)")
-    if sense := lexicon.shared_sense(first, second, parts, rare):
-        about = sense.definition().strip("()").split(";")[0]
+    letters = _shared_parts(pair, lexicon, first, second)
+    as_verbs = " (not as verbs)"
+    if letters == PARTS:
+        as_verbs = ""
+    elif letters == _VERB:
+        as_verbs = " (as verbs)"
+    sense = lexicon.shared_sense(first, second, letters, rare)
+    if sense is not None:
+        meaning = sense.definition().strip("()").split(";")[0]
         if _is_proper_name(sense):
-            return Tag("alias", f"{first!r} and {second!r} are names of the same: {about}")
-        return Tag("synonym", f"{first!r} and {second!r} have a meaning in common{as_verbs}: {about}")
-    if lexicon.are_antonyms(first, second, parts):
+            return Tag("alias", f"{first!r} and {second!r} are names of the same: {meaning}")
+        return Tag("synonym", f"{first!r} and {second!r} have a meaning in common{as_verbs}: {meaning}")
+    if lexicon.are_antonyms(first, second, letters):
         return Tag("negation", f"{first!r} is the opposite of {second!r}{as_verbs}")
     for narrow, wide in ((first, second), (second, first)):
-        if lexicon.is_kind_of(narrow, wide, parts):
+        if lexicon.is_kind_of(narrow, wide, letters):
             return Tag("different levels of precision", f"{narrow!r} is a kind of {wide!r}{as_verbs}")
     return None
 

@@ -149,9 +149,17 @@ def pair_systems(
 
 
 def pair_with_first(data: ScoredDataset, first: BaselineDataset, settings: CheckSettings) -> list[SystemPairing]:
-    """Return the systems of a dataset by labels, with their answers in the first baseline of a chain.
+    """Return the systems of a dataset by labels, compared with their answers in the first baseline of a chain.
 
-    Answers that are missing there are none of the systems' faults.
+    None are returned if systems are not judged by labels. Answers that the first baseline lacks are no findings.
+
+    Args:
+        data: the dataset in the run.
+        first: the dataset in the first baseline.
+        settings: the settings of the check.
+
+    Raises:
+        InputError: the run lacks the column of systems or of items, or the rule for yes cannot be parsed.
     """
     if settings.system is None or first.answers is None or LABELS not in settings.system_by:
         return []
@@ -293,12 +301,12 @@ def _values_by_labels(old_answers: Answers, answers: Answers, positive: str | No
         _, is_yes = apply_rule(now, positive)
         return _Values(f"share of {rule}", was_yes.astype(float), is_yes.astype(float), 1.0)
     labels = np.concatenate([before, now])
+    # None on one side if all labels there are the same
     votes = old_answers.votes or answers.votes
-    # the labels of one side may all be the same, and so no votes
-    are_votes = votes is not None and answers.votes in (None, votes)
-    if votes is not None and are_votes and votes[0] <= labels.min() and labels.max() <= votes[1]:
+    if votes is not None and answers.votes in (None, votes):
         no, yes = votes
-        return _Values("share right", (before - no) / (yes - no), (now - no) / (yes - no), 1.0)
+        if no <= labels.min() and labels.max() <= yes:
+            return _Values("share right", (before - no) / (yes - no), (now - no) / (yes - no), 1.0)
     return _Values("mean label", before, now, float(np.ptp(labels)))
 
 

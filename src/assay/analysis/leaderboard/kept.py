@@ -54,7 +54,15 @@ def _board(
     bucket: str,
     results: KeptResults,
 ) -> Board:
-    """Return the board of one bucket, kept or computed, with the costs of this run."""
+    """Return the board of one bucket, kept or computed, with the costs of this run.
+
+    Args:
+        joined: the dataset with its scores.
+        tests: the settings of the tests.
+        by: the coefficient that ranks.
+        bucket: the name of the bucket.
+        results: the file of kept results.
+    """
     data = joined.data
     inputs = ["board", joined.title, joined.unranked, asdict(tests), by, bucket, data.name, data.facts.split]
     inputs += [data.labels, data.buckets[bucket], [] if data.groups is None else data.groups]

@@ -218,7 +218,14 @@ def _rate_part(
     of_new: NDArray[np.bool_],
     confidence: float,
 ) -> RatedPart:
-    """Return the estimate for a part of the new answers, from its own labels if they suffice."""
+    """Return the estimate for a part of the new answers, from its own labels if they suffice.
+
+    Args:
+        answers: the labelled and the new answers.
+        column, name: the column whose value the part has, and the value.
+        of_labelled, of_new: which labelled and which new answers are in the part, shapes (n,) and (N,).
+        confidence: the level of the interval.
+    """
     decision, groups = answers.decision, answers.group_count
     borrowed = bool(too_few(answers.labelled.of(of_labelled), decision))
     used = np.ones_like(of_labelled) if borrowed else of_labelled
@@ -259,6 +266,12 @@ def _from_systems(
     """Return the estimate for all answers as the sum of those of their systems.
 
     The labelled answers may have the systems in other shares, or lack one that is right far less often.
+
+    Args:
+        whole: the estimate for all answers.
+        systems: the estimate for the answers of each system.
+        decision: the metric that decides.
+        confidence: the level of the interval.
     """
     if any(part.estimate.value is None for part in systems):
         return replace(whole, estimate=Number(notes=("a system has no estimate",)), worth=None)
@@ -287,7 +300,14 @@ def _number(mean: PoweredMean, decision: MetricDecision, confidence: float) -> N
 def _share_by_decisions(
     answers: Answers, used: NDArray[np.bool_], of_new: NDArray[np.bool_], confidence: float
 ) -> ShareOfDecisions | None:
-    """Return the share of yes by Rogan & Gladen's correction; None for grades, and if decisions are as by chance."""
+    """Return the share of yes by Rogan & Gladen's correction; None for grades, and if decisions are as by chance.
+
+    Args:
+        answers: the labelled and the new answers.
+        used: which labelled answers say how often the decisions are right, shape (n,).
+        of_new: which new answers are rated, shape (N,).
+        confidence: the level of the interval.
+    """
     decision = answers.decision
     if decision.kind == "mean":
         return None

@@ -279,7 +279,15 @@ def area_under_roc(
 def _average_precision_value(
     scores: Floats, positive: NDArray[np.bool_], levels: Levels, resampler: Resampler, confidence: float
 ) -> Number:
-    """Return the area under the precision-recall curve with its interval; *levels* are those of the scores."""
+    """Return the area under the precision-recall curve with its interval; *levels* are those of the scores.
+
+    Args:
+        scores: the scores, shape (n,).
+        positive: which pairs are positive, shape (n,).
+        levels: the levels of the scores.
+        resampler: draws the resamples of the interval.
+        confidence: the level of the interval.
+    """
     resampled = None
     if resampler.resamples:
         # other draws than those of the resampler, which has the same seed

@@ -90,7 +90,13 @@ def _documents(path: Path, file_format: str) -> Iterator[tuple[int, Any]]:
 
 
 def _records(value: Any, steps: Sequence[Template], gap_values: dict[str, str]) -> Iterator[dict[str, str]]:
-    """Yield, for each record behind a path, what stands in the gaps of the path."""
+    """Yield, for each record behind a path, what stands in the gaps of the path.
+
+    Args:
+        value: a value within the document.
+        steps: the steps of the path from this value on.
+        gap_values: what stands in the gaps of the steps before.
+    """
     if not steps:
         yield gap_values
         return
@@ -155,7 +161,14 @@ def _are_elements(value: Any) -> bool:
 
 
 def _wrong_path(path: Path, problem: str, wrong: str, documents: Sequence[tuple[int, Any]]) -> InputError:
-    """Return the error to raise for a path that leads nowhere, with paths of the first document that are near."""
+    """Return the error to raise for a path that leads nowhere, with paths of the first document that are near.
+
+    Args:
+        path: the file.
+        problem: what is wrong, in words.
+        wrong: the path that leads nowhere.
+        documents: the number and the value of each document.
+    """
     known: dict[str, None] = {}
     for _, document in documents[:1]:
         for known_path in _paths(document, ""):

@@ -174,6 +174,11 @@ def _with_column_beside(source: SourceTable, other: SourceTable, column: str, ta
 def _with_columns_kept(table: pa.Table, keep: list[str], where: str) -> pa.Table:
     """Return the pair columns and some of the further columns.
 
+    Args:
+        table: the table.
+        keep: the names of the further columns.
+        where: the dataset and split, for the message.
+
     Raises:
         InputError: one of them is no further column.
     """

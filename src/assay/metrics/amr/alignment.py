@@ -153,6 +153,11 @@ def _unary_values(
     With :func:`same_label`, equal concepts are found by an index: comparing every pair would take most of the time of
     large graphs. Any other similarity is computed for every pair. Constants match if role and text are equal, roots
     as their concepts do.
+
+    Args:
+        first, second: the graphs, of n and m nodes.
+        similarity: the similarity of two concepts, in [0, 1].
+        concept_weight: what two nodes with equal concepts are worth.
     """
     unary = np.zeros((len(first.concepts), len(second.concepts)))
     if similarity is same_label:

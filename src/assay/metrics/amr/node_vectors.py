@@ -196,6 +196,11 @@ def _concept_cosine(first: Graph, first_node: int, second: Graph, second_node: i
     """Return the cosine of the concepts of two nodes, from 0 to 1; a negative cosine counts as 0.
 
     It is 1 for concepts with the same words, whatever their senses, and 0 if a concept has no known word.
+
+    Args:
+        first, first_node: a graph, and the number of one of its nodes.
+        second, second_node: the other graph and node.
+        vectors: the vectors of concepts.
     """
     left, right = first.concepts[first_node], second.concepts[second_node]
     if label_words(left) == label_words(right):

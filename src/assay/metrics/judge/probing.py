@@ -96,6 +96,13 @@ def _simpler_after(
 def _shown_server(assumed: Server, request: Request, completion: Completion, reply: Reply, url: str) -> Server:
     """Return what a completion shows of the server: that the model thinks, or that it gives no token probabilities.
 
+    Args:
+        assumed: what is known of the server so far.
+        request: what the judge asks for.
+        completion: the answer of the server.
+        reply: what was read of it.
+        url: the address, for the message.
+
     Raises:
         AssayError: the judge needs probabilities, and the server gives none.
     """

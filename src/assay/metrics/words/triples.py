@@ -107,10 +107,11 @@ class _ParsedText:
 
     def _coordinated_verb(self, verb: int) -> int:
         """Return the verb whose objects a verb shares: the second of "beat and hurt", or the verb itself."""
-        right = self._right[verb]
-        if right and self._tokens[right[0]].part == "CCONJ":
-            return next((index for index in right[1:] if self._is_main_verb(index)), verb)
-        return verb
+        following = self._right[verb]
+        is_coordinated = bool(following) and self._tokens[following[0]].part == "CCONJ"
+        if not is_coordinated:
+            return verb
+        return next((index for index in following[1:] if self._is_main_verb(index)), verb)
 
     def _subjects_of(self, verb: int) -> list[int]:
         """Return the subjects on the left of a verb, with coordinated ones; without, the noun that it depends on."""

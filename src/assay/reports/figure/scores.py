@@ -170,6 +170,11 @@ def draw_scores_panel(panel: Axes, axis: HistogramAxis, strips: Sequence[Strip])
     """Draw histograms above each other, each with a line at its median.
 
     A strip without scores has a label but no bars.
+
+    Args:
+        panel: the axes of matplotlib.
+        axis: the ends of the bins, and the marks with their labels.
+        strips: the histograms, the lowest first.
     """
     panel.grid(False, axis="y")
     panel.tick_params(axis="y", length=0)

@@ -319,7 +319,13 @@ def _draw_layers_panel(curve: LayerCurve, layers: list[int], marks: list[float],
 
 
 def _draw_layers_axes(x_scale: Scale, y_scale: Scale, layers: list[int], marks: list[float]) -> Iterator[Markup]:
-    """Yield the grid lines and tick labels of both axes of a panel."""
+    """Yield the grid lines and tick labels of both axes of a panel.
+
+    Args:
+        x_scale, y_scale: the scales of layers and of the coefficient.
+        layers: the numbers of the layers.
+        marks: the values of the coefficient that have a grid line.
+    """
     for mark in marks:
         yield element("line", x1=x_scale.start, x2=x_scale.end, y1=y_scale(mark), y2=y_scale(mark), class_="grid")
         yield text(x_scale.start - 6, y_scale(mark) + 4, f"{mark:g}", class_="muted", anchor="end")

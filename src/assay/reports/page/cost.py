@@ -241,7 +241,15 @@ def _draw_points(unit: Unit, points: list[CostPoint], axis: CostAxis, statistic_
 def _draw_cost_axes(
     x_scale: _CostScale, y_scale: Scale, marks: list[float], axis: CostAxis, statistic_title: str
 ) -> Iterator[Markup]:
-    """Yield the grid lines, tick labels and titles of both axes."""
+    """Yield the grid lines, tick labels and titles of both axes.
+
+    Args:
+        x_scale: the scale of costs, with its marks and the band of free metrics if there is one.
+        y_scale: the scale of the coefficient.
+        marks: the values of the coefficient that have a grid line.
+        axis: what the cost is, and how its marks are written.
+        statistic_title: the title of the coefficient.
+    """
     right_end = COST.width - COST.right
     has_free_band = x_scale.start > COST.left
     band_end = COST.left + COST.free_band_width

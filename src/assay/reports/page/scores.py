@@ -147,7 +147,14 @@ def _draw_strip_name(strip: Strip, geometry: SpreadGeometry, base_line: float) -
 
 
 def _bars_path(strip: Strip, scale: Scale, base_line: int, bar_height: int) -> str:
-    """Return the outline of the bars of a strip as the steps of an SVG path; empty without scores."""
+    """Return the outline of the bars of a strip as the steps of an SVG path; empty without scores.
+
+    Args:
+        strip: the histogram of some scores.
+        scale: the scale of the scores.
+        base_line: where the bars stand, in pixels from the top.
+        bar_height: the height of the highest bar, in pixels.
+    """
     if strip.median is None:
         return ""
     bin_width = (scale.end - scale.start) / BIN_COUNT

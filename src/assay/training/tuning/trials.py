@@ -236,6 +236,13 @@ def _evaluate_drawn_settings(
 
     The runner and any error are stored with the trial, and the progress receives lines on its settings and its outcome.
 
+    Args:
+        order: the search that the trial belongs to, and who runs it.
+        job: the training, without the settings that are drawn.
+        trial: the trial of Optuna.
+        progress: the display of progress.
+        checkpoints: the folder for the checkpoints of the trial.
+
     Raises:
         TrialPruned: the trial is worse than others at the same epoch, or its loss diverged.
         _SurplusError: the study has enough trials without this one.
