@@ -81,14 +81,14 @@ def _shifts(
     """
     aligned, reference_errors, errors = alignment
     for start, reference_start, length in _common_runs(words, reference):
-        if not any(errors[start : start + length]):
+        end, reference_end = start + length, reference_start + length
+        is_right = not any(errors[start:end]) or not any(reference_errors[reference_start:reference_end])
+        # a run is not shifted into itself
+        if is_right or start <= aligned[reference_start] < end:
             continue
-        if not any(reference_errors[reference_start : reference_start + length]):
-            continue
-        if start <= aligned[reference_start] < start + length:
-            continue
+        # behind the word before the run in the reference, then behind each word of the run
         targets: list[int] = []
-        for index in range(reference_start - 1, reference_start + length):
+        for index in range(reference_start - 1, reference_end):
             if index != -1 and index not in aligned:
                 break
             target = 0 if index == -1 else aligned[index] + 1

@@ -316,7 +316,12 @@ class WithinGroups:
 
     @classmethod
     def of(cls, scores: Floats, labels: Floats, groups: Indices) -> WithinGroups:
-        """Return the counts for finite scores and labels, within groups given by integer codes; shape (n,), n > 0."""
+        """Return the counts of n pairs, at least one.
+
+        Args:
+            scores, labels: the scores and labels, finite, shape (n,).
+            groups: the code of each pair's group, shape (n,).
+        """
         ranks = score_codes(scores)
         order = np.argsort(groups, kind="stable").astype(np.intp)
         starts = run_starts(np.diff(groups[order]) != 0)

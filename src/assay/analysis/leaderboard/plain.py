@@ -117,13 +117,14 @@ def plain_board(board: Board) -> PlainBoard:
 
 
 def board_of_plain(plain: PlainBoard) -> Board:
-    """Return the board of which *plain* is the plain form."""
+    """Return the board of a plain form that :func:`plain_board` has returned."""
     differences: dict[MetricPair, Difference] = {}
     compared: dict[MetricPair, int] = {}
-    for item in plain.differences:
-        differences[item.first, item.second] = item.difference
-        if item.outcome is not None:
-            compared[item.first, item.second] = item.outcome
+    for plain_difference in plain.differences:
+        metric_pair = plain_difference.first, plain_difference.second
+        differences[metric_pair] = plain_difference.difference
+        if plain_difference.outcome is not None:
+            compared[metric_pair] = plain_difference.outcome
     return Board(
         plain.title,
         plain.bucket,
