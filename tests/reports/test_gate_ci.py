@@ -195,14 +195,17 @@ def test_settings_of_the_run_are_repeated(project):
 
 @pytest.mark.parametrize(
     ("kind", "install"),
-    [("lexical", "assay"), ("embedding", "assay[neural]"), ("judge", "assay[judge]"), ("amr", "assay[amr]")],
+    [
+        *(("lexical", "assay"), ("function", "assay"), ("recorded", "assay")),
+        *(("embedding", "assay[neural]"), ("judge", "assay[judge]"), ("amr", "assay[amr]")),
+    ],
 )
 def test_what_is_installed_follows_from_the_metrics(project, kind, install):
     edit(Path("runs/main"), "run.json", lambda manifest: manifest["metrics"][0]["declared"].update(kind=kind))
     done = call("baseline", "runs/main", "--ci", "github")
     inputs = yaml.safe_load(WORKFLOW.read_text(encoding="utf-8"))["jobs"]["similarity"]["steps"][-1]["with"]
     assert inputs["install"] == install
-    assert ("the job needs the models" in done.err) is (kind != "lexical")
+    assert ("the job needs the models" in done.err) is (install != "assay")
 
 
 def test_the_folder_of_a_recommendation_has_its_metric_judged(project):

@@ -228,8 +228,8 @@ def alternatives(values: Sequence[FieldValue]) -> list[Alternative]:
     return sorted(compared_metrics, key=lambda alternative: alternative.difference)[:ALTERNATIVES]
 
 
-#: Sizes of the plot, in pixels: the names of tasks, the axis, a row, and the ends of the axis of ρ.
-_LABELS, _AXIS, _ROW = 120, 500, 22
+#: Sizes of the plot, in pixels, for a phone, too: the names of tasks, the axis, a row; the ends of the axis of ρ.
+_LABELS, _AXIS, _ROW = 100, 280, 22
 _LOW, _HIGH = -0.5, 1.0
 
 

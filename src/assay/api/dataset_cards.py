@@ -55,7 +55,7 @@ def _facts(card: Card) -> dict[str, str]:
         "reference": card.reference,
         "licence": card.licence,
         "paper": card.citation,
-        "source": card.homepage,
+        "source": f"<{card.homepage}>" if card.homepage.startswith("http") else card.homepage,
     }
 
 

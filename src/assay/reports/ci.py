@@ -20,8 +20,8 @@ from assay.statistics.coefficients import deciding_statistic
 WORKFLOW = Path(".github/workflows/assay.yml")
 HOOKS = Path(".pre-commit-config.yaml")
 TESTS = Path("tests/test_assay.py")
-#: Kinds of metrics that a plain installation computes.
-_PLAIN_KINDS = frozenset({"", "lexical"})
+#: Kinds of metrics that a plain installation computes; what a function of the user needs, only the user knows.
+_PLAIN_KINDS = frozenset({"", "lexical", "function", "recorded"})
 #: The options of a run by which a file is read, each with the entry of the manifest.
 _READING = ("columns", "separator", "labels", "missing", "annotator", "encoding", "member")
 

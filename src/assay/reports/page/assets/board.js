@@ -238,12 +238,12 @@ function drawSets(view) {
   const tied = (row) => [...row.best].filter((metric) => metric !== row.highest);
   drawTable("sets", "sets", [
     { key: "name", head: "dataset", isName: true, by: (row) => row.set.title, cell: (row) => row.set.title },
-    { key: "task", head: "task", by: (row) => row.set.tasks.join(", "), cell: (row) => row.set.tasks.join(", ") || "–" },
-    { key: "language", head: "language", by: (row) => row.set.language, cell: (row) => row.set.language || "–" },
-    { key: "pairs", head: "pairs", number: true, by: (row) => row.board.n, cell: (row) => whole.format(row.board.n) },
     { key: "highest", head: "highest", by: (row) => (row.number ? namesOf([row.highest]) : null), cell: (row) => (row.number ? namesOf([row.highest]) : "–") },
     { key: "value", head: data.statistics.find((one) => one.name === state.statistic).symbol, number: true, by: (row) => row.number?.[0] ?? null, cell: (row) => (row.number ? short(row.number[0]) + span(row.number[1], row.number[2]) : "–") },
     { key: "ties", head: "could be best, too", by: (row) => tied(row).length, cell: (row) => namesOf(tied(row)) || "–" },
+    { key: "task", head: "task", by: (row) => row.set.tasks.join(", "), cell: (row) => row.set.tasks.join(", ") || "–" },
+    { key: "language", head: "language", by: (row) => row.set.language, cell: (row) => row.set.language || "–" },
+    { key: "pairs", head: "pairs", number: true, by: (row) => row.board.n, cell: (row) => whole.format(row.board.n) },
     { key: "licence", head: "licence", by: (row) => row.set.licence, cell: (row) => make("span", { title: row.set.terms }, row.set.licence || "–") },
   ], rows);
 }
