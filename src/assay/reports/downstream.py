@@ -135,9 +135,9 @@ def _interval_text(change: Number) -> str:
 
 def _verdict(gain: Difference) -> str:
     """Return in words whether an encoder is better than the baseline on a task."""
-    if not gain.significant:
+    if not gain.significant or not gain.change.value:
         return "not told apart"
-    return "better" if (gain.change.value or 0.0) > 0 else "worse"
+    return "better" if gain.change.value > 0 else "worse"
 
 
 def _costs_sheet(outcomes: Sequence[TaskOutcome], encoders: Sequence[str], settings: DownstreamSettings) -> Sheet:
