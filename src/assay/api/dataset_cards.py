@@ -1,4 +1,4 @@
-"""Cards in Markdown: one page on a dataset, made from its card, its files where they are here, and shipped runs."""
+"""Cards in Markdown: one page on a dataset, made from its card, its files on this machine if any, and shipped runs."""
 
 from __future__ import annotations
 
@@ -25,24 +25,26 @@ def dataset_card(card: Card) -> str:
     The distribution of labels and their ceiling are those of the files on this machine, or else what was measured on
     them before. Sample pairs are there if the files are, and if a licence is stated.
     """
-    described = describe_card(card)
-    measured = described.get("measured") or shipped_measures(card) or {}
+    description = describe_card(card)
+    measures = description.get("measured") or shipped_measures(card) or {}
     lines = [f"# {card.name}", "", f"{card.title.rstrip('.')}. {card.description}".strip(), ""]
     lines += ["```sh", command_line("datasets", "fetch", card.name)]
     lines += [command_line("run", "-d", card.name, "-m", "f1", "-m", "chrf"), "```", ""]
     if card.instructions:
         lines += [card.instructions, ""]
-    lines += markdown_table(("property", "value"), [(head, text) for head, text in _facts(card).items() if text])
-    lines += ["", "## Splits", "", *markdown_table(("split", "pairs"), _splits(card))]
-    lines += _measured(measured)
-    lines += _samples(card, described)
-    lines += _best(card.name)
+    known_facts = [(name, text) for name, text in _facts(card).items() if text]
+    lines += markdown_table(("property", "value"), known_facts)
+    lines += ["", "## Splits", "", *markdown_table(("split", "pairs"), _split_rows(card))]
+    lines += _label_lines(measures)
+    lines += _sample_lines(card, description)
+    lines += _best_metric_lines(card.name)
     if card.notes:
         lines += ["", "## Notes", "", *(f"- {note}" for note in card.notes)]
     return "\n".join(lines).rstrip() + "\n"
 
 
 def _facts(card: Card) -> dict[str, str]:
+    """Return the text of each property of a dataset by its name; empty if the card does not state it."""
     people = "" if card.annotators is None else f"{card.annotators} people a pair"
     kind = {"human": "people", "probe": "a rule (probe set)", "machine": "a model or a rule"}[card.kind]
     return {
@@ -59,7 +61,8 @@ def _facts(card: Card) -> dict[str, str]:
     }
 
 
-def _splits(card: Card) -> list[tuple[str, str]]:
+def _split_rows(card: Card) -> list[tuple[str, str]]:
+    """Return the name and the number of pairs of each split."""
     rows = []
     for name, split in card.splits.items():
         default = " (default)" if name == card.default_split and len(card.splits) > 1 else ""
@@ -67,21 +70,21 @@ def _splits(card: Card) -> list[tuple[str, str]]:
     return rows
 
 
-def _measured(measured: Mapping[str, Any]) -> list[str]:
+def _label_lines(measures: Mapping[str, Any]) -> list[str]:
     """Return the lines on the labels of the default split, if they were measured."""
-    counts = measured.get("labels")
+    counts = measures.get("labels")
     # none for texts that wait for labels
     if not counts:
         return []
     most = max(counts.values())
     rows = [(label, f"{count:,}", "█" * round(20 * count / most)) for label, count in counts.items()]
-    lines = ["", f"## Labels of {measured['split']}", "", *markdown_table(("label", "pairs", ""), rows), ""]
-    if "ceiling" in measured:
-        lines.append(f"- Ceiling of a score without ties: {_numbers(measured['ceiling'])}.")
-    if "reliability" in measured:
-        facts = measured["reliability"]
-        alpha = _numbers({"Krippendorff's α": facts["alpha_interval"]})
-        bound = _numbers({"r": facts["bound_pearson"], "ρ": facts["bound_spearman"]})
+    lines = ["", f"## Labels of {measures['split']}", "", *markdown_table(("label", "pairs", ""), rows), ""]
+    if "ceiling" in measures:
+        lines.append(f"- Ceiling of a score without ties: {_numbers(measures['ceiling'])}.")
+    if "reliability" in measures:
+        reliability = measures["reliability"]
+        alpha = _numbers({"Krippendorff's α": reliability["alpha_interval"]})
+        bound = _numbers({"r": reliability["bound_pearson"], "ρ": reliability["bound_spearman"]})
         lines += [f"- Agreement of annotators: {alpha}.", f"- Upper bound for a metric: {bound}."]
     return lines
 
@@ -90,12 +93,11 @@ def _numbers(values: Mapping[str, float | None]) -> str:
     return ", ".join(f"{name} {'–' if value is None else short(value, 3)}" for name, value in values.items())
 
 
-def _samples(card: Card, described: Mapping[str, Any]) -> list[str]:
-    """Return the lines of sample pairs, if the files are here and the licence allows to show texts."""
-    samples = described.get("samples") or []
+def _sample_lines(card: Card, description: Mapping[str, Any]) -> list[str]:
+    """Return the lines of sample pairs, if the files are on this machine and a licence is stated."""
+    samples = description.get("samples") or []
     if not samples:
-        why = "No sample pairs: no licence is stated." if card.licence.startswith(NO_LICENCE) else ""
-        return ["", why] if why else []
+        return ["", "No sample pairs: no licence is stated."] if card.licence.startswith(NO_LICENCE) else []
     rows = []
     for sample in samples:
         reference = sample.get("reference") or [""]
@@ -112,22 +114,15 @@ def brief_markdown(text: str | None) -> str:
     return re.sub(r"[\\\\`*_{}\[\]<>#&|~]", lambda mark: f"&#{ord(mark[0])};", shown)
 
 
-def _best(name: str) -> list[str]:
-    """Return the lines on the best metrics of each split, with those that could be the best, too."""
+def _best_metric_lines(name: str) -> list[str]:
+    """Return the lines on the best metrics of each split of a dataset, with those that could be the best, too."""
     rows = []
     for best in best_metrics_of(name):
         interval = "" if best["low"] is None else f" [{short(best['low'], 2)}, {short(best['high'], 2)}]"
-        ties = ", ".join(f"`{metric}`" for metric in best["as_good"])
-        rows.append(
-            (
-                best["split"] or "all",
-                f"`{best['metric']}`",
-                f"{short(best['spearman'], 2)}{interval}",
-                ties,
-                str(best["n"]),
-            )
-        )
+        correlation = f"{short(best['spearman'], 2)}{interval}"
+        others = ", ".join(f"`{metric}`" for metric in best["as_good"])
+        rows.append((best["split"] or "all", f"`{best['metric']}`", correlation, others, str(best["n"])))
     if not rows:
         return []
-    heads = ("split", "highest", "Spearman ρ", "could be the best, too", "pairs")
-    return ["", "## Best metrics", "", "Free metrics on a sample.", "", *markdown_table(heads, rows)]
+    columns = ("split", "highest", "Spearman ρ", "could be the best, too", "pairs")
+    return ["", "## Best metrics", "", "Free metrics on a sample.", "", *markdown_table(columns, rows)]

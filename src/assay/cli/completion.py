@@ -40,10 +40,11 @@ def complete_datasets(context: typer.Context, incomplete: str) -> list[str]:
     if run is not None:
         return _filter_by_prefix(incomplete, [record["name"] for record in run["datasets"]])
     names = []
-    for card in (Path(__file__).parents[1] / "datasets" / "cards").glob("*.toml"):
-        with card.open(encoding="utf-8") as file:
+    for card_path in (Path(__file__).parents[1] / "datasets" / "cards").glob("*.toml"):
+        with card_path.open(encoding="utf-8") as file:
             # every card that comes with assay has its name in the first line
-            names.append(file.readline().partition("=")[2].strip().strip('"'))
+            _, _, quoted_name = file.readline().partition("=")
+        names.append(quoted_name.strip().strip('"'))
     return _filter_by_prefix(incomplete, sorted(names))
 
 

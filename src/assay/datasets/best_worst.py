@@ -82,17 +82,19 @@ def read_best_worst(path: str | Path, gold: GoldQuestions | None = None) -> Best
     if gold is not None:
         choices, gold_scores = _without_gold_questions(source, choices, annotators, gold)
 
-    item_codes = _codes_by_first_appearance(item for choice in choices for item in choice.items)
-    tuple_keys: list[Hashable] = []
-    for choice in choices:
-        tuple_keys.append(frozenset(choice.items) if tuple_names is None else tuple_names[choice.row])
-    tuple_codes = _codes_by_first_appearance(tuple_keys)
-    tuples = np.array([tuple_codes[key] for key in tuple_keys], dtype=np.intp)
+    tuple_keys: list[Hashable]
+    if tuple_names is None:
+        tuple_keys = [frozenset(choice.items) for choice in choices]
+    else:
+        tuple_keys = [tuple_names[choice.row] for choice in choices]
+    code_of_tuple = _codes_by_first_appearance(tuple_keys)
+    tuples = np.array([code_of_tuple[key] for key in tuple_keys], dtype=np.intp)
+    code_of_item = _codes_by_first_appearance(item for choice in choices for item in choice.items)
     annotations = BestWorstAnnotations(
-        items=tuple(item_codes),
-        shown=np.array([[item_codes[item] for item in choice.items] for choice in choices], dtype=np.intp),
-        best=np.array([item_codes[choice.best] for choice in choices], dtype=np.intp),
-        worst=np.array([item_codes[choice.worst] for choice in choices], dtype=np.intp),
+        items=tuple(code_of_item),
+        shown=np.array([[code_of_item[item] for item in choice.items] for choice in choices], dtype=np.intp),
+        best=np.array([code_of_item[choice.best] for choice in choices], dtype=np.intp),
+        worst=np.array([code_of_item[choice.worst] for choice in choices], dtype=np.intp),
         tuples=tuples,
         annotators=None if annotators is None else len({annotators[choice.row] for choice in choices}),
         warnings=tuple(_repeat_warnings(source, choices, tuples, annotators)),

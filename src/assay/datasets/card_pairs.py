@@ -59,9 +59,10 @@ def load_card_pairs(
         result = _read_split(card, split_name, files)
         if check_rows:
             _check_row_count(card, split_name, result.table.num_rows, list(files))
-        table = _with_language(result.table, card, split_name)
-        tables.append(_with_split_column(table, split_name, is_only_split=len(card.splits) == 1))
-        notes += [f"{split_name}: {note}" if len(splits) > 1 else note for note in result.notes]
+        split_table = _with_language(result.table, card, split_name)
+        tables.append(_with_split_column(split_table, split_name, is_only_split=len(card.splits) == 1))
+        prefix = f"{split_name}: " if len(splits) > 1 else ""
+        notes += [prefix + note for note in result.notes]
         used_files.update(files)
     # permissive, since a split may lack an optional column or have it in another type
     table = tables[0] if len(tables) == 1 else pa.concat_tables(tables, promote_options="permissive")
@@ -69,6 +70,7 @@ def load_card_pairs(
         notes += [f"passed over, not the file of the card: {path}" for path in located.passed_over]
     if card.superseded_by:
         notes.append(f"version {card.version} is superseded by {card.superseded_by}")
+    # that of every split, or they could not be pooled
     scale = card.scale_of(splits[0])
     pairs = Pairs(
         table,
@@ -87,18 +89,18 @@ def load_card_pairs(
 
 def _check_pooling(card: Card, splits: tuple[str, ...]) -> None:
     """Raise InputError if the splits have labels of different aspects or ranges, which cannot be one column."""
-    kinds: dict[tuple[str, float, float], str] = {}
+    split_by_labels: dict[tuple[str, float, float], str] = {}
     for split in splits:
         scale = card.scale_of(split)
-        kinds.setdefault((card.splits[split].aspect, scale.low, scale.high), split)
-    if len(kinds) > 1:
-        first, second = [
-            f"{split} ({f'{aspect}, ' if aspect else ''}{low:g} to {high:g})"
-            for (aspect, low, high), split in list(kinds.items())[:2]
-        ]
+        split_by_labels.setdefault((card.splits[split].aspect, scale.low, scale.high), split)
+    if len(split_by_labels) > 1:
+        descriptions = []
+        for (aspect, low, high), split in split_by_labels.items():
+            meaning = f"{aspect}, " if aspect else ""
+            descriptions.append(f"{split} ({meaning}{low:g} to {high:g})")
         raise InputError(
-            f"dataset {card.name}: the labels of {first} and {second} are not comparable; name one split,"
-            f" such as {card.name}:{splits[0]}"
+            f"dataset {card.name}: the labels of {descriptions[0]} and {descriptions[1]} are not comparable; name one"
+            f" split, such as {card.name}:{splits[0]}"
         )
 
 

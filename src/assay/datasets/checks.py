@@ -191,8 +191,10 @@ def group_notes(pairs_by_split: Mapping[str, Pairs]) -> list[DataFinding]:
     notes = []
     for split, pairs in pairs_by_split.items():
         codes = column_codes(pairs, "group") if "group" in pairs.table.column_names else None
-        effect = None if codes is None else label_design_effect(pairs, codes)
-        if codes is not None and effect is not None:
+        if codes is None:
+            continue
+        effect = label_design_effect(pairs, codes)
+        if effect is not None:
             group_count = int(codes.max()) + 1
             line = f"{group_count:,} groups; {effect_text(effect)}"
             notes.append(DataFinding("design-effect", "note", split, group_count, line))

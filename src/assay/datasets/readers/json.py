@@ -36,22 +36,22 @@ def read_json(path: Path, member: str | None, columns: Columns = None) -> Source
     if log is not None:
         return log
     _refuse_questions_of_squad(path, value)
-    value, note = _records_of_servers(path, value)
     if _is_header_and_rows(value):
         return _table_of_lists(path, [value["columns"], *value["data"]], None)
-    if isinstance(value, dict):
-        value = _list_of_member(path, value, member)
-    if isinstance(value, dict):
-        value = _without_row_names(value)
-    if isinstance(value, dict) and all(isinstance(cells, list) and cells for cells in value.values()):
-        return _table_of_column_lists(path, value)
-    if isinstance(value, list) and value and all(isinstance(row, list) for row in value):
-        return _table_of_lists(path, value, columns)
-    if not _is_rows(value):
+    rows, note = _records_of_servers(path, value)
+    if isinstance(rows, dict):
+        rows = _list_of_member(path, rows, member)
+    if isinstance(rows, dict):
+        rows = _without_row_names(rows)
+    if isinstance(rows, dict) and all(isinstance(cells, list) and cells for cells in rows.values()):
+        return _table_of_column_lists(path, rows)
+    if isinstance(rows, list) and rows and all(isinstance(row, list) for row in rows):
+        return _table_of_lists(path, rows, columns)
+    if not _is_rows(rows):
         raise InputError(
             f'{path}: expected a list of objects such as [{{"reference": …}}, …], or lists of equal length'
         )
-    table, misfits = table_of_records(value, column_of)
+    table, misfits = table_of_records(rows, column_of)
     return SourceTable(table, str(path), unit="entry", first=1, misfits=misfits, notes=(note,) if note else ())
 
 
