@@ -433,13 +433,13 @@ def test_scores_from_features_of_answers_say_which_features(monkeypatch):
 def test_a_run_with_an_earlier_judge_of_that_name_is_computed_by_the_earlier_one():
     """Runs of 0.1.0 recorded combined:answer-judge with this digest."""
     metric = load_metric("combined:answer-judge")
-    earlier = metric.as_recorded("206228c4d5e5a7f0")
+    earlier = metric.version_with_digest("206228c4d5e5a7f0")
     assert earlier.signature()["combination"] == "206228c4d5e5a7f0" and str(earlier) == str(metric)
     assert [str(member) for member in earlier.members()][1] == "contains"
     assert earlier.is_stored is False and metric.is_stored is True
     assert pickle.loads(pickle.dumps(earlier)).path == earlier.path
     for digest in ("", "0123456789abcdef", metric.signature()["combination"]):
-        assert metric.as_recorded(digest) is metric
+        assert metric.version_with_digest(digest) is metric
 
 
 @pytest.mark.parametrize("sample", [None, 10])

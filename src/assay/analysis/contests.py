@@ -141,17 +141,19 @@ def _contests_within_run(run: RunFolder, metrics: Sequence[str]) -> list[Contest
     """
     datasets = read_datasets(run)
     _check_known(metrics, datasets, run.title)
-    compared = []
+    contests_of_run = []
     for data in datasets:
-        chosen = [name for name in dict.fromkeys(metrics or data.scores) if name in data.scores]
-        if len(chosen) > 1:
-            scores = {name: data.oriented_scores(name) for name in chosen}
+        requested_metrics = dict.fromkeys(metrics or data.scores)
+        scored_metrics = [name for name in requested_metrics if name in data.scores]
+        if len(scored_metrics) > 1:
+            scores = {name: data.oriented_scores(name) for name in scored_metrics}
+            metric_pairs = tuple(combinations(scored_metrics, 2))
             notes = tuple(f"no scores of {name}" for name in metrics if name not in data.scores)
-            compared.append(Contest(data, tuple(chosen), scores, tuple(combinations(chosen, 2)), notes))
-    if not compared:
+            contests_of_run.append(Contest(data, tuple(scored_metrics), scores, metric_pairs, notes))
+    if not contests_of_run:
         names = ", ".join(dict.fromkeys(name for data in datasets for name in data.scores))
         raise InputError(f"{run.title}: a comparison needs two metrics on one dataset; the run has {names or 'none'}")
-    return compared
+    return contests_of_run
 
 
 def _contests_between_runs(first: RunFolder, second: RunFolder, metrics: Sequence[str], force: bool) -> list[Contest]:

@@ -14,9 +14,8 @@ from assay.analysis.data import ALL, ScoredDataset, choose_datasets
 from assay.analysis.errors.categories import Share, categorise_pairs, ratio_intervals
 from assay.analysis.errors.divergence import Divergence, find_divergence
 from assay.analysis.errors.settings import Rule
-from assay.analysis.folder import RunFolder
+from assay.analysis.folder import RunFolder, missing_metric_lines
 from assay.analysis.leaderboard.board import Board, Line
-from assay.analysis.leaderboard.join import missing_metrics
 from assay.analysis.rate.kept import KeptRating, kept_ratings
 from assay.analysis.recommend.advice import Advice
 from assay.analysis.recommend.best_systems import BestSystems, best_systems
@@ -217,7 +216,7 @@ def gather_evidence(run: RunFolder, settings: PageSettings, metric: str | None =
         advice_without_common_word=advice.get(NO_COMMON_WORD),
         compared=len(data.scores),
         choice=choice,
-        missing=missing_metrics([run]),
+        missing=missing_metric_lines([run]),
         systems=systems,
         ratings=ratings,
     )
@@ -283,7 +282,7 @@ def _worst_parts(parts: Sequence[Part]) -> list[Part]:
 def _only_dataset(run: RunFolder, settings: PageSettings) -> ScoredDataset:
     """Return the only dataset that the settings choose; raise InputError if there are several, or no scores."""
     if not run.manifest.has_scores:
-        raise InputError(f"{run.title}: no metric gave scores: {'; '.join(missing_metrics([run]))}")
+        raise InputError(f"{run.title}: no metric gave scores: {'; '.join(missing_metric_lines([run]))}")
     datasets = [data for data in choose_datasets(run, settings.datasets) if data.scores]
     if len(datasets) > 1:
         names = [data.name for data in datasets]

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from assay.common.addresses import command_line
+from assay.common.messages import Message
 from assay.common.output import restore_folder
 from assay.common.tables import RUN_SCHEMA
 from assay.exceptions import InputError
@@ -248,3 +249,16 @@ def _distinct_rows(file: Path, *columns: str) -> set[tuple[str, ...]]:
     table = table.cast(pa.schema([(column, pa.string()) for column in columns]))
     rows = table.group_by(list(columns)).aggregate([]).to_pylist()
     return {tuple(str(row[column]) for column in columns) for row in rows}
+
+
+def missing_metric_lines(runs: Sequence[RunFolder]) -> list[str]:
+    """Return a line, with reason and remedy, for each metric that was requested from a run but has no scores.
+
+    The lines are in the order of the runs; equal lines are listed once.
+    """
+    lines: list[str] = []
+    for run in runs:
+        for metric in run.manifest.metrics:
+            if not metric.is_done:
+                lines.append(Message(f"{metric.metric} on {metric.dataset}: ", metric.missing_reason))
+    return list(dict.fromkeys(lines))

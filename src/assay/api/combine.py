@@ -87,7 +87,7 @@ def _prior_of_run(name: str, run: RunFolder) -> CombinedFile:
         )
     for record in run.manifest.metrics:
         if record.metric == name:
-            metric = metric.as_recorded(record.signature.get("combination", ""))
+            metric = metric.version_with_digest(record.signature.get("combination", ""))
             if not metric.file.digest.startswith(record.signature.get("combination", "")):
                 raise InputError(f"is another one now than in {run.title}; run it again", setting="prior", value=name)
     if len(metric.file.levels) != 2 or not isinstance(metric.file.steps[0], LinearStep):

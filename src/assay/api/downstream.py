@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,7 +20,7 @@ from assay.benchmark.downstream import (
     check_frozen,
     column_names,
     decisions_as_pairs,
-    judge_frozen,
+    frozen_outcome,
     load_task,
     task_names,
 )
@@ -81,10 +82,11 @@ def downstream(settings: DownstreamSettings) -> Report:
     request = _request(metrics, tasks, settings)
     if settings.out is not None:
         _check_folder(user_path(str(settings.out)), request)
-    judge = _judge_fine_tuned if settings.fine_tune else _judge_frozen
+    outcomes_of = _fine_tuned_outcomes if settings.fine_tune else _frozen_outcomes
     with use_runtime(Runtime(settings.device, settings.threads)):
-        of_encoders = [judge(metric, tasks, settings, progress) for metric in encoders.values()]
-    outcomes = [of_encoder[number] for number in range(len(tasks)) for of_encoder in of_encoders]
+        outcomes_by_encoder = [outcomes_of(metric, tasks, settings, progress) for metric in encoders.values()]
+    # task by task, and within a task encoder by encoder
+    outcomes = list(chain.from_iterable(zip(*outcomes_by_encoder, strict=True)))
     if settings.out is not None:
         _write_run(tasks, outcomes, settings, request)
     return Report(to_document(outcomes, settings, _notes_on(tasks, settings)))
@@ -145,7 +147,7 @@ def _check_folder(out: Path, request: Mapping[str, Any]) -> None:
         raise InputError(f"{out}: holds another run; give ", Setting("out"), " another name or remove it")
 
 
-def _judge_frozen(
+def _frozen_outcomes(
     metric: Metric, tasks: Sequence[EncoderTask], settings: DownstreamSettings, progress: Progress
 ) -> list[TaskOutcome]:
     """Return the outcome of each task by classifiers of an encoder's embeddings; the model is loaded at most once."""
@@ -156,7 +158,7 @@ def _judge_frozen(
             progress.begin(f"{metric}, {task.name}: texts", len(texts))
             embedded = embed_texts(metric, texts, store, fresh=settings.fresh, advance=progress.advance)
             progress.begin(f"{metric}, {task.name}: classifiers", 0)
-            outcome = judge_frozen(task, str(metric), embedded, settings)
+            outcome = frozen_outcome(task, str(metric), embedded, settings)
             outcomes.append(
                 replace(outcome, texts=len(texts), computed=embedded.computed, embed_seconds=embedded.seconds)
             )
@@ -164,7 +166,7 @@ def _judge_frozen(
     return outcomes
 
 
-def _judge_fine_tuned(
+def _fine_tuned_outcomes(
     metric: Metric, tasks: Sequence[EncoderTask], settings: DownstreamSettings, progress: Progress
 ) -> list[TaskOutcome]:
     """Return the outcome of each task by copies of an encoder that are fine-tuned for it, one per seed."""

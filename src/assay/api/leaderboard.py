@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from assay.analysis.data import ALL
+from assay.analysis.folder import missing_metric_lines
 from assay.analysis.leaderboard.field import FieldVerdict, verdict_of
-from assay.analysis.leaderboard.join import Filters, JoinedDataset, LeaderboardSettings, join_runs, missing_metrics
+from assay.analysis.leaderboard.join import Filters, JoinedDataset, LeaderboardSettings, join_runs
 from assay.analysis.leaderboard.measurements import boards, boards_of_groups, resample_count
 from assay.api.files import Run, open_runs
 from assay.api.values import Report
@@ -84,9 +85,9 @@ def leaderboard(runs: Run | Sequence[Run], settings: LeaderboardSettings) -> Rep
         settings = replace(settings, statistics=shown)
         progress.begin("comparing metrics", resample_count(joined, settings, buckets))
         if settings.per:
-            return Report(_per_group(joined, settings, by, missing_metrics(opened)))
+            return Report(_per_group(joined, settings, by, missing_metric_lines(opened)))
         ranked_boards = boards(joined, settings, by=by, buckets=buckets, advance=progress.advance)
-        board_document = to_document(ranked_boards, settings, by, missing_metrics(opened))
+        board_document = to_document(ranked_boards, settings, by, missing_metric_lines(opened))
         return Report(with_signatures(board_document, [dataset.data for dataset in joined], (), settings.signature))
 
 

@@ -134,37 +134,47 @@ def _check_output_path(out: Path | None) -> None:
 
 
 def _measure(settings: ProfileSettings) -> Profile:
-    """Measure every metric in turn."""
+    """Measure every metric in turn; one that is unavailable or fails has a profile with the reason.
+
+    Raises:
+        InputError: a name is unknown, a metric cannot be profiled, or the data or the prices cannot be read.
+        OfflineError, UnavailableError: the data of a card is not on this machine and cannot be downloaded.
+    """
     runtime = Runtime(settings.device, settings.threads)
     progress = settings.progress or Silent()
     prices = None if settings.prices is None else read_prices(settings.prices)
-    metrics_by_name = {str(name): _load_profilable_metric(name) for name in settings.metrics}
+    metrics_or_errors = {str(name): _load_profilable_metric(name) for name in settings.metrics}
     data = _load_pairs(settings)
     points = settings.points()
     max_pair_count = max(pair_count for pair_count, _ in points)
     profiles = []
-    distinct_count = 0
-    for name, metric in metrics_by_name.items():
+    distinct_count = len(data)
+    for name, metric in metrics_or_errors.items():
         progress.begin(name, len(points))
         try:
-            # reported below, like an error of the measurement
             if isinstance(metric, UnavailableError):
+                # reported below, like an error of the measurement
                 raise metric
+            # metrics that read other columns may count other pairs as distinct: the last one that is loaded decides
             batch, distinct_count = _sample_distinct_pairs(data, metric, max_pair_count)
+            # before the measurement, since a download is not part of loading
             with use_runtime(runtime):
-                # before the measurement, since a download is not part of loading
-                bound_metric = metric.bind(Context(data.language, partial(list, batch.references)))
-                bound_metric.obtain(offline=settings.offline)
-                bound_metric.check_available()
-            metric_profile = profile_metric(
-                name, batch, settings, language=data.language, prices=prices, advance=progress.advance
+                _make_available(metric, batch, data.language, offline=settings.offline)
+            profiles.append(
+                profile_metric(name, batch, settings, language=data.language, prices=prices, advance=progress.advance)
             )
-            profiles.append(metric_profile)
         except UnavailableError as error:
             profiles.append(MetricProfile(name, "unavailable", error.reason, error.remedy))
         except AssayError as error:
             profiles.append(MetricProfile(name, "failed", error.message))
-    return Profile(data.name, distinct_count or len(data), _machine_facts(), tuple(profiles))
+    return Profile(data.name, distinct_count, _machine_facts(), tuple(profiles))
+
+
+def _make_available(metric: Metric, batch: Batch, language: str | None, *, offline: bool) -> None:
+    """Download what a metric needs to score a batch, and raise UnavailableError if it cannot be computed."""
+    bound_metric = metric.bind(Context(language, partial(list, batch.references)))
+    bound_metric.obtain(offline=offline)
+    bound_metric.check_available()
 
 
 def _load_profilable_metric(name: str | MetricName | Metric) -> Metric | UnavailableError:

@@ -10,9 +10,9 @@ from pathlib import Path
 from assay.analysis.combine import COMBINATION, SmallCombination, small_combination
 from assay.analysis.data import ALL
 from assay.analysis.decision import Evidence, gather_evidence
-from assay.analysis.folder import RunFolder, read_run
+from assay.analysis.folder import RunFolder, missing_metric_lines, read_run
 from assay.analysis.leaderboard.board import Line
-from assay.analysis.leaderboard.join import Filters, join_runs, missing_metrics
+from assay.analysis.leaderboard.join import Filters, join_runs
 from assay.analysis.leaderboard.measurements import boards, resample_count
 from assay.analysis.recommend.closing import close
 from assay.analysis.recommend.decision import evidence_for_decision, keep_decision, make_decision
@@ -92,48 +92,40 @@ def recommend(settings: RecommendSettings) -> Report:
     limits = Limits.parse(settings.budget, settings.max_price, settings.max_loss)
     with tempfile.TemporaryDirectory(prefix="assay-") as temporary:
         folder = Path(temporary) / "run" if settings.out is None else user_path(settings.out)
-        made_run, recognised = _run_metrics(settings, folder)
+        made_run, columns_note = _run_metrics(settings, folder)
         run_folder = read_run(folder)
-        missing = missing_metrics([run_folder])
+        missing_lines = missing_metric_lines([run_folder])
         if not run_folder.manifest.has_scores:
-            raise UnavailableError("no metric gave scores", "; ".join(missing))
+            raise UnavailableError("no metric gave scores", "; ".join(missing_lines))
         evidence = _compare_metrics(run_folder, settings, limits, progress)
         advice = evidence.advice()
         keep_evidence(evidence)
-        page_settings = PageSettings(
-            audience="decision",
-            categories=False,
-            **settings.values_of(Criterion),
-            budget=settings.budget,
-            max_price=settings.max_price,
-            max_loss=settings.max_loss,
-        )
-        for_decision = evidence_for_decision(run_folder, page_settings)
-        closing = close(for_decision)
+        page_settings = _page_settings(settings)
+        decision_evidence = evidence_for_decision(run_folder, page_settings)
+        closing = close(decision_evidence)
         if settings.out is not None:
-            _keep_decision_and_pages(run_folder, folder, made_run, for_decision, page_settings)
-        combined = small_combination(evidence.joined.data, evidence.by, settings.seed)
+            _keep_decision_and_pages(run_folder, folder, made_run, decision_evidence, page_settings)
+        combination = small_combination(evidence.joined.data, evidence.by, settings.seed)
 
-    tables = to_document(list(evidence.boards.values()), evidence.tests, evidence.by, missing)
+    tables = to_document(list(evidence.boards.values()), evidence.tests, evidence.by, missing_lines)
     signed = with_signatures(tables, [evidence.joined.data], (), evidence.tests.signature)
     advised = with_advice(signed, list(advice.values()), evidence.by, evidence.positive)
     warnings = list(advised.warnings)
-    if combined is not None:
-        note = _combination_note(combined, evidence, advice[ALL].highest)
+    if combination is not None:
         run_name = "RUN" if settings.out is None else str(settings.out)
-        warnings.append(f"{note}; {command_line('combine', run_name, '--out', 'FOLDER')} makes it a metric")
+        warnings.append(_combination_note(combination, evidence, advice[ALL].highest, run_name))
     alternative = run_folder.manifest.buckets[0].alternative
     if alternative is not None:
         warnings += alternative_annotator_lines(alternative)
-    hints = advised.hints if recognised is None else [recognised, *advised.hints]
+    hints = advised.hints if columns_note is None else [columns_note, *advised.hints]
     return Report(with_closing(replace(advised, warnings=warnings, hints=hints), closing, settings.out))
 
 
 def _run_metrics(settings: RecommendSettings, folder: Path) -> tuple[Result, Message | None]:
     """Run the metrics on the dataset, and return the run with a line on how its columns were read.
 
-    The line is None if the columns have the usual names or the user named them. Otherwise they are read by what their
-    names and cells say, if that leaves no doubt.
+    The line is None if the columns have the usual names or the user named them. Otherwise the run is tried again with
+    the columns that their names and cells suggest, if these leave no doubt.
 
     Args:
         settings: the settings of the command.
@@ -142,32 +134,20 @@ def _run_metrics(settings: RecommendSettings, folder: Path) -> tuple[Result, Mes
     Raises:
         InputError: a setting, a metric or the data cannot be used.
     """
+    metrics = settings.metrics or (*load_suite(SUITE).metrics, *LONG_ANSWER_METRICS)
     run_settings = settings.values_of(OwnData, Graphs, AgreementSettings, Limited, Scoring, Prices)
     run_settings["statistics"] = _requested_statistics(settings)
     if settings.out is None:
         run_settings["resamples"] = 0
-
-    def run_with(reading: Mapping[str, str]) -> Result:
-        # settings that say how the data is read take the place of the user's
-        return run(
-            settings.dataset,
-            settings.metrics or (*load_suite(SUITE).metrics, *LONG_ANSWER_METRICS),
-            suite=SUITE,
-            store=settings.store,
-            fresh=True,
-            keep_replies=True,
-            out=folder,
-            page=False,
-            **{**run_settings, **reading},
-        )
-
+    run_settings |= {"suite": SUITE, "store": settings.store, "fresh": True, "keep_replies": True}
+    run_settings |= {"out": folder, "page": False}
     try:
-        return run_with({}), None
+        return run(settings.dataset, metrics, **run_settings), None
     except MissingColumnsError as error:
         if not error.clear_settings or settings.columns is not None:
             raise
-        reading = error.clear_settings
-    return run_with(reading), _recognised_note(reading)
+        suggested_settings = error.clear_settings
+    return run(settings.dataset, metrics, **(run_settings | suggested_settings)), _recognised_note(suggested_settings)
 
 
 def _compare_metrics(
@@ -196,6 +176,18 @@ def _compare_metrics(
     return RunEvidence(joined, by, tests, limits, {board.bucket: board for board in ranked_boards}, positive)
 
 
+def _page_settings(settings: RecommendSettings) -> PageSettings:
+    """Return the settings of the page for a decision, with the limits and the criterion of the command."""
+    return PageSettings(
+        audience="decision",
+        categories=False,
+        **settings.values_of(Criterion),
+        budget=settings.budget,
+        max_price=settings.max_price,
+        max_loss=settings.max_loss,
+    )
+
+
 def _keep_decision_and_pages(
     run_folder: RunFolder, folder: Path, made_run: Result, evidence: Evidence, page_settings: PageSettings
 ) -> None:
@@ -203,7 +195,7 @@ def _keep_decision_and_pages(
 
     Args:
         run_folder: the run as it was read, and *folder*, its path.
-        result: the run as it was made, which writes its page.
+        made_run: the run as it was made, which writes its page.
         evidence: the evidence for deciding by the recommended metric, or else the highest.
         page_settings: the settings of the page for a decision.
     """
@@ -233,23 +225,29 @@ def _recognised_note(reading: Mapping[str, str]) -> Message:
     )
 
 
-def _combination_note(combined: SmallCombination, evidence: RunEvidence, highest: Line | None) -> str:
+def _combination_note(combination: SmallCombination, evidence: RunEvidence, highest: Line | None, run_name: str) -> str:
     """Return a line on a score learned from several metrics: its agreement, and its difference from the highest metric.
 
-    It is not among the metrics to choose from, since it is no metric yet.
+    It is not among the metrics to choose from, since it is no metric yet: the line names the command that makes it one.
 
     Args:
-        combined: the combination, with scores of pairs that it was not learned from.
+        combination: the combination, with scores of pairs that it was not learned from.
         evidence: the dataset, the coefficient that decides, and the settings of the tests.
         highest: the metric with the highest agreement on all pairs; None if there is none.
+        run_name: the name of the run folder in the command.
     """
-    note = f"one score learned from {', '.join(combined.members)}, tested on pairs that it was not learned from"
-    if highest is None:
-        return note
+    note = f"one score learned from {', '.join(combination.members)}, tested on pairs that it was not learned from"
+    if highest is not None:
+        note += _difference_from_highest(combination, evidence, highest)
+    return f"{note}; {command_line('combine', run_name, '--out', 'FOLDER')} makes it a metric"
+
+
+def _difference_from_highest(combination: SmallCombination, evidence: RunEvidence, highest: Line) -> str:
+    """Return the agreement of a combination and of the highest metric with the p-value; empty if one is undefined."""
     dataset, tests, by = evidence.joined, evidence.tests, evidence.by
     pairs = dataset.data.pairs_in_bucket(ALL, tests.seed)
     (difference,) = compare_all(
-        {COMBINATION: combined.scores, highest.metric: dataset.scores[highest.metric]},
+        {COMBINATION: combination.scores, highest.metric: dataset.scores[highest.metric]},
         pairs.labels,
         statistics=(by,),
         confidence=tests.confidence,
@@ -260,9 +258,9 @@ def _combination_note(combined: SmallCombination, evidence: RunEvidence, highest
         interval=tests.interval,
     )[COMBINATION, highest.metric]
     if difference.first is None or difference.second is None:
-        return note
+        return ""
     values = f"{short(difference.first, 3)} against {short(difference.second, 3)} of {highest.metric}"
-    return f"{note}: {title_of(by)} {values} (p {p_value(difference.p)})"
+    return f": {title_of(by)} {values} (p {p_value(difference.p)})"
 
 
 def _requested_statistics(settings: RecommendSettings) -> tuple[str, ...]:

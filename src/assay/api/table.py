@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from assay.analysis.data import ALL
-from assay.analysis.folder import RunFolder
-from assay.analysis.leaderboard.join import Filters, join_runs, missing_metrics
+from assay.analysis.folder import RunFolder, missing_metric_lines
+from assay.analysis.leaderboard.join import Filters, join_runs
 from assay.analysis.leaderboard.measurements import boards, resample_count
 from assay.analysis.settings import CorrectedTests, NeededResampling, PairedTests
 from assay.analysis.table import TableSettings, tables
@@ -120,7 +120,7 @@ def table(runs: Run | Sequence[Run], settings: TableSettings) -> Report:
         tests = _table_tests(settings, by, opened)
         progress.begin("comparing metrics", resample_count(joined, tests, buckets))
         paper_tables = tables(boards(joined, tests, by=by, buckets=buckets, advance=progress.advance), joined, settings)
-        document = to_document(paper_tables, settings, tests, missing_metrics(opened))
+        document = to_document(paper_tables, settings, tests, missing_metric_lines(opened))
         metric_names = dict.fromkeys(name for dataset in joined for name in dataset.scores)
         document = with_signatures(document, [dataset.data for dataset in joined], metric_names, tests.signature)
         return Report(add_latex(document, paper_tables, settings, tests))

@@ -73,17 +73,17 @@ class EncoderTask:
         classes = self.classes[self.test]
         right = (decided == classes).astype(np.float64)
         return TaskOutcome(
-            self.name,
-            encoder,
-            "seeds",
-            self.measures,
-            len(self.classes) - len(classes),
-            classes,
-            decided,
-            right,
-            1 - right,
-            np.zeros(len(classes), dtype=np.intp),
-            self.tested_groups,
+            task=self.name,
+            encoder=encoder,
+            protocol="seeds",
+            measures=self.measures,
+            train_rows=len(self.classes) - len(classes),
+            classes=classes,
+            decided=decided,
+            right=right,
+            wrong=1 - right,
+            parts=np.zeros(len(classes), dtype=np.intp),
+            groups=self.tested_groups,
             fit_seconds=seconds,
         )
 
@@ -96,10 +96,9 @@ def task_names(settings: DownstreamSettings) -> list[str]:
     """
     cards = [entry.card for entry in list_datasets() if entry.card is not None and entry.default]
     tasks = [card for card in cards if card.classification is not None]
-    chosen = SUITES.get(settings.suite or "", ())
-    names = [
-        card.name for group in chosen for card in tasks if card.classification and group in card.classification.suites
-    ]
+    names: list[str] = []
+    for group in SUITES.get(settings.suite or "", ()):
+        names += [card.name for card in tasks if card.classification and group in card.classification.suites]
     for name in settings.datasets:
         task, _, splits = parse_spec(name)
         if splits is not None:
@@ -153,15 +152,15 @@ def load_task(name: str, settings: DownstreamSettings) -> EncoderTask:
     is_paired = any(pairs.has_references for pairs in splits)
     train_count = sum(map(len, splits[:-1]))
     return EncoderTask(
-        card.name,
-        tuple(references) if is_paired else (),
-        tuple(candidates),
-        tuple(class_names),
-        np.array([number_of_class[class_name] for class_name in classes], dtype=np.int64),
-        _groups_of_rows(splits),
-        np.arange(train_count) if protocol.train_splits else None,
-        protocol.measures,
-        tuple(splits),
+        name=card.name,
+        first=tuple(references) if is_paired else (),
+        second=tuple(candidates),
+        class_names=tuple(class_names),
+        classes=np.array([number_of_class[class_name] for class_name in classes], dtype=np.int64),
+        groups=_groups_of_rows(splits),
+        train=np.arange(train_count) if protocol.train_splits else None,
+        measures=protocol.measures,
+        pairs=tuple(splits),
     )
 
 
@@ -236,8 +235,14 @@ def check_frozen(task: EncoderTask, settings: DownstreamSettings) -> None:
         raise InputError(f"{task.name}: ", error.message) from error
 
 
-def judge_frozen(task: EncoderTask, encoder: str, embedded: Embedded, settings: DownstreamSettings) -> TaskOutcome:
-    """Return the decisions of classifiers of an encoder's embeddings for a task.
+def frozen_outcome(task: EncoderTask, encoder: str, embedded: Embedded, settings: DownstreamSettings) -> TaskOutcome:
+    """Return the outcome of a task by classifiers of an encoder's embeddings, one per fold.
+
+    Args:
+        task: the task, with n rows.
+        encoder: the name of the encoder.
+        embedded: the embeddings of all texts of the task.
+        settings: the classifier, the number of folds and the seed.
 
     Raises:
         InputError: the training rows have one class alone, or there are fewer rows than folds.
@@ -247,12 +252,11 @@ def judge_frozen(task: EncoderTask, encoder: str, embedded: Embedded, settings: 
     if task.first:
         inputs = pair_inputs(embedded.of(task.first), inputs)
     folds = task.folds(settings.folds, settings.seed)
-    shape = (1, len(task.classes))
-    decided = np.zeros(shape, dtype=np.int64)
-    right, wrong = np.zeros(shape), np.zeros(shape)
-    parts = np.zeros(len(task.classes), dtype=np.intp)
+    n = len(task.classes)
+    decided, fold_of_row = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.intp)
+    right, wrong = np.zeros(n), np.zeros(n)
     fits = []
-    for number, fold in enumerate(folds):
+    for fold_number, fold in enumerate(folds):
         fit = classify(
             settings.classifier,
             inputs,
@@ -263,23 +267,24 @@ def judge_frozen(task: EncoderTask, encoder: str, embedded: Embedded, settings: 
             seed=settings.seed,
         )
         fits.append(fit)
-        parts[fold.test], decided[0, fold.test] = number, fit.decided
-        right[0, fold.test], wrong[0, fold.test] = _right_and_wrong(fit.probabilities, task.classes[fold.test])
-    test = task.test
+        fold_of_row[fold.test] = fold_number
+        decided[fold.test] = fit.decided
+        right[fold.test], wrong[fold.test] = _right_and_wrong(fit.probabilities, task.classes[fold.test])
     return TaskOutcome(
-        task.name,
-        encoder,
-        "folds" if task.train is None else "test",
-        task.measures,
-        len(folds[0].train),
-        task.classes[test],
-        decided[:, test],
-        right[:, test],
-        wrong[:, test],
-        parts[test],
-        task.tested_groups,
-        tuple(fit.strength for fit in fits),
-        sum(not fit.converged for fit in fits),
+        task=task.name,
+        encoder=encoder,
+        protocol="folds" if task.train is None else "test",
+        measures=task.measures,
+        train_rows=len(folds[0].train),
+        classes=task.classes[task.test],
+        # one row, as for a single seed
+        decided=decided[None, task.test],
+        right=right[None, task.test],
+        wrong=wrong[None, task.test],
+        parts=fold_of_row[task.test],
+        groups=task.tested_groups,
+        strengths=tuple(fit.strength for fit in fits),
+        unconverged=sum(not fit.converged for fit in fits),
         fit_seconds=sum(fit.seconds for fit in fits),
     )
 

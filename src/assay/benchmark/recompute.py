@@ -256,7 +256,7 @@ def rebuild_metric(name: str, data: ScoredDataset, *, trusted: bool) -> Metric |
         typed_name = typed_metric_name(name, data.run.manifest.request.metrics)
         metric = load_metric(typed_name) if trusted else load_untrusted_metric(typed_name)
         if isinstance(metric, Combined):
-            return metric.as_recorded(signature.get("combination", ""))
+            return metric.version_with_digest(signature.get("combination", ""))
         return metric
     except UntrustedMetricError as error:
         return UnavailableError(

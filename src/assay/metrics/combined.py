@@ -92,25 +92,25 @@ class Combined(Metric):
         user_folder = user_path(self.subject)
         return user_folder if user_folder.exists() else bundled_folders().get(self.subject, user_folder)
 
-    def as_recorded(self, digest: str) -> Combined:
+    def version_with_digest(self, digest: str) -> Combined:
         """Return the combination that had this name when a run recorded its digest.
 
         It is another one only if assay has replaced a bundled one since, and still has the earlier one under another
-        name.
+        name. A combination of the user's, or one whose digest no bundled folder has, is returned unchanged.
 
         Args:
-            digest: the value of ``combination`` in the recorded signature.
+            digest: the value of ``combination`` in the recorded signature; empty if it has none.
         """
         from assay.metrics.combination import read_combined
 
-        folders = bundled_folders().values()
-        if not digest or self.path not in folders or self.file.digest.startswith(digest):
+        is_bundled = self.path in bundled_folders().values()
+        if not digest or not is_bundled or self.file.digest.startswith(digest):
             return self
-        for folder in folders:
+        for folder in bundled_folders().values():
             if read_combined(folder).digest.startswith(digest):
                 earlier = copy.copy(self)
                 object.__setattr__(earlier, "_earlier_folder", folder)
-                # declares what the earlier one reads
+                # anew, since the earlier one may read other columns
                 earlier.__post_init__()
                 return earlier
         return self
@@ -162,7 +162,7 @@ class Combined(Metric):
         return tuple(members)
 
     def price_per_1000(self) -> float | None:
-        """Return 0 for a combination without members, which reads the texts itself; of others the members say it."""
+        """Return 0 for a combination without members, which reads the texts itself; None if the members have prices."""
         return 0.0 if self.is_stored else None
 
     def foreign_code(self) -> str:

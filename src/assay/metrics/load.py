@@ -124,6 +124,8 @@ def load_untrusted_metric(name: str) -> Metric:
 def foreign_code_of(name: str) -> str:
     """Return the code or server that a metric of a name would use, as :meth:`Metric.foreign_code`; runs none of it.
 
+    Empty for a metric that uses neither.
+
     Raises:
         InputError, UnavailableError: as for :func:`load_metric`.
     """

@@ -261,13 +261,14 @@ def _column_values_sheet(subject: DatasetThresholds, column: str) -> Sheet:
 
 
 def _deployed_threshold_facts(subject: DatasetThresholds) -> list[str]:
-    """Return a line on the threshold to deploy and its quality, as a list; empty if all parts share one threshold."""
+    """Return the explanation of the thresholds to deploy; empty if each metric has a single threshold."""
     if all(decision.thresholds.size == 1 for decision in subject.decisions.values()):
         return []
-    line = (
+    explanation = (
         "yes from: learned on all pairs, the threshold to deploy; the other columns estimate its quality on new pairs "
+        "by thresholds that were learned on other pairs than those tested"
     )
-    return [line + "by thresholds that were learned on other pairs than those tested"]
+    return [explanation]
 
 
 def _criterion_text(settings: ThresholdSettings) -> str:
@@ -286,23 +287,26 @@ def _criterion_text(settings: ThresholdSettings) -> str:
 
 def _target_notes(subject: DatasetThresholds, settings: ThresholdSettings) -> list[str]:
     """Return one note per metric on the required precision or recall: what is reached on new pairs, or that none is."""
+    confidence = f"{percent(TARGET_CONFIDENCE)} confidence"
     notes = []
     for name, least in (("precision", settings.precision), ("recall", settings.recall)):
-        for metric, decision in subject.decisions.items() if least is not None else ():
-            target, where = decision.target, _threshold_text(decision, subject.rising[metric])
-            if target is None or least is None:
+        if least is None:
+            continue
+        for metric, decision in subject.decisions.items():
+            target = decision.target
+            if target is None:
                 continue
+            threshold = _threshold_text(decision, subject.rising[metric])
             low = target.low or 0.0
-            confidence = f"{percent(TARGET_CONFIDENCE)} confidence"
             if low >= least - NOISE:
                 notes.append(
-                    f"{metric}: {name} {short(target.value or 0.0, 3)} from {where} on all pairs, "
+                    f"{metric}: {name} {short(target.value or 0.0, 3)} from {threshold} on all pairs, "
                     f"at least {short(low, 3)} on new ones with {confidence}"
                 )
             else:
                 notes.append(
                     f"{metric}: no threshold has a {name} of {least:g} with {confidence}; the highest bound is "
-                    f"{short(low, 3)}, from {where}; label more pairs, or see --plain-target"
+                    f"{short(low, 3)}, from {threshold}; label more pairs, or see --plain-target"
                 )
     return notes
 

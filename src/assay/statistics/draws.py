@@ -129,19 +129,20 @@ def draw_all(
     Returns:
         The draws by metric pair, in the order of *metric_pairs*.
     """
-    compared = list(combinations(scores, 2)) if metric_pairs is None else list(metric_pairs)
+    if metric_pairs is None:
+        metric_pairs = list(combinations(scores, 2))
     has_score = {name: np.isfinite(values) for name, values in scores.items()}
-    pairs_by_rows: dict[bytes, list[MetricPair]] = {}
-    for first, second in compared:
-        key = np.packbits(has_score[first] & has_score[second]).tobytes()
-        pairs_by_rows.setdefault(key, []).append((first, second))
-    drawn: dict[MetricPair, PairDraws] = {}
-    for pairs_with_same_rows in pairs_by_rows.values():
-        first, second = pairs_with_same_rows[0]
+    metric_pairs_by_rows: dict[bytes, list[MetricPair]] = {}
+    for first, second in metric_pairs:
         rows = has_score[first] & has_score[second]
-        names = dict.fromkeys(chain.from_iterable(pairs_with_same_rows))
-        drawn |= _draw_on_same_rows(
-            pairs_with_same_rows,
+        metric_pairs_by_rows.setdefault(np.packbits(rows).tobytes(), []).append((first, second))
+    draws: dict[MetricPair, PairDraws] = {}
+    for pairs_on_same_rows in metric_pairs_by_rows.values():
+        names = dict.fromkeys(chain.from_iterable(pairs_on_same_rows))
+        first, second = pairs_on_same_rows[0]
+        rows = has_score[first] & has_score[second]
+        draws |= _draw_on_same_rows(
+            pairs_on_same_rows,
             {name: scores[name][rows] for name in names},
             labels[rows],
             None if groups is None else np.unique(groups[rows], return_inverse=True)[1],
@@ -152,7 +153,7 @@ def draw_all(
             interval=interval,
             advance=advance,
         )
-    return {metric_pair: drawn[metric_pair] for metric_pair in compared}
+    return {metric_pair: draws[metric_pair] for metric_pair in metric_pairs}
 
 
 def _draw_on_same_rows(

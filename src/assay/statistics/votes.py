@@ -93,31 +93,31 @@ def _number(count: int) -> str:
 def votes_of(labels: Floats, annotations: Floats | None) -> Votes | None:
     """Return the votes of yes and no behind labels; None for labels that are grades, and for a constant label.
 
-    Labels are votes if they have two values; if they are the means of annotations of two values, or of three of which
-    the middle one is halfway and rare, up to :data:`MAX_UNSURE_VOTES`; or, without annotations, if they have three such
-    values, with at most :data:`MAX_UNSURE_LABELS` in the middle.
+    Votes have two values, or a third halfway between them, which is rare: at most :data:`MAX_UNSURE_VOTES` of the
+    annotations, or :data:`MAX_UNSURE_LABELS` of the labels. They are the annotations if the labels are the means of
+    these, else the labels themselves.
 
     Args:
         labels: the labels, shape (n,), finite.
         annotations: the annotators' labels, shape (n, annotators), NaN for a missing label; None if there are none.
     """
     if annotations is not None and np.isfinite(annotations).any() and are_means(labels, annotations):
-        votes, most_unsure = annotations, MAX_UNSURE_VOTES
+        votes, max_unsure_share = annotations, MAX_UNSURE_VOTES
     else:
-        votes, most_unsure = labels[:, None], MAX_UNSURE_LABELS
+        votes, max_unsure_share = labels[:, None], MAX_UNSURE_LABELS
     known = votes[np.isfinite(votes)]
     values, counts = np.unique(known, return_counts=True)
-    is_between = (values > values[:1]) & (values < values[-1:])
-    if len(values) < 2 or is_between.sum() > 1:
+    if len(values) not in (2, 3):
         return None
     no, yes = float(values[0]), float(values[-1])
-    if is_between.any():
-        middle, share = values[is_between][0], counts[is_between][0] / len(known)
-        if not np.isclose(middle, (no + yes) / 2) or share > most_unsure:
+    if len(values) == 3:
+        middle, unsure_share = values[1], counts[1] / len(known)
+        if not np.isclose(middle, (no + yes) / 2) or unsure_share > max_unsure_share:
             return None
-    unsure = np.isfinite(votes) & (votes != no) & (votes != yes)
-    columns = [(votes == yes).sum(axis=1), (votes == no).sum(axis=1), unsure.sum(axis=1)]
-    return Votes(no, yes, np.stack(columns, axis=1), labels)
+    is_yes, is_no = votes == yes, votes == no
+    is_unsure = np.isfinite(votes) & ~is_yes & ~is_no
+    vote_counts = np.stack([is_yes.sum(axis=1), is_no.sum(axis=1), is_unsure.sum(axis=1)], axis=1)
+    return Votes(no, yes, vote_counts, labels)
 
 
 def deciding_statistic_of(labels: Floats, annotations: Floats | None) -> str | None:

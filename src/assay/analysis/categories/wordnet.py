@@ -259,11 +259,7 @@ def _relation_tag(pair: Pair, lexicon: Lexicon, first: str, second: str, rare: b
     if first == second or not lexicon.contains(first) or not lexicon.contains(second):
         return None
     letters = _shared_parts(pair, lexicon, first, second)
-    as_verbs = " (not as verbs)"
-    if letters == PARTS:
-        as_verbs = ""
-    elif letters == _VERB:
-        as_verbs = " (as verbs)"
+    as_verbs = {PARTS: "", _VERB: " (as verbs)"}.get(letters, " (not as verbs)")
     sense = lexicon.shared_sense(first, second, letters, rare)
     if sense is not None:
         meaning = sense.definition().strip("()").split(";")[0]
@@ -311,8 +307,8 @@ _ENDINGS_BY_FIELD = {
         r"\w{3,}(aceae|idae|inae|phyta|mycetes|sperms?|spermae|pods?|poda|phyll|phyte|phytes|plast|plasts|zoa)$"
     ),
 }
-#: WordNet's letters of parts of speech other than nouns; WordNet lists prepositions as adverbs.
-_LETTERS_OF_NO_NOUNS = {"VERB": "v", "AUX": "v", "ADV": "r", "ADP": "r"}
+#: WordNet's letters of verbs, adverbs and prepositions, which it lists as adverbs.
+_LETTERS_OF_VERBS_AND_ADVERBS = {"VERB": "v", "AUX": "v", "ADV": "r", "ADP": "r"}
 _ELEMENTS = word_set(
     "H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Sc Ti V Cr Mn Fe Co Ni Cu Zn Ga Ge As Se Br Kr Rb Sr Y Zr Nb "
     "Mo Tc Ru Rh Pd Ag Cd In Sn Sb Te I Xe Cs Ba La Ce Pr Nd Pm Sm Eu Gd Tb Dy Ho Er Tm Yb Lu Hf Ta W Re Os Ir Pt Au "
@@ -338,7 +334,7 @@ def first_terms_by_field(text: Text) -> dict[str, str]:
     for length in (3, 2, 1):
         for start in range(len(text.folded) - length + 1):
             phrase = " ".join(text.folded[start : start + length])
-            if _is_no_noun(text, phrase):
+            if _is_verb_or_adverb(text, phrase):
                 continue
             for field in _fields_of_phrase(phrase):
                 terms.setdefault(field, phrase)
@@ -359,17 +355,17 @@ def _fields_of_phrase(phrase: str) -> tuple[str, ...]:
     return tuple(field for field, roots in _ROOTS_BY_FIELD.items() if not more_general.isdisjoint(roots))
 
 
-def _is_no_noun(text: Text, phrase: str) -> bool:
-    """Return whether a phrase that may be a noun is another part of speech in a text ("behind" the sofa).
+def _is_verb_or_adverb(text: Text, phrase: str) -> bool:
+    """Return whether a phrase is a verb, an adverb or a preposition wherever it is in a text ("behind" the sofa).
 
-    False if the parts of speech are unknown or WordNet is not installed.
+    False if the parts of speech are unknown, WordNet is not installed, or WordNet lacks the phrase in these parts.
     """
     lexicon = open_lexicon()
-    letters = {_LETTERS_OF_NO_NOUNS.get(part, "n") for part in text.parts_of(phrase)}
-    if lexicon is None or not letters or "n" in letters:
+    parts = text.parts_of(phrase)
+    if lexicon is None or not parts or not parts <= _LETTERS_OF_VERBS_AND_ADVERBS.keys():
         return False
     # WordNet corrects the tagger: a bicarbonate is not a verb
-    return all(lexicon.contains_as_part_of_speech(phrase, letter) for letter in letters)
+    return all(lexicon.contains_as_part_of_speech(phrase, _LETTERS_OF_VERBS_AND_ADVERBS[part]) for part in parts)
 
 
 def _is_formula(word: str) -> bool:

@@ -253,12 +253,7 @@ def _plain_values(baseline: Baseline) -> dict[str, Any]:
             **({} if dataset.answers is None else {"answers": dataset.answers.plain_values()}),
             "metrics": metrics,
         }
-    return {
-        "assay": baseline.assay,
-        "run": baseline.run,
-        "confidence": baseline.confidence,
-        "datasets": datasets,
-    }
+    return {"assay": baseline.assay, "run": baseline.run, "confidence": baseline.confidence, "datasets": datasets}
 
 
 def values_without_speeds(text: str) -> dict[str, Any]:
@@ -340,13 +335,14 @@ class _BaselineReader:
         return InputError(f"{self.path}: {subject}{problem}; {_REMEDY}")
 
     def required_value(self, record: dict[str, Any], key: str, kind: type | tuple[type, ...], location: str) -> Any:
-        """Return the value of a key; raise InputError if it is missing or not of the type *kind*."""
+        """Return the value of a key; raise InputError if it is missing, a bool, or not of the type *kind*."""
         if key not in record:
             raise self.failure(location, f"has no {key!r}")
         # a bool is an int for isinstance, but no number for a baseline
-        if not isinstance(record[key], kind) or (isinstance(record[key], bool) and kind is not bool):
+        value = record[key]
+        if not isinstance(value, kind) or isinstance(value, bool):
             raise self.failure(location, f"has another kind of {key!r} than a baseline")
-        return record[key]
+        return value
 
     def parse_baseline(self, value: dict[str, Any], location: str = "") -> Baseline:
         """Return a baseline, or the origin of one if *location* says so; raise InputError if it is invalid."""

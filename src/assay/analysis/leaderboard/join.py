@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from assay.analysis.data import ScoredDataset, read_datasets
 from assay.analysis.folder import RunFolder, run_titles
 from assay.analysis.settings import BucketsOfRun, DatasetsOfRun, MetricsOfRun, PairedTests
-from assay.common.messages import Message
 from assay.common.tables import NOT_BY_PEOPLE
 from assay.exceptions import InputError, unknown_name
 from assay.manifest import MetricRecord, identity_of
@@ -164,19 +163,6 @@ def _check_metrics(chosen: Sequence[ScoredDataset], filters: Filters, scored: Se
             raise InputError(unknown_name("no run has scores of", name, names), setting="metrics")
     if not scored:
         raise InputError(f"no metric is left. The runs have {', '.join(names) or 'none'}")
-
-
-def missing_metrics(runs: Sequence[RunFolder]) -> list[str]:
-    """Return a line, with reason and remedy, for each metric that was requested from a run but has no scores.
-
-    The lines are in the order of the runs; equal lines are listed once.
-    """
-    lines: list[str] = []
-    for run in runs:
-        for metric in run.manifest.metrics:
-            if not metric.is_done:
-                lines.append(Message(f"{metric.metric} on {metric.dataset}: ", metric.missing_reason))
-    return list(dict.fromkeys(lines))
 
 
 def _is_wanted(data: ScoredDataset, filters: Filters) -> bool:

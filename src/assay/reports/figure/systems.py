@@ -54,33 +54,38 @@ def draw_systems(panel: Axes, studies: Sequence[SystemStudy | DuelStudy]) -> Non
 
 #: In inches: the width of the figure, the height of a row of panels; and the panels side by side.
 WIDTH, HEIGHT, COLUMNS = 6.5, 2.4, 3
+#: In inches: what a panel is wider than its title, and a column of the legend than its text.
+_PANEL_MARGIN, _LEGEND_MARGIN = 0.5, 0.6
 
 
 def draw_cumulative(samples: Sequence[Samples]) -> Figure:
     """Return one panel per dataset and statistic, with one step curve per system: the share of seeds at or below x.
 
     A system is better than another throughout if its curve is never above the other's.
+
+    Args:
+        samples: the results of systems over seeds, one for each dataset and statistic.
     """
-    systems = list(dict.fromkeys(system for group in samples for system in group.values))
+    systems = list(dict.fromkeys(system for sample in samples for system in sample.values))
     columns = min(COLUMNS, len(samples))
     figure, panels = create_panel_grid(len(samples), columns, WIDTH, HEIGHT, sharey=True)
-    title_width = WIDTH / columns - 0.5
-    for panel, group in zip(panels, samples, strict=True):
-        lines_of_title = [group.dataset, title_of(group.statistic)]
-        panel.set_title("\n".join(fit_in_inches(line, title_width) for line in lines_of_title))
+    title_width = WIDTH / columns - _PANEL_MARGIN
+    for panel, sample in zip(panels, samples, strict=True):
+        title_lines = [sample.dataset, title_of(sample.statistic)]
+        panel.set_title("\n".join(fit_in_inches(line, title_width) for line in title_lines))
         # the curves of all systems have the same ends, so that each is visible from 0 to 1
-        all_values = np.concatenate(list(group.values.values()))
-        low, high = all_values.min(), all_values.max()
-        for system, values in group.values.items():
-            steps = np.concatenate([[low], np.sort(values), [high]])
-            shares = np.concatenate([[0.0], np.arange(1, len(values) + 1) / len(values), [1.0]])
+        all_results = np.concatenate(list(sample.values.values()))
+        low, high = all_results.min(), all_results.max()
+        for system, results in sample.values.items():
+            steps = np.concatenate([[low], np.sort(results), [high]])
+            shares = np.concatenate([[0.0], np.arange(1, len(results) + 1) / len(results), [1.0]])
             style = line_style(systems.index(system)) | {"marker": ""}
             panel.plot(steps, shares, drawstyle="steps-post", label=system, **style)
     figure.supylabel("share of seeds", fontsize=8)
     caption_height = add_caption(figure, ["result; the share of seeds whose result is at most so high"])
-    lines = {line.get_label(): line for panel in panels for line in panel.lines}
-    labels = [fit_in_inches(system, WIDTH / 2 - 0.6) for system in systems]
-    figure.legend([lines[system] for system in systems], labels, loc="outside upper center", ncols=2)
+    line_of_system = {line.get_label(): line for panel in panels for line in panel.lines}
+    labels = [fit_in_inches(system, WIDTH / 2 - _LEGEND_MARGIN) for system in systems]
+    figure.legend([line_of_system[system] for system in systems], labels, loc="outside upper center", ncols=2)
     legend_height = LINE_HEIGHT * math.ceil(len(systems) / 2) + 0.1
     add_height(figure, caption_height + legend_height)
     return figure
