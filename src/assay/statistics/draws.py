@@ -183,8 +183,8 @@ def _draw_on_same_rows(
         }
     if is_by_influence(interval, n):
         coefficients, left_out = {}, {}
-        for name, measured, without_each in measure_by_influence(scores, labels, groups, statistics):
-            coefficients[name] = measured if resamples else replace(measured, variance=None)
+        for name, of_score, without_each in measure_by_influence(scores, labels, groups, statistics):
+            coefficients[name] = of_score if resamples else replace(of_score, variance=None)
             left_out[name] = without_each
     else:
         coefficients = measure_all(scores, labels, statistics=statistics, resamples=resamples, seed=seed, groups=groups)
@@ -205,22 +205,22 @@ def _draw_on_same_rows(
         # not the seed of the resamples, so that both draws are independent
         swaps = Swaps(n, permutations, (*seed, 1), groups)
         permuted = _permuted_differences(exchanged, scores, labels, swaps, statistics, advance)
-    drawn = {}
+    draws = {}
     for first, second in metric_pairs:
         p_williams = np.nan
         # the test assumes independent pairs
         if groups is None and "pearson" in statistics:
-            index = list(statistics).index("pearson")
-            first_r, second_r = coefficients[first].values[index], coefficients[second].values[index]
+            pearson = list(statistics).index("pearson")
+            first_r, second_r = coefficients[first].values[pearson], coefficients[second].values[pearson]
             p_williams = _p_williams(scores[first], scores[second], first_r, second_r)
-        drawn[first, second] = PairDraws(
-            coefficients[first],
-            coefficients[second],
-            permuted.get((first, second)),
-            p_williams,
-            variances[first, second],
+        draws[first, second] = PairDraws(
+            first=coefficients[first],
+            second=coefficients[second],
+            permuted=permuted.get((first, second)),
+            p_williams=p_williams,
+            variance=variances[first, second],
         )
-    return drawn
+    return draws
 
 
 def _lacks_t_test(

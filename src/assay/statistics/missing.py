@@ -84,23 +84,28 @@ def share_pairs(scores: Mapping[str, Floats], labels: Floats) -> SharedScores:
         if not counts[name]:
             apart[name] = SetApart(n, n)
         elif _depends_on_label(~mask, labels):
-            means = float(labels[~mask].mean()), float(labels[mask].mean())
-            apart[name] = SetApart(n - counts[name], n, *means)
-    compared = [name for name in scores if name not in apart]
-    most = max((counts[name] for name in compared), default=0)
-    nearly_complete = [name for name in compared if counts[name] >= most - max(1, MAX_MISSING_SHARE * most)]
-    candidates = nearly_complete if len(nearly_complete) > 1 else compared
-    rows, joined = _join_metrics({name: has_score[name] for name in candidates}, n)
-    apart |= {name: SetApart(n - counts[name], n) for name in compared if name not in joined}
-    shared = {}
-    for name, values in scores.items():
-        shared[name] = values if name in apart or not counts[name] else np.where(rows, values, np.nan)
-    missing = {name: n - count for name, count in counts.items()}
-    return SharedScores(shared, rows, missing, {name: apart[name] for name in scores if name in apart})
+            mean_without_score, mean_with_score = float(labels[~mask].mean()), float(labels[mask].mean())
+            apart[name] = SetApart(n - counts[name], n, mean_without_score, mean_with_score)
+    comparable = [name for name in scores if name not in apart]
+    most = max((counts[name] for name in comparable), default=0)
+    nearly_complete = [name for name in comparable if counts[name] >= most - max(1, MAX_MISSING_SHARE * most)]
+    candidates = nearly_complete if len(nearly_complete) > 1 else comparable
+    rows, compared = _join_metrics({name: has_score[name] for name in candidates}, n)
+    for name in comparable:
+        if name not in compared:
+            apart[name] = SetApart(n - counts[name], n)
+    return SharedScores(
+        scores={name: values if name in apart else np.where(rows, values, np.nan) for name, values in scores.items()},
+        rows=rows,
+        missing={name: n - count for name, count in counts.items()},
+        apart={name: apart[name] for name in scores if name in apart},
+    )
 
 
 def _join_metrics(has_score: Mapping[str, NDArray[np.bool_]], n: int) -> tuple[NDArray[np.bool_], set[str]]:
     """Return the mask of the pairs that all compared metrics have scored, and the names of these metrics.
+
+    Metrics join one by one as :func:`share_pairs` says; without any, the mask is that of all pairs.
 
     Args:
         has_score: the mask of the pairs with a score, shape (n,), by metric.
