@@ -436,7 +436,7 @@ def _check_labels(data: ScoredDataset) -> None:
     if len(data) < MIN_PAIRS:
         raise InputError(
             f"{data.name}: {len(data)} labelled pairs are too few to learn from; it takes {MIN_PAIRS} at least, and "
-            "200 to 500 as a rule (docs/combine.md has learning curves)"
+            "200 to 500 as a rule"
         )
     if len(np.unique(data.labels)) < 2:
         raise InputError(
