@@ -515,7 +515,7 @@ def _auc(score: ResampledScore) -> Floats:
 
     counts = score.rank_counts
     if counts.total_label_levels != 2:
-        return np.full(counts.balance.shape, np.nan)
+        return np.full(counts.comparisons.shape, np.nan)
     # with two levels, every comparison without a tie in the labels is one of the lower with the higher label
     with np.errstate(invalid="ignore", divide="ignore"):
         area: Floats = (counts.balance / (counts.comparisons - counts.label.tied) + 1) / 2

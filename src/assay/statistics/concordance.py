@@ -9,6 +9,7 @@ the unweighted case).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -18,6 +19,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
+#: Returns one sum per resample, shape (b,).
+Sums = Callable[[], Floats]
 
 
 # Runs of equal neighbours in sorted arrays.
@@ -71,10 +74,11 @@ class Concordance(ABC):
         """
 
     @abstractmethod
-    def count(self, cells: Floats, scores: Floats | None, label_ranks: Floats) -> tuple[Floats, Floats]:
-        """Return the balance and the sum of products of centred mid-ranks, each of shape (b,).
+    def count(self, cells: Floats, scores: Floats | None, label_ranks: Floats) -> tuple[Sums, Sums]:
+        """Return the balance and the sum of products of centred mid-ranks, each as a function that computes it.
 
-        The balance is the number of concordant less discordant comparisons.
+        The balance is the number of concordant less discordant comparisons. A coefficient needs one of both: what it
+        does not ask for is not computed where that saves time.
 
         Args:
             cells: the number of pairs per cell, shape (k, b).
@@ -130,8 +134,8 @@ class LevelPairs(Concordance):
                 pairs.append(_LevelPair(low, high, base, reader, below, up_to))
         return cls(bounds, pairs)
 
-    def count(self, cells: Floats, scores: Floats | None, label_ranks: Floats) -> tuple[Floats, Floats]:
-        """Return the balance and the sum of products of centred mid-ranks, each of shape (b,).
+    def count(self, cells: Floats, scores: Floats | None, label_ranks: Floats) -> tuple[Sums, Sums]:
+        """Return the balance and the sum of products of centred mid-ranks, which are computed together.
 
         The centred mid-rank of a pair is half the sum of the signs of its differences from all other pairs. Within a
         level these signs cancel, so that the rank sum of a level is half its balance against the other levels.
@@ -154,7 +158,7 @@ class LevelPairs(Concordance):
             pair_balance = reader_balance if pair.reader == pair.high else -reader_balance
             balance += pair_balance
             product += pair_balance * (label_ranks[pair.high] - label_ranks[pair.low]) / 2
-        return balance, product
+        return lambda: balance, lambda: product
 
 
 @dataclass(frozen=True)
@@ -269,11 +273,17 @@ class LevelTree(Concordance):
             splits.append(_Split.of(order, nodes, score_codes, is_right & has_both, ~is_right & has_both))
         return cls(run_starts(np.diff(label_codes) != 0), score_codes, by_score, splits)
 
-    def count(self, cells: Floats, scores: Floats | None, label_ranks: Floats) -> tuple[Floats, Floats]:
-        """Return the balance and the sum of products of centred mid-ranks, each of shape (b,)."""
+    def count(self, cells: Floats, scores: Floats | None, label_ranks: Floats) -> tuple[Sums, Sums]:
+        """Return functions that compute the balance and the sum of products of centred mid-ranks."""
+        return lambda: self._balance(cells), lambda: self._rank_product(cells, scores, label_ranks)
+
+    def _balance(self, cells: Floats) -> Floats:
         balance = np.zeros(cells.shape[1])
         for split in self.splits:
             balance += split.balance(cells)
+        return balance
+
+    def _rank_product(self, cells: Floats, scores: Floats | None, label_ranks: Floats) -> Floats:
         if scores is None:
             scores = cells.take(self.by_score, axis=0)
         # centred mid-ranks, computed in place: the arrays of a batch of resamples are large
@@ -283,7 +293,8 @@ class LevelTree(Concordance):
         cell_rank_sums = ranks.take(self.score_codes, axis=0)
         cell_rank_sums *= cells
         level_rank_sums = np.add.reduceat(cell_rank_sums, self.label_starts, axis=0)
-        return balance, np.einsum("lb,lb->b", level_rank_sums, label_ranks)
+        product: Floats = np.einsum("lb,lb->b", level_rank_sums, label_ranks)
+        return product
 
 
 # The balance of single items.

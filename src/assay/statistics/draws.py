@@ -58,7 +58,8 @@ class Swaps:
             return
         rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(self.seed)))
         units = self.n if self.groups is None else int(self.groups.max()) + 1
-        width = max(1, min(256, BLOCK // self.n))
+        # half a block, since both scores of each pair are laid out
+        width = max(1, min(256, BLOCK // (2 * self.n)))
         done = 0
         while done < self.permutations:
             b = min(width, self.permutations - done)

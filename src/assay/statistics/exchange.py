@@ -139,29 +139,40 @@ class Exchange:
 
         Without ties, half the excess of balance and rank product stands for each side: only the difference is known.
         """
-        excess, rank_excess = self.balance.sum_after(swaps), self.rank_product.sum_after(swaps)
         if self.cells.tie_free:
-            counts = self._counts_without_ties(swaps.shape)
-            return (
-                replace(counts, balance=excess / 2, rank_product=rank_excess / 2),
-                replace(counts, balance=-excess / 2, rank_product=-rank_excess / 2),
+            first = self._counts_without_ties(swaps)
+            second = replace(
+                first, compute_balance=lambda: -first.balance, compute_rank_product=lambda: -first.rank_product
             )
+            return first, second
         choices_of_first = np.concatenate([1 - swaps, swaps])
         first = self.cells.count(self.labels.count_choices(choices_of_first))
-        second = self.cells.complement(first)
-        return first, replace(second, balance=first.balance - excess, rank_product=first.rank_product - rank_excess)
+        second = replace(
+            self.cells.complement(first),
+            compute_balance=lambda: first.balance - self.balance.sum_after(swaps),
+            compute_rank_product=lambda: first.rank_product - self.rank_product.sum_after(swaps),
+        )
+        return first, second
 
-    def _counts_without_ties(self, shape: tuple[int, ...]) -> RankCounts:
-        """Return the counts of n pairs without tied scores under exchanges of a shape (n, b).
+    def _counts_without_ties(self, swaps: Floats) -> RankCounts:
+        """Return the counts of the first score, without ties, after exchanges of shape (n, b).
 
-        Balance and rank product are 0, for the caller to set.
+        Balance and rank product are half their excess over those of the second score.
         """
-        n, exchanges = shape
+        n, exchanges = swaps.shape
         # every exchange chooses the same labels, so that any choice will do
         any_choice = np.broadcast_to(np.repeat([[1.0], [0.0]], n, axis=0), (2 * n, exchanges))
         labels = self.labels.count_choices(any_choice)
-        zeros, ones = np.zeros(exchanges), np.broadcast_to(1.0, shape)
-        return RankCounts(labels.singles, labels.ties, zeros, zeros, ones, labels.counts, ones)
+        ones = np.broadcast_to(1.0, swaps.shape)
+        return RankCounts(
+            labels.singles,
+            labels.ties,
+            lambda: self.balance.sum_after(swaps) / 2,
+            lambda: self.rank_product.sum_after(swaps) / 2,
+            ones,
+            labels.counts,
+            ones,
+        )
 
 
 @dataclass(frozen=True)

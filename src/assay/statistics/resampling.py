@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from assay.statistics.concordance import Floats
 
-#: The size of one block of multiplicities: 2**17 doubles are 1 MiB, so that the temporaries of one score stay
-#: in the cache of the processor while dozens of resamples are still handled at once.
-BLOCK = 1 << 17
+#: The size of one block of multiplicities: 2**16 doubles are half a MiB, so that the temporaries of one score stay in
+#: the cache of a core while dozens of resamples are still handled at once.
+BLOCK = 1 << 16
 
 
 def seed_of(seed: int, dataset: str, split: str, bucket: str) -> tuple[int, int]:
