@@ -268,6 +268,31 @@ def test_a_damaged_part_is_refused_with_the_remedy(tmp_path, many, damage):
             opened.get(opened.metric_id({"metric": name}), digests(1))
 
 
+def test_all_rows_are_read_once_where_many_are_looked_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(store, "LOOKUP", 10)
+    numbers = list(range(100))
+    with ScoreStore(tmp_path / "s.sqlite") as opened, ScoreStore(tmp_path / "s.sqlite") as other:
+        key = opened.metric_id({"metric": "x"})
+        other.metric_id({"metric": "x"})
+        opened.put(key, digests(*numbers), np.array(numbers) / 100, np.array(numbers, dtype=np.uint8))
+        read = []
+        monkeypatch.setattr(
+            opened, "_all_rows", lambda metric: read.append(metric) or ScoreStore._all_rows(opened, metric)
+        )
+        random = np.random.default_rng(0).permutation(100)
+        for part in np.array_split(random, 5):
+            scores, flags = opened.get(key, digests(*part))
+            assert scores.tolist() == (part / 100).tolist()
+            assert flags.tolist() == part.tolist()
+        assert read == [key]
+        # another run adds a score, and this one replaces another: both are found
+        other.put(key, digests(200), np.array([2.0]))
+        assert opened.get(key, digests(5, 200, 300))[0].tolist()[:2] == [0.05, 2.0]
+        opened.put(key, digests(5), np.array([0.5]))
+        assert opened.get(key, digests(*range(50)))[0][5] == 0.5
+        assert np.isnan(opened.get(key, digests(300))[0][0])
+
+
 def test_a_full_disk_under_parts_is_one_line(tmp_path, many, monkeypatch):
     def full(*_, **__):
         raise OSError(errno.ENOSPC, "No space left on device")

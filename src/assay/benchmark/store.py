@@ -16,6 +16,7 @@ import json
 import struct
 import time
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
@@ -43,6 +44,8 @@ ROWS, SECONDS = 1 << 16, 30.0
 MIN_PARQUET_ROWS = ROWS
 #: Digests looked up in one statement; older versions of SQLite allow at most 999 parameters.
 LOOKUP = 900
+#: The number of rows that SQLite reads one after another in the time in which it looks up one digest.
+ROWS_PER_LOOKUP = 4
 #: The bytes of a score and its flags of which a checksum is made.
 _SCORE: Final = struct.Struct("<dq").pack
 
@@ -100,6 +103,19 @@ class _ScoresOfDigests:
         index = self._order[sorted_index[is_requested]]
         self.scores[index], self.flags[index] = scores[is_requested], flags[is_requested]
 
+    def find_in(self, rows: Rows) -> NDArray[np.intp]:
+        """Set the scores and flags of those digests that are in *rows*, sorted by digest; return the others' indices.
+
+        It suits few digests and many rows that serve several times; :meth:`add` suits the opposite.
+        """
+        row_digests, scores, flags = rows
+        if not len(row_digests):
+            return np.arange(len(self._digests))
+        row_index = np.searchsorted(row_digests.view("S16"), self._digests).clip(max=len(row_digests) - 1)
+        is_found = row_digests.view("S16")[row_index] == self._digests
+        self.scores[is_found], self.flags[is_found] = scores[row_index[is_found]], flags[row_index[is_found]]
+        return np.flatnonzero(~is_found)
+
 
 class ScoreStore(Database):
     """A store of scores on disk; a context manager, of which each process needs its own.
@@ -124,6 +140,10 @@ class ScoreStore(Database):
         self._parts: dict[int, ScoreParts] = {}
         #: The metrics whose new scores go to Parquet.
         self._in_parquet: set[int] = set()
+        #: All rows of a metric in SQLite, sorted by digest, once many were asked for, until new ones are put.
+        self._rows: dict[int, Rows] = {}
+        #: The number of digests looked up in SQLite since then, by metric.
+        self._looked_up: Counter[int] = Counter()
 
     def metric_id(self, signature: Mapping[str, str]) -> int:
         """Return the key of the metric with this full signature; a new metric is added to the store.
@@ -171,6 +191,7 @@ class ScoreStore(Database):
         if scores < MIN_PARQUET_ROWS or metric in self._in_parquet:
             return
         self._in_parquet.add(metric)
+        self._rows.pop(metric, None)
         if metric not in self._parts:
             self._open_parts(metric)
         if not self.count(metric, limit=1):
@@ -182,12 +203,13 @@ class ScoreStore(Database):
             self._connection.execute("DELETE FROM scores WHERE metric = ?", (metric,))
 
     def _all_rows(self, metric: int) -> Iterator[Rows]:
-        """Yield the scores of a metric in SQLite, at most :data:`~assay.benchmark.store.ROWS` at a time.
+        """Yield the scores of a metric in SQLite, sorted by digest, at most :data:`ROWS` at a time.
 
         Raises:
             DamagedStoreError: a checksum does not match.
         """
-        cursor = self._connection.execute("SELECT pair, score, flags, checksum FROM scores WHERE metric = ?", (metric,))
+        select = "SELECT pair, score, flags, checksum FROM scores WHERE metric = ? ORDER BY pair"
+        cursor = self._connection.execute(select, (metric,))
         while rows := cursor.fetchmany(ROWS):
             score_and_flags = self._checked_rows(metric, rows)
             values = np.array(list(score_and_flags.values()), dtype=np.float64).reshape(-1, 2)
@@ -238,18 +260,31 @@ class ScoreStore(Database):
             for rows in self._parts[metric].read():
                 stored.add(rows)
         with self._raising_store_errors():
-            # reading all rows is faster than looking up more digests than there are rows
-            if self.count(metric, limit=len(pairs)) < len(pairs):
-                for rows in self._all_rows(metric):
-                    stored.add(rows)
+            self._looked_up[metric] += len(pairs)
+            to_look_up = np.arange(len(pairs))
+            if metric in self._rows:
+                # other runs may have added more rows since these were read
+                to_look_up = stored.find_in(self._rows[metric])
+            elif self._all_are_faster(metric):
+                self._rows[metric] = _concatenated(self._all_rows(metric))
+                stored.find_in(self._rows[metric])
                 return scores, flags
-            for start in range(0, len(pairs), LOOKUP):
-                digests: list[bytes] = pairs[start : start + LOOKUP].tolist()
+            for start in range(0, len(to_look_up), LOOKUP):
+                index = to_look_up[start : start + LOOKUP]
+                digests: list[bytes] = pairs[index].tolist()
                 by_digest = self._look_up(metric, digests)
-                for row, digest in enumerate(digests, start):
+                for row, digest in zip(index.tolist(), digests, strict=True):
                     if (score_and_flags := by_digest.get(digest)) is not None:
                         scores[row], flags[row] = score_and_flags
         return scores, flags
+
+    def _all_are_faster(self, metric: int) -> bool:
+        """Return whether to read all rows of a metric takes less time than to look up as many digests as until now."""
+        limit = self._looked_up[metric]
+        if limit > LOOKUP:
+            # few digests are found at once, and then nothing else is read
+            limit *= ROWS_PER_LOOKUP
+        return self.count(metric, limit=limit) < limit
 
     def _look_up(self, metric: int, keys: list[bytes]) -> dict[bytes, tuple[float, int]]:
         """Return the score and flags by digest for at most :data:`LOOKUP` digests, without those that SQLite lacks.
@@ -298,6 +333,8 @@ class ScoreStore(Database):
             StoreError: the store cannot be written.
         """
         flags = np.zeros(len(pairs), dtype=np.uint8) if flags is None else flags
+        self._rows.pop(metric, None)
+        self._looked_up[metric] = 0
         if metric in self._in_parquet:
             with self._writing_parts():
                 self._parts[metric].add((pairs, scores, flags))
@@ -418,6 +455,13 @@ class ScoreParts:
         for column in rows:
             checksum = crc32(np.ascontiguousarray(column).tobytes(), checksum)
         return checksum
+
+
+def _concatenated(blocks: Iterable[Rows]) -> Rows:
+    """Return the rows of all blocks as one."""
+    columns = zip((np.zeros(0, DIGEST), np.zeros(0), np.zeros(0, np.uint8)), *blocks, strict=True)
+    pairs, scores, flags = (np.concatenate(column) for column in columns)
+    return pairs, scores, flags
 
 
 def _digests_of(column: pa.FixedSizeBinaryArray) -> NDArray[np.void]:
