@@ -281,7 +281,7 @@ def test_all_rows_are_read_once_where_many_are_looked_up(tmp_path, monkeypatch):
         )
         random = np.random.default_rng(0).permutation(100)
         for part in np.array_split(random, 5):
-            scores, flags = opened.get(key, digests(*part))
+            scores, flags = opened.get(key, digests(*part.tolist()))
             assert scores.tolist() == (part / 100).tolist()
             assert flags.tolist() == part.tolist()
         assert read == [key]

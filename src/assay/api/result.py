@@ -181,9 +181,9 @@ class Result(Tables):
             raise InputError("the run is not saved yet: a page lies in its folder")
         if sum(len(dataset.pairs) for dataset in self.outcome.datasets) > MAX_PAIRS_FOR_PAGE:
             return
-        from assay.reports.page.render import page_html, put_page
+        from assay.reports.page.kept import page_of_run
+        from assay.reports.page.render import put_page
 
         # made from the saved folder, since the page shows its path; locked, so that no other run replaces it meanwhile
         with exclusive_lock(self.folder.parent):
-            page = page_html([read_run(self.folder)], leaderboard=False, categories=False)
-            put_page(page, self.folder / PAGE)
+            put_page(page_of_run(self.folder), self.folder / PAGE)

@@ -347,7 +347,8 @@ def _save_to_run(study: StressStudy, run: RunFolder) -> list[Path]:
 
     Nothing is written for a run without a folder.
     """
-    from assay.reports.page.render import page_html, put_page
+    from assay.reports.page.kept import page_of_run
+    from assay.reports.page.render import put_page
 
     if run.path is None:
         return []
@@ -355,6 +356,6 @@ def _save_to_run(study: StressStudy, run: RunFolder) -> list[Path]:
         written = [save_study(study, run.path)]
         page = run.path / PAGE
         if page.is_file():
-            put_page(page_html([read_run(run.path)], leaderboard=False, categories=False), page)
+            put_page(page_of_run(run.path), page)
             written.append(page)
     return written

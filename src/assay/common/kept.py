@@ -24,7 +24,9 @@ from assay.paths import cache_dir
 #: hundred, since each resample of each metric has a cost of its own.
 MIN_WORK = 100_000
 #: The libraries by which results are computed.
-_LIBRARIES = ("numpy", "scipy", "pandas", "pyarrow", "regex")
+_LIBRARIES = ("numpy", "scipy", "pandas", "pyarrow", "regex", "jinja2")
+#: The suffixes of the sources.
+_SUFFIXES = (".py", ".html", ".js", ".css")
 
 
 def default_results() -> Path:
@@ -119,11 +121,11 @@ def _code_digest() -> bytes:
 
 
 def _sources(folder: Traversable) -> list[Traversable]:
-    """Return the Python files at or below a folder, in an order that depends only on their names."""
+    """Return the files of code and of pages at or below a folder, in an order that depends only on their names."""
     files = []
     for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
         if entry.is_dir():
             files += _sources(entry)
-        elif entry.name.endswith(".py"):
+        elif entry.name.endswith(_SUFFIXES):
             files.append(entry)
     return files

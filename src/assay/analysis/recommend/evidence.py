@@ -125,16 +125,12 @@ class EvidenceFiles:
     def write(self) -> None:
         """Write what was added into the folders of the runs, except into one that cannot be written."""
         for folder in self._changed:
-            contents = {"version": VERSION, "digest": folder_digest(folder), "datasets": self._kept[folder]}
-            text = json.dumps(contents, allow_nan=False)
-            # a folder of somebody else, or a full disk: the next reader computes the same evidence again
-            with suppress(OSError), atomic_write(folder / FILE_NAME) as file:
-                file.write_text(text, encoding="utf-8")
+            write_evidence(folder, self._kept[folder])
         self._changed.clear()
 
     def _of_folder(self, folder: Path) -> dict[str, Any]:
         if folder not in self._kept:
-            self._kept[folder] = _read_file(folder)
+            self._kept[folder] = read_evidence(folder)
         return self._kept[folder]
 
 
@@ -254,7 +250,7 @@ def folder_digest(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def _read_file(folder: Path) -> dict[str, Any]:
+def read_evidence(folder: Path) -> dict[str, Any]:
     """Return the kept evidence by dataset, as plain values; empty without any, or for other scores or versions."""
     try:
         contents = json.loads((folder / FILE_NAME).read_text(encoding="utf-8"))
@@ -268,6 +264,14 @@ def _read_file(folder: Path) -> dict[str, Any]:
         return {}
     kept = contents.get("datasets")
     return kept if isinstance(kept, dict) else {}
+
+
+def write_evidence(folder: Path, datasets: Mapping[str, Any]) -> None:
+    """Write evidence by dataset, as plain values, into a folder, unless it is one that cannot be written."""
+    text = json.dumps({"version": VERSION, "digest": folder_digest(folder), "datasets": datasets}, allow_nan=False)
+    # a folder of somebody else, or a full disk: the next reader computes the same evidence again
+    with suppress(OSError), atomic_write(folder / FILE_NAME) as file:
+        file.write_text(text, encoding="utf-8")
 
 
 @dataclass(frozen=True)

@@ -90,6 +90,18 @@ def page_html(runs: Sequence[RunFolder], *, leaderboard: bool = True, categories
     return page
 
 
+def parts_of_one_run(run: RunFolder) -> list[str]:
+    """Return those parts of the page of one run that differ between two runs with the same settings and numbers.
+
+    Each is part of the text of :func:`page_html`: when the run was made, and by which command in which environment.
+    """
+    content = {
+        "runs": [run_part(run_titles([run])[0], run)],
+        "pairs": sum(record.n for record in run.manifest.datasets),
+    }
+    return [template_environment().get_template(name).render(**content) for name in ("lead.html", "made.html")]
+
+
 def _unit_parts(units: Sequence[Unit], *, categories: bool) -> list[UnitPart]:
     """Return the part of the page on each dataset.
 
