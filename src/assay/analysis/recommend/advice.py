@@ -87,8 +87,8 @@ def advise(board: Board, limits: Limits, by: str, confidence: float = 0.95, *, c
         board: the ranked metrics with their costs.
         limits: the limits on cost and loss.
         by: the coefficient that decides.
-        confidence: the level of the intervals and of the tests, in (0, 1).
-        corrected: whether the tests are corrected for their number.
+        confidence: the level of the intervals and of the tests, in (0, 1); that of the board.
+        corrected: whether the tests are corrected for their number; as for the board.
     """
     ranked = [line for line in board.lines if line.rank is not None]
     apart = tuple(line for line in board.lines if line.apart is not None and line.values[by].value is not None)
@@ -102,7 +102,10 @@ def advise(board: Board, limits: Limits, by: str, confidence: float = 0.95, *, c
     best = candidates[0]
     better = ranked[: ranked.index(best)]
     names = [line.metric for line in candidates]
-    could_be_best = confidence_set_of_best(names, board.differences, level=1 - confidence, corrected=corrected)
+    could_be_best = board.best
+    if len(affordable) < len(ranked) or not could_be_best:
+        # the limits leave fewer metrics to choose from than the board has
+        could_be_best = confidence_set_of_best(names, board.differences, level=1 - confidence, corrected=corrected)
     contenders, lower, untested = _by_relation(board, candidates, could_be_best)
     on_new_sample = _highest_on_new_sample(board, candidates, by, confidence)
     closest = None
