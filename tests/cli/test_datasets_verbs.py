@@ -168,6 +168,22 @@ def test_texts_that_datasets_share_are_named(assay):
     assert "share" not in assay("datasets", "check", "one.csv").out
 
 
+def test_a_suite_is_checked_without_what_is_not_on_this_machine(assay, monkeypatch):
+    monkeypatch.delenv("ASSAY_DATA", raising=False)
+    monkeypatch.setenv("ASSAY_CACHE", "empty-cache")
+    long = "a text of more than twenty characters"
+    for name in ("one.csv", "two.csv"):
+        Path(name).write_text(f"reference,candidate,label\n{long},{name},1\nyes,no,0\n", encoding="utf-8")
+    Path("suite.toml").write_text(
+        'name = "mine"\ndescription = "mine"\ndatasets = ["one.csv", "jsts", "two.csv"]\nmetrics = ["f1"]\n',
+        encoding="utf-8",
+    )
+    done = assay("datasets", "check", "suite.toml", "--offline")
+    assert done.code == 0, done.err
+    assert "warning: one.csv+two.csv: share 1 texts (100% of those of one.csv) and 0 pairs" in done.out
+    assert done.err.startswith("jsts is left out: dataset jsts@1, file ")
+
+
 def test_stsb_shares_texts_with_the_years_that_it_was_taken_from(assay, shared_data, monkeypatch):
     monkeypatch.setenv("ASSAY_DATA", str(shared_data))
     done = assay("datasets", "check", "stsb:test", "sts14", "jsts:test")

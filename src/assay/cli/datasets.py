@@ -22,6 +22,7 @@ from assay.settings import Offline, OwnColumns
 if TYPE_CHECKING:
     from assay.datasets import DatasetEntry
     from assay.datasets.checks import DataFinding
+    from assay.datasets.pairs import Pairs
 
 app = typer.Typer(
     add_completion=False,
@@ -47,7 +48,7 @@ CardOrSuite = Annotated[
 DatasetsOrFiles = Annotated[
     list[str],
     typer.Argument(
-        help="NAME[@VERSION][:SPLIT], a card's .toml file, or a file of pairs.",
+        help="NAME[@VERSION][:SPLIT], a card's .toml file, a file of pairs, or a suite.",
         metavar="NAME…",
         autocompletion=complete_datasets,
     ),
@@ -271,8 +272,9 @@ def check(
 ) -> None:
     """Check rows, labels, groups, duplicates, conflicts, swapped pairs, leaks, encodings; exit 1 on errors.
 
-    With several datasets, also the texts that two of them share.
+    With several datasets, or a suite, also the texts that two of them share.
     """
+    from assay.benchmark.suite import is_suite
     from assay.common.output import json_text
     from assay.datasets import check_dataset, load_card, load_card_splits
     from assay.datasets.checks import annotation_notes, group_notes
@@ -282,8 +284,13 @@ def check(
 
     offline = settings.pop("offline")
     reading = Reading(**settings)
-    all_splits = {name: load_card_splits(name, reading=reading, offline=offline) for name in names}
-    has_several = len(names) > 1
+    all_splits: dict[str, dict[str, Pairs]] = {}
+    for name in names:
+        if is_suite(name):
+            all_splits |= _splits_of_suite(name, offline=offline)
+        else:
+            all_splits[name] = load_card_splits(name, reading=reading, offline=offline)
+    has_several = len(all_splits) > 1
     findings: list[DataFinding] = []
     records: list[dict[str, Any]] = []
     for name, splits in all_splits.items():
@@ -308,3 +315,18 @@ def check(
     print_to_stderr(f"{count_phrase(len(findings), 'finding')}, {count_phrase(error_count, 'error')}")
     if error_count:
         raise typer.Exit(1)
+
+
+def _splits_of_suite(suite: str, *, offline: bool) -> dict[str, dict[str, Pairs]]:
+    """Return every split of the datasets of a suite; those whose files are absent are told, and left out."""
+    from assay.benchmark.suite import load_suite
+    from assay.datasets import load_card_splits
+    from assay.exceptions import OfflineError, UnavailableError
+
+    all_splits = {}
+    for name in load_suite(suite).datasets:
+        try:
+            all_splits[name] = load_card_splits(name, offline=offline)
+        except (UnavailableError, OfflineError) as error:
+            print_to_stderr(Message(f"{name} is left out: ", error.message))
+    return all_splits
