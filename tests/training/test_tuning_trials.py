@@ -12,6 +12,7 @@ pytest.importorskip("optuna", reason="optuna is absent: pip install assay[train]
 import optuna
 
 from assay.exceptions import InputError
+from assay.training.loop import last_checkpoint
 from assay.training.tuning import recipe, study
 from assay.training.tuning import trials as running
 from assay.training.tuning.study import connect
@@ -27,7 +28,8 @@ def test_a_killed_study_goes_on(tiny_base, tmp_path, whole_training):
     work = tmp_path / ".killed.training" / "trial-2"
     # the third trial has more than one epoch, or no checkpoint could be there before it ends
     assert whole["trials"][2]["settings"]["epochs"] == 2
-    wait_until(process, lambda: list(work.glob("checkpoint-*/trainer_state.json")))
+    # a checkpoint in the middle of being written is not resumed from
+    wait_until(process, lambda: last_checkpoint(work)[0])
     kill(process)
     before = held_trials(address)
     assert [trial.state.name for trial in before] == ["COMPLETE", "COMPLETE", "RUNNING"]
