@@ -8,7 +8,7 @@ import pytest
 
 import assay
 from assay.analysis.folder import read_run
-from assay.analysis.recommend.evidence import FILE_NAME, read_evidence
+from assay.analysis.recommend.evidence import FILE_NAME, read_evidence, write_evidence
 from assay.benchmark.folder import PAGE
 from assay.common.kept import default_results
 from assay.reports.page import kept
@@ -71,6 +71,20 @@ def test_what_was_made_when_and_by_which_command_is_that_of_the_run(tmp_path, ru
 def test_another_run_has_a_page_of_its_own(tmp_path, run, pages, settings):
     make_run(tmp_path, "other", **settings)
     assert pages == ["other"]
+
+
+def test_the_limits_of_the_evidence_stay_and_make_a_page_of_their_own(run, pages):
+    kept.page_of_run(run)
+    before = read_evidence(run)
+    (name,) = before
+    limited = {name: before[name] | {"limits": before[name]["limits"] | {"max_loss": 0.2}}}
+    write_evidence(run, limited)
+    pages.clear()
+    kept.page_of_run(run)
+    assert pages == ["first"]
+    kept.page_of_run(run)
+    assert pages == ["first"]
+    assert read_evidence(run) == limited
 
 
 def test_a_stress_test_makes_another_page(run, pages):

@@ -108,11 +108,11 @@ class _ScoresOfDigests:
 
         It suits few digests and many rows that serve several times; :meth:`add` suits the opposite.
         """
-        row_digests, scores, flags = rows
+        row_digests, scores, flags = rows[0].view("S16"), rows[1], rows[2]
         if not len(row_digests):
             return np.arange(len(self._digests))
-        row_index = np.searchsorted(row_digests.view("S16"), self._digests).clip(max=len(row_digests) - 1)
-        is_found = row_digests.view("S16")[row_index] == self._digests
+        row_index = np.searchsorted(row_digests, self._digests).clip(max=len(row_digests) - 1)
+        is_found = row_digests[row_index] == self._digests
         self.scores[is_found], self.flags[is_found] = scores[row_index[is_found]], flags[row_index[is_found]]
         return np.flatnonzero(~is_found)
 

@@ -33,7 +33,7 @@ def page_of_run(folder: Path) -> str:
     # the page of one metric needs no evidence, and loads nothing of it
     from assay.analysis.recommend.evidence import read_evidence, write_evidence
 
-    key = result_key("page", *_inputs(folder))
+    key = result_key("page", read_evidence(folder), *_inputs(folder))
     parts = parts_of_one_run(run)
     kept = None
     with suppress(InputError, StoreError), KeptResults(default_results()) as results:
@@ -51,7 +51,7 @@ def page_of_run(folder: Path) -> str:
 
 
 def _inputs(folder: Path) -> list[object]:
-    """Return all that the page of a run follows from, but for :func:`parts_of_one_run`.
+    """Return all that the page of a run follows from, but for the evidence and :func:`parts_of_one_run`.
 
     These are the settings of the run, and the digests of its other files.
     """
