@@ -175,7 +175,6 @@ def many(monkeypatch):
     """Scores of a metric go to Parquet from five on, in parts of ten."""
     monkeypatch.setattr(store, "MIN_PARQUET_ROWS", 5)
     monkeypatch.setattr(store, "ROWS", 10)
-    monkeypatch.setattr(store, "ROWS", 10)
 
 
 def parts_of(path):
@@ -268,29 +267,67 @@ def test_a_damaged_part_is_refused_with_the_remedy(tmp_path, many, damage):
             opened.get(opened.metric_id({"metric": name}), digests(1))
 
 
-def test_all_rows_are_read_once_where_many_are_looked_up(tmp_path, monkeypatch):
-    monkeypatch.setattr(store, "LOOKUP", 10)
-    numbers = list(range(100))
-    with ScoreStore(tmp_path / "s.sqlite") as opened, ScoreStore(tmp_path / "s.sqlite") as other:
+def test_small_announcements_add_up_and_each_part_is_read_once(tmp_path, many, monkeypatch):
+    path = tmp_path / "s.sqlite"
+    numbers = np.random.default_rng(0).permutation(100)
+    with ScoreStore(path) as opened:
         key = opened.metric_id({"metric": "x"})
-        other.metric_id({"metric": "x"})
-        opened.put(key, digests(*numbers), np.array(numbers) / 100, np.array(numbers, dtype=np.uint8))
-        read = []
-        monkeypatch.setattr(
-            opened, "_all_rows", lambda metric: read.append(metric) or ScoreStore._all_rows(opened, metric)
-        )
-        random = np.random.default_rng(0).permutation(100)
-        for part in np.array_split(random, 5):
-            scores, flags = opened.get(key, digests(*part.tolist()))
-            assert scores.tolist() == (part / 100).tolist()
-            assert flags.tolist() == part.tolist()
-        assert read == [key]
-        # another run adds a score, and this one replaces another: both are found
-        other.put(key, digests(200), np.array([2.0]))
+        for few in np.array_split(numbers, 50):
+            opened.expect(key, 2)
+            opened.put(key, digests(*few.tolist()), few / 100, few.astype(np.uint8))
+        assert opened.count(key) == 0
+    assert len(parts_of(path)) > 5
+    reads = []
+    monkeypatch.setattr(pq, "read_table", lambda file, read=pq.read_table: reads.append(file.name) or read(file))
+    with ScoreStore(path) as opened, ScoreStore(path) as other:
+        key = opened.metric_id({"metric": "x"})
+        for few in np.array_split(numbers, 5):
+            scores, flags = opened.get(key, digests(*few.tolist()))
+            assert scores.tolist() == (few / 100).tolist()
+            assert flags.tolist() == few.tolist()
+        assert sorted(reads) == list(map(str, parts_of(path)))
+        # another run adds scores, to SQLite and in a part, and a score of this run replaces another
+        other.put(other.metric_id({"metric": "x"}), digests(200), np.array([2.0]))
         assert opened.get(key, digests(5, 200, 300))[0].tolist()[:2] == [0.05, 2.0]
+        other.expect(key, 5)
+        other.put(key, digests(*range(400, 420)), np.full(20, 4.0))
         opened.put(key, digests(5), np.array([0.5]))
+        assert opened.get(key, digests(5, 200, 400))[0].tolist() == [0.5, 2.0, 4.0]
         assert opened.get(key, digests(*range(50)))[0][5] == 0.5
         assert np.isnan(opened.get(key, digests(300))[0][0])
+
+
+def test_the_last_of_several_scores_of_a_pair_counts(tmp_path, many):
+    path = tmp_path / "s.sqlite"
+    with ScoreStore(path) as opened:
+        key = opened.metric_id({"metric": "x"})
+        opened.expect(key, 5)
+        for score in (1.0, 2.0, 3.0):
+            opened.put(key, digests(7, 8, 9), np.full(3, score))
+            assert opened.get(key, digests(8))[0] == score
+        assert not parts_of(path)
+    with ScoreStore(path) as opened:
+        key = opened.metric_id({"metric": "x"})
+        # fewer digests than rows, and more
+        assert opened.get(key, digests(8))[0] == 3
+        assert opened.get(key, digests(*range(7, 30)))[0].tolist()[:3] == [3.0, 3.0, 3.0]
+
+
+def test_parts_stay_in_memory_up_to_a_limit(tmp_path, many, monkeypatch):
+    monkeypatch.setattr(store, "MAX_ROWS_IN_MEMORY", 25)
+    path = tmp_path / "s.sqlite"
+    with ScoreStore(path) as opened:
+        key = opened.metric_id({"metric": "x"})
+        opened.expect(key, 40)
+        for start in range(0, 40, 10):
+            opened.put(key, digests(*range(start, start + 10)), np.arange(start, start + 10, dtype=float))
+    reads = []
+    monkeypatch.setattr(pq, "read_table", lambda file, read=pq.read_table: reads.append(file.name) or read(file))
+    with ScoreStore(path) as opened:
+        key = opened.metric_id({"metric": "x"})
+        for _ in range(2):
+            assert opened.get(key, digests(*range(40)))[0].tolist() == list(range(40))
+    assert len(reads) == 4 + 2
 
 
 def test_a_full_disk_under_parts_is_one_line(tmp_path, many, monkeypatch):

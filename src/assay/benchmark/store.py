@@ -39,13 +39,13 @@ if TYPE_CHECKING:
 
 #: The number of scores in a part, and the seconds after which a smaller part is written: a killed run can lose no more.
 ROWS, SECONDS = 1 << 16, 30.0
-#: From this many new scores on, enough to fill a part, a metric's scores go to Parquet. A row takes SQLite 11 µs below
-#: 100,000 rows and 29 µs, with 9 kB written, from 500,000 on; Parquet takes 1 µs.
-MIN_PARQUET_ROWS = ROWS
+#: From this many new scores of a run on, a metric's scores go to Parquet. A row takes SQLite 11 µs below 100,000 rows
+#: and 29 µs, with 9 kB written, from 500,000 on; Parquet takes 1 µs. Each look-up takes SQLite 6 µs.
+MIN_PARQUET_ROWS = 1 << 14
+#: The rows of a metric's parts that stay in memory, 25 bytes each, for the next dataset of a run.
+MAX_ROWS_IN_MEMORY = 1 << 20
 #: Digests looked up in one statement; older versions of SQLite allow at most 999 parameters.
 LOOKUP = 900
-#: The number of rows that SQLite reads one after another in the time in which it looks up one digest.
-ROWS_PER_LOOKUP = 4
 #: The bytes of a score and its flags of which a checksum is made.
 _SCORE: Final = struct.Struct("<dq").pack
 
@@ -93,28 +93,23 @@ class _ScoresOfDigests:
         return self._digests[self._order]
 
     def add(self, rows: Rows) -> None:
-        """Set the scores and flags of those digests that are in *rows*; later rows replace earlier ones."""
-        if not len(self._digests):
-            return
-        row_digests, scores, flags = rows
-        digests = row_digests.view("S16")
-        sorted_index = np.searchsorted(self._sorted_digests, digests).clip(max=len(self._sorted_digests) - 1)
-        is_requested = self._sorted_digests[sorted_index] == digests
-        index = self._order[sorted_index[is_requested]]
-        self.scores[index], self.flags[index] = scores[is_requested], flags[is_requested]
+        """Set the scores and flags of those digests that are in *rows*, sorted by digest.
 
-    def find_in(self, rows: Rows) -> NDArray[np.intp]:
-        """Set the scores and flags of those digests that are in *rows*, sorted by digest; return the others' indices.
-
-        It suits few digests and many rows that serve several times; :meth:`add` suits the opposite.
+        Later calls replace earlier scores; of equal digests in *rows* the last one counts.
         """
         row_digests, scores, flags = rows[0].view("S16"), rows[1], rows[2]
-        if not len(row_digests):
-            return np.arange(len(self._digests))
-        row_index = np.searchsorted(row_digests, self._digests).clip(max=len(row_digests) - 1)
-        is_found = row_digests[row_index] == self._digests
-        self.scores[is_found], self.flags[is_found] = scores[row_index[is_found]], flags[row_index[is_found]]
-        return np.flatnonzero(~is_found)
+        # the fewer digests are looked up among the more
+        if len(self._digests) < len(row_digests):
+            row_index = np.searchsorted(row_digests, self._digests, side="right") - 1
+            index = np.flatnonzero(row_digests[row_index] == self._digests)
+            row_index = row_index[index]
+        elif len(row_digests):
+            sorted_index = np.searchsorted(self._sorted_digests, row_digests).clip(max=len(self._sorted_digests) - 1)
+            row_index = np.flatnonzero(self._sorted_digests[sorted_index] == row_digests)
+            index = self._order[sorted_index[row_index]]
+        else:
+            return
+        self.scores[index], self.flags[index] = scores[row_index], flags[row_index]
 
 
 class ScoreStore(Database):
@@ -140,10 +135,8 @@ class ScoreStore(Database):
         self._parts: dict[int, ScoreParts] = {}
         #: The metrics whose new scores go to Parquet.
         self._in_parquet: set[int] = set()
-        #: All rows of a metric in SQLite, sorted by digest, once many were asked for, until new ones are put.
-        self._rows: dict[int, Rows] = {}
-        #: The number of digests looked up in SQLite since then, by metric.
-        self._looked_up: Counter[int] = Counter()
+        #: The number of new scores announced so far, by metric.
+        self._announced: Counter[int] = Counter()
 
     def metric_id(self, signature: Mapping[str, str]) -> int:
         """Return the key of the metric with this full signature; a new metric is added to the store.
@@ -181,17 +174,18 @@ class ScoreStore(Database):
         )
 
     def expect(self, metric: int, scores: int) -> None:
-        """Announce the number of new scores of a metric.
+        """Announce the number of new scores of a metric, in one dataset of a run.
 
-        From :data:`MIN_PARQUET_ROWS` on, the new scores go to Parquet, and those in SQLite are moved there.
+        Once :data:`MIN_PARQUET_ROWS` have been announced in all, the metric's new scores go to Parquet, and those in
+        SQLite are moved there.
 
         Raises:
             StoreError: the store is damaged, or cannot be written.
         """
-        if scores < MIN_PARQUET_ROWS or metric in self._in_parquet:
+        self._announced[metric] += scores
+        if self._announced[metric] < MIN_PARQUET_ROWS or metric in self._in_parquet:
             return
         self._in_parquet.add(metric)
-        self._rows.pop(metric, None)
         if metric not in self._parts:
             self._open_parts(metric)
         if not self.count(metric, limit=1):
@@ -260,31 +254,16 @@ class ScoreStore(Database):
             for rows in self._parts[metric].read():
                 stored.add(rows)
         with self._raising_store_errors():
-            self._looked_up[metric] += len(pairs)
-            to_look_up = np.arange(len(pairs))
-            if metric in self._rows:
-                # other runs may have added more rows since these were read
-                to_look_up = stored.find_in(self._rows[metric])
-            elif self._all_are_faster(metric):
-                self._rows[metric] = _concatenated(self._all_rows(metric))
-                stored.find_in(self._rows[metric])
+            # each look-up takes time even if SQLite has no score of this metric
+            if not self.count(metric, limit=1):
                 return scores, flags
-            for start in range(0, len(to_look_up), LOOKUP):
-                index = to_look_up[start : start + LOOKUP]
-                digests: list[bytes] = pairs[index].tolist()
+            for start in range(0, len(pairs), LOOKUP):
+                digests: list[bytes] = pairs[start : start + LOOKUP].tolist()
                 by_digest = self._look_up(metric, digests)
-                for row, digest in zip(index.tolist(), digests, strict=True):
+                for row, digest in enumerate(digests, start=start):
                     if (score_and_flags := by_digest.get(digest)) is not None:
                         scores[row], flags[row] = score_and_flags
         return scores, flags
-
-    def _all_are_faster(self, metric: int) -> bool:
-        """Return whether to read all rows of a metric takes less time than to look up as many digests as until now."""
-        limit = self._looked_up[metric]
-        if limit > LOOKUP:
-            # few digests are found at once, and then nothing else is read
-            limit *= ROWS_PER_LOOKUP
-        return self.count(metric, limit=limit) < limit
 
     def _look_up(self, metric: int, keys: list[bytes]) -> dict[bytes, tuple[float, int]]:
         """Return the score and flags by digest for at most :data:`LOOKUP` digests, without those that SQLite lacks.
@@ -333,8 +312,6 @@ class ScoreStore(Database):
             StoreError: the store cannot be written.
         """
         flags = np.zeros(len(pairs), dtype=np.uint8) if flags is None else flags
-        self._rows.pop(metric, None)
-        self._looked_up[metric] = 0
         if metric in self._in_parquet:
             with self._writing_parts():
                 self._parts[metric].add((pairs, scores, flags))
@@ -380,8 +357,10 @@ class ScoreParts:
         self._folder = folder
         self._checksum = checksum
         self._damaged = damaged
-        #: rows that are not in a file yet
+        #: rows that are not in a file yet, in blocks that are sorted by digest
         self._waiting: list[Rows] = []
+        #: the rows of parts that were read before
+        self._in_memory: dict[Path, Rows] = {}
         self._last_written = time.monotonic()
 
     def add(self, rows: Rows) -> None:
@@ -390,7 +369,7 @@ class ScoreParts:
         Raises:
             OSError: a part cannot be written.
         """
-        self._waiting.append(rows)
+        self._waiting.append(_sorted_by_digest(rows))
         size = sum(len(pairs) for pairs, _, _ in self._waiting)
         if size >= ROWS or time.monotonic() > self._last_written + SECONDS:
             self.flush()
@@ -407,8 +386,7 @@ class ScoreParts:
         if not self._waiting:
             return
         pairs, scores, flags = (np.concatenate(column) for column in zip(*self._waiting, strict=True))
-        order = np.argsort(pairs.view("S16"), kind="stable")
-        pairs, scores, flags = pairs[order], scores[order], flags[order]
+        pairs, scores, flags = _sorted_by_digest((pairs, scores, flags))
         digests = pa.FixedSizeBinaryArray.from_buffers(pa.binary(16), len(pairs), [None, pa.py_buffer(pairs)])
         table = pa.table({"pair": digests, "score": scores, "flags": flags})
         checksum = str(self._checksum_of((pairs, scores, flags)))
@@ -426,28 +404,47 @@ class ScoreParts:
     def read(self) -> Iterator[Rows]:
         """Yield the rows of each part, the oldest first, and then the rows that are not in a file yet.
 
+        All are sorted by digest. Up to :data:`MAX_ROWS_IN_MEMORY` rows stay in memory for the next time.
+
         Raises:
             DamagedStoreError: a part cannot be read, or its checksum does not match.
+        """
+        for path in sorted(self._folder.glob("*.parquet")):
+            rows = self._in_memory.get(path)
+            if rows is None:
+                try:
+                    rows = self._read_part(path)
+                except FileNotFoundError:
+                    # another process has pruned the store since the folder was listed
+                    continue
+                if sum(len(pairs) for pairs, _, _ in (*self._in_memory.values(), rows)) <= MAX_ROWS_IN_MEMORY:
+                    self._in_memory[path] = rows
+            yield rows
+        yield from self._waiting
+
+    def _read_part(self, path: Path) -> Rows:
+        """Return the rows of a part.
+
+        Raises:
+            FileNotFoundError: the part is not there.
+            DamagedStoreError: it cannot be read, or its checksum does not match.
         """
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        for path in sorted(self._folder.glob("*.parquet")):
-            try:
-                with path.open("rb") as file:
-                    table = pq.read_table(file)
-                checksum = int((table.schema.metadata or {})[_CHECKSUM])
-                pairs = np.concatenate([np.zeros(0, DIGEST), *map(_digests_of, table.column("pair").chunks)])
-                rows = pairs, table.column("score").to_numpy(), table.column("flags").to_numpy()
-            except FileNotFoundError:
-                # another process has pruned the store since the folder was listed
-                continue
-            except (pa.ArrowException, OSError, KeyError, ValueError) as error:
-                raise self._damaged(path, str(error).partition("\n")[0] or "no Parquet") from error
-            if checksum != self._checksum_of(rows):
-                raise self._damaged(path, "its scores do not fit their checksum")
-            yield rows
-        yield from self._waiting
+        try:
+            with path.open("rb") as file:
+                table = pq.read_table(file)
+            checksum = int((table.schema.metadata or {})[_CHECKSUM])
+            pairs = np.concatenate([np.zeros(0, DIGEST), *map(_digests_of, table.column("pair").chunks)])
+            rows = pairs, table.column("score").to_numpy(), table.column("flags").to_numpy()
+        except FileNotFoundError:
+            raise
+        except (pa.ArrowException, OSError, KeyError, ValueError) as error:
+            raise self._damaged(path, str(error).partition("\n")[0] or "no Parquet") from error
+        if checksum != self._checksum_of(rows):
+            raise self._damaged(path, "its scores do not fit their checksum")
+        return rows
 
     def _checksum_of(self, rows: Rows) -> int:
         """Return the checksum of rows, which also covers the signature of the metric."""
@@ -457,11 +454,12 @@ class ScoreParts:
         return checksum
 
 
-def _concatenated(blocks: Iterable[Rows]) -> Rows:
-    """Return the rows of all blocks as one."""
-    columns = zip((np.zeros(0, DIGEST), np.zeros(0), np.zeros(0, np.uint8)), *blocks, strict=True)
-    pairs, scores, flags = (np.concatenate(column) for column in columns)
-    return pairs, scores, flags
+def _sorted_by_digest(rows: Rows) -> Rows:
+    """Return the rows in the order of their digests, equal ones in the order they had."""
+    pairs, scores, flags = rows
+    # as bytes, which NumPy sorts faster than values of type void
+    order = np.argsort(pairs.view("S16"), kind="stable")
+    return pairs[order], scores[order], flags[order]
 
 
 def _digests_of(column: pa.FixedSizeBinaryArray) -> NDArray[np.void]:
