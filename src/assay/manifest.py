@@ -286,10 +286,11 @@ class Asymmetry(_Record):
 
 
 class Cost(_Record):
-    """The cost of scoring; empty, except for a known price, if the store had all scores.
+    """The cost of scoring; empty, except for a known price and speed, if the store had all scores.
 
     Attributes:
-        pairs_per_second: the number of distinct pairs scored per second; None if not timed.
+        pairs_per_second: the number of distinct pairs scored per second, in the run that computed them if the store
+            had all scores; None if not timed.
         price_per_1000: the price of 1,000 distinct pairs, in the currency of the user's own price list; 0 for a model
             on this machine that reports a price, None if no price is known.
         details: what else the engine reports, such as seconds to load, parameters, devices; for a preset with several

@@ -167,6 +167,28 @@ def test_a_new_store_is_for_its_user_alone(tmp_path, monkeypatch):
         assert stat.S_IMODE(path.stat().st_mode) == 0o660
 
 
+def test_the_speed_on_pairs_is_kept_by_metric(tmp_path):
+    with ScoreStore(tmp_path / "s.sqlite") as opened:
+        one, other = opened.metric_id({"metric": "x"}), opened.metric_id({"metric": "y"})
+        assert opened.speed(one, digests(1, 2)) is None
+        opened.put_speed(one, digests(1, 2), 250.0)
+        opened.put_speed(one, digests(1, 2), 300.5)
+        assert opened.speed(one, digests(1, 2)) == 300.5
+        assert opened.speed(one, digests(1)) is opened.speed(other, digests(1, 2)) is None
+
+
+def test_a_run_from_the_store_has_the_speed_of_the_run_that_scored(tmp_path):
+    rows = [{"reference": f"a b {n}", "candidate": f"a {n}", "label": n % 2} for n in range(40)]
+    ask = {"metrics": ["f1", "chrf"], "resamples": 0, "store": tmp_path / "scores.sqlite"}
+    speeds = []
+    for fresh in (False, False, True):
+        found = assay.run([rows], fresh=fresh, **ask)
+        speeds.append([record.cost.pairs_per_second for record in found.outcome.metrics])
+    assert all(speed > 0 for speed in speeds[0])
+    assert speeds[1] == speeds[0]
+    assert speeds[2] != speeds[0]
+
+
 # Beyond the size that suits SQLite.
 
 

@@ -44,6 +44,8 @@ class Scored:
         seconds: the wall time, including work that is shared with other metrics of the engine.
         scored: the number of distinct pairs scored now.
         stored: the number of distinct pairs whose score came from the store.
+        pairs_per_second: the speed on the distinct pairs that were scored now; if the store had all scores, the speed
+            of the run that computed them. None if it is unknown.
         flags: the number of flagged pairs by the phrase of the flag.
         asymmetry: the distances between the scores of the two orders of the texts; None if the metric reads one order,
             or if all scores came from the store.
@@ -53,6 +55,7 @@ class Scored:
     seconds: float
     scored: int
     stored: int
+    pairs_per_second: float | None
     flags: dict[str, int]
     asymmetry: Asymmetry | None
 
@@ -284,7 +287,11 @@ class Scorer:
                 state.asymmetry.setdefault(index, []).append(distances[np.isfinite(distances)])
 
     def _finish_job(self, state: _JobState, index: int) -> Scored:
-        """Return the scores of all pairs under the metric of a job at *index*, with their cost."""
+        """Return the scores of all pairs under the metric of a job at *index*, with their cost.
+
+        Raises:
+            StoreError: the speed can no longer be stored.
+        """
         higher_is_better = state.job.metrics[index].declaration.higher_is_better
         singles = state.job.singles
         scores = singles.reduce(state.scores[index], self.references, higher_is_better=higher_is_better)
@@ -296,9 +303,23 @@ class Scorer:
             float(state.seconds[index]),
             scored,
             state.scores.shape[1] - scored,
+            self._speed(state, index, scored),
             {phrase: count for phrase, count in counts.items() if count},
             _joined_asymmetry(state.asymmetry[index]) if index in state.asymmetry else None,
         )
+
+    def _speed(self, state: _JobState, index: int, scored: int) -> float | None:
+        """Return the pairs per second of the metric of a job at *index*, and store it; or that of an earlier run."""
+        metric, digests, seconds = state.keys[index], state.job.singles.digests, float(state.seconds[index])
+        is_stored = state.job.metrics[index].is_stored
+        if not scored:
+            return self.store.speed(metric, digests) if is_stored else None
+        if seconds <= 0:
+            return None
+        speed = round(scored / seconds, 1)
+        if is_stored:
+            self.store.put_speed(metric, digests, speed)
+        return speed
 
 
 def _joined_asymmetry(parts: list[NDArray[np.float64]]) -> Asymmetry | None:

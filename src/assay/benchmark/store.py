@@ -59,6 +59,12 @@ CREATE TABLE IF NOT EXISTS scores (
     checksum INTEGER NOT NULL,
     PRIMARY KEY (metric, pair)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS speeds (
+    metric INTEGER NOT NULL REFERENCES metrics (id),
+    pairs BLOB NOT NULL,
+    per_second REAL NOT NULL,
+    PRIMARY KEY (metric, pairs)
+) WITHOUT ROWID;
 """
 
 
@@ -325,10 +331,41 @@ class ScoreStore(Database):
                 "INSERT OR REPLACE INTO scores (metric, pair, score, flags, checksum) VALUES (?, ?, ?, ?, ?)", rows
             )
 
+    def put_speed(self, metric: int, pairs: NDArray[np.void], per_second: float) -> None:
+        """Store the speed at which a metric scored pairs, instead of an earlier speed for the same pairs.
+
+        Args:
+            metric: the key that :meth:`metric_id` returned.
+            pairs: the digests of the pairs, shape (n,), in the order in which :meth:`speed` will get them.
+            per_second: pairs per second.
+
+        Raises:
+            StoreError: the store cannot be written.
+        """
+        with self._transaction():
+            insert = "INSERT OR REPLACE INTO speeds (metric, pairs, per_second) VALUES (?, ?, ?)"
+            self._connection.execute(insert, (metric, _digest_of_all(pairs), per_second))
+
+    def speed(self, metric: int, pairs: NDArray[np.void]) -> float | None:
+        """Return the pairs per second at which a metric scored these pairs before; None if that is unknown.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        with self._raising_store_errors():
+            select = "SELECT per_second FROM speeds WHERE metric = ? AND pairs = ?"
+            row = self._connection.execute(select, (metric, _digest_of_all(pairs))).fetchone()
+        return None if row is None else float(row[0])
+
     def count(self, metric: int, *, limit: int = -1) -> int:
         """Return the number of scores of *metric* in SQLite, counted up to *limit* unless it is negative."""
         rows = "SELECT 1 FROM scores WHERE metric = ? LIMIT ?"
         return int(self._connection.execute(f"SELECT count(*) FROM ({rows})", (metric, limit)).fetchone()[0])
+
+
+def _digest_of_all(pairs: NDArray[np.void]) -> bytes:
+    """Return one digest of the digests of pairs, which depends on their order."""
+    return blake2b(np.ascontiguousarray(pairs).tobytes(), digest_size=16).digest()
 
 
 # Scores in Parquet files: the storage for metrics with too many scores for SQLite.

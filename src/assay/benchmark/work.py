@@ -138,13 +138,13 @@ def _cost_of_metric(task: Task, scored: Scored, engine_cost: Cost, metrics_in_pa
 
     Args:
         task: the metric, and what it scores.
-        scored: the number of scores that were computed, and the seconds for them.
+        scored: the scores with their speed.
         engine_cost: what loading and running its engine cost.
         metrics_in_pass: the names of all metrics that were scored in the same pass of the engine.
     """
     values = engine_cost.model_dump()
-    if scored.scored and scored.seconds > 0:
-        values["pairs_per_second"] = round(scored.scored / scored.seconds, 1)
+    if scored.pairs_per_second is not None:
+        values["pairs_per_second"] = scored.pairs_per_second
     if scored.asymmetry:
         values["asymmetry"] = scored.asymmetry
     other_metrics = [name for name in metrics_in_pass if name != task.name]

@@ -34,7 +34,7 @@ class Line:
         chance: by statistic, the average value of a score that has the same ties but ignores the pairs.
         n: the number of pairs that the values rest on: those that all compared metrics have scored, or of a metric that
             is set apart, those that it has scored.
-        pairs_per_second: the speed; None if unknown, as for stored or recorded scores, which cost no time in the run.
+        pairs_per_second: the speed in the run that computed the scores; None if unknown, as for recorded scores.
         signature: the short signature.
         rank: the rank and its confidence set; None if the ranking coefficient is undefined, or if the metric lacks a
             dataset or is set apart.

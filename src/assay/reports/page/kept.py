@@ -53,11 +53,16 @@ def page_of_run(folder: Path) -> str:
 def _inputs(folder: Path) -> list[object]:
     """Return all that the page of a run follows from, but for the evidence and :func:`parts_of_one_run`.
 
-    These are the settings of the run, and the digests of its other files.
+    These are the settings of the run, without what tells one run from the next with the same scores, and the digests of
+    its other files.
     """
     settings = json.loads((folder / "run.json").read_text(encoding="utf-8", errors="surrogatepass"))
     for name in ("created", "seconds", "environment"):
         settings.pop(name, None)
+    for metric in settings["metrics"]:
+        for name in ("seconds", "scored", "stored"):
+            metric.pop(name, None)
+        metric.get("cost", {}).pop("peak_memory_mb", None)
     inputs: list[object] = [settings]
     for name in ("agreement.json", "scores.parquet", "pairs.parquet", STRESS_FILE):
         file = folder / name
