@@ -53,6 +53,25 @@ def ran(assay, *args) -> None:
     assert done.code == 0, done.err
 
 
+@pytest.mark.parametrize(
+    ("change", "difference"),
+    [
+        (lambda text: text.replace("spearman,", "spearman,9", 1), "agreement.csv has value '9"),
+        (lambda text: "".join(text.splitlines(keepends=True)[:-1]), "rows, agreement.json"),
+        (lambda text: text.replace("f1", "chrf", 1), "agreement.csv has metric 'chrf'"),
+    ],
+)
+def test_a_table_that_was_changed_by_hand_differs(assay, made, change, difference):
+    table = Path("RUN/agreement.csv")
+    table.write_bytes(change(table.read_bytes().decode()).encode())
+    found = verified(assay, code=1)
+    assert difference in found["table_difference"]
+    assert difference in assay("verify", "RUN", "--quiet").err
+    assert all(metric["outcome"] == "same" for metric in found["metrics"])
+    table.unlink()
+    assert verified(assay)["same"]
+
+
 @pytest.fixture
 def made(assay):
     """A run of three lexical metrics, grouped, with buckets that a rule and a column made."""

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import csv
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from assay.analysis.settings import DatasetsOfRun, MetricsOfRun
 from assay.common.messages import Message
-from assay.manifest import AgreementRow
+from assay.manifest import AGREEMENT_COLUMNS, AgreementRow
 from assay.settings import Hardware, Offline, Seeded, WithProgress, setting
 from assay.statistics.concordance import Floats
 
@@ -191,6 +193,33 @@ def _finite_distance(recorded: float | None, recomputed: float | None) -> float 
     return distance if distance < np.inf else None
 
 
+def table_difference(table: Path, rows: Sequence[AgreementRow]) -> str:
+    """Return the first place where ``agreement.csv`` says something else than ``agreement.json``; empty without one.
+
+    Args:
+        table: the path of ``agreement.csv``. A folder without this file has no difference.
+        rows: the rows of ``agreement.json``.
+
+    Raises:
+        OSError: the table cannot be read.
+    """
+    if not table.is_file():
+        return ""
+    # bytes that are no UTF-8 differ from any text of the run
+    with table.open(encoding="utf-8", errors="replace", newline="") as file:
+        cells_by_row = list(csv.DictReader(file))
+    if len(cells_by_row) != len(rows):
+        return f"agreement.csv has {len(cells_by_row):,} rows, agreement.json {len(rows):,}"
+    for row, cells in zip(rows, cells_by_row, strict=True):
+        values = row.plain_values()
+        for name in AGREEMENT_COLUMNS:
+            expected = "" if values[name] is None else str(values[name])
+            if name in cells and cells[name] != expected:
+                where = f"{row.dataset}, {row.bucket}, {row.metric}, {row.statistic}"
+                return f"agreement.csv has {name} {cells[name]!r} for {where}; agreement.json has {expected!r}"
+    return ""
+
+
 #: Parts of the environment that influence coefficients and intervals computed from given scores and labels.
 _STATISTICS_ENVIRONMENT = ("python", "machine", "assay", "numpy", "scipy")
 
@@ -263,6 +292,7 @@ class Verification:
         data: one entry per dataset.
         environment: the differences in Python, machine and packages.
         without: lines on metrics without a score in the run, which are not verified.
+        table_difference: where ``agreement.csv`` differs from ``agreement.json``; empty if nowhere.
     """
 
     run: str
@@ -273,16 +303,17 @@ class Verification:
     data: tuple[ReloadedData, ...]
     environment: tuple[Change, ...]
     without: tuple[str, ...] = ()
+    table_difference: str = ""
 
     @property
     def same(self) -> bool:
-        """Whether every number was recomputed and is the same, and no dataset is known to have changed.
+        """Whether every number was recomputed and is the same, and no dataset or table is known to have changed.
 
         An unavailable source does not count as a difference, since the folder has the texts.
         """
         has_same_metrics = all(metric.outcome == "same" for metric in self.metrics)
         has_same_data = all(data.outcome in ("same", "unavailable") for data in self.data)
-        return has_same_metrics and has_same_data
+        return has_same_metrics and has_same_data and not self.table_difference
 
 
 def likely_cause(

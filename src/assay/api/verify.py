@@ -18,6 +18,7 @@ from assay.analysis.verify import (
     changes,
     compare_agreement,
     likely_cause,
+    table_difference,
 )
 from assay.api.values import Report
 from assay.benchmark.recompute import (
@@ -134,6 +135,7 @@ def verify(run: str | Path, settings: VerifySettings) -> Verified:
         data=tuple(reloaded_data for reloaded_data, _ in reloaded),
         environment=environment_changes,
         without=_describe_unscored_metrics(folder.manifest, [data.name for data, _ in datasets_to_verify]),
+        table_difference=table_difference(user_path(run) / "agreement.csv", folder.agreement),
     )
     return Verified(verification)
 

@@ -28,6 +28,8 @@ def headline(verification: Verification) -> str:
     changed = [data.dataset for data in verification.data if data.outcome in ("changed", "folder changed")]
     if changed:
         parts.append(f"changed data: {', '.join(changed)}")
+    if verification.table_difference:
+        parts.append(verification.table_difference)
     return f"{verification.run}: " + ("; ".join(parts) or f"the same numbers, {n} of {n}")
 
 
