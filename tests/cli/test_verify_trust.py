@@ -87,6 +87,8 @@ def rename_dataset(old: str, new: str) -> None:
     """Give the dataset of a run another name in every file of its folder."""
     for path in (Path("RUN/run.json"), Path("RUN/agreement.json")):
         path.write_text(path.read_text(encoding="utf-8").replace(f'"{old}"', f'"{new}"'), encoding="utf-8")
+    sheet = Path("RUN/agreement.csv")
+    sheet.write_bytes(sheet.read_bytes().replace(f"\n{old},".encode(), f"\n{new},".encode()))
     for path in (Path("RUN/pairs.parquet"), Path("RUN/scores.parquet")):
         table = pq.read_table(path)
         names = pa.array([new] * table.num_rows, table.schema.field("dataset").type)
