@@ -79,7 +79,24 @@ def test_annotations_of_unknown_people() -> None:
     (hint,) = load_dataset(rows).hints
     assert hint.endswith("--annotator -")
     pairs = load_dataset(rows, annotator="-")
-    assert same(pairs) and pairs.notes == ("72 annotations, up to 3 of each pair, read as 24 pairs",)
+    assert pairs.notes == ("72 annotations, up to 3 of each pair, read as 24 pairs",)
+    wide = wide_pairs()
+    assert pairs.column("label").to_pylist() == wide.column("label").to_pylist()
+    # from the lowest, since the first labels of two pairs need not be one person's
+    assert pairs.column("annotations").to_pylist() == [
+        sorted(labels) for labels in wide.column("annotations").to_pylist()
+    ]
+    known, unknown = (assay.run([given], ["f1"], resamples=100).outcome.buckets[0] for given in (wide, pairs))
+    assert len(known.reliability.annotators_pearson) == 3 and not unknown.reliability.annotators_pearson
+    assert unknown.reliability.alpha == known.reliability.alpha
+
+
+def test_unknown_people_who_labelled_other_numbers_of_pairs() -> None:
+    rows = [{name: row[name] for name in ("reference", "candidate", "label")} for row in long_rows()]
+    pairs = load_dataset([row for index, row in enumerate(rows) if index % 7], annotator="-")
+    lists = pairs.column("annotations").to_pylist()
+    assert len({sum(label is not None for label in labels) for labels in lists}) > 1
+    assert all(labels == sorted(labels, key=lambda label: (label is None, label)) for labels in lists)
 
 
 def test_the_same_numbers_as_from_columns(tmp_path: Path) -> None:
@@ -132,7 +149,11 @@ def test_rows_that_are_pairs_of_their_own() -> None:
     [
         ({}, {"annotator": "nobody"}, ["has no column 'nobody'"]),
         ({0: {"who": ""}}, {"annotator": "who"}, ["row 0, column who: names no annotator"]),
-        ({1: {"who": "ann"}}, {"annotator": "who"}, ["row 1: ann labelled the same texts in row 0", "subset=SYSTEM"]),
+        (
+            {1: {"who": "ann"}},
+            {"annotator": "who"},
+            ["row 1: annotator 'ann' labelled the same texts in row 0", "subset=SYSTEM"],
+        ),
         ({4: {"label": "odd"}}, {"annotator": "who"}, ["row 4, column label: the label 'odd'"]),
         ({}, {"annotator": "who", "columns": "label=label+label2"}, ["goes with one label column"]),
     ],

@@ -111,9 +111,10 @@ def pool_annotations(
             count = f"{repeated.sum():,} of {len(repeated):,} rows repeat the texts of another row with other labels"
             return unpooled._replace(hint=f"{count}; if each row is the label of one annotator, run with {option}")
     # every label once, so that a message has the row of the annotation
-    label_columns(source, names, reading, allow_missing=True)
+    labels = label_columns(source, names, reading, allow_missing=True).columns["label"].to_numpy(zero_copy_only=False)
     identifier = next(iter(mapping.get("pair_id", ())), None)
-    return _wide(source, names[0], column, identifier, first_rows, pair_codes)
+    annotators = source.table.column(column).to_pylist() if column != UNKNOWN else _ranks(labels, pair_codes)
+    return _wide(source, names[0], column, annotators, identifier, first_rows, pair_codes)
 
 
 def _label_lists(column: pa.ChunkedArray) -> list[list[Any]] | None:
@@ -212,6 +213,7 @@ def _wide(
     source: SourceTable,
     label: str,
     column: str,
+    annotators: Sequence[Any],
     identifier: str | None,
     first_rows: np.ndarray[Any, Any],
     pair_codes: np.ndarray[Any, Any],
@@ -222,6 +224,7 @@ def _wide(
         source: the table with one row per annotation.
         label: the column of labels.
         column: the column of annotators, or :data:`UNKNOWN`.
+        annotators: the annotator of each row.
         identifier: the column of identifiers; None if there is none.
         first_rows: the first row of each pair.
         pair_codes: the number of the pair of each row.
@@ -229,7 +232,7 @@ def _wide(
     Raises:
         InputError: a row names no annotator, or an annotator labelled a pair twice.
     """
-    row_by_annotator = _rows_of_annotators(source, column, pair_codes)
+    row_by_annotator = _rows_of_annotators(source, column, annotators, pair_codes)
     constant = []
     for name in source.table.column_names:
         # of identifiers of annotations, the first stands for the pair
@@ -238,7 +241,8 @@ def _wide(
     table = source.table.select(constant).take(first_rows)
     labels = source.table.column(label)
     added = []
-    for annotator, row_of_pair in row_by_annotator.items():
+    for annotator in sorted(row_by_annotator) if column == UNKNOWN else row_by_annotator:
+        row_of_pair = row_by_annotator[annotator]
         name = f"{label} by {annotator}"
         while name in table.column_names:
             name += "'"
@@ -258,29 +262,36 @@ def _wide(
     return Pooled(pooled, added, added, note)
 
 
+def _ranks(labels: np.ndarray[Any, Any], pair_codes: np.ndarray[Any, Any]) -> list[int]:
+    """Return the rank of each label within its pair, from 1 for the lowest, in place of an annotator whom nobody knows.
+
+    Labels that are sorted say that the first of two pairs need not be one person's: see
+    :func:`assay.statistics.reliability.are_sorted`.
+    """
+    ranks = [0] * len(labels)
+    labels_so_far: Counter[int] = Counter()
+    # a missing label, NaN, comes last
+    for row in np.argsort(labels, kind="stable").tolist():
+        pair = int(pair_codes[row])
+        labels_so_far[pair] += 1
+        ranks[row] = labels_so_far[pair]
+    return ranks
+
+
 def _rows_of_annotators(
-    source: SourceTable, column: str, pair_codes: np.ndarray[Any, Any]
+    source: SourceTable, column: str, annotators: Sequence[Any], pair_codes: np.ndarray[Any, Any]
 ) -> dict[Any, dict[int, int]]:
     """Return by annotator the row in which each pair was labelled.
-
-    Unknown annotators are numbered from 1 within each pair.
 
     Args:
         source: the table with one row per annotation.
         column: the column of annotators, or :data:`UNKNOWN`.
+        annotators: the annotator of each row.
         pair_codes: the number of the pair of each row.
 
     Raises:
         InputError: a row names no annotator, or an annotator labelled a pair twice.
     """
-    if column == UNKNOWN:
-        labels_so_far: Counter[int] = Counter()
-        annotators: list[Any] = []
-        for pair in pair_codes.tolist():
-            labels_so_far[pair] += 1
-            annotators.append(labels_so_far[pair])
-    else:
-        annotators = source.table.column(column).to_pylist()
     row_by_annotator: dict[Any, dict[int, int]] = {}
     for row, (annotator, pair) in enumerate(zip(annotators, pair_codes.tolist(), strict=True)):
         if annotator is None or not str(annotator).strip():
@@ -288,9 +299,10 @@ def _rows_of_annotators(
         earlier_row = row_by_annotator.setdefault(annotator, {}).setdefault(pair, row)
         if earlier_row != row:
             raise InputError(
-                f"{source.location(row)}: {annotator} labelled the same texts in {source.unit}"
+                f"{source.location(row)}: annotator {annotator!r} labelled the same texts in {source.unit}"
                 f" {source.number(earlier_row)}; if they are answers of two systems, say so with ",
                 Setting("columns", "subset=SYSTEM"),
-                ", otherwise keep one",
+                ", otherwise keep one, or count both as labels of unknown people with ",
+                Setting("annotator", UNKNOWN),
             )
     return row_by_annotator

@@ -365,7 +365,7 @@ def _text_column(source: SourceTable, name: str, *, refuse_null: bool, allow_lis
         if not allow_lists:
             raise InputError(
                 f"{source.name}, column {name}: holds lists; only a reference may be several answers. The first text of"
-                f" each list is the path {name}.0"
+                f' each list is the path {name}.0; a card joins its texts with add = {{ whole = "{{{name}}}" }}'
             )
         return checked_answer_lists(source, name, column)
     if refuse_null and column.null_count:

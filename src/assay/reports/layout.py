@@ -293,7 +293,10 @@ def _reliability_facts(reliability: AnnotatorReliability) -> list[str]:
     There is no upper bound in runs of older versions, or if the mean of the annotators is not the label.
     """
     reliabilities = f"r {_reliability_text(reliability.pearson)}, ρ {_reliability_text(reliability.spearman)}"
-    method = f"split-half, {reliability.annotators} annotators"
+    # older folders lack α, and the agreement of each annotator with the others
+    knows_people = reliability.annotators_pearson or not reliability.alpha
+    count = reliability.annotators
+    method = f"split-half, {count} annotators" if knows_people else f"split-half, up to {count} labels of a pair"
     if reliability.lengths is None:
         # older runs applied the Spearman-Brown step-up to all halves as if equal: too little for an odd number
         return [f"reliability of the labels ({method}, as if halves were equal) {reliabilities}"]

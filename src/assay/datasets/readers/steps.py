@@ -83,10 +83,11 @@ def parse_cells(source: SourceTable, templates: Mapping[str, str]) -> SourceTabl
 def add_columns(source: SourceTable, templates: Mapping[str, str]) -> SourceTable:
     """Return the table with a column for each template, filled with the cells of the row; null if one of them is.
 
-    The gap ``{row}`` is the number of the row in its file, and ``{index}`` its place among the rows of the table.
+    The gap ``{row}`` is the number of the row in its file, and ``{index}`` its place among the rows of the table. Of a
+    list of texts, the texts fill a gap with blanks between.
 
     Raises:
-        InputError: a gap is no column.
+        InputError: a gap is no column, or a cell holds something else than text, a number or a list of texts.
     """
     for name, text in templates.items():
         template = Template(text)
@@ -95,12 +96,18 @@ def add_columns(source: SourceTable, templates: Mapping[str, str]) -> SourceTabl
             for gap in template.names
             if gap not in (ROW, INDEX) or gap in source.table.column_names
         }
+        for gap in cells:
+            misfit = source.misfits.get(gap)
+            if misfit is not None and not misfit.is_empty:
+                place = f"{source.location(misfit.row)}, column {gap}"
+                raise InputError(f"{place}: holds {misfit.description}; add takes text, numbers and lists of texts")
         values = []
         for row in range(source.table.num_rows):
             gaps = {gap: column[row] for gap, column in cells.items()}
             is_complete = None not in gaps.values()
             texts = {ROW: str(source.place(row)[1]), INDEX: str(row + 1)}
-            texts |= {gap: str(cell) for gap, cell in gaps.items()}
+            for gap, cell in gaps.items():
+                texts[gap] = " ".join(filter(None, cell)) if isinstance(cell, list) else str(cell)
             values.append(template.fill(texts) if is_complete else None)
         source = source.with_column(name, pa.array(values, pa.string()))
     return source

@@ -110,12 +110,14 @@ def _rows_of_files(
     Raises:
         InputError: there is no such file, or a file beside has another number of rows.
     """
-    elsewhere = {
-        name
-        for table in (*options.get("beside", {}).values(), *as_list(options.get("join", [])))
-        for name, _ in matching_names(table.get("file", ""), files)
-    }
-    main = {name: path for name, path in files.items() if name not in elsewhere} or files
+    main = files
+    if "file" not in options:
+        elsewhere = {
+            name
+            for table in (*options.get("beside", {}).values(), *as_list(options.get("join", [])))
+            for name, _ in matching_names(table.get("file", ""), files)
+        }
+        main = {name: path for name, path in files.items() if name not in elsewhere} or files
     # one that should be here was missed when the options were checked
     absent = {
         column: table["file"]
