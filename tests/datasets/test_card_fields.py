@@ -128,3 +128,43 @@ def test_a_published_figure_names_a_split_that_exists(card_of: Callable[..., dic
             card_from_fields(card_of(published=[figure | changes]), "card")
     with pytest.raises(InputError, match="statistic"):
         card_from_fields(card_of(published=[figure | {"statistics": "x"}]), "card")
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"task": "answer"}, "task: there is no value 'answer'. Did you mean 'answers'? Valid: answers, grading"),
+        ({"task": ["answers", "grade"]}, "task.1: there is no value 'grade'. Did you mean 'grading'?"),
+        ({"reference": "golden"}, "reference: there is no value 'golden'. Did you mean 'gold'? Valid: gold, peer"),
+        ({"files": None}, "files: is missing"),
+        ({"language": 3}, "language: Input should be a valid string"),
+    ],
+)
+def test_a_wrong_field_is_named_with_what_it_may_be(
+    card_of: Callable[..., dict[str, Any]], fields: dict[str, Any], message: str
+) -> None:
+    content = {name: value for name, value in card_of(**fields).items() if value is not None}
+    with pytest.raises(InputError) as error:
+        card_from_fields(content, "my.toml")
+    assert str(error.value).startswith(f"my.toml: {message}") and "more)" not in str(error.value)
+
+
+def test_a_wrong_option_is_named_as_one_of_the_card(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text("reference,candidate,label\na,b,yes\nc,d,partly\n", encoding="utf-8")
+    card = tmp_path / "my.toml"
+    text = (
+        'name = "mine"\nversion = "1"\ntitle = "m"\nlanguage = "en"\nlicence = "CC0-1.0"\ncitation = "c"\n'
+        'reader = "table"\ndefault_split = "test"\n[scale]\nlow = 0\nhigh = 1\nmeaning = "m"\n[splits.test]\n'
+        'files = ["d.csv"]\n[splits.test.options]\n{option}\n[[files]]\nname = "d.csv"\n[[sources]]\nkind = "path"\n'
+        'path = "d.csv"\n'
+    )
+    card.write_text(text.replace("{option}", 'columns = "reference=reference,candidate=candidate,answer=label"'))
+    with pytest.raises(InputError) as error:
+        load_dataset(card)
+    assert str(error.value).startswith(f"{card}: columns: a pairs table has no column 'answer'")
+    card.write_text(text.replace("{option}", 'labels = "yes=1,partially=0.5"'))
+    with pytest.raises(InputError) as error:
+        load_dataset(card)
+    assert "d.csv, row 3, column label: the label 'partly' is none of yes" in str(error.value)
+    # the command line shows the option, not a flag of its own
+    assert "--labels" not in error.value.message.with_flags({}) and "labels=" in str(error.value)

@@ -409,15 +409,26 @@ def card_from_fields(data: dict[str, Any], origin: str) -> Card:
     except ValidationError as error:
         # a misspelt field causes two errors, an unknown and a missing field: the unknown one helps more
         unknown_field_errors = [details for details in error.errors() if details["type"] == "extra_forbidden"]
-        shown_error = (unknown_field_errors or error.errors())[0]
-        location = ".".join(str(part) for part in shown_error["loc"]) or "card"
+        # of a value that may be one or a list, the error of an item says more
+        item_errors = [details for details in error.errors() if not isinstance(details.get("input"), list)]
+        shown_error = (unknown_field_errors or item_errors or error.errors())[0]
+        # one part of the location of a value of several types is the type
+        names = [str(part) for part in shown_error["loc"] if "[" not in str(part) and part != "str"]
+        location = ".".join(names) or "card"
         if unknown_field_errors:
             unknown_field = str(shown_error["loc"][-1])
             message = f"there is no such field.{suggestion_for(unknown_field, _valid_field_names(shown_error['loc']))}"
+        elif shown_error["type"] == "literal_error":
+            values = re.findall(r"'([\w-]+)'", shown_error["ctx"]["expected"])
+            message = unknown_name("there is no value", str(shown_error["input"]), values)
+        elif shown_error["type"] == "missing":
+            message = "is missing"
         else:
             # pydantic puts this before the text of a ValueError
             message = shown_error["msg"].removeprefix("Value error, ")
-        further = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
+        # a value of several types has an error of each
+        others = {details["loc"][0] for details in error.errors() if details["loc"]} - {*shown_error["loc"][:1]}
+        further = f" (and {len(others)} more)" if others else ""
         raise InputError(f"{origin}: {location}: {message}{further}") from None
 
 

@@ -131,15 +131,27 @@ def _read_split(card: Card, split_name: str, files: Mapping[str, LocatedFile]) -
     # options may name a file that the reader can do without
     check_options(reader, options, dict.fromkeys(card.splits[split_name].optional_files, Path()) | paths, location)
     problem = f"{location}: its reader {card.reader!r} cannot read it"
-    read = partial(_run_reader, reader, paths, options, problem)
+    read = partial(_run_reader, reader, paths, options, card.origin or location, problem)
     # the code of another package may change without a new version
     return kept_result(card.reader, files, options, read) if card.reader in built_in_readers() else read()
 
 
-def _run_reader(reader: Reader, paths: Mapping[str, Path], options: Mapping[str, Any], problem: str) -> ReaderResult:
-    """Return the result of a reader; an unexpected exception becomes an InputError that begins with *problem*."""
+def _run_reader(
+    reader: Reader, paths: Mapping[str, Path], options: Mapping[str, Any], origin: str, problem: str
+) -> ReaderResult:
+    """Return the result of a reader.
+
+    Raises:
+        InputError: a file or an option is wrong. A message on settings names them as options of the card in *origin*.
+            That on an unexpected exception begins with *problem*.
+    """
     try:
         return reader(paths, options)
+    except InputError as error:
+        if not any(error.message.settings()):
+            raise
+        # as text, so that the command line shows no flags
+        raise InputError(f"{origin}: {error}") from error
     except AssayError:
         raise
     except Exception as error:
