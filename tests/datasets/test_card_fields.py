@@ -168,3 +168,11 @@ def test_a_wrong_option_is_named_as_one_of_the_card(tmp_path: Path) -> None:
     assert "d.csv, row 3, column label: the label 'partly' is none of yes" in str(error.value)
     # the command line shows the option, not a flag of its own
     assert "--labels" not in error.value.message.with_flags({}) and "labels=" in str(error.value)
+
+
+def test_a_path_that_is_wrong_is_named_with_its_card(tmp_path: Path, card_of: Callable[..., dict[str, Any]]) -> None:
+    origin = str(tmp_path / "my.toml")
+    card = card_from_fields(card_of(sources=[{"kind": "path", "path": "raw/{name}"}]), origin)
+    with pytest.raises(assay.AssayError) as error:
+        load_dataset(card)
+    assert f"correct its path under sources in {origin} (local path raw/d.csv: no such file there)" in str(error.value)

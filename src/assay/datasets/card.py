@@ -161,10 +161,10 @@ class SourceEntry(_CardTable):
         """Tell whether this source provides a file: its name is in ``only``, or ``only`` is empty."""
         return not self.only or name in self.only
 
-    def describe(self) -> str:
-        """Return a short description of the source for messages."""
+    def describe(self, name: str = "") -> str:
+        """Return a short description of the source for messages, if *name* is given of that file there."""
         return {
-            "path": f"local path {self.path}",
+            "path": f"local path {self.path_of(name) if name else self.path}",
             "bundled": "inside the package assay",
             "data": f"$ASSAY_DATA, folder {self.folder}" if self.folder else "$ASSAY_DATA",
             "cache": "the cache",

@@ -517,18 +517,20 @@ def _locate_file(context: Context, entry: FileEntry) -> LocatedFile:
             )
             return LocatedFile(entry, path, source.describe(), checked_sha256(path, entry), passed_over)
         except SourceMiss as miss:
-            misses.append((source.describe(), miss))
+            misses.append((source.describe(entry.name), miss))
         except (PermissionError, NotADirectoryError) as error:
             # another source may still have it
-            misses.append((source.describe(), SourceMiss(f"{error.filename} cannot be read ({error.strerror})")))
+            misses.append(
+                (source.describe(entry.name), SourceMiss(f"{error.filename} cannot be read ({error.strerror})"))
+            )
     raise _not_located_error(context, entry, misses)
 
 
 def _not_located_error(context: Context, entry: FileEntry, misses: list[tuple[str, SourceMiss]]) -> Exception:
     """Return the error to raise for a file that no source has; its type and text depend on what the user can do.
 
-    The remedies, in order of precedence: follow the card's instructions, replace a wrong file, go online once, or put
-    the file into a folder of $ASSAY_DATA.
+    The remedies, in order of precedence: follow the card's instructions, replace a wrong file, go online once, correct
+    the paths of a card without other sources, or put the file into a folder of $ASSAY_DATA.
 
     Args:
         context: the card, and the settings of the search.
@@ -552,6 +554,8 @@ def _not_located_error(context: Context, entry: FileEntry, misses: list[tuple[st
             f" {command_line('datasets', 'fetch', f'{card.name}@{card.version}')} ({reasons})"
         )
     remedy = f"put the file into a folder DIR/{card.name} and set ASSAY_DATA=DIR ({reasons})"
+    if card.origin and all(source.kind == "path" for source in card.sources):
+        remedy = f"correct its path under sources in {card.origin} ({reasons})"
     return UnavailableError(f"{description} is not available from any of its sources", remedy)
 
 
