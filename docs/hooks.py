@@ -10,9 +10,10 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
 import assay
-from assay.api.cards import markdown_table, metric_card
-from assay.api.dataset_cards import dataset_card
+from assay.api.cards import metric_card
+from assay.common.visible import markdown_table
 from assay.datasets import list_datasets
+from assay.datasets.card_page import dataset_card
 from assay.metrics import list_metrics
 
 #: The run folder behind the leaderboard page; docs/leaderboard.md has the command that made it.

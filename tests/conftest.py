@@ -28,6 +28,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """Return one worker more than cores, up to eight: at any time some test waits for a server or another process."""
     return min(8, 1 + (os.cpu_count() or 1))

@@ -13,9 +13,9 @@ from typing import Any
 
 from assay.datasets import list_datasets
 from assay.datasets.card import Card
+from assay.datasets.locate import files_are_local
 from assay.datasets.measured import FILE, shipped_measures
 from assay.datasets.show import describe_card
-from assay.datasets.sources import is_here
 
 TABLE = Path(__file__).resolve().parents[1] / "src" / "assay" / "datasets" / FILE
 #: What a card shows of the measures of labels.
@@ -39,7 +39,7 @@ def main() -> None:
         card = entry.card
         if card is None or not entry.default or entry.origin != "assay":
             continue
-        measures = shown_measures(card) if is_here(card, card.default_split) else shipped_measures(card)
+        measures = shown_measures(card) if files_are_local(card, card.default_split) else shipped_measures(card)
         if measures is not None:
             found[card.name] = measures
     lines = [f"{json.dumps(name)}: {json.dumps(found[name], ensure_ascii=False)}" for name in sorted(found)]

@@ -39,6 +39,15 @@ def test_home_and_names_that_begin_with_a_tilde(tmp_path, monkeypatch):
     assert user_path("~nosuchuser") == Path("~nosuchuser")
 
 
+def test_a_tilde_without_a_home_folder(monkeypatch):
+    def unknown(path):
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "expanduser", unknown)
+    with pytest.raises(InputError, match=r"^~/x: your home folder is unknown; write the path in full"):
+        user_path("~/x")
+
+
 @pytest.mark.parametrize("text", list(NO_PATHS))
 @pytest.mark.parametrize("place", ["file", "named", "toml", "out", "store", "run", "baseline", "model", "layout"])
 def test_every_place_where_one_is_named(text, place):

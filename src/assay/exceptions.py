@@ -106,7 +106,10 @@ def install_command(extra: str) -> str:
     """Return the pip command that installs an extra of assay from the origin of this installation.
 
     The origin is a checkout, a wheel, a repository or an index. It is in ``direct_url.json`` of the installed package
-    (PEP 610), which pip writes unless it used an index.
+    (PEP 610), which pip writes unless it used an index. If assay is not installed, it is the checkout with this file.
+
+    Args:
+        extra: the name of the extra, such as ``neural``.
     """
     # imported here to keep assay --help fast
     import json
@@ -140,8 +143,9 @@ def _requirement_of_extra(extra: str, origin: Mapping[str, Any]) -> str:
         # double quotes, which every shell of Windows accepts as well
         return f'"assay[{extra}]"'
     if repository is not None:
-        url = f"{repository.get('vcs', 'git')}+{url}@{repository.get('commit_id', 'HEAD')}"
-    elif url.startswith("file:"):
+        commit = f"{repository.get('vcs', 'git')}+{url}@{repository.get('commit_id', 'HEAD')}"
+        return shlex.quote(f"assay[{extra}] @ {commit}")
+    if url.startswith("file:"):
         path = url2pathname(urlsplit(url).path)
         editable = "-e " if origin.get("dir_info", {}).get("editable") else ""
         return editable + shlex.quote(f"{path}[{extra}]")
@@ -151,7 +155,7 @@ def _requirement_of_extra(extra: str, origin: Mapping[str, Any]) -> str:
 def summary_of(error: BaseException, limit: int = 300, *, skip: str | None = None) -> str:
     """Return the type of an error and the first line of its message, such as ``ValueError: unexpected key``.
 
-    An error without a message gets ``no reason given`` instead.
+    Blank lines are skipped. An error without a message gets ``no reason given`` instead.
 
     Args:
         error: the exception.
@@ -166,14 +170,14 @@ def summary_of(error: BaseException, limit: int = 300, *, skip: str | None = Non
 
 @contextmanager
 def unavailable_on_error(failure: str, remedy: str = "") -> Iterator[None]:
-    """Turn every exception from code of another package inside the block, even SystemExit, into an UnavailableError.
+    """Turn every exception in the block, which calls code of another package, into an UnavailableError.
 
     Args:
         failure: the beginning of the message, which says what could not be done.
         remedy: the instruction for the user; may be empty.
 
     Raises:
-        UnavailableError: the block raised anything but KeyboardInterrupt.
+        UnavailableError: the block raised anything but KeyboardInterrupt, even SystemExit.
     """
     try:
         yield
@@ -192,7 +196,8 @@ def error_location(error: BaseException) -> str:
 def suggestion_for(word: str, choices: Iterable[str]) -> str:
     """Return `` Did you mean 'a' or 'b'?`` with up to three choices similar to *word*, the most similar first.
 
-    The text is empty if no choice is similar. It begins with a blank, so that it can follow a sentence.
+    The text is empty if no choice is similar. It begins with a blank, so that it can follow a sentence. Capitals of
+    *word* count as small letters, as most names have only these.
     """
     similar = difflib.get_close_matches(word.lower(), list(choices), n=3, cutoff=0.5)
     if not similar:
@@ -201,7 +206,7 @@ def suggestion_for(word: str, choices: Iterable[str]) -> str:
 
 
 def unknown_name(problem: str, name: str, choices: Iterable[str]) -> str:
-    """Return the message for an unknown name, with similar names and the list of valid ones.
+    """Return the message for an unknown name, with similar names and the list of valid ones, or that there is none.
 
     Args:
         problem: the beginning of the message, to which the name is appended, such as ``runs/a: has no bucket``.

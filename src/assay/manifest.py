@@ -153,27 +153,31 @@ class RequestRecord(BaseModel, RequestSettings, frozen=True):
         """
         if not isinstance(values, dict):
             return values
-        values = {"interval": "bootstrap", "group_by": None} | values
-        missing = sorted(_IN_EVERY_FOLDER - values.keys())
+        completed = {"interval": "bootstrap", "group_by": None} | values
+        missing = sorted(_IN_EVERY_FOLDER - completed.keys())
         if missing:
             raise PydanticCustomError("missing", "{names} missing", {"names": ", ".join(missing)})
-        return values
+        return completed
 
     def digest(self) -> str:
-        """Return a digest of the request; a run may replace the folder of another run with the same digest.
+        """Return the SHA-256 of the request in hexadecimal; a run may replace the folder of one with the same digest.
 
         Settings that older folders did not record count where they differ from their default, so that a request keeps
-        its digest when assay gets a new setting.
+        its digest when assay gets a new setting. The fields in :data:`NOT_IN_DIGEST` do not count.
         """
         later_settings = declarations_of(RequestSettings).keys() - _IN_EVERY_FOLDER
-        unchanged = {name for name in later_settings if self._has_default(name)}
-        values = self.model_dump(exclude={*NOT_IN_DIGEST, *unchanged})
+        later_defaults = {name for name in later_settings if self._has_default(name)}
+        values = self.model_dump(exclude={*NOT_IN_DIGEST, *later_defaults})
         text = json.dumps(values, sort_keys=True, ensure_ascii=False)
         # surrogatepass, because file names may hold bytes that are no UTF-8
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
     def signature_parts(self) -> dict[str, str]:
-        """Return the settings for the signature of the run, by key: some always, others where they are no default."""
+        """Return the settings for the signature of the run as texts, by key.
+
+        Those of resampling, and how several gold answers, duplicates and a limit were treated, are always there; the
+        others where they differ from their default. The fields in :data:`NOT_IN_SIGNATURE` are left out.
+        """
         always = {
             "resamples": self.resamples,
             "confidence": self.confidence,
@@ -184,11 +188,11 @@ class RequestRecord(BaseModel, RequestSettings, frozen=True):
             "limit": self.limit or "none",
         }
         keys = {"group_by": "group", "drop_duplicates": "duplicates"}
-        parts = {keys.get(name, name): str(value) for name, value in always.items()}
+        value_by_key = {keys.get(name, name): str(value) for name, value in always.items()}
         for name in type(self).model_fields:
             if name not in always and name not in NOT_IN_SIGNATURE and not self._has_default(name):
-                parts[name] = ",".join(map(str, to_tuple(getattr(self, name))))
-        return parts
+                value_by_key[name] = ",".join(map(str, to_tuple(getattr(self, name))))
+        return value_by_key
 
     def _has_default(self, name: str) -> bool:
         value = getattr(self, name)
@@ -327,11 +331,14 @@ class Cost(_Record):
 
     @model_serializer
     def _flatten_details(self) -> dict[str, Any]:
-        """Return what was measured, with `details` at the same level, in the order in which runs write the keys."""
+        """Return what was measured, with `details` at the same level, in the order in which runs write the keys.
+
+        What was not measured has no key.
+        """
         before = {"pairs_per_second": self.pairs_per_second, "price_per_1000": self.price_per_1000}
         after = {"peak_memory_mb": self.peak_memory_mb, "asymmetry": self.asymmetry, "shared_with": self.shared_with}
-        measured = {key: value for key, value in before.items() if value is not None} | self.details
-        return measured | {key: value for key, value in after.items() if value not in (None, [])}
+        measurements = {key: value for key, value in before.items() if value is not None} | self.details
+        return measurements | {key: value for key, value in after.items() if value not in (None, [])}
 
 
 #: Kinds of metrics that are computed on the machine of the run; other kinds, such as a function of the user, may call a
@@ -349,7 +356,8 @@ def identity_of(
 ) -> tuple[tuple[str, str], ...]:
     """Return the parts of a signature that are equal for the same metric in two runs, as sorted (key, value) pairs.
 
-    Paths of files whose digest is in the signature are left out, and package versions unless *versions*.
+    Paths of files whose digest is in the signature are left out. Package versions, which are all values with three
+    numbers or more, such as ``2.1.0``, are left out unless *versions*.
 
     Args:
         signature: the signature of the metric.
@@ -407,7 +415,15 @@ class MetricRecord(_Record):
 
     @classmethod
     def without_scores(cls, dataset: str, metric: str, status: Status, reason: str, remedy: str = "") -> MetricRecord:
-        """Return the record of a metric that has no scores on a dataset, with the reason and the remedy."""
+        """Return the record of a metric that has no scores on a dataset.
+
+        Args:
+            dataset: the name of the dataset.
+            metric: the name of the metric as requested.
+            status: any but ``done``.
+            reason: the reason why there are no scores.
+            remedy: the command that makes the metric available; empty if there is none.
+        """
         return cls(
             dataset=dataset,
             metric=metric,
@@ -609,7 +625,10 @@ class AgreementRow(_Record):
     @model_validator(mode="before")
     @classmethod
     def _read_joined_notes(cls, values: Any) -> Any:
-        """Take the notes from the joined text if there is no list of them."""
+        """Return the values with ``notes`` from the joined text ``note``, if they have only that; else unchanged.
+
+        What is no text becomes the notes as it is, for pydantic to refuse.
+        """
         if not isinstance(values, Mapping) or "notes" in values or "note" not in values:
             return values
         note = values["note"]
@@ -625,7 +644,7 @@ class AgreementRow(_Record):
         return {**self.model_dump(exclude={"notes"}), "note": NOTE_SEPARATOR.join(self.notes)}
 
     def stored_values(self) -> dict[str, Any]:
-        """Return the row as plain values, as in ``agreement.json``."""
+        """Return the row as plain values, as in ``agreement.json``, with ``notes`` where ``note`` is ambiguous."""
         values = self.plain_values()
         return values if _split_notes(values["note"]) == self.notes else {**values, "notes": list(self.notes)}
 

@@ -21,9 +21,9 @@ def cache_dir() -> Path:
     Raises:
         InputError: ``$ASSAY_CACHE`` cannot be a path.
     """
-    chosen = os.environ.get("ASSAY_CACHE")
-    if chosen:
-        return user_path(chosen)
+    folder = os.environ.get("ASSAY_CACHE")
+    if folder:
+        return user_path(folder)
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("assay"))
@@ -51,7 +51,7 @@ def data_dirs() -> list[Path]:
         InputError: a part of it cannot be a path.
     """
     value = os.environ.get("ASSAY_DATA", "")
-    return [user_path(part) for part in value.split(os.pathsep) if part]
+    return [user_path(folder) for folder in value.split(os.pathsep) if folder]
 
 
 #: Local copies of files that a cluster node lacks, by the path that the user typed.
@@ -69,8 +69,9 @@ def user_path(path: str | Path) -> Path:
     On a cluster node it is the path of the local copy, if there is one. Nothing needs to exist at the path.
 
     Raises:
-        InputError: no file can have this name: it is too long, contains NUL or half a character (a lone surrogate), or
-            begins with ``~name`` for an unknown user and is not an existing file.
+        InputError: the path cannot be used: it is too long, contains NUL or half a character (a lone surrogate that
+            stands for no byte), or begins with ``~name`` for an unknown user, or with ``~`` where the home folder is
+            unknown, while nothing exists at the path as it was typed.
     """
     text = os.fspath(path)
     if text in _local_copies:
@@ -81,7 +82,8 @@ def user_path(path: str | Path) -> Path:
         # there is no such user, but a name may begin with ~
         if path_exists(text):
             return Path(text)
-        unknown = f"there is no user {Path(text).parts[0].removeprefix('~')!r} on this machine"
+        user = Path(text).parts[0].removeprefix("~")
+        unknown = f"there is no user {user!r} on this machine" if user else "your home folder is unknown"
         raise InputError(f"{text}: {unknown}; write the path in full, or ./{text} if that is its name") from None
     try:
         # only to find out whether the system accepts the name
@@ -109,12 +111,13 @@ _MAX_ENTRIES, _MAX_SUGGESTIONS = 1000, 3
 def suggested_path(missing: Path, is_wanted: Callable[[Path], bool]) -> str:
     """Return ``Did you mean 'models/minilm'?`` for a path at which nothing exists; empty if there is none like it.
 
-    Suggested are paths in which one name is spelled otherwise; else the same path from a folder above the working
-    folder; else the same name in a folder beside or below, where it may have been moved to.
+    Suggested are up to three paths, all of the first kind that there is: paths in which the first missing name is
+    spelled otherwise; the same relative path from a folder above the working folder; the same name in a folder beside
+    its own or in it, where it may have been moved to.
 
     Args:
         missing: the path.
-        is_wanted: tells whether an existing path is of the kind that is sought.
+        is_wanted: tells whether a path exists and is of the kind that is sought.
 
     Example:
         >>> suggested_path(Path("nowhere/at/all"), Path.is_file)
@@ -122,12 +125,16 @@ def suggested_path(missing: Path, is_wanted: Callable[[Path], bool]) -> str:
     """
     parent = missing.parent
     try:
-        above = [] if missing.is_absolute() else [Path(*[".."] * n) / missing for n in range(1, len(Path.cwd().parts))]
+        above = []
+        if not missing.is_absolute():
+            above = [Path(*[".."] * levels) / missing for levels in range(1, len(Path.cwd().parts))]
         moved = [folder / missing.name for folder in (*entries_of(parent), *entries_of(parent.parent))]
         for paths in (_similar_paths(missing), above, moved):
-            wanted = list(dict.fromkeys(repr(str(path)) for path in paths if path != missing and is_wanted(path)))
-            if wanted:
-                return f"Did you mean {' or '.join(wanted[:_MAX_SUGGESTIONS])}?"
+            similar_paths = list(
+                dict.fromkeys(repr(str(path)) for path in paths if path != missing and is_wanted(path))
+            )
+            if similar_paths:
+                return f"Did you mean {' or '.join(similar_paths[:_MAX_SUGGESTIONS])}?"
     except OSError:
         pass  # the working folder was removed, or a folder cannot be read: there is nothing to suggest
     return ""
@@ -149,18 +156,27 @@ def no_such_file(missing: Path, is_wanted: Callable[[Path], bool], kind: str = "
 
 
 def _similar_paths(missing: Path) -> list[Path]:
-    """Return the paths that differ from a missing one in the spelling of its first name that does not exist."""
-    first = next((path for path in (*reversed(missing.parents), missing) if not path_exists(path)), missing)
+    """Return the paths that differ from a missing one in the spelling of its first name that does not exist.
+
+    Names are compared without their endings and capitals, and the most similar come first. The names after that one
+    are as in *missing*, so that the paths need not exist.
+    """
+    outermost_first = (*reversed(missing.parents), missing)
+    misspelled = next((path for path in outermost_first if not path_exists(path)), missing)
     # endings alone make no two names similar
-    by_stem: dict[str, list[Path]] = {}
-    for path in entries_of(first.parent):
-        by_stem.setdefault(path.stem.lower(), []).append(path)
-    similar = difflib.get_close_matches(first.stem.lower(), by_stem, n=_MAX_ENTRIES, cutoff=0.5)
-    return [path / missing.relative_to(first) for stem in similar for path in by_stem[stem]]
+    entries_by_stem: dict[str, list[Path]] = {}
+    for path in entries_of(misspelled.parent):
+        entries_by_stem.setdefault(path.stem.lower(), []).append(path)
+    similar_stems = difflib.get_close_matches(misspelled.stem.lower(), entries_by_stem, n=_MAX_ENTRIES, cutoff=0.5)
+    return [path / missing.relative_to(misspelled) for stem in similar_stems for path in entries_by_stem[stem]]
 
 
 def entries_of(folder: Path) -> list[Path]:
-    """Return up to 1,000 visible entries of a folder, sorted by name; none if it is no folder or cannot be read."""
+    """Return the visible ones of at most 1,000 entries of a folder, sorted by name.
+
+    Of more entries they are those that the disk lists first, in no order of names. There are none if the path is not
+    that of a folder, or if the folder cannot be read.
+    """
     try:
         with os.scandir(folder) as entries:
             names = [entry.name for entry in itertools.islice(entries, _MAX_ENTRIES) if not entry.name.startswith(".")]
@@ -176,7 +192,8 @@ MAX_SETTINGS_BYTES = 1 << 24
 def check_regular_file(path: Path) -> None:
     """Raise OSError for a pipe, a device or a socket, which may block or have no end; links are followed.
 
-    What is absent, and a folder, passes: reading it raises an error of its own.
+    What is absent, and a folder, passes: reading it raises an error of its own. A path in a folder that may not be
+    looked into raises PermissionError, and one below a file NotADirectoryError.
     """
     try:
         mode = path.stat().st_mode
@@ -187,16 +204,16 @@ def check_regular_file(path: Path) -> None:
 
 
 def check_is_no_run(folder: Path) -> None:
-    """Raise an error that names the pairs of a run, if *folder* is that of a run where pairs are wanted."""
+    """Raise InputError, with the path of the pairs of the run, if *folder* is that of a run where pairs are wanted."""
     if path_exists(folder / "run.json"):
         raise InputError(f"{folder}: is the folder of a run; the pairs that it scored are {folder / 'pairs.parquet'}")
 
 
 def read_settings_file(path: Path, limit: int = MAX_SETTINGS_BYTES) -> bytes:
-    """Return the content of a file of settings, of which no more than *limit* bytes are read.
+    """Return the content of a file of settings, which may have at most *limit* bytes.
 
     Raises:
-        OSError: it cannot be read, is a pipe, a device or a socket, or has more bytes.
+        OSError: the file cannot be read, is a pipe, a device or a socket, or has more bytes.
     """
     check_regular_file(path)
     # not blocked by a pipe that took the place of the file in between

@@ -17,6 +17,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from assay.analysis.check.baseline import Baseline
     from assay.analysis.check.settings import CheckSettings
     from assay.analysis.folder import RunFolder
@@ -62,12 +65,12 @@ def _write_once(written: dict[Path, tuple[str, str]], test: str, path: Path, tex
         text: the contents of the baseline.
 
     Raises:
-        InputError: another assertion of this session wrote a different baseline there (apart from speeds), so that one
-            of the tests would be compared with the scores of the other.
+        InputError: the file cannot be written, or another assertion of this session wrote a different baseline there
+            (apart from speeds), so that one of the tests would be compared with the scores of the other.
     """
     from assay.analysis.check.baseline import values_without_speeds
     from assay.exceptions import InputError
-    from assay.reports.check import write_file
+    from assay.reports.check_files import write_file
 
     resolved = path.resolve()
     if resolved not in written:
@@ -133,38 +136,38 @@ def assert_agreement(
         columns: the column of each role, such as ``"reference=gold,candidate=answer,label=human"``, as for
             :func:`assay.run`.
         language: ISO 639-1 code of the texts, for metrics that depend on it.
-        group_by: a column whose groups are resampled as a whole, such as the question of several answers.
+        group_by: a column whose groups are resampled as a whole, such as the question of several answers; by default
+            the groups of the data, if it has any.
         resamples: the number of resamples for the interval, 100 or more; a higher *confidence* needs more.
         confidence: the level of the interval, above 0.5 and below 1.
         seed: the seed of the resamples, 0 or more; equal seeds give equal intervals.
-        update: whether to write the baseline and compare nothing, or a function of path and text that writes it. Tests
-            leave it to ``pytest --assay-update``.
+        update: whether to write the baseline instead of comparing with it, or a function of path and text that writes
+            it. Tests leave it to ``pytest --assay-update``.
 
     Raises:
-        AssertionError: the metric agrees too little, or returns no scores; the message has the coefficient with its
-            interval.
-        InputError: data, metric, bucket or baseline cannot be used, or a number is out of its range.
+        AssertionError: a test does not hold, and the message has the coefficient or difference with its interval; a
+            metric returns no scores; the coefficient or difference is undefined; there is no such baseline; if
+            *strict*, also too little data.
+        InputError: data, metric, bucket or baseline cannot be used, a number is out of its range, or an argument needs
+            a baseline.
+        UnavailableError: the dataset, or every metric, is unavailable.
         TypeError: neither *at_least* nor *against* is given.
 
     Warns:
-        AgreementWarning: the interval contains the bar, so that there is too little data to tell.
+        AgreementWarning: an interval contains the bar or ``-margin``, or is missing, so that there is too little data
+            to tell.
     """
     from assay.analysis.check.baseline import take_baseline, to_text
     from assay.analysis.check.settings import CheckSettings
     from assay.common.output import check_replaceable
     from assay.datasets import Pairs, load_dataset
     from assay.exceptions import InputError
-    from assay.reports.check import BASELINE, write_file
+    from assay.reports.check_files import BASELINE, write_file
 
     if at_least is None and against is None:
         raise TypeError("assert_agreement needs at_least=, against=, or both")
     pairs = dataset if isinstance(dataset, Pairs) else load_dataset(dataset, columns=columns, language=language)
-    baseline = Path(against) if isinstance(against, str | Path) and str(against).endswith(".json") else None
-    if isinstance(against, Path) and baseline is None:
-        raise InputError(f"against={str(against)!r}: a baseline is a file that ends in .json")
-    for name, value in (("max_shift", max_shift), ("system", system)):
-        if baseline is None and value is not None:
-            raise InputError("needs a baseline to compare with: against=FILE.json", setting=name)
+    baseline = _baseline_path(against, max_shift=max_shift, system=system)
     if baseline is not None and update:
         check_replaceable(baseline, replace(BASELINE, setting="against"))
     pairs, runnable_metric = _prepare_metric(pairs, metric)
@@ -205,6 +208,29 @@ def assert_agreement(
             _check_rival(run, settings)
 
 
+def _baseline_path(against: object, **needs_baseline: object) -> Path | None:
+    """Return the path of the baseline to compare with; None if *against* is a metric, or nothing.
+
+    Args:
+        against: what was passed to :func:`assert_agreement`.
+        needs_baseline: the arguments that are None unless there is a baseline, by name.
+
+    Raises:
+        InputError: *against* is a Path that does not end in ``.json``, or one of these arguments is given without a
+            baseline.
+    """
+    from assay.exceptions import InputError
+
+    if isinstance(against, str | Path) and str(against).endswith(".json"):
+        return Path(against)
+    if isinstance(against, Path):
+        raise InputError(f"against={str(against)!r}: a baseline is a file that ends in .json")
+    for name, value in needs_baseline.items():
+        if value is not None:
+            raise InputError("needs a baseline to compare with: against=FILE.json", setting=name)
+    return None
+
+
 def _run_metrics(
     pairs: Pairs, metrics: Sequence[Any], settings: CheckSettings, group_by: str | None, folder: Path
 ) -> RunFolder:
@@ -214,12 +240,13 @@ def _run_metrics(
         pairs: the data.
         metrics: the metrics or their names.
         settings: the settings, with one bucket and one statistic.
-        group_by: a column whose groups are resampled as a whole; None for single pairs.
+        group_by: a column whose groups are resampled as a whole; None for the groups of the data, if it has any.
         folder: an empty folder to write to.
 
     Raises:
-        AssertionError: a metric returned no scores.
-        InputError: a metric or the bucket cannot be used.
+        AssertionError: a metric returned no scores, or another part of the run failed.
+        InputError: a metric, the bucket or *group_by* cannot be used.
+        UnavailableError: no metric is available.
     """
     import assay
     from assay.analysis.data import read_datasets
@@ -242,7 +269,8 @@ def _run_metrics(
     if result.failures:
         raise AssertionError("; ".join(result.failures))
     run = read_run(folder / "run")
-    (bucket,), known_buckets = settings.buckets, read_datasets(run)[0].buckets
+    (bucket,) = settings.buckets
+    known_buckets = read_datasets(run)[0].buckets
     if bucket not in known_buckets:
         raise InputError(f"bucket {bucket!r}: names no single bucket; use one of {', '.join(known_buckets)}")
     return run
@@ -264,12 +292,13 @@ def _follow_chain(new_baseline: Baseline, path: Path) -> Baseline:
 def _prepare_metric(pairs: Pairs, metric: Any, other_metric: str = "") -> tuple[Pairs, Any]:
     """Return the pairs and a metric or name that can be run on them.
 
-    The scores of a function are added to the pairs as a column, which the returned metric reads.
+    The scores of a function are added to the pairs as a column, which the returned metric reads. Of a pair with several
+    gold answers the highest score counts.
 
     Args:
         pairs: the data.
         metric: a function of references and candidates; or a metric or its name, which is returned unchanged.
-        other_metric: the name of the other metric of the run, which the returned one must not have.
+        other_metric: the name of the other metric of the run, from which that of a function is kept distinct.
 
     Raises:
         AssertionError: the function does not return one finite number for each pair of texts.
@@ -293,20 +322,39 @@ def _prepare_metric(pairs: Pairs, metric: Any, other_metric: str = "") -> tuple[
     # an object with __call__ has no name of its own
     name = f"{getattr(metric, '__name__', type(metric).__name__)}()"
     column = f"against {name}" if other_metric == str(Recorded(subject=name)) else name
-    returned = metric(gold_answers, paired_candidates)
+    scores = _scores_of_function(metric, name, gold_answers, paired_candidates)
+    best_of_pair = np.maximum.reduceat(scores, starts)
+    return pairs.with_column(column, best_of_pair), Recorded(subject=column)
+
+
+def _scores_of_function(
+    function: ScoreFunction, name: str, references: list[str], candidates: list[str]
+) -> NDArray[np.float64]:
+    """Return the scores that a function gives n pairs of texts, shape (n,).
+
+    Args:
+        function: the function.
+        name: its name, for messages.
+        references, candidates: the texts, n of each.
+
+    Raises:
+        AssertionError: it does not return n finite numbers.
+    """
+    import numpy as np
+
+    returned = function(references, candidates)
     try:
         scores = np.asarray([float(score) for score in returned])
     except (TypeError, ValueError) as error:
         raise AssertionError(
-            f"{name} must return a list of {len(paired_candidates):,} numbers, not {type(returned).__name__} ({error})"
+            f"{name} must return a list of {len(candidates):,} numbers, not {type(returned).__name__} ({error})"
         ) from error
-    if len(scores) != len(paired_candidates):
-        raise AssertionError(f"{name} gave {len(scores):,} scores for {len(paired_candidates):,} pairs")
+    if len(scores) != len(candidates):
+        raise AssertionError(f"{name} gave {len(scores):,} scores for {len(candidates):,} pairs")
     invalid_scores = scores[~np.isfinite(scores)]
     if len(invalid_scores):
         raise AssertionError(f"{name} gave {invalid_scores[0]}, which is not a score")
-    best_of_pair = np.maximum.reduceat(scores, starts)
-    return pairs.with_column(column, best_of_pair), Recorded(subject=column)
+    return scores
 
 
 def _is_defined_in_tests(metric: Any) -> bool:
@@ -318,6 +366,7 @@ def _is_defined_in_tests(metric: Any) -> bool:
     from assay.metrics import Metric
     from assay.metrics.provenance import origin_of
 
+    # the origin of an installed class has its distribution as well, and that of a class of assay is empty
     return isinstance(metric, Metric) and origin_of(type(metric)).keys() == {"code"}
 
 
@@ -331,7 +380,8 @@ def _check_bar(run: RunFolder, metric: str, settings: CheckSettings, bar: float)
         bar: the lowest coefficient that is enough.
 
     Raises:
-        AssertionError: the whole interval is below the bar, or the coefficient is undefined.
+        AssertionError: the whole interval is below the bar, or the coefficient is undefined; if the settings are
+            strict, also too little data.
 
     Warns:
         AgreementWarning: the interval contains the bar, or there is none.
@@ -356,7 +406,8 @@ def _check_baseline(run: RunFolder, path: Path, settings: CheckSettings) -> None
     """Check that a run is not worse than the baseline at *path*.
 
     Raises:
-        AssertionError: the run is worse, or there is no baseline.
+        AssertionError: the run is worse, or there is no baseline; if the settings are strict, also too little data.
+        InputError: the baseline cannot be read, or lacks what is to be compared.
 
     Warns:
         AgreementWarning: there is too little data to tell.
@@ -381,7 +432,7 @@ def _check_rival(run: RunFolder, settings: CheckSettings) -> None:
 
     Raises:
         AssertionError: the whole interval of the paired difference is below the negative margin, or the difference is
-            undefined.
+            undefined; if the settings are strict, also too little data.
 
     Warns:
         AgreementWarning: the interval is too wide to decide.
@@ -391,7 +442,9 @@ def _check_rival(run: RunFolder, settings: CheckSettings) -> None:
     from assay.statistics.coefficients import title_of
     from assay.statistics.paired_change import paired_changes
 
-    (data,), (bucket,), (statistic,) = read_datasets(run), settings.buckets, settings.statistics
+    (data,) = read_datasets(run)
+    (bucket,) = settings.buckets
+    (statistic,) = settings.statistics
     pairs = data.pairs_in_bucket(bucket, settings.seed)
     first, second = data.scores
     (change,) = paired_changes(
@@ -405,8 +458,8 @@ def _check_rival(run: RunFolder, settings: CheckSettings) -> None:
         seed=pairs.seed,
     )
     difference = change.difference
-    compared = f"{title_of(statistic)} of {first} minus that of {second}"
-    result = f"{compared} on {data.name}, {bucket}: {difference.text} (n = {change.n:,})"
+    comparison = f"{title_of(statistic)} of {first} minus that of {second}"
+    result = f"{comparison} on {data.name}, {bucket}: {difference.text} (n = {change.n:,})"
     if difference.value is None:
         raise AssertionError(f"{result}: {difference.note}")
     verdict = judge(

@@ -151,20 +151,25 @@ class Settings:
     """
 
     def __post_init__(self) -> None:
-        """Make sequences tuples, check each value against its declaration, then call :meth:`check`."""
+        """Make sequences tuples and numbers of NumPy plain, check each value, then call :meth:`check`.
+
+        Each item of a sequence is checked against the declaration. An item of a setting for text has to be text.
+
+        Raises:
+            InputError: a value is not of its declaration, or the settings contradict each other.
+        """
         types_by_name = self.setting_types()
         for name, declaration in declarations_of(type(self)).items():
-            value, item_type = getattr(self, name), types_by_name.get(name)
-            if isinstance(value, Real) and not isinstance(value, int | float):
-                # a number of NumPy, which JSON does not know
-                value = int(value) if isinstance(value, Integral) else float(value)
-            if is_sequence_type(item_type):
-                value, item_type = to_tuple(value), get_args(item_type)[0]
+            setting_type = types_by_name.get(name)
+            is_sequence = is_sequence_type(setting_type)
+            passed = getattr(self, name)
+            value = tuple(map(_plain_number, to_tuple(passed))) if is_sequence else _plain_number(passed)
             # the dataclass is frozen
             object.__setattr__(self, name, value)
-            is_text = set(union_members(item_type)) - {NoneType} == {str}
+            item_type = get_args(setting_type)[0] if is_sequence else setting_type
+            takes_text_only = set(union_members(item_type)) - {NoneType} == {str}
             for item in value if isinstance(value, tuple) else (value,):
-                if is_text and not isinstance(item, str | None):
+                if takes_text_only and not isinstance(item, str | None):
                     raise InputError(f"expected text, not {type(item).__name__}", setting=name, value=repr(item))
                 check_value(name, item, declaration)
         self.check()
@@ -172,7 +177,7 @@ class Settings:
     @classmethod
     @functools.cache
     def setting_types(cls) -> dict[str, Any]:
-        """Return the type of each setting that the command line has, by name.
+        """Return the type of each setting that the command line has, by name, such as ``Sequence[str]``.
 
         Settings for Python alone are left out: their types may be imported for type checking only.
         """
@@ -193,9 +198,10 @@ class Settings:
         """
 
     def plain_values(self) -> dict[str, Any]:
-        """Return the value of each setting, by name, as records keep it: without settings for Python, and secrets.
+        """Return the value of each setting, by name, as records keep it.
 
-        The secrets are those of addresses, see :func:`assay.common.addresses.public_address`.
+        Settings for Python alone are left out, and so are the secrets in addresses, see
+        :func:`assay.common.addresses.public_address`.
         """
         declarations = declarations_of(type(self))
         return {name: public_values(getattr(self, name)) for name, item in declarations.items() if not item.python_only}
@@ -207,7 +213,8 @@ class Settings:
     def words(self, leave_out: Sequence[str] = ()) -> list[str]:
         """Return these settings as words of a command line, such as ``["--seed", "1"]``, for people to read.
 
-        Settings for Python alone and those that have their default are left out, and so are secrets in addresses.
+        A setting with several items has its flag before each; one that the command line accepts by position has no
+        flag. Settings for Python alone and those that have their default are left out, and so are secrets in addresses.
 
         Args:
             leave_out: the names of further settings to leave out.
@@ -244,6 +251,13 @@ def to_tuple(value: Any) -> tuple[Any, ...]:
     return tuple(value.items() if isinstance(value, Mapping) else value)
 
 
+def _plain_number(value: Any) -> Any:
+    """Return a number of NumPy, which JSON does not know, as one of Python; any other value unchanged."""
+    if not isinstance(value, Real) or isinstance(value, int | float):
+        return value
+    return int(value) if isinstance(value, Integral) else float(value)
+
+
 def is_whole_number(value: object) -> bool:
     """Tell whether a value is an integer of Python or NumPy; False for a bool."""
     return isinstance(value, Integral) and not isinstance(value, bool)
@@ -252,14 +266,20 @@ def is_whole_number(value: object) -> bool:
 def check_value(name: str, value: Any, declaration: SettingDeclaration) -> None:
     """Check a value, or one item of a sequence, against the declaration of its setting; None is allowed.
 
+    Args:
+        name: the name of the setting, for messages.
+        value: the value or item.
+        declaration: the declaration.
+
     Raises:
-        InputError: the value is out of range or not among the choices, or it cannot be parsed.
+        InputError: the value is not among the choices, is not a whole number or a number in its range where that is
+            declared, is too large for a float, or cannot be parsed.
     """
     if value is None:
         return
     if declaration.choices and value not in declaration.choices:
-        *others, last = declaration.choices
-        raise InputError(f"must be {', '.join(others)} or {last}", setting=name, value=value)
+        *other_choices, last = declaration.choices
+        raise InputError(f"must be {', '.join(other_choices)} or {last}", setting=name, value=value)
     # such a number cannot be converted to a float, which some later computation does
     if is_whole_number(value) and abs(value) > sys.float_info.max:
         raise InputError("this number is too large", setting=name)
@@ -311,7 +331,8 @@ def takes_settings(kind: Callable[P, S]) -> _SettingsDecorator[P, S]:
 
     The signature and the docstring of the function then list every setting as if they were written out, also for type
     checkers. A setting that the docstring already describes keeps that description. Calls raise TypeError for wrong
-    arguments, and InputError for invalid values.
+    arguments, and InputError for invalid values. A setting ``progress`` reaches the function as an object that shows
+    progress, see :func:`~assay.common.progress.shown_progress`.
 
     Args:
         kind: the class of the settings.
@@ -321,9 +342,11 @@ def takes_settings(kind: Callable[P, S]) -> _SettingsDecorator[P, S]:
         ... def thresholds(run, settings): ...
         >>> thresholds("runs/main", positive="label>=2")  # doctest: +SKIP
     """
+    # for type checkers *kind* is a function, whose parameters are those of the decorated one
     settings_class: Any = kind
 
     def decorate(function: Callable[..., R]) -> Callable[..., R]:
+        """Return a function with an argument per setting, which calls *function* with them as one object."""
         written_signature = inspect.signature(function)
         has_progress = "progress" in declarations_of(settings_class)
         subjects = [parameter for name, parameter in written_signature.parameters.items() if name != "settings"]
@@ -333,16 +356,17 @@ def takes_settings(kind: Callable[P, S]) -> _SettingsDecorator[P, S]:
 
         @functools.wraps(function)
         def call_with_settings(*args: Any, **kwargs: Any) -> R:
+            """Call the function; its own docstring takes the place of this one."""
             try:
                 values = signature.bind(*args, **kwargs).arguments
             except TypeError as error:
                 # the message of bind lacks the name of the function
                 message = f"{function.__name__}() {error}"
-                if len(args) > 2 and "datasets" in signature.parameters:
-                    message += (
-                        "; columns in hand are one dataset: "
-                        f'{function.__name__}({{"reference": …, "candidate": …, "label": …}}, metrics)'
-                    )
+                # such as run(references, candidates, labels)
+                passes_columns_apart = len(args) > 2 and "datasets" in signature.parameters
+                if passes_columns_apart:
+                    one_dataset = '{"reference": …, "candidate": …, "label": …}'
+                    message += f"; columns in hand are one dataset: {function.__name__}({one_dataset}, metrics)"
                 raise TypeError(message) from None
             subject_values = {subject.name: values.pop(subject.name) for subject in subjects if subject.name in values}
             if not has_progress:
@@ -403,18 +427,21 @@ def _setting_parameters(kind: type) -> list[inspect.Parameter]:
 def _docstring_with_settings(docstring: str, kind: type) -> str:
     """Return a docstring with a description of every setting of a class under ``Args:``.
 
+    Settings that it describes already keep their description; the others follow, in the order of
+    :func:`declarations_of`.
+
     Args:
         docstring: the docstring without indentation; its section ``Args:`` may be absent, or describe some settings.
         kind: the class of the settings.
     """
-    head, args_heading, rest = docstring.partition("Args:\n")
+    head, args_heading, text_after = docstring.partition("Args:\n")
     if not args_heading:
-        head, rest = f"{docstring.rstrip()}\n\n", ""
-    arguments, blank, after = rest.partition("\n\n")
-    described = set(re.findall(r"^    (\w+):", arguments, flags=re.MULTILINE))
+        head = f"{docstring.rstrip()}\n\n"
+    arguments, blank, after = text_after.partition("\n\n")
+    described_names = set(re.findall(r"^    (\w+):", arguments, flags=re.MULTILINE))
     lines = arguments.splitlines()
     for name, declaration in declarations_of(kind).items():
-        if name not in described:
+        if name not in described_names:
             text = f"{name}: {declaration.help}"
             lines += textwrap.wrap(text, 110, initial_indent="    ", subsequent_indent="        ")
     return "\n".join([f"{head}Args:", *lines]) + blank + after
@@ -504,10 +531,10 @@ def parse_scale(text: str) -> tuple[float, float]:
     """Parse ``LOW,HIGH`` and return the lowest and the highest label.
 
     Raises:
-        InputError: the text does not have this form, the numbers are not in this order, or one is infinite.
+        InputError: the text does not have this form, the first number is not below the second, or one is infinite.
     """
     try:
-        low, high = (float(part) for part in text.split(","))
+        low, high = (float(bound) for bound in text.split(","))
     except ValueError:
         raise InputError(
             "must be two numbers with a comma between them, such as 0,5", setting="scale", value=text

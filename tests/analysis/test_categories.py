@@ -253,6 +253,11 @@ def test_years(text, said):
     assert [moment.years for moment in find_moments(text)] == said
 
 
+def test_a_day_ends_at_24_00():
+    assert [moment.minute for moment in find_moments("at 23:59, 24:00")] == [23 * 60 + 59, 24 * 60]
+    assert [find_moments(text) for text in ("24:30", "25:10", "12:60")] == [(), (), ()]
+
+
 def test_quantities_are_held_in_base_units():
     # 5 ft = 1.524 m; 68 °F = 293.15 K; 90 km/h = 25 m/s; 2 square km = 2e6 m²
     found = find_quantities("5 ft, 68 °F, 90 km/h, 2 square km", "en")
@@ -322,3 +327,16 @@ def test_escaped_halves_of_a_character_are_no_trouble(text):
 def test_a_year_of_two_digits_fits_either_century(reference, candidate, same):
     reasons = [tag.reason for tag in Tagger("de").tag(reference, candidate) if tag.category == "date and temporal"]
     assert any("are the same time" in reason for reason in reasons) == same, reasons
+
+
+def test_letters_without_a_name_are_tagged():
+    tangut = "\U00017000\U00017001"
+    assert "translation" not in tags(tangut, tangut)
+    Tagger("en").tag(tangut, "Paris")
+
+
+def test_of_two_negations_the_one_that_differs_is_told():
+    tagged = {tag.category: tag.reason for tag in Tagger("en").tag("not a dog, never a cat", "not a dog, no cat")}
+    assert tagged["negation"] == "both texts deny, one by 'never', one by 'no'"
+    tagged = {tag.category: tag.reason for tag in Tagger("en").tag("not a dog, not a cat", "not a dog, a cat")}
+    assert tagged["negation"] == "both texts deny, one more often by 'not'"

@@ -10,8 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import assay
-from assay.analysis.data import pair_codes, pair_keys, read_datasets
+from assay.analysis.data import read_datasets
 from assay.analysis.folder import read_run
+from assay.analysis.pair_codes import pair_codes, pair_keys
 from assay.common import batches
 from assay.exceptions import InputError
 from assay.statistics.agreement import agreement

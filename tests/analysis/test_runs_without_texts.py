@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import assay
-from assay.analysis.data import pair_codes, read_datasets
+from assay.analysis.data import read_datasets
 from assay.analysis.folder import read_run
+from assay.analysis.pair_codes import pair_codes
 from assay.exceptions import InputError
 
 

@@ -333,8 +333,8 @@ def test_a_wrong_score_does_not_widen_its_own_limit():
     by_f1 = MeasureObjective("f1")
     found = tune_and_test("s", pairs, pairs, repeats, by_f1, drawing, seed=(0,), groups=groups, are_probabilities=True)
     independent = calibrate(np.full(600, 0.5), positive, 0)
-    assert found.as_probability.error > 0.25
-    assert found.as_probability.limit < 2 * independent.limit
+    assert found.separation.as_probability.error > 0.25
+    assert found.separation.as_probability.limit < 2 * independent.limit
     assert calibrate(scores, positive, 0, groups).limit > 2 * independent.limit, "by deviations from the score"
 
 
@@ -405,7 +405,7 @@ def test_all_parts_together_and_their_mean(drawn):
     assert found.averaged["f1"] == pytest.approx(np.mean(apart))
     assert found.spread["f1"] == pytest.approx(abs(np.mean(apart[:3]) - np.mean(apart[3:])) / 2**0.5)
     assert found.tested["f1"].low < found.tested["f1"].value < found.tested["f1"].high
-    assert found.auc.value == pytest.approx(metrics.roc_auc_score(positive, scores))
+    assert found.separation.auc.value == pytest.approx(metrics.roc_auc_score(positive, scores))
     assert found.thresholds.shape == (2, 3)
 
 
@@ -429,7 +429,7 @@ def test_intervals_draw_whole_groups():
     for codes in (None, groups):
         parts = [[ThresholdPart("other", np.arange(300), np.arange(300), "")]]
         found = examine(scores, positive, parts, MeasureObjective("accuracy"), resamples=500, groups=codes)
-        for value in (found.tested["accuracy"], found.auc, found.average_precision):
+        for value in (found.tested["accuracy"], found.separation.auc, found.separation.average_precision):
             widths.append(value.high - value.low)
     assert (np.array(widths[3:]) > 1.5 * np.array(widths[:3])).all()
 

@@ -19,6 +19,7 @@ from assay.api.cache import list_cache, prune_cache
 from assay.benchmark import store
 from assay.benchmark.store import ScoreStore
 from assay.common.batches import DIGEST
+from assay.common.database import StoreError
 from assay.exceptions import InputError
 
 
@@ -132,6 +133,16 @@ def test_a_score_under_the_signature_of_another_metric_is_refused(tmp_path):
         opened.execute('UPDATE metrics SET signature = \'{"metric": "x"}\' WHERE id = 2')
     with ScoreStore(path) as store, pytest.raises(InputError, match="checksum"):
         store.get(store.metric_id({"metric": "x"}), digests(1))
+
+
+def test_a_table_that_is_gone_is_told_where_scores_are_announced(tmp_path):
+    path = tmp_path / "s.sqlite"
+    with ScoreStore(path) as opened:
+        key = opened.metric_id({"metric": "x"})
+        with sqlite3.connect(path) as other:
+            other.execute("DROP TABLE scores")
+        with pytest.raises(StoreError, match=r"no such table: scores; the scores so far are kept"):
+            opened.expect(key, store.MIN_PARQUET_ROWS)
 
 
 def test_overwritten_pages_are_told_with_the_remedy(tmp_path):

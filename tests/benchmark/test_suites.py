@@ -9,7 +9,8 @@ import pytest
 import assay
 from assay.benchmark.suite import is_suite, load_suite, shipped_suites
 from assay.datasets import list_datasets, load_card
-from assay.datasets.card import TASKS, parse_spec
+from assay.datasets.card import TASKS
+from assay.datasets.spec import parse_spec
 from assay.exceptions import InputError
 from assay.metrics import load_metric
 
@@ -133,3 +134,18 @@ def test_splits_of_one_dataset_are_named_by_what_differs(tmp_path: Path, monkeyp
     (tmp_path / "two.toml").write_text(card, encoding="utf-8")
     result = assay.run(["two.toml:a", "two.toml:b"], ["f1"], resamples=0)
     assert set(result.scores["dataset"]) == {"two:a", "two:b"}
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('metrcs = ["f1"]', "mine.toml: metrcs: there is no such setting. Did you mean 'metrics'?"),
+        ("sample = 0", "mine.toml: sample: Input should be greater than or equal to 1"),
+        ('optional = ["zz"]', "mine.toml: optional names 'zz', which is none of the metrics"),
+    ],
+)
+def test_a_suite_with_a_fault_says_what_and_suggests_for_unknown_settings_alone(tmp_path, monkeypatch, line, said):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError) as caught:
+        load_suite(write_suite(f"{line}\n"))
+    assert str(caught.value) == said

@@ -11,15 +11,20 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
+import numpy as np
 import pytest
 
 import assay
 from assay.benchmark import executor, scoring
-from assay.common.processes import Crew, _pickled
+from assay.common.workers import Crew, _pickled
 from assay.exceptions import InputError, MissingExtraError, UnavailableError, WorkerDiedError
+from assay.metrics import Batch
 from assay.metrics.amr.session import SmatchppEngine
+from assay.metrics.scores import Scores
 from tests.benchmark.dying import Dying
 
 WORDS = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa"]
@@ -162,7 +167,7 @@ def test_small_work_starts_no_process(monkeypatch, settings):
     def started(*_):
         raise AssertionError("workers for a moment's work")
 
-    monkeypatch.setattr("assay.common.processes.Crew.start", started)
+    monkeypatch.setattr("assay.common.workers.Crew.start", started)
     assert assay.run(ROWS, ["f1", "bleu"], buckets="none", resamples=0, fresh=True, **settings).failures == []
 
 
@@ -177,12 +182,49 @@ def test_workers_start_where_they_save_time_and_the_run_goes_on_meanwhile(monkey
         asked.append(crew)
         return len(asked) > 2 and all(worker._started.result(60) for worker in crew._workers)
 
-    monkeypatch.setattr("assay.common.processes.Crew.is_ready", property(is_ready))
+    monkeypatch.setattr("assay.common.workers.Crew.is_ready", property(is_ready))
     for limit in (40, 400):
         result = scored([Dying(pause=0.1)], 2, limit=limit)
         costs.append(result.outcome.metrics[0].cost.details)
     assert costs == [{}, {"workers": 2}]
     assert len(asked) == 3
+
+
+@dataclass(frozen=True)
+class Model:
+    """An engine that each process may open, and its session; the names of those that were closed are kept."""
+
+    name: str
+    closed: ClassVar[list[str]] = []
+    in_processes = True
+
+    def open(self):
+        return self
+
+    def score(self, metrics, batch, again=()):
+        shape = (len(batch), len(metrics))
+        return Scores(np.zeros(shape), np.zeros(shape, dtype=np.uint8), np.zeros(len(metrics)))
+
+    def cost(self):
+        return {}
+
+    def close(self):
+        self.closed.append(self.name)
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_models_of_several_engines_stay_in_memory_on_request(keep):
+    workers = executor.Workers(2, keep_models=keep)
+    # nothing is open from another test
+    workers.close()
+    Model.closed.clear()
+    for name in ("one", "other"):
+        unit = executor.Unit(0, Model(name), (assay.load_metric("f1"),), Batch(["a"], ["b"]))
+        [(_, outcome)] = workers.map([unit])
+        assert outcome.values.tolist() == [[0.0]]
+    assert Model.closed == ([] if keep else ["one"])
+    workers.close()
+    assert set(Model.closed) == {"one", "other"}
 
 
 def test_workers_below_one():

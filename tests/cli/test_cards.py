@@ -11,10 +11,10 @@ import pytest
 
 from assay.api import cards
 from assay.api.cards import alternatives, metric_card
-from assay.api.dataset_cards import brief_markdown, dataset_card
 from assay.common.numbers import short
 from assay.datasets import list_datasets, load_card
 from assay.datasets.best_metrics import best_metrics_of
+from assay.datasets.card_page import brief_markdown, dataset_card
 from assay.datasets.field import field_agreement, field_stress
 from assay.datasets.measured import shipped_measures
 from assay.metrics import list_metrics
@@ -94,7 +94,21 @@ def test_the_nearest_alternative_is_the_most_alike():
     values = [value for value in field_agreement() if value.metric == "chrf" and not value.category]
     found = alternatives(values)
     assert found[0][0] == "chrf:++" and len(found) == 3
-    assert [difference for _, difference, _ in found] == sorted(difference for _, difference, _ in found)
+    assert [one.difference for one in found] == sorted(one.difference for one in found)
+
+
+@pytest.mark.parametrize("metric", ["length", "chrf", "static:models/glove", "em", "meteor"])
+def test_alternatives_are_compared_on_almost_the_same_sets(metric):
+    """METEOR has half of the sets of the others, and exact match varies on a third of them."""
+    sets: dict[str, set[str]] = {}
+    for value in field_agreement():
+        if not value.category and value.spearman.value is not None:
+            sets.setdefault(value.metric, set()).add(value.title)
+    found = alternatives([value for value in field_agreement() if value.metric == metric and not value.category])
+    assert len(found) == 3
+    for alternative in found:
+        shared = sets[metric] & sets[alternative.metric]
+        assert alternative.sets == len(shared) >= 0.9 * len(sets[metric])
 
 
 def test_the_table_of_best_metrics_follows_from_the_field():

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from assay.cli.completion import complete_runs
 from tests.cli.calling import COLUMNS, OWN, call
 
 #: Runs the command line as an installed ``assay`` does.
@@ -63,6 +64,25 @@ def completed_by_bash(folder, *words):
 )
 def test_bash(folder, words, expected):
     assert completed_by_bash(folder, *words) == expected
+
+
+def test_a_path_of_a_run_is_completed_as_it_was_typed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for age, run in enumerate(("here", "runs/old", "runs/new")):
+        manifest = tmp_path / run / "run.json"
+        manifest.parent.mkdir(parents=True)
+        manifest.touch()
+        os.utime(manifest, (age, age))
+    for typed, runs in {
+        "": ["runs/new", "runs/old", "here"],
+        "ru": ["runs/new", "runs/old"],
+        "runs/o": ["runs/old"],
+        "./h": ["./here"],
+        "./runs/": ["./runs/new", "./runs/old"],
+        f"{tmp_path}/runs/n": [f"{tmp_path}/runs/new"],
+        "none/": [],
+    }.items():
+        assert complete_runs(None, typed) == runs, typed
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 import assay
-from assay.cli import guard
+from assay.cli import progress as shown_progress
 from assay.common import progress as shares
 from assay.common.progress import Silent, report_share, scaled_shares, share_listener
 from tests.cli.calling import COLUMNS, OWN, process
@@ -29,8 +29,8 @@ class Counting(Silent):
 @pytest.mark.parametrize("name", ["static:v[/x].txt on tq, pairs", "x" * 300])
 def test_a_bar_shows_figures_beside_any_name(name):
     console = Console(file=io.StringIO(), force_terminal=True, width=80, color_system=None)
-    with guard._make_progress_bar(console) as bar:
-        shown = guard._ProgressBars(bar)
+    with shown_progress._make_progress_bar(console) as bar:
+        shown = shown_progress._ProgressBars(bar)
         shown.begin(name, 1200)
         shown.advance(64)
         bar.refresh()
@@ -40,10 +40,10 @@ def test_a_bar_shows_figures_beside_any_name(name):
 
 
 def test_lines_where_stderr_is_no_terminal(monkeypatch, capsys):
-    monkeypatch.setattr(guard, "SECONDS_TO_FIRST_LINE", 0.0)
-    clock = iter([0.0, 0.0, 2.0, 3.0, 20.0])
-    monkeypatch.setattr(guard.time, "monotonic", lambda: next(clock))
-    lines = guard._ProgressLines()
+    monkeypatch.setattr(shown_progress, "SECONDS_TO_FIRST_LINE", 0.0)
+    clock = iter([0.0, 2.0, 3.0, 20.0])
+    monkeypatch.setattr(shown_progress.time, "monotonic", lambda: next(clock))
+    lines = shown_progress._ProgressLines()
     lines.begin("ce on tq, pairs", 600)
     lines.advance(100)
     # ten seconds have not passed
@@ -57,9 +57,9 @@ def test_lines_where_stderr_is_no_terminal(monkeypatch, capsys):
 
 
 def test_no_time_left_is_told_from_the_first_few_units(monkeypatch, capsys):
-    times = iter([0.0, 0.0, 0.5, 8.0, 19.0])
-    monkeypatch.setattr(guard.time, "monotonic", lambda: next(times))
-    lines = guard._ProgressLines()
+    times = iter([0.0, 0.5, 8.0, 19.0])
+    monkeypatch.setattr(shown_progress.time, "monotonic", lambda: next(times))
+    lines = shown_progress._ProgressLines()
     lines.begin("bertscore on tq, pairs", 5000)
     # what the store had: nothing; then one pair, on which the model warmed up
     for units in (0, 1, 400):
@@ -71,9 +71,9 @@ def test_no_time_left_is_told_from_the_first_few_units(monkeypatch, capsys):
 
 
 def test_work_that_was_given_no_name_is_no_line(monkeypatch, capsys):
-    now = iter([0.0, 5.0])
-    monkeypatch.setattr(guard.time, "monotonic", lambda: next(now))
-    guard._ProgressLines().advance(0)
+    now = iter([5.0])
+    monkeypatch.setattr(shown_progress.time, "monotonic", lambda: next(now))
+    shown_progress._ProgressLines().advance(0)
     assert capsys.readouterr().err == ""
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import collections.abc
 import dataclasses
 import inspect
+import json
 import re
 import subprocess
 import sys
 from typing import Optional
 
+import numpy as np
 import pytest
 import typer
 
@@ -195,6 +197,17 @@ def test_a_text_is_one_by_its_type_and_not_by_its_spelling(name):
     assert getattr(_Spelled(**{name: "one"}), name) == "one"
     with pytest.raises(InputError, match=f"^{name}=5: expected text, not int$"):
         _Spelled(**{name: 5})
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Numbers(Settings):
+    alone: float = setting("A number.", 0.0)
+    several: collections.abc.Sequence[int] = setting("Some numbers.", ())
+
+
+def test_numbers_of_numpy_become_plain_alone_and_in_sequences():
+    numbers = _Numbers(alone=np.float32(0.5), several=np.array([1, 2]))
+    assert json.loads(json.dumps(numbers.plain_values())) == {"alone": 0.5, "several": [1, 2]}
 
 
 def test_a_function_takes_what_its_settings_declare():

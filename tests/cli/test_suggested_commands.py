@@ -13,7 +13,7 @@ import pytest
 import typer
 
 import assay
-from assay.benchmark.recompute import trust_option
+from assay.benchmark.reload import trust_option
 from assay.cli import app, verbs
 from assay.common.addresses import command_line
 from assay.datasets.grouping import SuggestedGroups

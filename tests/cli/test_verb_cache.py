@@ -60,6 +60,21 @@ def test_it_is_listed_by_kind(assay, filled):
     assert "5.0 kB" in done.out and str(filled) in done.err
 
 
+def test_a_database_and_its_log_are_kept_together(assay, filled):
+    store = filled / "scores-2.sqlite"
+    log = filled / "scores-2.sqlite-wal"
+    log.write_bytes(b"")
+    old = time.time() - 40 * 86_400
+    for path in filled.glob("scores-2.sqlite*"):
+        os.utime(path, (old, old))
+    os.utime(log)
+    assert assay("cache", "prune", "scores", "--older-than", 30).out.startswith("scores: removed 0 files")
+    assert store.is_file() and log.is_file()
+    os.utime(log, (old, old))
+    assay("cache", "prune", "scores", "--older-than", 30)
+    assert not store.exists() and not log.exists()
+
+
 def test_kinds_are_removed_and_nothing_else(assay, filled):
     assert assay("cache", "prune", "models", "--dry-run").out == "models: would remove 2 files, 5.0 kB\n"
     assert assay("cache", "prune", "models", "--older-than", 30).out == "models: removed 1 files, 3.0 kB\n"

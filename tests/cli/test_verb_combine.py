@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tests.metrics.test_combined import answers
@@ -65,15 +68,30 @@ def test_json_of_a_part_too_small_for_a_test_has_null_p_values(assay, workplace,
     assert "NaN" not in done.out
 
 
-def test_where_no_combination_is_better_the_best_metric_is_named(assay, workplace):
-    """One metric says all, and the others nothing."""
+def test_where_no_combination_is_better_none_is_recommended(assay, workplace):
+    """One metric says all, and the others nothing; whether to use that one is what recommend says."""
     rows = [
         {"reference": "a b c", "candidate": f"a b c {n}" if n % 2 else f"x y z {n}", "label": n % 2} for n in range(120)
     ]
     write("answers.jsonl", rows)
     assay("run", "-d", "answers.jsonl", "-m", "f1", "-m", "ter", "-q", "--resamples", "0", "--out", "run")
     done = assay("combine", "run", "--resamples", "100", "-q")
-    assert "use f1" in done.out and "no combination is known to be better" in done.out
+    assert "answers: no combination is known to be better than f1" in done.out and "use f1" not in done.out
+
+
+def test_a_metric_of_one_score_that_lacks_some_is_not_learned_from(assay, run):
+    """A missing score is no second value, and no pair is left out for it."""
+    table = pq.read_table("run/scores.parquet")
+    is_chrf = np.array(table.column("metric").to_pylist()) == "chrf"
+    scores = np.where(is_chrf, 0.5, table.column("score").to_numpy())
+    scores[np.flatnonzero(is_chrf)[0]] = np.nan
+    column = table.column_names.index("score")
+    pq.write_table(table.set_column(column, "score", pa.array(scores)), "run/scores.parquet")
+    done = assay("combine", "run", "--resamples", "100", "-q", "--learner", "linear")
+    said = " ".join(done.out.split())
+    assert done.code == 0, done.err
+    assert "chrf: its scores do not vary, and it is not learned from" in said
+    assert "pairs lack a score" not in said
 
 
 def test_refusals_are_one_line(assay, run):
@@ -84,6 +102,9 @@ def test_refusals_are_one_line(assay, run):
     assert "--most 0: expected 1 or more" in assay("combine", "run", "--most", "0").complaint
     assert "has no scores of 'bleu'" in assay("combine", "run", "-m", "bleu").complaint
     assert "there is no such run folder" in assay("combine", "nowhere").complaint
+    # found before anything is learned
+    below_a_file = assay("combine", "run", "--out", "answers.jsonl/mine", "--resamples", "100", "-q")
+    assert below_a_file.code == 2 and "answers.jsonl is a file" in below_a_file.err and not below_a_file.out
     write("few.jsonl", answers(30))
     assay("run", "-d", "few.jsonl", "-m", "f1", "-q", "--resamples", "0", "--out", "few")
     assert "30 labelled pairs are too few to learn from; it takes 50 at least" in assay("combine", "few").complaint

@@ -65,7 +65,9 @@ def test_a_full_disk_is_one_line_and_nothing_half_written(folder, tmp_path, endi
 
     (tmp_path / "out").mkdir()
     line = command("figure", folder, "--out", tmp_path / "out" / f"f.{ending}")
-    done = subprocess.run(line, preexec_fn=limit, capture_output=True, text=True, timeout=100)
+    # Python would cut the bytecode of modules that it compiles at the same limit, and fail on it ever after
+    environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(line, preexec_fn=limit, capture_output=True, text=True, timeout=100, env=environment)
     assert done.returncode == 2
     (said,) = done.stderr.splitlines()
     assert f"f.{ending}: cannot be written (File too large); give --out another place" in said

@@ -196,6 +196,17 @@ def test_a_sheet_that_was_filled_in_twice_is_told(decided, workplace):
     assert "60 of the 120 answers of the sheet, the first of them 62, are repeated: keep one row" in done.err
 
 
+def edited_with_two_labels(rows):
+    edited = rows[0] | {"candidate": rows[0]["candidate"] + " edited"}
+    return [edited | {"label": "right"}, edited | {"label": "wrong"}, *rows[1:]]
+
+
+def test_every_row_that_is_none_of_the_new_answers_counts(decided, workplace):
+    done = sheet_of(decided, workplace, edited_with_two_labels)
+    assert done.code == 2
+    assert "2 of the 61 answers of the sheet, the first of them 2, are not among the new answers" in done.err
+
+
 def respaced(rows):
     """What a spreadsheet does to texts: other space around and in them."""
     return [

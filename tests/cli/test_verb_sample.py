@@ -51,6 +51,14 @@ def test_pairs_that_share_words(assay, sentences):
     assert rows_of("other.csv") != rows
 
 
+def test_sentences_without_words_share_none(assay, workplace):
+    Path("sentences.csv").write_text("text\n...\na b c\na b d\na d c\n!!\n", encoding="utf-8")
+    done = assay("sample", "sentences.csv", "-n", "3", "--length", "0,25", "--out", "pairs.csv")
+    assert done.code == 0, done.err
+    texts = {row[column] for row in rows_of("pairs.csv") for column in ("reference", "candidate")}
+    assert texts == {"a b c", "a b d", "a d c"}
+
+
 def test_as_many_pairs_from_each_range_of_overlap(assay, sentences):
     texts = [row["text"] for row in rows_of("sentences.csv")][:300]
     lines = [f"{a},{b},{i}" for i, (a, b) in enumerate(zip(texts, texts[1:] + texts[:1], strict=True))]

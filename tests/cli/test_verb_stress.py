@@ -94,8 +94,9 @@ def test_intervals_are_of_groups(pairs):
 
 @pytest.mark.slow
 def test_thresholds_are_those_that_were_learned_without_the_pair(pairs, tmp_path):
-    from assay.analysis.data import pair_codes, read_datasets
+    from assay.analysis.data import read_datasets
     from assay.analysis.folder import read_run
+    from assay.analysis.pair_codes import pair_codes
     from assay.analysis.stress import learned_thresholds
     from assay.analysis.thresholds.planning import out_of_fold_thresholds
     from assay.analysis.thresholds.settings import ThresholdSettings

@@ -101,6 +101,8 @@ def test_some_of_the_systems_and_no_intervals(run: Path) -> None:
     odds = records[0]["won"] / (1 - records[0]["won"])
     assert records[0]["value"] - records[1]["value"] == pytest.approx(np.log(odds))
     assert call("systems", str(run), "--only", "alpha", "--only", "zeta").code == 2
+    table = call("systems", str(run), "--resamples", "0", "--explain").out
+    assert "Bradley and Terry" in table and "bootstrap intervals" not in table
 
 
 def test_the_order_of_rows_and_sides_changes_nothing(tmp_path: Path, run: Path) -> None:

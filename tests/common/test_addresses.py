@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from fsspec.registry import known_implementations
 
-from assay.common.addresses import PROTOCOLS, is_encrypted_or_local, public_address, public_text
+from assay.common.addresses import PROTOCOLS, is_encrypted_or_local, public_address, public_reason, public_text
 from assay.datasets import load_dataset
 from assay.datasets.card import SourceEntry
 from assay.exceptions import AssayError, InputError
@@ -132,6 +132,13 @@ def test_a_card_names_an_encrypted_or_local_server(url, is_fit):
         with pytest.raises(ValueError, match="must begin with https://") as raised:
             SourceEntry(kind="https", url=url)
         assert ":word@" not in str(raised.value).partition("[type=")[0]
+
+
+def test_a_reason_has_no_password_of_an_address_without_a_server() -> None:
+    address = "https://user:hunter2/x"
+    assert public_address(address) == "https://…"
+    assert public_reason(OSError("port 'hunter2' is no number"), address) == "OSError"
+    assert public_reason(OSError("no answer"), address) == "OSError: no answer"
 
 
 @pytest.fixture

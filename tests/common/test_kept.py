@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -168,6 +169,40 @@ def test_evidence_from_another_run_has_the_costs_of_this_run(tmp_path, counted):
     assert speeds == {name: record.cost.pairs_per_second for name, record in data.metrics.items()}
 
 
+@pytest.mark.slow
+def test_a_board_is_read_as_it_was_kept(tmp_path):
+    """With a comma in a metric's name, an undefined number, a metric that is set apart, and the mean over datasets."""
+    from pydantic import TypeAdapter
+
+    from assay.analysis.data import read_datasets
+    from assay.analysis.folder import read_run
+    from assay.analysis.leaderboard.board import KEPT_FORM, Board
+    from assay.analysis.leaderboard.join import JoinedDataset
+    from assay.analysis.leaderboard.measurements import boards
+    from assay.analysis.settings import PairedTests
+
+    def scored(seed):
+        table = [{**row, "own": row["label"] ** 2, "same": 1.0} for row in rows(30, seed)]
+        for row in table:
+            row["gaps"] = None if row["label"] > 2 else row["label"]
+        path = tmp_path / f"set{seed}.jsonl"
+        path.write_text("".join(json.dumps(row) + "\n" for row in table), encoding="utf-8")
+        metrics = ["f1", "chrf,char_order=3,word_order=2", "recorded:own", "recorded:same", "recorded:gaps"]
+        assay.run([path], metrics, out=tmp_path / str(seed), resamples=100, page=False)
+        (data,) = read_datasets(read_run(tmp_path / str(seed)))
+        scores = {name: data.oriented_scores(name) for name in data.scores}
+        return JoinedDataset(data.title, data, scores, dict(data.metrics))
+
+    tests = PairedTests(statistics=("kendall",), resamples=100)
+    computed = boards([scored(seed) for seed in range(3)], tests, by="kendall", buckets=["all"])
+    lines = [line for board in computed for line in board.lines]
+    assert any(line.apart for line in lines) and any(line.random_effects for line in lines)
+    assert any(np.isnan(line.ties) for line in lines) and any("," in line.metric for line in lines)
+    adapter = TypeAdapter(list[Board], config=KEPT_FORM)
+    read = adapter.validate_json(adapter.dump_json(computed))
+    assert repr(read) == repr(computed)
+
+
 def test_a_cache_that_cannot_be_written_hinders_no_report(tmp_path, monkeypatch, counted):
     assay.run(rows(80), ["f1", "levenshtein"], out=tmp_path / "run", resamples=100, page=False)
     counted.clear()
@@ -177,7 +212,7 @@ def test_a_cache_that_cannot_be_written_hinders_no_report(tmp_path, monkeypatch,
     assert "boards" in counted
 
 
-@pytest.mark.parametrize("broken", ["find", "keep"])
+@pytest.mark.parametrize("broken", ["find_bytes", "keep_bytes"])
 def test_boards_that_cannot_be_found_or_kept_are_computed(broken, tmp_path, monkeypatch, counted):
     """As on a disk that gets full while a report is made."""
 

@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from markupsafe import Markup
 
-from assay.cli.guard import print_data, print_grid
+from assay.cli.printing import print_data, print_grid
 from assay.common.visible import LONGEST_LINE, LONGEST_WORD, brief_text, code_block, code_span, visible_text
 from assay.reports.formats import escape_latex, escape_markdown, format_document
 from assay.reports.page.render import template_environment

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import assay
@@ -180,8 +182,35 @@ def test_every_row_gets_its_scores(tmp_path: Path) -> None:
         assay.score(path, ["f1"], tmp_path / "t.csv", annotator="worker")
 
 
+def test_a_list_of_labels_beside_a_column_with_the_name_of_one() -> None:
+    row = {"reference": "a", "candidate": "b", "label 1": "x"}
+    pairs = load_dataset([row | {"label": [1, 2, 3]}, row | {"label": [0]}])
+    assert pairs.labels.tolist() == [2, 0]
+    assert pairs.table.column("annotations").to_pylist() == [[1, 2, 3], [0, None, None]]
+    assert pairs.table.column("label 1").to_pylist() == ["x", "x"]
+
+
 def test_columns_of_lists_break_nothing() -> None:
     rows = [row | {"notes": ["a", "b"], "spans": [1.5, 2.0]} for row in long_rows()]
     assert same(load_dataset(rows))
     with pytest.raises(InputError, match="column pair_id: holds lists"):
         load_dataset([row | {"pair_id": ["a"]} for row in rows])
+
+
+@pytest.mark.parametrize("end", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize("missing", [None, []])
+def test_a_pair_that_nobody_labelled_among_lists_of_labels(tmp_path: Path, end: str, missing: Any) -> None:
+    rows = [
+        {"reference": f"r{row}", "candidate": "c", "label": label} for row, label in enumerate([missing, [1, 0], [0]])
+    ]
+    path = tmp_path / f"d.{end}"
+    if end == "parquet":
+        pd.DataFrame(rows).to_parquet(path)
+    elif end == "jsonl":
+        path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    else:
+        pd.DataFrame(rows).to_csv(path, index=False)
+    with pytest.raises(InputError, match="1 of 3 rows have no label from anyone"):
+        load_dataset(path)
+    pairs = load_dataset(path, drop_unlabelled=True)
+    assert pairs.table.column("annotations").to_pylist() == [[1, 0], [0, None]]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
+import lzma
 import random
 import struct
 import tarfile
@@ -12,9 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from assay.datasets import archives, sources
+from assay.datasets import archives, load_dataset, sources
 from assay.datasets.archives import archive_members, unpacked_members
 from assay.datasets.card import FileEntry
+from assay.datasets.readers.table import read_table
 from assay.datasets.sources import MismatchMiss, SourceMiss, read_member
 from assay.exceptions import InputError
 
@@ -151,3 +154,59 @@ def test_headers_that_hold_for_all_members_are_counted(tmp_path: Path, monkeypat
     archives._members.cache_clear()
     with pytest.raises(InputError, match=r"a.tar: holds more than .* 100 headers"):
         archive_members(path)
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+@pytest.mark.parametrize("end", ["zip", "tar", "tgz"])
+def test_two_files_of_one_name_are_refused_where_they_are_read(tmp_path: Path, end: str) -> None:
+    """Which of them counts, only the person knows who packed them."""
+    path = tmp_path / f"a.{end}"
+    rows = "reference,candidate,label\na,b,{}\n"
+    files = [("d.csv", rows.format(1)), ("d.csv", rows.format(0)), ("e.csv", rows.format(1))]
+    if end == "zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, text in files:
+                archive.writestr(name, text)
+    else:
+        with tarfile.open(path, "w:gz" if end == "tgz" else "w") as tape:
+            for name, text in files:
+                info = tarfile.TarInfo(name)
+                info.size = len(text)
+                tape.addfile(info, io.BytesIO(text.encode()))
+    assert load_dataset(path, member="e.csv").labels.tolist() == [1]
+    with pytest.raises(InputError, match=r"has 2 files \(d.csv, e.csv\)"):
+        load_dataset(path)
+    message = rf"a.{end}: has several files of the name 'd.csv'"
+    with pytest.raises(InputError, match=message):
+        load_dataset(path, member="d.csv")
+    for member in ("d.csv", "{name}.csv"):
+        with pytest.raises(InputError, match=message):
+            read_table({path.name: path}, {"member": member})
+
+
+@pytest.mark.parametrize("end", ["tar", "tar.gz", "tar.bz2", "tar.xz"])
+def test_joined_and_damaged_tars_are_no_shorter_ones(tmp_path: Path, end: str) -> None:
+    """Python's tarfile ends at the zeros behind the first of joined archives, and at a damaged header."""
+    pack = {"tar": bytes, "tar.gz": gzip.compress, "tar.bz2": bz2.compress, "tar.xz": lzma.compress}[end]
+    tapes = []
+    for name in ("one.csv", "two.csv"):
+        tape = io.BytesIO()
+        with tarfile.open(fileobj=tape, mode="w") as archive:
+            for member in (name, f"further-{name}"):
+                info = tarfile.TarInfo(member)
+                info.size = len(CONTENT)
+                archive.addfile(info, io.BytesIO(CONTENT))
+        tapes.append(tape.getvalue())
+    damaged = bytearray(tapes[0])
+    damaged[damaged.index(b"further-")] ^= 255
+    path = tmp_path / f"a.{end}"
+    for content in (pack(tapes[0] + tapes[1]), pack(tapes[0]) + pack(tapes[1]), pack(bytes(damaged))):
+        path.write_bytes(content)
+        archives._members.cache_clear()
+        with pytest.raises(InputError, match=r"a\.tar.*: has further bytes behind the end of its last file"):
+            archive_members(path)
+    # zeros fill a tape up, or are absent
+    for content in (tapes[0] + bytes(99_999), tapes[0].rstrip(b"\0") + bytes(-len(CONTENT) % 512)):
+        path.write_bytes(pack(content))
+        archives._members.cache_clear()
+        assert archive_members(path) == ["one.csv", "further-one.csv"]

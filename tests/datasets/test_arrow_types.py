@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -155,3 +156,24 @@ def test_a_run_folder_with_a_column_of_another_type_is_refused_by_its_name(writt
     pq.write_table(table.set_column(table.column_names.index(column), column, CHANGED[column]), file)
     with pytest.raises(InputError, match=r"pairs\.parquet: (column .* should hold|cannot be read .*UTF8)"):
         read_datasets(read_run(tmp_path / "run"))
+
+
+@pytest.mark.parametrize("kind", [pa.list_view, pa.large_list_view])
+def test_views_of_lists_keep_every_row(kind):
+    answers = [[f"a b{i % 5}", f"c{i}"] for i in range(N)]
+    labels = [[float(i % 3), None, 1.0] for i in range(N)]
+    columns = {"reference": pa.array(answers, kind(pa.string())), "label": pa.array(labels, kind(pa.float64()))}
+    # a slice, whose views do not begin at the first value
+    views = pa.table(ROWS | columns).slice(3)
+    lists = pa.table(ROWS | {"reference": answers, "label": labels}).slice(3)
+    pairs = load_dataset(views)
+    assert pairs.table.to_pylist() == load_dataset(lists).table.to_pylist()
+    assert len(pairs) == N - 3
+
+
+@pytest.mark.parametrize("run_ends", [pa.int16(), pa.int32(), pa.int64()])
+def test_columns_of_repeated_values_are_read(run_ends):
+    columns = {name: pc.run_end_encode(pa.array(ROWS[name]), run_ends) for name in ("reference", "label")}
+    pairs = load_dataset(pa.table(ROWS | columns))
+    assert pairs.column("reference").to_pylist() == ROWS["reference"]
+    assert pairs.labels.tolist() == ROWS["label"]

@@ -23,7 +23,7 @@ from scipy import stats
 
 import assay
 from assay.datasets import list_datasets, load_card, load_dataset
-from assay.datasets.sources import is_here
+from assay.datasets.locate import files_are_local
 from tests.datasets import atlas_archives
 
 #: Rows of (gold answers, candidate, label).
@@ -261,7 +261,7 @@ def test_a_card_reads_what_other_code_reads(shared_data: Path, monkeypatch: pyte
     monkeypatch.setenv("ASSAY_DATA", str(shared_data))
     card_name, _, split = name.partition(":")
     card = load_card(card_name)
-    if not is_here(card, split or card.default_split):
+    if not files_are_local(card, split or card.default_split):
         pytest.skip("its files are not on this machine")
     expected = SETS[name](shared_data / "atlas")
     pairs = load_dataset(name, offline=True)
@@ -341,7 +341,7 @@ def test_a_plain_f1_agrees_as_measured_before(
         card_name, _, split = name.partition(":")
         card = load_card(card_name)
         split = split or card.default_split
-        if not is_here(card, split):
+        if not files_are_local(card, split):
             pytest.skip("its files are not on this machine")
         by_characters = card.languages_of(split)[0] in BY_CHARACTERS
         for golds, candidate, label in SETS[name](shared_data / "atlas"):

@@ -10,8 +10,9 @@ import pytest
 
 import assay
 from assay.datasets import check_dataset, list_datasets, load_card_splits, load_dataset
-from assay.datasets.card import TASKS, Card, card_from_fields
-from assay.datasets.sources import is_here
+from assay.datasets.card import TASKS, Card
+from assay.datasets.card_file import card_from_fields
+from assay.datasets.locate import files_are_local
 from assay.exceptions import InputError
 from tests.conftest import RealModels
 
@@ -37,7 +38,7 @@ def test_published_figures_are_computed_again(
 ) -> None:
     monkeypatch.setenv("ASSAY_DATA", str(shared_data))
     split = figure.split or card.default_split
-    if not is_here(card, None if split == "all" else split):
+    if not files_are_local(card, None if split == "all" else split):
         pytest.skip("its files are not on this machine")
     model = MODELS.get(figure.metric)
     metric = f"{figure.metric.partition(':')[0]}:{real_models / model}" if model else figure.metric

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from assay.datasets import check_dataset, describe_card, list_datasets, load_card, load_card_splits, load_dataset
-from assay.datasets.card import parse_spec
+from assay.datasets.locate import files_are_local
 from assay.datasets.readers.evouna import gold_answers, read_evouna
 from assay.datasets.readers.nq301 import read_nq301
 from assay.datasets.readers.table import read_table
-from assay.datasets.sources import is_here
+from assay.datasets.spec import parse_spec
 from assay.exceptions import InputError
 from assay.metrics import load_metric
 
@@ -79,7 +79,7 @@ OTHERS = [name for name in OWN if not {name, name.partition("@")[0]} & set(ROWS)
 @pytest.mark.parametrize("name", OTHERS)
 def test_every_other_card_is_read_where_its_files_are_on_the_machine(name: str) -> None:
     card = load_card(name)
-    if not all(is_here(card, split) for split in card.splits):
+    if not all(files_are_local(card, split) for split in card.splits):
         pytest.skip("its files are not on this machine")
     splits = load_card_splits(card, offline=True)
     assert {split: len(pairs) for split, pairs in splits.items()} == {s: x.rows for s, x in card.splits.items()}
@@ -356,7 +356,7 @@ def test_names_that_there_are_not(with_shared: Path) -> None:
 
 def test_installed_packages_are_looked_through_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[str] = []
-    monkeypatch.setattr("assay.datasets.card.entry_points", lambda group: looked.append(group) or ())
+    monkeypatch.setattr("assay.datasets.registry.entry_points", lambda group: looked.append(group) or ())
     monkeypatch.syspath_prepend(str(tmp_path))
     assert load_card("probe") == load_card("probe")
     with pytest.raises(InputError, match="no dataset 'prboe'"):

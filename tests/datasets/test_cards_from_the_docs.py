@@ -19,7 +19,8 @@ from scipy import stats
 
 import assay
 from assay.datasets import fetch_dataset, load_card, load_card_splits
-from assay.datasets.card import Card, card_from_fields
+from assay.datasets.card import Card
+from assay.datasets.card_file import card_from_fields
 
 
 def served(site: Any, name: str, contents: dict[str, str], rows: dict[str, int]) -> Card:

@@ -40,6 +40,10 @@ user = "Passages: {{ context }} Question: {{ question }} Answer: {{ candidate }}
         (["a b", None, "c"], None, ["a b", "", "c"]),
         ([["a", "b"], ["c"], []], None, ["a\n\nb", "c", ""]),
         ([["a", "b"], "c", None], None, ["a\n\nb", "c", ""]),
+        (["['a', 'b']", '["c"]', ""], None, ["a\n\nb", "c", ""]),
+        (["", "['a', 'b']", None], None, ["", "a\n\nb", ""]),
+        (["['a', 'b']", "[]", "['c']"], None, ["a\n\nb", "", "c"]),
+        (["['a', 'b']", "[c]", ""], None, ["['a', 'b']", "[c]", ""]),
     ],
 )
 def test_texts_and_lists_are_contexts(cells: list[Any], columns: str | None, expected: list[str]) -> None:

@@ -12,11 +12,14 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import assay
 from assay.datasets import load_dataset
+from assay.datasets.content import check_content
 from assay.exceptions import InputError
 
 ROWS = [
@@ -172,6 +175,25 @@ def test_rows_that_lack_their_last_cells(tmp_path: Path) -> None:
         load_dataset(path)
 
 
+@pytest.mark.parametrize("delimiter", [";", ",", "\t", "|", "^"])
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.txt"])
+@pytest.mark.parametrize("start", ["sep={}\n", '"sep={}"\r\n', "\ufeffSEP={}\r\n"])
+def test_a_first_line_that_names_the_delimiter(tmp_path: Path, name: str, delimiter: str, start: str) -> None:
+    """Spreadsheet programs read it so; it is neither header nor pair, and counts as a row of the file."""
+    path = tmp_path / name
+    first_line = start.format(delimiter)
+    path.write_text(first_line + delimited(delimiter), encoding="utf-8", newline="")
+    pairs = load_dataset(path)
+    assert pairs.texts()[:2] == ([row["reference"] for row in ROWS], [row["candidate"] for row in ROWS])
+    bodies = [delimiter.join(("a", "b", "1")), delimiter.join(("c", "d", "0"))]
+    path.write_text(first_line + "\n".join(bodies), encoding="utf-8", newline="")
+    assert load_dataset(path, columns="reference=1,candidate=2,label=3").texts()[0] == ["a", "c"]
+    short = delimiter.join(("reference", "candidate", "label")) + "\na\n"
+    path.write_text(first_line + short, encoding="utf-8", newline="")
+    with pytest.raises(InputError, match="row 3: has 1 cells"):
+        load_dataset(path)
+
+
 def test_row_names_of_r(tmp_path: Path) -> None:
     path = tmp_path / "d.txt"
     path.write_text('"reference"\t"candidate"\t"label"\n"1"\t"a"\t"b"\t1\n"2"\t"c"\t"d"\t2\n', encoding="utf-8")
@@ -180,6 +202,20 @@ def test_row_names_of_r(tmp_path: Path) -> None:
     assert pairs.notes == ("the first cell of each row, which has no column name, is called row",)
     path.write_text("reference\tcandidate\tlabel\n1\ta\tb\t1\nc\td\t2\n", encoding="utf-8")
     with pytest.raises(InputError, match="row 2: has 4 cells; the header has 3"):
+        load_dataset(path)
+
+
+def test_delimiters_behind_the_last_cells(tmp_path: Path) -> None:
+    """The rows look as those of R do, and their first cells are no names."""
+    path = tmp_path / "d.csv"
+    path.write_text("reference,candidate,label,votes\na,b,1,3,\nc,d,0,2,\n", encoding="utf-8")
+    pairs = load_dataset(path)
+    assert pairs.texts()[:2] == (["a", "c"], ["b", "d"]) and pairs.labels.tolist() == [1, 0]
+    assert pairs.notes == ("each row ends with a delimiter, behind which there is no value",)
+    path.write_text("reference,candidate,label,remark\n1,a,b,1,\n2,c,d,0,\n", encoding="utf-8")
+    assert load_dataset(path).texts()[:2] == (["a", "c"], ["b", "d"])
+    path.write_text("reference,candidate,label\n'a, x',b,1\n'c, y',d,0\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"row 2: has 4 cells; the header has 3 .* needs quotes around it"):
         load_dataset(path)
 
 
@@ -192,8 +228,6 @@ PATHS = "reference=ref.answers,candidate=out.0.text,label=human.scores"
 
 @pytest.mark.parametrize("name", ["n.json", "n.jsonl", "n.parquet", "memory"])
 def test_paths_into_nested_records(tmp_path: Path, name: str) -> None:
-    import pyarrow.parquet as pq
-
     path: Any = tmp_path / name
     if name == "n.json":
         path.write_text(json.dumps({"rows": NESTED}), encoding="utf-8")
@@ -219,6 +253,7 @@ def test_paths_into_nested_records(tmp_path: Path, name: str) -> None:
         ("none.zip", zipped(), {}, ["has no file"]),
         ("damaged.zip", b"PK nonsense", {}, ["damaged.zip: cannot be unpacked"]),
         ("damaged.csv.gz", b"nonsense", {}, ["damaged.csv.gz: cannot be unpacked"]),
+        ("empty.csv.bz2", bz2.compress(UTF8) + bz2.compress(b"") + bz2.compress(UTF8), {}, ["cannot be unpacked"]),
         ("cut.csv.gz", gzip.compress(UTF8 * 100, mtime=0)[:-40], {}, ["cut.csv.gz: cannot be unpacked"]),
         ("damaged.xlsx", b"nonsense", {}, ["damaged.xlsx: is not a readable workbook"]),
         ("damaged.json", b'[{"reference": ]', {}, ["damaged.json: is not JSON"]),
@@ -233,6 +268,18 @@ def test_paths_into_nested_records(tmp_path: Path, name: str) -> None:
             ["inner.csv.gz: has no column label"],
         ),
         ("a.txt", b"reference candidate label\na b 1\n", {}, ["a.txt: has no column reference"]),
+        ("a.csv", UTF8, {"member": "c"}, ["a.csv: has no members", "member"]),
+        ("a.csv.gz", gzip.compress(UTF8, mtime=0), {"member": "a.csv"}, ["a.csv.gz: has no members"]),
+        ("a.csv", "reference,candidate,label\nça,b,1\n".encode("cp1252"), {"member": "c"}, ["a.csv: has no members"]),
+        ("a.jsonl", json.dumps(ROWS[0]).encode(), {"member": "c"}, ["a.jsonl: has no members"]),
+        ("a.json", json.dumps(ROWS).encode(), {"member": "c"}, ["a.json: has no members"]),
+        ("a.json", "\n".join(map(json.dumps, ROWS)).encode(), {"member": "c"}, ["a.json: has no members"]),
+        (
+            "a.json",
+            json.dumps({"columns": ["reference"], "data": [["a"]]}).encode(),
+            {"member": "data"},
+            ["no members"],
+        ),
         ("a.docx", b"x", {}, ["expected a file that ends in", ".zst"]),
     ],
 )
@@ -248,6 +295,108 @@ def test_faults_name_file_and_remedy(
     assert "/assay-" not in str(caught.value), "no temporary file is named"
     for word in words:
         assert word in str(caught.value)
+
+
+PAGE = b"<!DOCTYPE html>\n<html><title>Sign in</title>\n<p>Please sign in, then go on</p></html>\n"
+JSON, LINES = json.dumps(ROWS).encode(), "\n".join(map(json.dumps, ROWS)).encode()
+
+
+def parquet_file() -> bytes:
+    content = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(ROWS), content)
+    return content.getvalue()
+
+
+@pytest.mark.parametrize("end", ["csv", "tab", "txt", "jsonl", "json", "xlsx", "parquet", "eval", "csv.gz", "zip"])
+@pytest.mark.parametrize(
+    ("content", "words", "right"),
+    [
+        (UTF8, "is delimited text; name the file .csv", ("csv", "tab", "txt")),
+        (JSON, "is JSON; name the file .json", ("json",)),
+        (json.dumps({"rows": ROWS}, indent=1).encode(), "is JSON; name the file .json", ("json",)),
+        (LINES, "is JSON, an object in each line; name the file .jsonl", ("json", "jsonl")),
+        (parquet_file(), "is a Parquet file; name the file .parquet", ("parquet",)),
+        (zipped(**{"xl/workbook_xml": "x"}), "is a workbook; name the file .xlsx", ("xlsx",)),
+        (zipped(a_csv="x"), "is a zip archive; name the file .zip", ("zip", "eval", "xlsx")),
+        (zstd(UTF8), "is compressed by Zstandard; name the file ", ("zip",)),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "save it as .xlsx without one, or as CSV", ()),
+        (PAGE, "is a page of HTML or XML, such as that of an error or a login; get the file again", ()),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 9\n", "get the file itself", ()),
+        (b'<?xml version="1.0"?>\n<Error><Code>AccessDenied</Code></Error>', "is a page of HTML or XML", ()),
+    ],
+)
+def test_files_that_are_not_what_their_name_says(
+    tmp_path: Path, end: str, content: bytes, words: str, right: tuple[str, ...]
+) -> None:
+    path = tmp_path / f"a.{end}"
+    path.write_bytes(content)
+    if end in right:
+        check_content(path)
+        return
+    with pytest.raises(InputError) as caught:
+        load_dataset(path)
+    assert str(caught.value).startswith(f"{path}: ") and words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.tsv", b'{"a": 1}\tb\t1\n{"c": 2}\td\t0\n'),
+        ("b.csv", b"PAR1,b,1\nBZh9,d,0\n"),
+        ("c.csv", b"[1],b,1\n[2],d,0\n"),
+    ],
+)
+def test_texts_that_begin_like_another_format(tmp_path: Path, name: str, content: bytes) -> None:
+    (tmp_path / name).write_bytes(content)
+    assert len(load_dataset(tmp_path / name, columns="reference=1,candidate=2,label=3")) == 2
+
+
+def test_data_without_members(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pd.DataFrame(ROWS).to_parquet(path)
+    for data, name in ((path, "a.parquet"), (tmp_path, tmp_path.name), (ROWS, "data in memory")):
+        assert len(load_dataset(data)) == len(ROWS)
+        with pytest.raises(InputError, match=f"{name}: has no members"):
+            load_dataset(data, member="c")
+
+
+def test_a_member_of_an_archive_that_could_have_members(tmp_path: Path) -> None:
+    for name, content in (("a.json", json.dumps({"rows": ROWS}).encode()), ("a.xlsx", workbook(CELLS))):
+        with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+            archive.writestr(name, content)
+            archive.writestr("b.csv", "")
+        assert len(load_dataset(tmp_path / "a.zip", member=name)) == len(ROWS)
+
+
+@pytest.mark.parametrize("end", ["csv", "jsonl", "csv.gz"])
+def test_a_damaged_character_is_told_by_its_line(tmp_path: Path, end: str) -> None:
+    """As text that a database cut at a number of bytes: read as cp1252, all other texts would be other characters."""
+    rows = [{"reference": "Straße", "candidate": "naïve – ß", "label": row % 2} for row in range(10)]
+    text = delimited(rows=rows) if "csv" in end else "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+    lines = text.encode().splitlines(keepends=True)
+    lines[7] = lines[7].replace("ß".encode(), "ß".encode()[:1], 1)
+    content = b"".join(lines)
+    path = tmp_path / f"d.{end}"
+    path.write_bytes(gzip.compress(content) if end.endswith("gz") else content)
+    with pytest.raises(InputError, match=rf"d\.{end}, line 8: holds the byte 0xc3, which is not UTF-8") as caught:
+        load_dataset(path)
+    assert "/assay-" not in str(caught.value)
+    assert len(load_dataset(path, encoding="cp1252")) == len(rows)
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "cp1251", "cp932", "gb18030", "euc-kr", "cp874", "koi8-r", "big5"])
+def test_other_encodings_are_no_damaged_utf8(tmp_path: Path, encoding: str) -> None:
+    words = {
+        "cp1252": "Straße naïve Ã© Â£",
+        "cp932": "東京は首都です",
+        "euc-kr": "서울은 수도이다",
+        "cp874": "กรุงเทพเป็นเมืองหลวง",
+    }
+    words |= dict.fromkeys(("cp1251", "koi8-r"), "Москва столица") | dict.fromkeys(("gb18030", "big5"), "北京是首都")
+    path = tmp_path / "d.csv"
+    path.write_bytes(f"reference,candidate,label\n{words[encoding]},b,1\nc,{words[encoding]},0\n".encode(encoding))
+    assert len(load_dataset(path)) == 2
+    assert load_dataset(path, encoding=encoding).texts()[0][0] == words[encoding]
 
 
 def test_sheets_and_bombs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -295,3 +444,18 @@ def test_plain_quotes_in_a_file_with_tabs(tmp_path: Path, body: str) -> None:
     assert pairs.notes == ("quotes are plain text",)
     path.write_text('reference\tcandidate\tlabel\n"a\nb"\tc\t1\n', encoding="utf-8")
     assert load_dataset(path).texts()[0] == ["a\nb"] and not load_dataset(path).notes
+
+
+@pytest.mark.parametrize("cell", ["a line\nand another", "one\n\ntwo", "with\ta tab\nand a line"])
+def test_a_cell_of_several_lines_in_a_long_file_with_tabs(tmp_path: Path, cell: str) -> None:
+    rows = [
+        {"reference": f"r{n}", "candidate": f'she said "{n}"' if n % 10 else str(n), "label": n} for n in range(900)
+    ]
+    rows[500]["candidate"] = cell
+    path = tmp_path / "long.tsv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, rows[0], delimiter="\t")
+        writer.writeheader()
+        writer.writerows(rows)
+    pairs = load_dataset(path)
+    assert pairs.texts()[1] == [row["candidate"] for row in rows] and not pairs.notes

@@ -10,7 +10,8 @@ import pytest
 
 from assay.common.kept import default_results
 from assay.datasets import card_pairs, kept, load_dataset
-from assay.datasets.card import Card, card_from_fields
+from assay.datasets.card import Card
+from assay.datasets.card_file import card_from_fields
 
 MakeCard = Callable[..., dict[str, Any]]
 

@@ -152,6 +152,51 @@ def test_filters_repeats_and_labels_of_lm_eval(tmp_path: Path) -> None:
         load_dataset(write_lines(tmp_path / "b.jsonl", [samples[0], {"doc": 1}]))
 
 
+@pytest.mark.parametrize(
+    ("target", "gold"),
+    [("1", "Rome"), (1, "Rome"), ("[0, 1]", ["Paris", "Rome"]), ([0, 1], ["Paris", "Rome"]), ("[1]", "Rome"),
+     ("Rome", "Rome"), ("2", "2"), ("[0, 2]", "[0, 2]")],
+)  # fmt: skip
+def test_targets_of_choices_in_lm_eval(target: Any, gold: Any) -> None:
+    """A task may have several right choices; their indices are logged as the text of a list."""
+    from assay.datasets.readers.harnesses import lm_eval_records
+
+    sample = json.loads((LOGS / "samples_choices.jsonl").read_text().splitlines()[0])
+    (record,) = lm_eval_records(sample | {"target": target})
+    assert (record["reference"], record["candidate"]) == (gold, "Paris")
+
+
+@pytest.mark.parametrize("delimiter", ["", " "])
+def test_choices_without_a_prompt_in_lm_eval(delimiter: str) -> None:
+    """Mutual information takes the likelihood of each choice without the prompt, requested after all others."""
+    from assay.datasets.readers.harnesses import lm_eval_records
+
+    sample = json.loads((LOGS / "samples_choices.jsonl").read_text().splitlines()[0])
+    without_prompt = {f"gen_args_{n}": {"arg_0": "", "arg_1": delimiter + c} for n, c in ((2, "Paris"), (3, "Rome"))}
+    replies = [["-0.5", "True"], ["-1.0", "True"], ["-0.4", "False"], ["-0.1", "False"]]
+    requests = sample["arguments"] | without_prompt
+    asked = sample | {"arguments": requests, "filtered_resps": replies, "target": "1", "acc_mutual_info": 1.0}
+    (record,) = lm_eval_records(asked | {"metrics": ["acc", "acc_mutual_info"]})
+    assert (record["candidate"], record["reference"], record["acc_mutual_info"]) == ("Paris", "Rome", 1.0)
+    # two sentences without any prompt are two choices
+    sentences = {"a": {"arg_0": "", "arg_1": "He goes."}, "b": {"arg_0": "", "arg_1": "He go."}}
+    (record,) = lm_eval_records(sample | {"arguments": sentences})
+    assert (record["candidate"], record["reference"]) == ("He goes.", "He goes.")
+
+
+def test_choices_in_the_prompts_of_lm_eval(tmp_path: Path) -> None:
+    """As in Winogrande, whose prompts differ and whose continuation, which is the target, is always the same."""
+    lines = (LOGS / "samples_choices.jsonl").read_text().splitlines()
+    samples = [json.loads(line) | {"target": "fell."} for line in lines]
+    for sample in samples:
+        for argument, name in zip(sample["arguments"].values(), ("Ann", "Eve"), strict=True):
+            argument |= {"arg_0": f"They ran, and {name}", "arg_1": " fell."}
+    path = write_lines(tmp_path / "samples_winogrande.jsonl", samples)
+    with pytest.raises(InputError, match=r"winogrande\.jsonl, line 1: the model chose between prompts") as caught:
+        load_dataset(path, columns="label=acc")
+    assert "\n" not in str(caught.value)
+
+
 def test_other_samples_of_inspect(tmp_path: Path) -> None:
     log = json.loads((LOGS / "inspect.json").read_text(encoding="utf-8"))
     first, second, third, fourth, *_ = log["samples"]
@@ -178,6 +223,23 @@ def test_other_samples_of_inspect(tmp_path: Path) -> None:
     assert epochs.column("group").to_pylist()[:2] == ["q0", "q0"]
 
 
+@pytest.mark.parametrize(
+    ("value", "number"),
+    [("3", 3.0), (" 0.5 ", 0.5), ("C", 1.0), ("I", 0.0), ("True", 1.0), ("no", 0.0), ("good", None), ("nan", None)],
+)
+def test_scores_that_are_texts(value: str, number: float | None) -> None:
+    """Inspect takes such texts for numbers; lm-evaluation-harness writes some types of numbers as text."""
+    from assay.datasets.readers.harnesses import inspect_record, lm_eval_records
+
+    sample = json.loads((LOGS / "inspect.json").read_text(encoding="utf-8"))["samples"][0]
+    scores = {"graded": {"value": value}, "parts": {"value": {"style": value}}}
+    record = inspect_record(sample | {"scores": scores}, {})
+    assert (record.get("graded"), record.get("parts.style")) == (number, number)
+    if value not in ("C", "I"):
+        (record,) = lm_eval_records(lm_eval_samples()[0] | {"exact_match": value})
+        assert record.get("exact_match") == number
+
+
 def test_people_who_rated_in_promptfoo(tmp_path: Path) -> None:
     """A person's verdict is the label; its form is that of the page of promptfoo, which writes it beside the others."""
     log = json.loads((LOGS / "promptfoo.json").read_text(encoding="utf-8"))
@@ -199,6 +261,34 @@ def test_people_who_rated_in_promptfoo(tmp_path: Path) -> None:
     path.write_text(json.dumps(log), encoding="utf-8")
     free = load_dataset(path, columns="label=score")
     assert not free.has_references and (free.texts()[2] or [])[0] == "Q: Capital of France?"
+
+
+@pytest.mark.parametrize(
+    ("value", "rendered", "gold"),
+    [
+        ("{{city}}", None, "Paris {{x}}"),
+        ("The city {{ city }}", None, "The city Paris {{x}}"),
+        (["{{city}}", "Lutetia"], None, ["Paris {{x}}", "Lutetia"]),
+        ("{{ city | lower }}", "paris", "paris"),
+        # what the log does not have: the variable "answer" is then the gold answer
+        ("{{ city | lower }}", None, "other"),
+        ("{{ absent }}", None, "other"),
+        ("{% if x %}Paris{% endif %}", None, "other"),
+        ("file://gold.txt", None, "other"),
+    ],
+)
+def test_templates_of_gold_answers_in_promptfoo(value: Any, rendered: str | None, gold: Any) -> None:
+    """Newer versions keep what a template became beside the result of an assertion."""
+    from assay.datasets.readers.harnesses import promptfoo_record
+
+    assertion = {"type": "equals", "value": value}
+    component = {"pass": True, "assertion": assertion, "metadata": {"renderedAssertionValue": rendered}}
+    row = {
+        "testCase": {"assert": [assertion]},
+        "vars": {"city": "Paris {{x}}", "answer": "other"},
+        "gradingResult": {"componentResults": [component if rendered else {"pass": True, "assertion": assertion}]},
+    }
+    assert promptfoo_record(row)["reference"] == gold
 
 
 def test_archives_of_inspect_in_either_compression(tmp_path: Path) -> None:

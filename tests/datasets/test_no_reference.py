@@ -130,6 +130,8 @@ def test_other_verbs_say_that_there_is_no_reference(tmp_path: Path) -> None:
     assert shown.code == 0 and NOTE in shown.out and "has no references" in shown.out
     findings = check_dataset(load_card_splits(str(path)))
     assert not any(finding.name == "blank-texts" for finding in findings)
+    checked = call("datasets", "check", str(path))
+    assert checked.code == 0 and "annotation graph" not in checked.out, checked.err
     trained = call("train", "bi-encoder", "--train", str(path), "--model", "minilm", "--out", str(tmp_path / "m"))
     assert trained.code == 2 and "Traceback" not in trained.err
 

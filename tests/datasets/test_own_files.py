@@ -352,6 +352,8 @@ def test_candidates_that_are_lists_are_told(tmp_path: Path) -> None:
     path = write(tmp_path, "d.csv", 'reference,candidate,label\na,"[""x""]",1\nb,"[""y"", ""z""]",0\n')
     hints = load_dataset(path).hints
     assert "the candidates are lists" in hints[0] and "--columns candidate=candidate.0" in hints[0]
+    with_blank = write(tmp_path, "e.csv", 'reference,candidate,label\na,"[""x""]",1\nb,,0\n')
+    assert load_dataset(with_blank).hints == hints
     assert load_dataset(path, columns="candidate=candidate.0").texts()[1] == ["x", "y"]
     path = write(tmp_path, "d.jsonl", '{"reference": "a", "candidate": ["x"], "label": 1}\n')
     assert "is the path candidate.0" in failure(path)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import sys
 
 import fsspec
@@ -12,8 +14,9 @@ import pytest
 
 import assay
 from assay.common import batches
-from assay.datasets import load_dataset
+from assay.datasets import load_card_splits, load_dataset
 from assay.datasets.load import is_own_file
+from assay.datasets.readers.parquet import read_parquet
 from assay.exceptions import InputError, OfflineError, UnavailableError
 
 ROWS = 90
@@ -139,6 +142,43 @@ def test_a_folder_without_parts_and_a_damaged_part_are_named(tmp_path, parts):
         load_dataset(parts, columns=OWN)
 
 
+@pytest.mark.parametrize(
+    ("error", "problem"),
+    [
+        (OSError(errno.EMFILE, "Too many open files"), r"part-0\.parquet: cannot be read \(Too many open files\)$"),
+        (OSError(errno.EIO, "Input/output error"), r"part-0\.parquet: cannot be read \(Input/output error\)$"),
+        (MemoryError(), r"part-0\.parquet: does not fit into memory \(MemoryError\)"),
+        (pa.ArrowMemoryError("malloc of size 64 failed"), r"does not fit into memory \(malloc of size 64 failed\)"),
+        (
+            OSError("Couldn't deserialize thrift"),
+            r"is not a readable Parquet file \(Couldn't deserialize thrift\); copy",
+        ),
+    ],
+)
+def test_what_the_machine_lacks_is_no_damage(parts, monkeypatch, error, problem):
+    def read(self, *args, **kwargs):
+        raise error
+
+    monkeypatch.setattr("pyarrow.parquet.ParquetFile.iter_batches", read)
+    with pytest.raises(InputError, match=problem):
+        load_dataset(parts, columns=OWN)
+
+
+def test_too_many_open_files_are_no_damage(parts):
+    resource = pytest.importorskip("resource")
+    allowed = resource.getrlimit(resource.RLIMIT_NOFILE)
+    load_dataset(parts, columns=OWN)
+    descriptor = os.open(parts, os.O_RDONLY)
+    os.close(descriptor)
+    # the lowest free number of a file, so that none can be opened
+    resource.setrlimit(resource.RLIMIT_NOFILE, (descriptor, allowed[1]))
+    try:
+        with pytest.raises(InputError, match=r"cannot be read \(Too many open files\)$"):
+            read_parquet(parts / "part-0.parquet")
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, allowed)
+
+
 def test_parts_get_their_scores_in_one_file(parts, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     out = tmp_path / "scored.parquet"
@@ -175,6 +215,8 @@ def test_addresses_that_cannot_be_read_are_one_line(monkeypatch, memory_addresse
         load_dataset("http://user:secret@127.0.0.1:9/x.parquet?token=secret")
     with pytest.raises(OfflineError, match=r"^s3://b/x\.parquet: would be read over the network"):
         load_dataset("s3://b/x.parquet", offline=True)
+    with pytest.raises(OfflineError, match=r"^s3://b/x\.parquet: would be read over the network"):
+        load_card_splits("s3://b/x.parquet", offline=True)
     with pytest.raises(
         InputError, match=r"^nowhere://b/x\.parquet: addresses of nowhere:// are not read; those of file, http"
     ):

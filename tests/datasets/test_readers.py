@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from assay.datasets import load_dataset
-from assay.datasets.card import card_from_fields
+from assay.datasets.card_file import card_from_fields
 from assay.datasets.readers.base import ReaderResult, built_in_readers, load_reader, pairs_of
 from assay.exceptions import InputError, UnavailableError
 
@@ -80,6 +80,7 @@ def test_every_built_in_reader_is_there(name: str) -> None:
         ("table", {"join": {"by": {"a": 1}, "take": "b"}}, "the option join.by is"),
         ("table", {"join": []}, r"the option join is \[\]; expected a table with file"),
         ("table", {"beside": {"gold": {"fiel": "d.csv"}}}, "beside has no option 'fiel'. Did you mean .*'file'"),
+        ("table", {"beside": [{"file": "d.csv"}]}, r"the option beside is \[.*\]; expected a table .* for each name"),
         ("table", {"rescale": {"columns": ["label"], "from": [5, 0], "to": [0, 1]}}, "the option rescale.from is"),
         ("table", {"file": "x/{item}.csv"}, "the option file is"),
         ("table", {"format": "doc"}, "there is no format 'doc'"),

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import assay
@@ -199,6 +200,79 @@ def test_gold_answers_in_several_columns() -> None:
     assert load_dataset(rows, columns={"reference": ["r1", "r2"]}).digest == pairs.digest
     with pytest.raises(InputError, match="row 2: has no gold answer in r1, r2"):
         load_dataset([*rows[:2], rows[2] | {"r2": ""}], columns="reference=r1+r2")
+
+
+@pytest.mark.parametrize(("separator", "second"), [(None, ["b"]), ("|", ["b", "c"]), ("json", ["b|c"])])
+def test_a_missing_cell_at_the_top_of_one_of_several_columns(separator: str | None, second: list[str]) -> None:
+    answer = "b|c" if separator else "b"
+    rows = [
+        {"r1": None, "r2": answer, "candidate": "x", "label": 1},
+        {"r1": "a", "r2": None, "candidate": "x", "label": 0},
+    ]
+    pairs = load_dataset(rows, columns="reference=r1+r2", separator=separator)
+    assert pairs.texts()[0] == [second, ["a"]]
+
+
+@pytest.mark.parametrize("end", ["memory", "jsonl", "parquet", "csv", "python.csv"])
+@pytest.mark.parametrize("missing", [None, []])
+def test_a_cell_without_answers_among_lists_of_one_of_several_columns(tmp_path: Path, end: str, missing: Any) -> None:
+    """Whatever the notation, and at the top of the column, too."""
+    rows = [
+        {"r1": missing, "r2": "b", "candidate": "x", "label": 1},
+        {"r1": ["a", "c"], "r2": None, "candidate": "x", "label": 0},
+        {"r1": ["a"], "r2": "b", "candidate": "x", "label": 0},
+    ]
+    path: Any = tmp_path / f"d.{end}"
+    if end == "memory":
+        path = rows
+    elif end == "jsonl":
+        path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    elif end == "parquet":
+        pd.DataFrame(rows).to_parquet(path)
+    else:
+        dump = json.dumps if end == "csv" else str
+        cells = [row | {"r1": None if row["r1"] is None else dump(row["r1"])} for row in rows]
+        pd.DataFrame(cells).to_csv(path, index=False)
+    for separator in (None, "json"):
+        pairs = load_dataset(path, columns="reference=r1+r2", separator=separator)
+        assert pairs.texts()[0] == [["b"], ["a", "c"], ["a", "b"]]
+    rows[0]["r2"] = None
+    if end == "memory":
+        with pytest.raises(InputError, match="row 0: has no gold answer in r1, r2"):
+            load_dataset(rows, columns="reference=r1+r2")
+
+
+@pytest.mark.parametrize("paths", ["m.a+m.b", "m.a + m.b", ["m.a", "m.b"]])
+def test_gold_answers_and_labels_at_several_paths(tmp_path: Path, paths: Any) -> None:
+    rows = [
+        {"m": {"a": ["x", "y"], "b": None, "c+d": "k"}, "who": {"one": 1, "two": 0}, "candidate": "x", "s": 1},
+        {"m": {"a": None, "b": "z", "c+d": "l"}, "who": {"one": 0}, "candidate": "z", "s": 0},
+    ]
+    path = tmp_path / "d.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    pairs = load_dataset(path, columns={"reference": paths, "label": ["who.one+who.two"]})
+    assert pairs.texts()[0] == [["x", "y"], ["z"]]
+    assert pairs.table.column("annotations").to_pylist() == [[1, 0], [0, None]]
+    assert load_dataset(path, columns="reference=candidate+m.b,label=s").texts()[0] == [["x"], ["z"]]
+    # a key of its own
+    assert load_dataset(path, columns="reference=m.c+d,label=s").texts()[0] == ["k", "l"]
+
+
+def test_the_separator_is_that_of_the_columns_without_lists() -> None:
+    rows = [
+        {"r1": ["a|b"], "r2": "c|d", "candidate": "x", "label": 1},
+        {"r1": ["a"], "r2": " ", "candidate": "x", "label": 0},
+    ]
+    pairs = load_dataset(rows, columns="reference=r1+r2", separator="|")
+    assert pairs.texts()[0] == [["a|b", "c", "d"], ["a"]]
+    with pytest.raises(InputError, match="column r1: holds lists of gold answers already"):
+        load_dataset(rows, columns="reference=r1", separator="|")
+
+
+def test_what_looks_like_several_answers_in_one_of_several_columns_is_said() -> None:
+    rows = [{"r1": "a", "r2": cell, "candidate": "x", "label": 1} for cell in ("b|c", "d|e", None, "f|g")]
+    (hint,) = load_dataset([*rows[:3], rows[3] | {"label": 0}], columns="reference=r1+r2").hints[:1]
+    assert hint.startswith("3 of 3 references hold '|', read as one answer each")
 
 
 def test_a_row_for_each_candidate_of_a_record(tmp_path: Path) -> None:

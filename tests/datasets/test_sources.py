@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import hashlib
 import io
@@ -19,8 +20,9 @@ from typing import Any
 import pytest
 
 from assay.common.transfer import WheelError, download_wheel
-from assay.datasets import check_dataset, fetch_dataset, is_here, load_card, load_card_splits, load_dataset
-from assay.datasets.card import Card, card_from_fields
+from assay.datasets import check_dataset, fetch_dataset, files_are_local, load_card, load_card_splits, load_dataset
+from assay.datasets.card import Card
+from assay.datasets.card_file import card_from_fields
 from assay.exceptions import ChecksumError, InputError, OfflineError, UnavailableError
 
 CONTENT = b"reference,candidate,label\nNone,007,1\n,x,2\n"
@@ -35,7 +37,7 @@ def test_sources_are_asked_in_order(card_of: MakeCard, site: Any, own_cache: Pat
     site.files["/second/d.csv"] = CONTENT
     web = [{"kind": "https", "url": f"{site.url}/{name}/{{name}}"} for name in ("first", "second", "third")]
     card = make(card_of, {"kind": "data"}, {"kind": "cache"}, *web)
-    assert not is_here(card)
+    assert not files_are_local(card)
     with pytest.raises(OfflineError, match="assay datasets fetch small@1"):
         load_dataset(card, offline=True)
     assert site.requests == []
@@ -44,7 +46,7 @@ def test_sources_are_asked_in_order(card_of: MakeCard, site: Any, own_cache: Pat
     assert [path for _, path, _ in site.requests] == ["/first/d.csv", "/second/d.csv"]
     assert pairs.sha256 == hashlib.sha256(CONTENT).hexdigest()
     assert load_dataset(card, offline=True).source == "the cache"
-    assert is_here(card)
+    assert files_are_local(card)
     assert [path.name for path in own_cache.rglob("*") if path.is_file()] == ["d.csv"]
 
 
@@ -301,7 +303,7 @@ def test_the_sts_benchmark_comes_from_the_package_index() -> None:
 HUB = """
 import json, sys
 from assay.datasets import load_dataset
-from assay.datasets.card import card_from_fields
+from assay.datasets.card_file import card_from_fields
 pairs = load_dataset(card_from_fields(json.loads(sys.argv[1]), "test"))
 print(len(pairs), pairs.source)
 """
@@ -322,6 +324,28 @@ def test_a_hub_repository(card_of: MakeCard, site: Any, tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.stdout == f"2 Hugging Face dataset me/small@{commit}\n", done.stderr
     assert ("GET", path, None) in site.requests
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError(errno.EROFS, "Read-only file system", "/home/me/work/x"), "may not be written"),
+        (PermissionError(errno.EACCES, "Permission denied", "/home/me/work/x"), "may not be written"),
+        (OSError(errno.EDQUOT, "Disk quota exceeded", "/home/me/work/x"), "the disk is full"),
+    ],
+)
+def test_a_disk_without_room_is_not_the_fault_of_a_hub(
+    card_of: MakeCard, monkeypatch: pytest.MonkeyPatch, error: OSError, said: str
+) -> None:
+    hub = pytest.importorskip("huggingface_hub")
+
+    def fail(**settings: object) -> str:
+        raise error
+
+    monkeypatch.setattr(hub, "hf_hub_download", fail)
+    source = {"kind": "hub", "repo": "me/small", "revision": "0" * 40, "path": "data/{name}"}
+    with pytest.raises(InputError, match=said):
+        load_dataset(card_from_fields(card_of(sources=[source]), "test"))
 
 
 def test_terms_that_forbid_redistribution(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

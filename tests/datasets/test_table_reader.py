@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import tarfile
 import tomllib
@@ -160,6 +161,59 @@ def test_grades_of_annotators_within_records(tmp_path: Path) -> None:
     assert rows(read, "reference", "candidate", "question", "label")[-1] == ("gold 2", "nothing", "task 2", 1)
 
 
+@pytest.mark.parametrize("gaps", [(), ("item",), ("item", "system")])
+def test_of_unless_the_cells_of_one_column_are_enough(tmp_path: Path, gaps: tuple[str, ...]) -> None:
+    """Whether they are in columns, in the gaps of a name, or one of both."""
+    files: dict[str, str] = {}
+    for item, system in itertools.product("123", "abc"):
+        cells = {"item": item, "system": system, "reference": "r", "candidate": f"{item}{system}", "label": "1"}
+        file = "-".join(["d", *(cells.pop(gap) for gap in gaps)]) + ".csv"
+        files[file] = files.get(file, ",".join(cells) + "\n") + ",".join(cells.values()) + "\n"
+    options = {"file": "-".join(["d", *(f"{{{gap}}}" for gap in gaps)]) + ".csv"}
+    read = read_table(write(tmp_path, files), options | {"unless": {"item": "2", "system": ["a", "b"]}}).table
+    assert read.column("candidate").to_pylist() == ["1c", "3c"]
+    read = read_table(write(tmp_path, files), options | {"where": {"item": "2", "system": ["a", "b"]}}).table
+    assert read.column("candidate").to_pylist() == ["2a", "2b"]
+
+
+@pytest.mark.parametrize("end", ["csv", "jsonl", "parquet"])
+def test_numbers_and_truth_values_are_replaced_as_texts_are(tmp_path: Path, end: str) -> None:
+    texts = {"reference": ["a", "b", "c"], "candidate": ["x", "y", "z"]}
+    table = pa.table(texts | {"label": [1, 99, None], "subset": [True, False, None]})
+    files = {f"d.{end}": tmp_path / f"d.{end}"}
+    if end == "parquet":
+        pq.write_table(table, files["d.parquet"])
+    elif end == "jsonl":
+        write(tmp_path, {"d.jsonl": "\n".join(map(json.dumps, table.to_pylist()))})
+    else:
+        lines = [",".join("" if cell is None else str(cell) for cell in row.values()) for row in table.to_pylist()]
+        write(tmp_path, {"d.csv": "\n".join([",".join(table.column_names), *lines])})
+    options = {"replace": {"label": {"99": "5"}, "subset": {"True": "old"}}, "unlabelled": True}
+    read = read_table(files, options).table
+    assert read.column("label").to_pylist() == [1, 5, None]
+    assert [cell or None for cell in read.column("subset").to_pylist()] == ["old", "False", None]
+
+
+def test_lists_are_not_replaced(tmp_path: Path) -> None:
+    files = write(tmp_path, {"d.jsonl": json.dumps({"reference": ["a"], "candidate": "b", "label": 1})})
+    with pytest.raises(InputError, match=r"d\.jsonl, column reference: holds lists or objects; replace takes text"):
+        read_table(files, {"replace": {"reference": {"a": "b"}}})
+
+
+def test_rows_without_a_key_are_joined_with_none(tmp_path: Path) -> None:
+    """Cells that are blank or missing are not the same item, nor is a missing one the word None."""
+    files = {
+        "d.jsonl": "\n".join(
+            json.dumps({"id": key, "reference": "r", "candidate": f"c{row}"})
+            for row, key in enumerate(["", None, "?", "x"])
+        ),
+        "other.jsonl": "\n".join(json.dumps({"id": key, "label": 1}) for key in ("", "!", "None", "X")),
+    }
+    options = {"file": "d.jsonl", "join": {"file": "other.jsonl", "by": ["id"], "take": "label"}, "unlabelled": True}
+    read = read_table(write(tmp_path, files), options).table
+    assert read.column("label").to_pylist() == [None, None, None, 1]
+
+
 XML = """<?xml version="1.0"?>
 <question id="Q1"><questionText> Why is <b>it</b> dark?
 </questionText>
@@ -308,6 +362,15 @@ def test_a_list_in_a_json_file_of_an_archive(tmp_path: Path) -> None:
     assert read.column("annotations").to_pylist() == [[1, 0]] and read.column("label").to_pylist() == [0.5]
 
 
+@pytest.mark.parametrize(
+    "options", [{}, {"format": "lines"}, {"delimiter": ";"}, {"format": "jsonl", "fields": {"a": "a"}}]
+)
+def test_a_member_of_a_file_without_members(tmp_path: Path, options: dict[str, Any]) -> None:
+    files = write(tmp_path, {"d.csv": "reference,candidate,label\na,b,1\n"})
+    with pytest.raises(InputError, match=r"d\.csv: has no members"):
+        read_table(files, options | {"member": "d"})
+
+
 def test_the_example_of_the_documentation(shared_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = (Path(__file__).parents[2] / "docs" / "extending.md").read_text(encoding="utf-8")
     example = page.partition("## The reader `table`")[2].partition("```toml\n")[2].partition("```")[0]
@@ -333,6 +396,17 @@ def test_a_file_that_is_joined_keeps_its_rows_where_the_files_of_rows_fit_it(tmp
     read = read_table(files, options).table
     assert read.column("candidate").to_pylist() == ["b", "d", "f"]
     assert read.column("label").to_pylist() == [4, 1, 1]
+
+
+def test_a_missing_cell_of_a_joined_column_stays_missing(tmp_path: Path) -> None:
+    lines = [{"id": "1", "g": "x"}, {"id": "2", "g": None}]
+    files = write(
+        tmp_path,
+        {"a.csv": "id,reference,candidate,label\n1,a,b,4\n2,c,d,1\n", "b.jsonl": "\n".join(map(json.dumps, lines))},
+    )
+    read = read_table(files, {"file": "a.csv", "join": {"file": "b.jsonl", "by": ["id"], "take": "g"}})
+    assert read.table.column("g").to_pylist() == ["x", None]
+    assert read.notes[0].startswith("g of 1 of 2 pairs joined from b.jsonl; 1 pairs without one")
 
 
 def test_the_texts_of_a_list_fill_a_gap(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from assay.datasets import list_datasets, load_card, load_card_splits
 from assay.datasets.annotation_graph import describe_graph, graph_of
-from assay.datasets.card import card_from_fields
+from assay.datasets.card_file import card_from_fields
 from assay.exceptions import InputError
 
 #: By card: rows and rows with the label 1 of each split, then mean and deviation of the degree, as printed by Waldis,

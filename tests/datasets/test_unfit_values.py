@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import assay
 from assay.datasets import load_dataset, read_table_file
 from assay.exceptions import InputError
 
@@ -156,3 +157,18 @@ def test_the_questions_of_squad_are_recognised(tmp_path: Path, is_whole: bool) -
     message = refused(path)
     assert message.startswith(f"{path}: is in the form of SQuAD: questions with gold answers, and no answers to judge")
     assert '"candidate"' in message
+
+
+@pytest.mark.parametrize("settings", [{}, {"sample": 2}])
+def test_lists_are_no_groups(settings: dict[str, int], tmp_path: Path) -> None:
+    rows = [{"reference": f"a {i}", "candidate": "a", "label": i % 2, "topics": ["x", str(i)]} for i in range(6)]
+    said = "group_by=topics: data holds lists there, not names of groups"
+    with pytest.raises(InputError, match=said):
+        assay.run([rows], ["f1"], group_by="topics", page=False, **settings)
+    with pytest.raises(InputError, match=said):
+        assay.stress([rows], ["f1"], group_by="topics")
+
+
+def test_a_text_that_looks_like_a_dictionary_of_lists_stays_a_text() -> None:
+    pairs = load_dataset([{"reference": "{[1]: 2}", "candidate": "c", "label": 1}])
+    assert pairs.column("reference").to_pylist() == ["{[1]: 2}"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,22 @@ def test_columns_that_are_not_used_may_hold_them(tmp_path: Path, cells: dict[str
     assert len(load_dataset(workbook(tmp_path / "d.xlsx", cells, merged, remark="seen"))) == len(ROWS)
 
 
+@pytest.mark.parametrize(("place", "column", "error"), [("A3", "reference", "#NAME?"), ("B4", "candidate", "#N/A")])
+def test_an_error_of_a_formula_is_no_text(tmp_path: Path, place: str, column: str, error: str) -> None:
+    """As a lookup without a match leaves it, or an answer that begins with "-"."""
+    path = workbook(tmp_path / "d.xlsx", {place: error, "D5": "#REF!", "D2": "seen"})
+    with pytest.raises(InputError) as caught:
+        load_dataset(path)
+    assert f"row {place[1]}, column {column}: holds the error {error} of a formula" in str(caught.value)
+
+
+def test_an_error_of_a_formula_is_no_label(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "d.xlsx", {"C3": "#N/A", "D5": "#REF!"})
+    with pytest.raises(InputError, match=r"1 of 4 rows have no label \(row 3\)"):
+        load_dataset(path)
+    assert len(load_dataset(path, drop_unlabelled=True)) == 3
+
+
 def test_an_empty_cell_is_told_as_before_where_another_cell_is_a_formula(tmp_path: Path) -> None:
     path = workbook(tmp_path / "d.xlsx", {"C3": None, "D5": "=1+1"})
     with pytest.raises(InputError, match=r"1 of 4 rows have no label \(row 3\)"):
@@ -108,3 +125,32 @@ def test_a_workbook_of_charts_alone(tmp_path: Path) -> None:
     book.save(tmp_path / "d.xlsx")
     with pytest.raises(InputError, match=r"d\.xlsx: has no sheet with cells"):
         load_dataset(tmp_path / "d.xlsx")
+
+
+def test_escaped_characters_are_read(tmp_path: Path) -> None:
+    """As programs write line ends of Windows: ECMA-376, part 1, 22.9.2.19."""
+    texts = {
+        "a_x000D_\nb": "a\r\nb",
+        "_x005F_x000D_": "_x000D_",
+        "x_x00e9_y": "xéy",
+        "_xD83D_": "_xD83D_",
+        "_x0d_": "_x0d_",
+    }
+    cells = {f"A{row}": text for row, text in enumerate(texts, 2)} | {
+        "B6": "e",
+        "C6": 1,
+        "D1": "re_x000D_\nmark",
+        "D2": 1,
+    }
+    pairs = load_dataset(workbook(tmp_path / "d.xlsx", cells))
+    assert pairs.texts()[0] == list(texts.values())
+    assert "re\r\nmark" in pairs.table.column_names
+
+
+def test_dates_among_texts_are_told(tmp_path: Path) -> None:
+    """As a spreadsheet program makes them of an answer such as 3-4; a column of dates alone is meant so."""
+    days = {f"D{row}": datetime.date(2024, 3, row) for row in range(2, 6)}
+    path = workbook(tmp_path / "d.xlsx", days | {"B3": datetime.date(2024, 3, 4), "B4": datetime.time(3, 4)})
+    pairs = load_dataset(path)
+    assert pairs.texts()[1] == ["a", "2024-03-04", "03:04:00", "g"]
+    assert pairs.notes == ("2 of 4 cells of candidate are dates among texts, such as '2024-03-04'",)

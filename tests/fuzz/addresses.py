@@ -135,7 +135,7 @@ def _printed(message: str) -> str:
     import contextlib
     import io
 
-    from assay.cli.guard import print_to_stderr
+    from assay.cli.printing import print_to_stderr
 
     with contextlib.redirect_stderr(io.StringIO()) as printed:
         print_to_stderr(message)

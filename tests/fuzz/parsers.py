@@ -81,7 +81,7 @@ def parse_cost(text: str) -> None:
 
 
 def parse_positive(text: str) -> None:
-    from assay.analysis.thresholds.planning import positive_labels_of
+    from assay.analysis.thresholds.labels import positive_labels_of
 
     positive_labels_of(scored(), text)
 
@@ -102,7 +102,7 @@ def parse_graphs(text: str) -> None:
 
 def parse_group(text: str) -> None:
     """Group a run by a column, and control agreement for a rule."""
-    from assay.analysis.data import group_codes
+    from assay.analysis.pair_codes import group_codes
 
     codes = group_codes(scored(), text)
     assert codes is None or len(codes) == scored().facts.n

@@ -85,8 +85,9 @@ def make_run_file(random: Random) -> bytes:
 
 def read_run_folder(content: bytes, folder: Path) -> None:
     """Put a file into a run folder and read it as reports do."""
-    from assay.analysis.data import cells_of, group_codes, pair_keys, read_datasets
+    from assay.analysis.data import read_datasets
     from assay.analysis.folder import check_tables_match_manifest, read_run
+    from assay.analysis.pair_codes import cells_of, group_codes, pair_keys
 
     name, _, data = content.partition(b"\0")
     copy = folder / "run"

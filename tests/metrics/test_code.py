@@ -15,6 +15,7 @@ import assay as package
 from assay.exceptions import InputError
 from assay.metrics import load_metric
 from assay.metrics.load import UntrustedMetricError, foreign_code_of, load_untrusted_metric
+from assay.metrics.template import write_template
 from tests.cli.calling import call
 
 FILE = """
@@ -130,6 +131,7 @@ def test_objects_of_a_file_that_can_be_called(folder: Path) -> None:
         ("blue:Share", "there is no metric 'blue'"),
         ("my metrics/min.py:Share", "there is no file my metrics/min.py. Did you mean 'my metrics/mine.py'?"),
         ("plain.py", "name the class or function in it, such as plain.py:first"),
+        ("./plain.py", "name the class or function in it, such as ./plain.py:first"),
         ("wrong.py:X", "wrong.py cannot be imported: SyntaxError: expected ':' (wrong.py, line 1)"),
         ("ends.py:X", "ends.py cannot be imported: SystemExit: 4"),
         ("relative.py:X", "relative.py cannot be imported: ImportError: attempted relative import"),
@@ -197,3 +199,8 @@ def test_a_new_metric_passes_its_own_tests_and_is_a_row(tmp_path: Path, monkeypa
         done = call("metrics", "new", wrong)
         assert done.code == 2 and problem in done.err
     assert "exists already" in call("metrics", "new", "shared-words").err
+
+
+def test_a_new_metric_whose_class_would_be_a_word_of_python_is_a_module(tmp_path: Path) -> None:
+    module, cls = write_template("none", tmp_path / "folder")
+    assert load_metric(f"{module}:{cls}").score(["a b"], ["a"]).tolist() == [0.5]

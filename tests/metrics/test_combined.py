@@ -7,6 +7,7 @@ import pickle
 import random
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -153,6 +154,33 @@ def test_of_several_gold_answers_each_member_takes_the_best(learned, tmp_path):
     assert result.scores[result.scores.metric == name].score.to_numpy() == pytest.approx(load_metric(name).score(batch))
 
 
+def test_members_compare_the_graphs_of_the_gold_answer(tmp_path):
+    pytest.importorskip("penman")
+    rng = random.Random(5)
+    rows = []
+    for _ in range(200):
+        reference = [rng.choice(["cat", "dog", "elk"]) for _ in range(3)]
+        candidate = [word if rng.random() < 0.6 else "fox" for word in reference]
+        right = sum(map(str.__eq__, reference, candidate)) + rng.gauss(0, 0.5) > 1.5
+        row = {"label": float(right)}
+        for side, (first, second, third) in (("reference", reference), ("candidate", candidate)):
+            row[side] = [f"{first} {second} {third}"] if side == "reference" else f"{first} {second} {third}"
+            row[f"{side}_graph"] = f"(s / see-01 :ARG0 (a / {first}) :ARG1 (b / {second} :mod (c / {third})))"
+        rows.append(row)
+    run = assay.run(rows, ["amr:smatch", "f1"], resamples=0, buckets=["none"], store=tmp_path / "s.sqlite")
+    assay.combine(run, metrics=["amr:smatch"], out=tmp_path / "mine", learners=["linear"], resamples=100)
+    name = f"combined:{tmp_path / 'mine'}"
+    expected = assay.run(rows, [name], resamples=0, buckets=["none"], store=tmp_path / "s.sqlite").scores.score
+    explained = assay.explain(metric=name, pairs=rows).explanations
+    assert [item["score"] for item in explained] == pytest.approx(expected.to_numpy())
+    columns = [[row[key] for row in rows] for key in ("candidate", "reference_graph", "candidate_graph")]
+    golds = [row["reference"] for row in rows]
+    batch = Batch([gold for (gold,) in golds], columns[0], None, *columns[1:], gold_answers=golds)
+    assert load_metric(name).score(batch) == pytest.approx(expected.to_numpy())
+    with pytest.raises(InputError, match="several gold answers; graphs are read for one"):
+        load_metric(name).score(replace(batch, gold_answers=[[*several, "an elk"] for several in golds]))
+
+
 def test_a_pair_without_a_score_of_a_member_has_none(learned, tmp_path):
     def odd(reference, candidate):
         return 0.5
@@ -263,17 +291,29 @@ def test_another_member_is_refused(tmp_path):
     assert f"its member {name} has no scores" in result.failures[0]
 
 
-@pytest.mark.parametrize("member", ["evaluate:evil", "judge:any,endpoint=http://127.0.0.1:9"])
-def test_a_folder_neither_runs_code_nor_asks_a_server_that_it_names(learned, tmp_path, member):
-    """It may be a stranger's: its user has to say so."""
+def test_a_member_that_does_not_apply_is_named_with_the_reason(learned):
+    rows = [{"question": row["question"], "candidate": row["candidate"], "label": row["label"]} for row in answers(20)]
+    result = assay.run(rows, [f"combined:{learned}"], columns="reference=-", resamples=0, buckets=["none"], page=False)
+    (record,) = [record for record in result.outcome.metrics if record.metric.startswith("combined:")]
+    assert record.status == "not applicable"
+    assert record.reason.startswith("its member f1: compares with a reference, and the data has none")
+
+
+def _with_first_member(learned, folder, member):
+    """Write a combination like a learned one, with another first member, and return its folder."""
     file = load_metric(f"combined:{learned}").file
     first = file.members[0].model_copy(update={"metric": member})
     file = file.model_copy(update={"members": (first, *file.members[1:])})
-    folder = tmp_path / "theirs"
     folder.mkdir()
     text = file.model_copy(update={"digest": file.own_digest()}).model_dump_json()
     (folder / "combined.json").write_text(text, encoding="utf-8")
-    name = f"combined:{folder}"
+    return folder
+
+
+@pytest.mark.parametrize("member", ["evaluate:evil", "judge:any,endpoint=http://127.0.0.1:9"])
+def test_a_folder_neither_runs_code_nor_asks_a_server_that_it_names(learned, tmp_path, member):
+    """It may be a stranger's: its user has to say so."""
+    name = f"combined:{_with_first_member(learned, tmp_path / 'theirs', member)}"
     with pytest.raises(UnavailableError, match=f"its member {member} runs or asks what the folder names"):
         load_metric(name).score(["a"], ["b"])
     result = assay.run(answers(10), [name, "f1"], resamples=0, store=tmp_path / "s.sqlite")
@@ -449,3 +489,28 @@ def test_verify_computes_a_combination_from_members_that_the_run_does_not_list(l
     assay.run(data, metrics, resamples=0, buckets=["none"], out=tmp_path / "run")
     verified = assay.verify(tmp_path / "run", sample=sample).found.metrics
     assert [metric.scores.outcome for metric in verified] == ["same"] * 3
+
+
+def test_members_are_explained_as_a_run_scores_them(tmp_path, monkeypatch):
+    """A member may have a model, or options, for each language."""
+
+    def bind(metric, context):
+        return replace(metric, word_order={"de": 0, "en": 1}.get(context.language, 2))
+
+    monkeypatch.setattr(type(load_metric("chrf")), "bind", bind)
+    data = answers(60, seed=5)
+    of_run = {"language": "de", "resamples": 0, "buckets": ["none"], "store": tmp_path / "s.sqlite"}
+    run = assay.run(data, ["chrf", "f1"], **of_run)
+    assay.combine(run, metrics=["chrf", "f1"], out=tmp_path / "mine", learners=["linear"], resamples=100)
+    name = f"combined:{tmp_path / 'mine'}"
+    scores = assay.run(data, [name], **of_run).scores.set_index("pair_id")["score"]
+    explained = assay.explain(pairs=data, metric=name, language="de").explanations
+    assert {item["pair_id"]: item["score"] for item in explained} == pytest.approx(scores.to_dict())
+    with pytest.raises(UnavailableError, match="its member chrf is another one than it was learned from"):
+        assay.explain(pairs=data, metric=name, language="en")
+
+
+def test_a_member_that_is_not_made_for_the_language_is_not_explained(learned, tmp_path):
+    name = f"combined:{_with_first_member(learned, tmp_path / 'english', 'meteor')}"
+    with pytest.raises(UnavailableError, match="its member meteor: not available for de: for en only"):
+        assay.explain(pairs=answers(3), metric=name, language="de")

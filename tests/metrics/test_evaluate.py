@@ -78,6 +78,9 @@ def test_one_of_several_values(write):
         load_metric(f"evaluate:{folder}").score(batch)
     with pytest.raises(InputError, match="no number 'f1'; it returns none, shared"):
         load_metric(f"evaluate:{folder},key=f1").score(batch)
+    without_numbers = write("words_alone", '{"words": "shared"}')
+    with pytest.raises(InputError, match="the module returns no number"):
+        load_metric(f"evaluate:{without_numbers}").score(batch)
 
 
 def test_the_code_is_in_the_signature(write):

@@ -164,7 +164,7 @@ def test_every_digit_is_that_of_the_library(metric, size, monkeypatch):
     """Chunks of one pair and of all, and words that are dropped from the cache, change no digit."""
     monkeypatch.setattr("assay.metrics.ngrams._CHARACTERS", size)
     monkeypatch.setattr("assay.metrics.text._KEPT_CHARACTERS", size)
-    monkeypatch.setattr("assay.metrics.bleu._library", bleu._library.__wrapped__)
+    monkeypatch.setattr("assay.metrics.bleu._sacrebleu_functions", bleu._sacrebleu_functions.__wrapped__)
     monkeypatch.setattr("assay.metrics.rouge._tokenizer", rouge._tokenizer.__wrapped__)
     assert_scores_of_library(metric, _made_pairs())
 
@@ -260,6 +260,11 @@ def test_contains_is_the_published_lexical_match_wherever_the_gold_answer_has_a_
         ("levenshtein,lowercase=true", "ABC", "abc", 1.0),
         ("jaro-winkler", "martha", "marhta", 0.9611111111),
         ("jaro-winkler,prefix_weight=0", "martha", "marhta", 0.9444444444),
+        # five of six common characters are in another order, which counts as two; a J up to .7 ignores the prefix
+        ("jaro-winkler", "listen", "silent", (1 + 1 + 4 / 6) / 3),
+        ("jaro-winkler", "abcdefgh", "abxyzuvw", (2 / 8 + 2 / 8 + 1) / 3),
+        # no common pair, triple or quadruple of words
+        ("bleu", "a b c d", "a x c y", (2 / 4 * 1 / (2 * 3) * 1 / (4 * 2) * 1 / (8 * 1)) ** (1 / 4)),
         ("rouge-l", "Müller", "Möller", 0.0),
         ("rouge-l,tokenizer=rouge", "Müller", "Möller", 1.0),
         ("rouge-l", "Ä", "Ä", 1.0),

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import dataclass
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.exceptions import InputError
-from assay.metrics import MetricName
+from assay.metrics import MetricName, option
+from assay.metrics.name import options_of
 
 names = st.from_regex(r"[a-z0-9][a-z0-9_.-]{0,8}", fullmatch=True)
 keys = st.from_regex(r"[a-z_][a-z0-9_-]{0,6}", fullmatch=True)
@@ -71,3 +73,19 @@ def test_bad_names_are_refused(text):
 def test_a_subject_that_looks_like_an_option_is_refused():
     with pytest.raises(InputError, match="read back"):
         MetricName("recorded", "a,b=c")
+
+
+def test_an_option_has_one_type():
+    """By the first of two types, values of the other would be refused, or changed."""
+
+    @dataclass(frozen=True)
+    class Two:
+        limit: int | str = option(3)
+
+    @dataclass(frozen=True)
+    class Nothing:
+        limit: None = option(None)
+
+    for cls in (Two, Nothing):
+        with pytest.raises(TypeError, match=r"option 'limit': the type .* cannot be written in a metric name"):
+            options_of(cls)

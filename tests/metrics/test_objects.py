@@ -104,6 +104,8 @@ def test_compute_as_in_evaluate() -> None:
     assert several["scores"][0] == 1.0
     with pytest.raises(InputError, match="3 predictions and 4 references"):
         metric.compute(predictions=TEXTS[:3], references=GOLD)
+    with pytest.raises(InputError, match="3 questions and 2 predictions"):
+        metric.compute(predictions=["a", "b"], references=["a", "b"], questions=["x", "y", "z"])
 
 
 def test_columns_by_position_are_shown_the_call_that_is_meant() -> None:

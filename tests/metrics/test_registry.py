@@ -156,10 +156,17 @@ def test_recorded_takes_its_subject_apart(tmp_path):
     assert load_metric(f"recorded:{path}#sas").signature() != before
 
 
+def test_a_recorded_file_in_the_home_folder_is_in_the_signature(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "scores.csv").write_text("sas\n1\n")
+    by_full_path = load_metric(f"recorded:{tmp_path}/scores.csv#sas").data_signature()
+    assert load_metric("recorded:~/scores.csv#sas").data_signature() == by_full_path != {}
+
+
 def test_batches_must_be_in_step():
     with pytest.raises(InputError, match="2 references, 1 candidates"):
         Batch(["a", "b"], ["c"])
-    with pytest.raises(InputError, match="0 questions"):
+    with pytest.raises(InputError, match="equally long: 1 references, 1 candidates, 0 questions"):
         Batch(["a"], ["c"], [])
 
 

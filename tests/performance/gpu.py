@@ -1,16 +1,18 @@
 """Neural metrics on a GPU against the libraries' own best settings; a script, pytest does not collect it.
 
-    python tests/performance/gpu.py MODELS [--texts 1000000] [--out gpu.json]
-    python tests/performance/gpu.py MODELS --texts 2000 --device cpu
+    python -m tests.performance.gpu MODELS [--texts 1000000] [--out gpu.json]
+    python -m tests.performance.gpu MODELS --texts 2000 --device cpu
 
-MODELS holds the folders ``minilm`` (all-MiniLM-L6-v2) and ``cross-encoder`` (ms-marco-MiniLM-L-12-v2); the data
-is STS-B test (``ASSAY_DATA``), its sentences made distinct by a running number. Each metric scores all pairs through
-its session, in the units of a run. Then it takes turns with the library on the first ``--baseline-texts`` texts: the
-library's batch size is the fastest of several, and the ratio is that of the medians of the rounds. Nothing is loaded
-while the clock runs; both sides have run before it starts.
+MODELS holds the folders ``minilm`` (all-MiniLM-L6-v2) and ``cross-encoder`` (ms-marco-MiniLM-L-12-v2); a metric whose
+folder is absent is left out. The data is STS-B test (``ASSAY_DATA``), its sentences made distinct by a running number.
+Each metric scores all pairs through its session, in the units of a run. Then it takes turns with the library on the
+first ``--baseline-texts`` texts: the library's batch size is the fastest of several, and the ratio is that of the
+medians of the rounds. Nothing is loaded while the clock runs; both sides have run before it starts.
 
-Where MODELS has the folder ``smollm2`` (SmolLM2-135M-Instruct), it judges all answers of ``evouna-tq`` as well, and
-``JUDGED`` of them against a loop of ``generate``, answer by answer.
+S3BERT's seventeen scores are of MiniLM with aspects declared, against the same parts of ``encode``'s embeddings.
+Training is fine-tuning MiniLM on name pairs against sentence-transformers' trainer, both in bf16, by the steps after
+the first ``WARM``. Where MODELS has the folder ``smollm2`` (SmolLM2-135M-Instruct), it judges all answers of
+``evouna-tq`` as well, and ``JUDGED`` of them against a loop of ``generate``, answer by answer, one token each.
 """
 
 from __future__ import annotations
@@ -20,10 +22,12 @@ import gc
 import json
 import os
 import platform
+import shutil
 import statistics
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -39,13 +43,17 @@ PEAKS = {
     "H100": 989, "A100": 312, "A40": 150, "A10G": 70, "A10": 125, "L40S": 362, "L40": 181, "L4": 121,
     "RTX 6000 Ada": 364, "RTX A6000": 155, "RTX 4090": 165, "RTX 3090": 71,
 }  # fmt: skip
-BATCHES = {"cpu": (16, 64), "cuda": (128, 512, 2048, 8192)}
+BATCHES = {"cpu": (16, 64), "cuda": (512, 2048)}
 #: Pairs on which sides warm up and batch sizes are tried, and texts on which the ratio is measured.
-TRIED = {"cpu": 64, "cuda": 16384}
+TRIED = {"cpu": 64, "cuda": 4096}
 COMPARED = {"cpu": 300, "cuda": 100_000}
 #: Answers that a loop of ``generate`` judges.
-JUDGED = {"cpu": 25, "cuda": 500}
+JUDGED = {"cpu": 25, "cuda": 200}
+#: Pairs a step in training, and its steps; those at the start that are not timed.
+TRAINED = {"cpu": ((8, 30),), "cuda": ((8, 110), (16, 110), (64, 70))}
+WARM = {"cpu": 5, "cuda": 20}
 LIBRARIES = ("torch", "transformers", "sentence-transformers", "bert-score")
+KINDS = ("bi-encoder", "bertscore", "s3bert", "cross-encoder", "training", "judge")
 Pair = tuple[str, str]
 Scores = np.ndarray[Any, Any]
 #: Scores pairs; a library's takes the size of a batch as well.
@@ -59,14 +67,7 @@ def main() -> None:
     pairs = distinct_pairs(given.texts // 2)
     part = pairs[: max(1, given.baseline_texts // 2)]
     peak, source = peak_of(card, given.device)
-    rows = []
-    for kind, ours, library in kinds(given.models, given.device, given.only):
-        say(f"{kind}: {len(pairs):,} pairs")
-        rows.append(measure(kind, ours, library, pairs, part, given) | share(kind, given, pairs, peak))
-        gc.collect()
-        if given.device == "cuda":
-            torch.cuda.empty_cache()
-    found = {
+    found: dict[str, Any] = {
         "card": card,
         "device": given.device,
         "precision": "bf16" if given.device == "cuda" else "fp32",
@@ -76,13 +77,31 @@ def main() -> None:
         "peak_from": source,
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "versions": {"python": platform.python_version()} | {name: metadata.version(name) for name in LIBRARIES},
-        "metrics": rows,
-        "judge": judge(given),
+        "metrics": [],
+        "training": [],
+        "judge": {},
     }
+
+    def keep() -> None:
+        """Write what was found so far: time on a GPU is often short."""
+        if given.out is not None:
+            given.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        gc.collect()
+        if given.device == "cuda":
+            torch.cuda.empty_cache()
+
+    for kind, ours, library in kinds(given.models, given.device, given.only):
+        say(f"{kind}: {len(pairs):,} pairs")
+        row = measure(kind, ours, library, pairs, part, given)
+        # S3BERT's pass is that of the bi-encoder
+        found["metrics"].append(row if kind == "s3bert" else row | share(kind, given, pairs, peak))
+        keep()
+    for row in training(given):
+        found["training"].append(row)
+        keep()
+    found["judge"] = judge(given)
+    keep()
     print(markdown(found))
-    if given.out is not None:
-        given.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-        say(f"wrote {given.out}")
 
 
 def arguments() -> argparse.Namespace:
@@ -91,7 +110,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--texts", type=int, default=1_000_000, help="distinct texts, two a pair")
     parser.add_argument("--baseline-texts", type=int, help="texts for the ratio [default: 100000; cpu: 300]")
     parser.add_argument("--rounds", type=int, default=3, help="rounds in which both sides take turns")
-    parser.add_argument("--only", action="append", choices=("bi-encoder", "bertscore", "cross-encoder", "judge"))
+    parser.add_argument("--only", action="append", choices=KINDS)
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     parser.add_argument("--out", type=Path, help="write the figures as JSON")
     given = parser.parse_args()
@@ -99,11 +118,15 @@ def arguments() -> argparse.Namespace:
     if given.texts < 2 or given.baseline_texts < 2 or given.rounds < 1:
         sys.exit("gpu.py: --texts and --baseline-texts must be at least 2, --rounds at least 1")
     given.baseline_texts = min(given.baseline_texts, given.texts)
-    for name in ("minilm", "cross-encoder"):
-        if not (given.models / name / "config.json").is_file():
-            folder = given.models / name
-            sys.exit(f"gpu.py: {folder} is not a model folder (prepare.py {given.models} {name} writes it)")
     return given
+
+
+def is_there(folder: Path) -> bool:
+    """Tell whether a folder holds a model, and say so if it does not."""
+    found = (folder / "config.json").is_file()
+    if not found:
+        say(f"gpu.py: {folder} is not a model folder: what needs it is left out")
+    return found
 
 
 def need_torch(device: str) -> Any:
@@ -135,19 +158,32 @@ def kinds(
         ("bi-encoder", lambda: session(f"bi-encoder:{minilm}", device), lambda: sentence_library(minilm, device)),
         ("bertscore", lambda: session(f"bertscore:{minilm}", device), lambda: bertscore_library(minilm, device)),
         ("cross-encoder", lambda: session(f"cross-encoder:{cross}", device), lambda: cross_library(cross, device)),
+        ("s3bert", lambda: session(f"s3bert:{with_aspects(minilm)}", device), lambda: aspects_library(minilm, device)),
     ]
-    return [one for one in found if not only or one[0] in only]
+    return [
+        one for one in found if one[0] in (only or KINDS) and is_there(cross if one[0] == "cross-encoder" else minilm)
+    ]
+
+
+def with_aspects(folder: Path) -> Path:
+    """Return a copy of a bi-encoder in which the aspects of S3BERT are declared; they cost the same untrained."""
+    from assay.language.amr import ASPECTS
+    from assay.metrics.aspects.layout import even_layout, write_layout
+
+    copy = Path(shutil.copytree(folder, Path(tempfile.mkdtemp()) / folder.name))
+    write_layout(even_layout(ASPECTS, 16, int(config_of(folder)["hidden_size"])), copy)
+    return copy
 
 
 def session(name: str, device: str) -> Way:
-    """Return assay's scoring of pairs, its model loaded, in units as in a run."""
+    """Return assay's scoring of pairs, its model loaded, in units as in a run; of several scores the first."""
     from assay.metrics import Batch, load_metric
     from assay.metrics.neural.runtime import Runtime, use_runtime
     from assay.metrics.work import open_session
 
-    metric = load_metric(f"{name},precision={'bf16' if device == 'cuda' else 'fp32'}")
+    metrics = load_metric(f"{name},precision={'bf16' if device == 'cuda' else 'fp32'}").expand()
     with use_runtime(Runtime(device)):
-        engine = metric.needs()
+        engine = metrics[0].needs()
         opened = open_session(engine)
     assert engine is not None
 
@@ -156,7 +192,7 @@ def session(name: str, device: str) -> Way:
         with use_runtime(Runtime(device)):
             for start in range(0, len(pairs), engine.pairs):
                 left, right = zip(*pairs[start : start + engine.pairs], strict=True)
-                found.append(opened.score([metric], Batch(left, right)).values[:, 0])
+                found.append(opened.score(metrics, Batch(left, right)).values[:, 0])
         return np.concatenate(found)
 
     return score
@@ -181,6 +217,22 @@ def sentence_library(folder: Path, device: str) -> tuple[Way, str]:
         texts = [text for column in zip(*pairs, strict=True) for text in column]
         found = model.encode(texts, batch_size=batch, convert_to_tensor=True, show_progress_bar=False)
         return numbers(util.pairwise_cos_sim(found[: len(pairs)], found[len(pairs) :]))
+
+    return score, "SentenceTransformer.encode"
+
+
+def aspects_library(folder: Path, device: str) -> tuple[Way, str]:
+    from sentence_transformers import SentenceTransformer, util
+
+    model = SentenceTransformer(str(folder), device=device, model_kwargs=dtype_kwargs(device))
+    parts = [slice(None), *(slice(start, start + 16) for start in range(0, 240, 16)), slice(240, None)]
+
+    def score(pairs: Sequence[Pair], batch: int) -> Scores:
+        texts = [text for column in zip(*pairs, strict=True) for text in column]
+        found = model.encode(texts, batch_size=batch, convert_to_tensor=True, show_progress_bar=False)
+        left, right = found[: len(pairs)], found[len(pairs) :]
+        cosines = [numbers(util.pairwise_cos_sim(left[:, part], right[:, part])) for part in parts]
+        return cosines[0]
 
     return score, "SentenceTransformer.encode"
 
@@ -220,6 +272,8 @@ def measure(
     given: argparse.Namespace,
 ) -> dict[str, Any]:
     """Return pairs per second of both sides, and the ratio on the same pairs."""
+    from assay.metrics.neural.runtime import without_cudnn_attention
+
     ours = load_ours()
     few = part[: TRIED[given.device]]
     ours(few)
@@ -234,6 +288,10 @@ def measure(
         reference, taken = timed(lambda some: theirs(some, batch), part, given.device)
         times["theirs"].append(taken)
     middle = {side: statistics.median(taken) for side, taken in times.items()}
+    # what it would gain from the one setting of torch that ours changes
+    with without_cudnn_attention():
+        theirs(few, batch)
+        changed = timed(lambda some: theirs(some, batch), few, given.device)[1]
     return {
         "metric": kind,
         "pairs": len(pairs),
@@ -242,18 +300,56 @@ def measure(
         "library": called,
         "library_batch": batch,
         "library_pairs_per_second": round(len(part) / middle["theirs"], 1),
+        "library_without_cudnn_pairs_per_second": round(len(few) / changed, 1),
         "ratio": round(middle["theirs"] / middle["ours"], 3),
         "largest_difference": round(float(np.abs(whole[: len(part)] - reference).max()), 5),
     }
 
 
+def training(given: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Yield for each number of pairs a step the steps per second of both sides, and the ratio."""
+    folder = given.models / "minilm"
+    if (given.only and "training" not in given.only) or not is_there(folder):
+        return
+    import torch
+
+    from assay.training.data import load_examples
+    from assay.training.models import load_bi_encoder, table_of_texts
+    from tests.performance import test_finetuning_speed as finetuning
+
+    device = "cuda:0" if given.device == "cuda" else "cpu"
+    examples = load_examples(["name-pairs:train"], limit=None)
+    texts = sorted(examples.texts)
+    table = table_of_texts(load_bi_encoder(folder, "cpu"), texts)
+    numbers = {text: number for number, text in enumerate(texts)}
+    warm = WARM[given.device]
+
+    def steps_per_second(losses: Any) -> float:
+        torch.cuda.synchronize() if given.device == "cuda" else None
+        return (len(losses.times) - 1 - warm) / (losses.times[-1] - losses.times[warm])
+
+    for size, steps in TRAINED[given.device]:
+        rows = np.random.default_rng(0).permutation(len(examples))[: size * steps]
+        one = finetuning.ours(folder, numbers, table, examples, rows, size, device)
+        ours = steps_per_second(one)
+        other = finetuning.theirs(folder, examples, rows, size, device)
+        theirs = steps_per_second(other)
+        say(f"training, {size} pairs a step: {ours:.1f} steps/s, the library {theirs:.1f}")
+        yield {
+            "pairs_per_step": size,
+            "steps": steps,
+            "steps_per_second": round(ours, 2),
+            "library_steps_per_second": round(theirs, 2),
+            "ratio": round(ours / theirs, 3),
+            "mean_loss": round(statistics.mean(one.values()), 5),
+            "library_mean_loss": round(statistics.mean(other.values()), 5),
+        }
+
+
 def judge(given: argparse.Namespace) -> dict[str, Any]:
     """Return the verdicts per second of a language model on answers, and the ratio to a loop of ``generate``."""
     folder = given.models / "smollm2"
-    if given.only and "judge" not in given.only:
-        return {}
-    if not (folder / "config.json").is_file():
-        say(f"gpu.py: {folder} is not a model folder, so nothing is judged")
+    if (given.only and "judge" not in given.only) or not is_there(folder):
         return {}
     import assay
     from assay.metrics import Batch, load_metric
@@ -305,7 +401,7 @@ def loop_of_generate(folder: Path, metric: Any, batch_of: Callable[..., Any], de
 
     model = AutoModelForCausalLM.from_pretrained(folder, **dtype_kwargs(device)).to(device).eval()
     tokenizer = AutoTokenizer.from_pretrained(folder)
-    scale, most = metric.scale_used, metric.loaded_prompt.reply_tokens
+    scale = metric.scale_used
     pieces = enumerate(tokenizer.convert_ids_to_tokens(list(range(len(tokenizer)))))
     begins = {number: piece for number, piece in pieces if scale.verdict_begun_by(piece) is not None}
 
@@ -315,7 +411,7 @@ def loop_of_generate(folder: Path, metric: Any, batch_of: Callable[..., Any], de
             messages = [{"role": message.role, "content": message.content} for message in conversation]
             inputs = tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_tensors="pt").to(device)
             output = model.generate(
-                **inputs, max_new_tokens=most, do_sample=False, output_logits=True, return_dict_in_generate=True
+                **inputs, max_new_tokens=1, do_sample=False, output_logits=True, return_dict_in_generate=True
             )
             tokens = output.logits[0][0].float().softmax(-1)[list(begins)].tolist()
             expected = scale.expected_score(dict(zip(begins.values(), tokens, strict=True)))
@@ -355,7 +451,7 @@ def share(kind: str, given: argparse.Namespace, pairs: list[Pair], peak: float) 
     """Return how near the encoder comes to the card's peak, on tokens that are ready: packing and passes only."""
     from assay.metrics.neural.body import TorchBody, TorchScorerBody
     from assay.metrics.neural.loading import load_encoder, load_scorer
-    from assay.metrics.neural.runtime import Runtime
+    from assay.metrics.neural.runtime import Runtime, without_cudnn_attention
     from assay.metrics.neural.tokens import Packed, Packer, tokenize
 
     name = "cross-encoder" if kind == "cross-encoder" else "minilm"
@@ -386,8 +482,9 @@ def share(kind: str, given: argparse.Namespace, pairs: list[Pair], peak: float) 
         )
         return np.empty(0)
 
-    timed(run, lists[: TRIED[given.device]], given.device)
-    _, seconds = timed(run, lists, given.device)
+    with without_cudnn_attention():
+        timed(run, lists[: TRIED[given.device]], given.device)
+        _, seconds = timed(run, lists, given.device)
     lengths = np.array([len(one.ids) for one in lists], dtype=np.float64)
     operations = encoder_flops(config, lengths)
     return {
@@ -459,8 +556,14 @@ def markdown(found: dict[str, Any]) -> str:
     for row in found["metrics"]:
         cells = [row["metric"], f"{row['pairs_per_second']:,.0f}", row["library"], str(row["library_batch"])]
         cells += [f"{row['library_pairs_per_second']:,.0f}", f"{row['ratio']:.2f}", f"{row['largest_difference']:.4f}"]
-        cells += [f"{row['encoder_tflops']:.3g}", f"{row['share_of_peak']:.1%}"]
+        cells += (
+            [f"{row['encoder_tflops']:.3g}", f"{row['share_of_peak']:.1%}"] if "encoder_tflops" in row else ["", ""]
+        )
         lines.append(f"| {' | '.join(cells)} |")
+    for row in found["training"]:
+        rates = f"{row['steps_per_second']} steps/s; the library {row['library_steps_per_second']}"
+        losses = f"mean loss {row['mean_loss']} and {row['library_mean_loss']}"
+        lines += ["", f"training, {row['pairs_per_step']} pairs a step: {rates}; ratio {row['ratio']:.2f}; {losses}."]
     if found["judge"]:
         row = found["judge"]
         speeds = (

@@ -44,14 +44,30 @@ DEFAULT = 8
 DEV = 2
 
 
-def listened(loss: Any, batches: list[float]) -> Any:
-    """Have a loss write down the value of every training batch."""
-    loss.register_forward_hook(lambda module, inputs, value: batches.append(float(value)))
-    return loss
+class Losses:
+    """The losses of a training's batches, and when each was computed."""
+
+    def __init__(self) -> None:
+        self._values: list[Any] = []
+        self.times: list[float] = []
+
+    def listen_to(self, loss: Any) -> Any:
+        """Have a loss write down the value of every training batch; a GPU is not waited for."""
+
+        def note(module: Any, inputs: Any, value: Any) -> None:
+            if module.model.training:
+                self._values.append(value.detach())
+                self.times.append(time.perf_counter())
+
+        loss.register_forward_hook(note)
+        return loss
+
+    def values(self) -> list[float]:
+        return [float(value) for value in self._values]
 
 
-def theirs(base: Path, examples: Any, rows: np.ndarray, size: int) -> list[float]:
-    """Train as sentence-transformers' documentation has it; return the loss of every batch."""
+def theirs(base: Path, examples: Any, rows: np.ndarray, size: int, device: str = "cpu") -> Losses:
+    """Train as sentence-transformers' documentation has it, on a GPU in bf16; return the loss of every batch."""
     from datasets import Dataset
     from sentence_transformers import (
         SentenceTransformer,
@@ -60,37 +76,39 @@ def theirs(base: Path, examples: Any, rows: np.ndarray, size: int) -> list[float
     )
     from sentence_transformers.sentence_transformer.losses import CosineSimilarityLoss
 
-    batches: list[float] = []
+    losses = Losses()
     with silence_libraries(), tempfile.TemporaryDirectory() as folder:
-        model = SentenceTransformer(str(base), device="cpu")
+        model = SentenceTransformer(str(base), device=device)
         part = examples.take(rows)
         columns = {"one": part.references, "other": part.candidates, "score": part.labels}
         arguments = SentenceTransformerTrainingArguments(
-            folder, num_train_epochs=1, use_cpu=True, report_to=[], disable_tqdm=True
+            folder, num_train_epochs=1, use_cpu=device == "cpu", bf16=device != "cpu", report_to=[], disable_tqdm=True
         )
         assert arguments.learning_rate == RATE
         if size != arguments.per_device_train_batch_size:
             arguments.per_device_train_batch_size = size
         data = Dataset.from_dict({name: list(values) for name, values in columns.items()})
-        loss = listened(CosineSimilarityLoss(model), batches)
+        loss = losses.listen_to(CosineSimilarityLoss(model))
         SentenceTransformerTrainer(model=model, args=arguments, train_dataset=data, loss=loss).train()
-    return batches
+    return losses
 
 
-def ours(base: Path, numbers: dict[str, int], table: Any, examples: Any, rows: np.ndarray, size: int) -> list[float]:
+def ours(
+    base: Path, numbers: dict[str, int], table: Any, examples: Any, rows: np.ndarray, size: int, device: str = "cpu"
+) -> Losses:
     """Train as assay does; return the loss of every batch."""
-    batches: list[float] = []
+    losses = Losses()
     with tempfile.TemporaryDirectory() as folder:
-        whole = load_bi_encoder(base, "cpu")
+        whole = load_bi_encoder(base, device)
         part = examples.take(np.concatenate([rows, rows[:DEV]]))
         first, second = (torch.tensor([numbers[text] for text in side]) for side in (part.references, part.candidates))
         inputs = Inputs(table, first, second, torch.from_numpy(part.labels).float())
-        loss = listened(make_loss("cosine", whole, inputs, None, 0), batches)
+        loss = losses.listen_to(make_loss("cosine", whole, inputs, None, 0))
         plan = plan_epochs("length", None, inputs.lengths.numpy()[: len(rows)], size, 0)
         course = Schedule(1, size, RATE, 0, len(plan), 0)
         dev = np.arange(len(rows), len(rows) + DEV)
-        train_pairs("bi-encoder", loss, plan, dev, course, Path(folder), "cpu", Silent())
-    return batches
+        train_pairs("bi-encoder", loss, plan, dev, course, Path(folder), device, Silent())
+    return losses
 
 
 @pytest.mark.parametrize(("size", "steps"), [(DEFAULT, 60), (16, 32), (64, 12)])
@@ -105,7 +123,7 @@ def test_pairs_per_second(real_models, shared_data, monkeypatch, capsys, size, s
     table = table_of_texts(load_bi_encoder(base, "cpu"), texts)
     once = (time.process_time() - start) * len(rows) / len(examples)
     numbers = {text: number for number, text in enumerate(texts)}
-    found: dict[str, list[float]] = {}
+    found: dict[str, Losses] = {}
     ways = {
         "sentence-transformers": lambda: found.update(theirs=theirs(base, examples, rows, size)),
         "assay": lambda: found.update(ours=ours(base, numbers, table, examples, rows, size)),
@@ -114,7 +132,7 @@ def test_pairs_per_second(real_models, shared_data, monkeypatch, capsys, size, s
     taken["assay"] += once
     rates = {name: len(rows) / seconds for name, seconds in taken.items()}
     ratio = rates["assay"] / rates["sentence-transformers"]
-    one, other = np.array(found["theirs"]), np.array(found["ours"])
+    one, other = (np.array(found[side].values()) for side in ("theirs", "ours"))
     assert len(one) == len(other) == steps
     # both ways learn from the same pairs in other batches: their means differ by what the drawing of batches and of
     # dropout makes them differ, of which the spread of the batches tells the size

@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import combinations
 
 from assay.statistics.draws import draw_all
-from assay.statistics.jackknife import JackknifeVariance, leave_one_out
+from assay.statistics.jackknife import JackknifeVariance
+from assay.statistics.leave_one_out import leave_one_out
 from tests.performance.ratio import medians
 from tests.performance.test_comparison_speed import DRAWS, STATISTICS, N, data
 

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from assay.statistics import jackknife
+from assay.statistics import leave_one_out as leave_one_out_module
 from assay.statistics.draws import draw_all
 from tests.performance.ratio import medians
 
@@ -26,10 +26,10 @@ def test_large_groups_cost_little(kind, monkeypatch, capsys):
     settings = {"statistics": THREE, "resamples": 1000, "permutations": 0, "seed": (0,), "interval": "auto"}
 
     def tests(share):
-        monkeypatch.setattr(jackknife, "LARGE_SHARE", share)
+        monkeypatch.setattr(leave_one_out_module, "LARGE_SHARE", share)
         draw_all(scores, labels, groups=groups, metric_pairs=list(combinations(scores, 2)), **settings)
 
-    exact_from = jackknife.LARGE_SHARE
+    exact_from = leave_one_out_module.LARGE_SHARE
     times = medians({"exact": lambda: tests(exact_from), "none": lambda: tests(1.0)}, rounds=5)
     ratio = times["exact"] / times["none"]
     with capsys.disabled():

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from assay.benchmark.executor import MIN_PAIRS, Executor, Unit, Workers
+from assay.common.processes import free_cores
 from assay.metrics import Batch
-from assay.metrics.neural.runtime import Runtime, free_cores
+from assay.metrics.neural.runtime import Runtime
 from tests.performance.computing import Chained
 from tests.performance.ratio import medians
 

@@ -25,7 +25,7 @@ def forget_tokens() -> None:
     """Empty the caches of sacrebleu's tokenizer and of the metrics."""
     from assay.metrics import bleu, rouge
 
-    bleu._library.cache_clear()
+    bleu._sacrebleu_functions.cache_clear()
     rouge._tokenizer.cache_clear()
     from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
     from sacrebleu.tokenizers.tokenizer_re import TokenizerRegexp

@@ -15,9 +15,9 @@ import pytest
 
 import assay
 from assay.benchmark.executor import InProcess
+from assay.common.processes import free_cores
 from assay.language.wordnet import _open_reader
 from assay.metrics.meteor import _tools
-from assay.metrics.neural.runtime import free_cores
 from tests.performance.ratio import medians
 
 PAIRS = int(os.environ.get("ASSAY_TEST_PAIRS", "140000"))

@@ -114,6 +114,10 @@ def test_what_contradicts_itself_is_refused():
         Perturbation(name="a", summary="b", expected="same")
     with pytest.raises(ValueError, match="give either change, or option and other"):
         Perturbation(name="a", summary="b", expected="same", change=change, option="seed", other=abs)
+    with pytest.raises(ValueError, match="give either change, or option and other"):
+        Perturbation(name="a", summary="b", expected="same", change=change, option="seed")
+    with pytest.raises(ValueError, match="give either change, or option and other"):
+        Perturbation(name="a", summary="b", expected="same", other=abs)
     with pytest.raises(ValueError, match="expected='higher'"):
         Perturbation(name="a", summary="b", expected="higher", change=change)
     with pytest.raises(ValueError, match="change returned str, no pair"):

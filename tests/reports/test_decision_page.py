@@ -43,7 +43,7 @@ def rows(n=160, *, grades=2, seed=0):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("runs")
+    folder = tmp_path_factory.mktemp("a_folder_with_a_long_name_as_those_of_users_often_are")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ASSAY_CACHE", str(folder / "cache"))
         yield folder

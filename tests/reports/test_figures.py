@@ -385,6 +385,10 @@ def test_plots_are_drawn_on_axes_of_the_caller(run):
         result.plot("scores", ax=other)
     panels = result.plot()
     assert [panel.get_title(loc="left").partition("\n")[0] for panel in panels] == ["all", "f1=0", "f1>0"]
+    adjusted = assay.run(str(run.path / "pairs.parquet"), ["f1"], resamples=100, controls=["length"], page=False)
+    for kind in ("scores", "distributions", "scatter", "labels"):
+        with pytest.raises(InputError, match="made of other buckets and has no pairs"):
+            adjusted.plot(kind, buckets="all given length", ax=other)
     with pytest.raises(InputError, match="this result has no plot"):
         assay.compare(result, resamples=100, permutations=100).plot()
 

@@ -28,8 +28,9 @@ from assay.analysis.data import read_datasets
 from assay.analysis.folder import read_run
 from assay.common.numbers import Number
 from assay.exceptions import InputError
-from assay.reports.check import difference_text, headline, to_document, to_junit
+from assay.reports.check import difference_text, headline, to_document
 from assay.reports.formats import format_document
+from assay.reports.junit import to_junit
 from assay.reports.terminal import TerminalReport
 from tests.reports.page_run import edit
 

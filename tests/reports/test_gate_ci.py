@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import json
 import shlex
 import shutil
@@ -16,6 +17,7 @@ import pytest
 import assay
 from assay.exceptions import InputError
 from assay.reports.ci import HOOKS, TESTS, WORKFLOW
+from assay.settings import ChosenRows, GoldAnswers, Limited
 from tests.cli.calling import call
 from tests.reports.page_run import edit
 from tests.reports.test_gate_systems import answers, unsure
@@ -191,6 +193,19 @@ def test_settings_of_the_run_are_repeated(project):
     ):
         assert words[words.index(flag) + 1] == value
     assert not TESTS.exists() and "no file of tests: assert_agreement does not know limit" in done.err
+
+
+#: Settings of a run that choose pairs or scores otherwise than `assert_agreement` can.
+UNKNOWN_TO_TESTS = {"limit": 50, "sample": 40, "drop_duplicates": True, "references": "mean"}
+
+
+@pytest.mark.parametrize("name", UNKNOWN_TO_TESTS)
+def test_no_tests_are_written_for_other_pairs_than_theirs(project, name):
+    choosing = {field.name for settings in (ChosenRows, Limited, GoldAnswers) for field in dataclasses.fields(settings)}
+    assert choosing - {"group_by"} == set(UNKNOWN_TO_TESTS), "a new setting needs a value here"
+    run_answers("runs/set", ["chrf"], **{name: UNKNOWN_TO_TESTS[name]})
+    done = call("baseline", "runs/set", "--ci", "github")
+    assert not TESTS.exists() and f"no file of tests: assert_agreement does not know {name}" in done.err
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 
 from assay.common.output import check_replaceable
 from assay.exceptions import InputError
-from assay.reports.check import BASELINE, JUNIT, SUMMARY, write_file, write_summary
+from assay.reports.check_files import BASELINE, JUNIT, SUMMARY, write_file, write_summary
 
 # the parser recurses deeply
 pytestmark = pytest.mark.usefixtures("nothing_is_finalised")

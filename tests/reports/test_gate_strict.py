@@ -15,8 +15,9 @@ from assay.analysis.check.cells import Verdict, detectable_loss, pairs_needed
 from assay.analysis.check.checking import check_run
 from assay.analysis.check.settings import CheckSettings
 from assay.exceptions import InputError
-from assay.reports.check import headline, missed_loss_line, to_document, to_junit
+from assay.reports.check import headline, missed_loss_line, to_document
 from assay.reports.formats import format_document
+from assay.reports.junit import to_junit
 from tests.reports.test_gate import run_of  # noqa: F401 a fixture
 from tests.simulations import gate
 

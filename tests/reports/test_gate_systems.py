@@ -264,3 +264,11 @@ def test_losses_of_a_system_add_up_along_a_chain(tmp_path):
     plain = assay.baseline(tmp_path / "run3", tmp_path / "plain.json")
     with pytest.raises(InputError, match="data has other pairs there"):
         assay.baseline(tmp_path / "run0", tmp_path / "next.json", baseline_of=plain)
+
+
+def test_the_usual_column_of_items_may_have_another_case(gate):
+    rows = [row | {"Item": row["question"]} for row in answers(questions=60)]
+    rows = [{name: value for name, value in row.items() if name != "question"} for row in rows]
+    checked = gate(rows, rows, system="model")
+    assert checked.passed
+    assert {str(cell.verdict) for cell in systems_of(checked).values()} == {"unchanged"}

@@ -68,6 +68,10 @@ def test_comparisons_and_leaderboards_join_them(tmp_path: Path, rows: list, firs
     after = run(rows, f"v=static:{moved}", "f1")
     records = assay.compare([before, after], resamples=200, permutations=200).records
     assert {name.partition(" [")[0] for name in records["first"]} == {f"static:{first}", "f1"}
+    # by the name in either run
+    for name in (f"static:{first}", "v"):
+        records = assay.compare([before, after], metrics=[name], resamples=200, permutations=200).records
+        assert {name.partition(" [")[0] for name in records["first"]} == {f"static:{first}"}
     board = assay.leaderboard([before, after], resamples=200).records
     assert set(board["metric"]) == {f"static:{first}", "f1"}
     other = run(rows, f"static:{vectors(tmp_path / 'c' / 'vectors.txt', seed=2)}")

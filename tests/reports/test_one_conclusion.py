@@ -313,17 +313,21 @@ def test_a_rule_for_yes_that_cannot_decide(settings, message, tmp_path):
         assay.recommend(path, [f"recorded:{name}" for name in scores], **settings)
 
 
-def test_numbers_and_differences_are_kept_in_the_form_of_the_first_files(tmp_path):
-    """Files of the first version are read, and one written today is read by the assay that wrote those."""
+@pytest.mark.parametrize("change", ["board", "line"])
+def test_boards_of_other_fields_are_computed_anew_by_the_kept_limits(change, tmp_path):
+    """As in a folder of another version of assay: the user's limits are not forgotten."""
     labels, scores = case("many missing scores")
     file = write_scores(tmp_path / "own.csv", labels, **scores)
     run = tmp_path / "run"
-    assay.run([file], [f"recorded:{metric}" for metric in scores], out=run, resamples=100)
-    (board, *_) = json.loads((run / FILE_NAME).read_text(encoding="utf-8"))["datasets"]["own"]["boards"]
-    (evidence,) = [evidence_of(data).boards["all"] for data in read_datasets(read_run(run))]
-    for kept, line in zip(board["lines"], evidence.lines, strict=True):
-        assert kept["values"] == {name: list(number.value_and_bounds) for name, number in line.values.items()}
-    fields = "statistic first second low high p_permutation p_jackknife p_williams error degrees n note"
-    kept_differences = [item["difference"] for item in board["differences"]] + list(board["apart"].values())
-    assert kept_differences
-    assert all(" ".join(item) == fields for item in kept_differences)
+    assay.recommend(file, [f"recorded:{metric}" for metric in scores], out=run, max_loss=0.2)
+    (data,) = read_datasets(read_run(run))
+    before = evidence_of(data)
+    contents = json.loads((run / FILE_NAME).read_text(encoding="utf-8"))
+    for board in contents["datasets"]["own"]["boards"]:
+        values = board if change == "board" else board["lines"][0]
+        values["other"] = 1
+    (run / FILE_NAME).write_text(json.dumps(contents), encoding="utf-8")
+    found = evidence_of(data)
+    assert found.limits == before.limits and found.limits.max_loss == 0.2
+    assert repr(found.boards) == repr(before.boards)
+    assert '"other"' not in (run / FILE_NAME).read_text(encoding="utf-8")

@@ -27,12 +27,7 @@ from assay.reports.page.cost import draw_cost
 from assay.reports.page.pairs import pack_pairs
 from assay.reports.page.parts import UnitPart, findings_by_bucket, rank_metrics
 from assay.reports.page.scores import spread_by_label
-from assay.reports.plots import (
-    Scale,
-    element,
-    log_range,
-    log_ticks,
-)
+from assay.reports.plots import Scale, element, log_range, log_ticks
 from assay.reports.units import read_units
 from tests.reports.page_run import ODD, dataset, edit, make_run
 

@@ -169,6 +169,17 @@ def test_a_score_that_lacks_pairs_is_not_tested(tmp_path):
     text = assay.table(run_of(write_rows(tmp_path / "own.jsonl", names, scores=scores), names)).to_latex()
     assert r"\rlap{\textsuperscript{$\ddagger$}}" in text
     assert r"$\ddagger$: not tested, since scores are missing" in text
+    assert "every other tested one is lower" in text
+
+
+def test_where_nothing_was_tested_the_caption_names_no_test(tmp_path):
+    rows = [
+        {"reference": f"a {n}", "candidate": f"b {n}", "label": n % 2, "topic": n % 2, "one": n % 5, "two": n % 3}
+        for n in range(40)
+    ]
+    result = assay.run(rows, ["recorded:one", "recorded:two"], group_by="topic", resamples=0, out=tmp_path / "run")
+    text = assay.table(result).to_latex()
+    assert "Bold: the highest value of a column. $\\ddagger$: not tested, since scores are missing, or too few" in text
 
 
 def test_no_mark_is_explained_that_does_not_occur(tmp_path):

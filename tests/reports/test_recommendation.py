@@ -8,15 +8,20 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+import assay
+from assay.analysis.data import read_datasets
+from assay.analysis.folder import read_run
 from assay.analysis.leaderboard.board import Board, Line, Rank
 from assay.analysis.recommend.advice import advise
+from assay.analysis.recommend.evidence import evidence_of
 from assay.analysis.recommend.settings import NO_LIMITS, Limits, RecommendSettings, parse_budget
 from assay.common.numbers import Number, money
 from assay.exceptions import InputError
 from assay.reports.recommend import with_advice
 from assay.reports.sheets import Document
-from assay.statistics.agreement import RareValues, measure_all
+from assay.statistics.agreement import measure_all
 from assay.statistics.comparison import Difference
+from assay.statistics.rare_values import RareValues
 from assay.statistics.winners import fisher_covariances_of_resamples
 
 
@@ -243,7 +248,7 @@ def test_scores_of_which_few_differ_are_never_recommended():
     facts, record = advised(advice)
     assert "too few pairs differ in score: em (2 pairs with the rarer score)" in facts
     assert record["rare_scores"] == "em"
-    # a constant score has an AUC of .5, which is certain
+    # a constant score has an AUC of .5 whatever the labels are
     flat = replace(line("flat", 0.5, 10.0, low=0.5), ties=1.0)
     advice = advise(board(flat, line("f1", 0.45, 10.0, low=0.41)), NO_LIMITS, "spearman")
     assert (advice.highest.metric, advice.rare) == ("f1", (flat,))
@@ -254,6 +259,26 @@ def test_scores_of_which_few_differ_are_never_recommended():
     few = RareValues("label", 3, grouped=False)
     both = advise(board(replace(em, narrow=(few,)), replace(f1, narrow=(few,))), NO_LIMITS, "spearman")
     assert both.recommended is None and "3 pairs with the rarer label" in both.warning
+
+
+@pytest.mark.parametrize("rarer", [1, 2, 9])
+def test_no_metric_is_recommended_by_a_few_pairs_with_the_rarer_label(tmp_path, rarer):
+    """Of five scores that are noise, the highest has an AUC far above .5 where one or two pairs decide it."""
+    rng = np.random.default_rng(1)
+    for number in range(3):
+        scores = rng.normal(size=(60, 5))
+        rows = [
+            {"reference": f"a {row}", "candidate": f"b {row}", "label": float(row < rarer)}
+            | {f"m{column}": score for column, score in enumerate(scores[row])}
+            for row in range(60)
+        ]
+        folder = tmp_path / f"run{number}"
+        assay.run(rows, [f"recorded:m{column}" for column in range(5)], buckets=["none"], resamples=0, out=folder)
+        (data,) = read_datasets(read_run(folder))
+        advice = evidence_of(data, ["all"]).advice(with_plan=False)["all"]
+        assert advice.recommended is None and "with the rarer label, too few to know" in advice.warning
+        # what is expected on a new sample is not more certain than on these pairs
+        assert advice.new_sample[advice.highest.metric] == advice.highest.values["auc"]
 
 
 def test_a_metric_that_was_not_tested_is_not_said_to_be_as_good():

@@ -10,8 +10,9 @@ import pandas as pd
 import pytest
 
 import assay
-from assay.analysis.data import group_codes, read_datasets
+from assay.analysis.data import read_datasets
 from assay.analysis.folder import read_run
+from assay.analysis.pair_codes import group_codes
 from assay.analysis.thresholds.parts import parts_by_value
 from assay.analysis.thresholds.planning import find_thresholds
 from assay.analysis.thresholds.settings import ThresholdSettings
@@ -193,7 +194,7 @@ def test_intervals_and_groups_are_those_of_a_run(tmp_path):
         (row,) = read_run(out).agreement
         given = None if name == "single" else "again"
         (subject,) = find_thresholds(read_run(out), ThresholdSettings(resamples=200, seed=6, group_by=given))
-        auc = subject.decisions["recorded:s"].auc
+        auc = subject.decisions["recorded:s"].separation.auc
         assert (auc.value, auc.low, auc.high) == (row.value, row.low, row.high) and auc.low is not None
     (data,) = read_datasets(read_run(out))
     assert group_codes(data, "again").tolist() == data.groups.tolist()
@@ -438,3 +439,18 @@ def test_agreement_on_each_value_of_a_column(run):
         assert part["auc"] == pytest.approx(metrics.roc_auc_score(truth, data.scores["recorded:good"][rows]))
         assert part["accuracy-low"] < part["accuracy"] < part["accuracy-high"]
     assert "agreement on each topic" in report.to_markdown()
+
+
+def test_a_value_that_the_first_metric_has_no_score_for_is_shown_for_the_others(tmp_path):
+    labels = np.arange(90) % 3
+    frame = pd.DataFrame({"reference": [f"r {i}" for i in range(90)], "candidate": "c", "label": labels})
+    frame["all"] = labels + np.random.default_rng(0).normal(0, 1, 90)
+    frame["topic"] = ["a"] * 30 + ["b"] * 60
+    frame["some"] = np.where(frame["topic"] == "a", np.nan, frame["all"])
+    metrics = ["recorded:some", "recorded:all"]
+    assay.run([assay.load_dataset(frame, name="d")], metrics, buckets=["none"], resamples=0, out=tmp_path / "r")
+    report = assay.thresholds(tmp_path / "r", each="topic", positive="label>=2", resamples=0)
+    _, table = report.to_markdown().split("agreement on each topic")
+    rows = [[cell.strip() for cell in line.split("|")[1:5]] for line in table.splitlines() if line.startswith("|")]
+    metrics_of_value = [(value, n, metric) for value, n, _, metric in rows[2:] if value in ("a", "b")]
+    assert metrics_of_value == [("b", "60", "recorded:some"), ("b", "60", "recorded:all"), ("a", "30", "recorded:all")]

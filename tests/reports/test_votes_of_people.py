@@ -12,7 +12,7 @@ import pytest
 import assay
 from assay.analysis.data import read_datasets
 from assay.analysis.folder import read_run
-from assay.analysis.thresholds.planning import positive_labels_of
+from assay.analysis.thresholds.labels import positive_labels_of
 from assay.exceptions import InputError
 
 WORDS = {

@@ -10,6 +10,7 @@ from scipy.stats import spearmanr
 import assay
 from assay.analysis.leaderboard.field import FieldVerdict
 from assay.common.numbers import Number
+from assay.datasets import load_dataset
 from assay.exceptions import InputError
 from assay.reports.field import sentence
 
@@ -59,6 +60,25 @@ def test_groups_are_means_over_their_datasets(runs):
     labels, columns = runs[3][1:]
     assert german["value"] == pytest.approx(spearmanr(columns["good"], labels).statistic)
     assert german["datasets"] == 1 and np.isnan(german["new_low"])
+
+
+def test_different_data_of_one_name_has_a_row_each(tmp_path):
+    runs = []
+    for seed in (1, 2):
+        rng = np.random.default_rng(seed)
+        labels = rng.normal(size=60)
+        columns = {"good": labels + rng.normal(size=60), "poor": rng.normal(size=60)}
+        rows = [
+            {"reference": f"r{seed} {i}", "candidate": "c", "label": labels[i]} | {k: v[i] for k, v in columns.items()}
+            for i in range(60)
+        ]
+        path = tmp_path / f"run{seed}"
+        metrics = [f"recorded:{name}" for name in columns]
+        assay.run(load_dataset(rows, name="same"), metrics, resamples=100, page=False, out=path)
+        runs.append(path)
+    records = assay.leaderboard(runs, per=["dataset"], by="spearman").records
+    assert list(records["group"]) == ["same [run1]", "same [run2]"]
+    assert list(records["datasets"]) == [1, 1]
 
 
 def test_a_metric_that_is_best_somewhere_is_never_named_as_never(runs):

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from assay.statistics import jackknife
-from assay.statistics.agreement import agreement, measure_all, percentile_interval
+from assay.statistics.agreement import agreement, measure_all
+from assay.statistics.intervals import percentile_interval
 
 STATISTICS = ("pearson", "spearman", "kendall", "pairwise-accuracy", "auc")
 SIZES = (10, 20, 30, 100, 300)

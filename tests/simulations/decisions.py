@@ -11,7 +11,7 @@ from assay.analysis.thresholds.intervals import decision_measures, values_with_i
 from assay.analysis.thresholds.measures import MEASURES, ConfusionMatrix
 from assay.analysis.thresholds.objectives import MeasureObjective
 from assay.analysis.thresholds.parts import LabelledScores
-from assay.statistics.agreement import percentile_interval
+from assay.statistics.intervals import percentile_interval
 from assay.statistics.resampling import Resampler
 
 CASES, RESAMPLES = 400, 300

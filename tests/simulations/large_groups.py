@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.statistics import jackknife
-from assay.statistics.agreement import fisher_interval, measure_all
-from assay.statistics.jackknife import JackknifeVariance, leave_one_out
+from assay.statistics.agreement import measure_all
+from assay.statistics.intervals import fisher_interval
+from assay.statistics.jackknife import JackknifeVariance
+from assay.statistics.leave_one_out import leave_one_out
 
 CASES, PAIRS, GROUPS = 400, 1000, 400
 STATISTICS = ("pearson", "spearman")

@@ -141,9 +141,11 @@ def open_page(browser: Any, address: str) -> Iterator[Any]:
         return page
 
     yield opened
+    # what is still under way when a page is closed, such as the index of the search, is reported as failed
+    messages = list(heard)
     for context in contexts:
         context.close()
-    assert heard == []
+    assert messages == []
 
 
 @pytest.mark.parametrize("width", WIDTHS)

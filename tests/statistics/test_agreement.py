@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from assay.statistics.agreement import agreement, percentile_interval
-from assay.statistics.reliability import tie_free_ceiling, tie_share
+from assay.statistics.agreement import agreement
+from assay.statistics.ceilings import tie_free_ceiling, tie_share
+from assay.statistics.intervals import percentile_interval
 from assay.statistics.resampling import Resampler
 
 THREE = ("pearson", "spearman", "kendall")

@@ -90,6 +90,15 @@ def test_a_threshold_is_learned_on_other_pairs():
     assert (predicted[groups == 3] == 0).all()
 
 
+def test_other_pairs_of_one_label_call_all_scores_alike():
+    scores, annotations = np.arange(40.0), np.zeros((40, 3))
+    # the only pair with a yes is held out once, and is then predicted from labels of no alone
+    annotations[39] = 1
+    assert (labels_of_scores(scores, annotations, "accuracy")[:30] == 0).all()
+    annotations = 1 - annotations
+    assert (labels_of_scores(-scores, annotations, "accuracy")[:30] == 1).all()
+
+
 def test_graded_labels_follow_the_score_and_not_their_own_pair():
     rng = np.random.default_rng(0)
     annotations = rng.integers(1, 6, (400, 3)).astype(float)

@@ -94,3 +94,13 @@ def test_columns_of_sorted_labels_are_nobodys():
     annotations = np.random.default_rng(3).normal(size=(40, 3))
     assert len(agreements_with_other_annotators(annotations)) == 3
     assert agreements_with_other_annotators(np.sort(annotations, axis=1)) == []
+
+
+@pytest.mark.parametrize("annotators", range(2, 8))
+def test_alpha_is_at_most_one(annotators):
+    rng = np.random.default_rng(annotators)
+    for _ in range(200):
+        annotations = np.repeat(rng.normal(size=(12, 1)), annotators, axis=1)
+        alpha = krippendorff_alpha(annotations, "interval")
+        assert alpha == pytest.approx(1, abs=1e-12)
+        assert alpha <= 1

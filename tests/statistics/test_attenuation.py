@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.statistics.reliability import disattenuated_agreement, split_half_reliability
+from assay.statistics.attenuation import disattenuated_agreement
+from assay.statistics.reliability import split_half_reliability
 
 DRAWS = {"confidence": 0.95, "resamples": 0, "seed": (0,), "statistics": ("pearson", "spearman", "kendall")}
 

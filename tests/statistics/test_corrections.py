@@ -26,6 +26,7 @@ def test_williams_against_worked_values(correlations, n, t, p):
 
 def test_williams_where_it_is_undefined():
     assert np.isnan(williams(0.5, 0.5, 1.0, 50)).all()
+    assert np.isnan(williams(0.3, -0.3, -1.0, 20)).all() and np.isnan(williams(0.3, -0.3, -1 + 1e-15, 20)).all()
     assert np.isnan(williams(0.5, 0.4, 0.1, 3)).all() and np.isnan(williams(np.nan, 0.4, 0.1, 30)).all()
 
 

@@ -20,6 +20,12 @@ def test_three_classes_and_one_that_is_never_decided():
     assert found == pytest.approx({"accuracy": 2 / 3, "f1-macro": (2 / 3 + 1 + 0) / 3})
 
 
+def test_f1_depends_on_the_labels_alone():
+    labels = np.array([0, 1, 0, 1])
+    assert class_measures(labels, np.array([0, 1, 2, 1]))["f1"] == 1
+    assert class_measures(labels, np.array([0, 1, 0, 1])).keys() == class_measures(labels, labels + 2).keys()
+
+
 @pytest.mark.parametrize("count", [2, 4])
 def test_against_scikit_learn(count):
     metrics = pytest.importorskip("sklearn.metrics")

@@ -9,11 +9,11 @@ import pytest
 from scipy import stats
 from scipy.stats import norm
 
-from assay.statistics import jackknife
+from assay.statistics import leave_one_out as leave_one_out_module
 from assay.statistics.agreement import agreement, measure_all
 from assay.statistics.coefficients import MIN_INFLUENCE_PAIRS, MIN_UNITS, STATISTICS, is_by_influence
 from assay.statistics.comparison import average, compare_all
-from assay.statistics.jackknife import leave_one_out
+from assay.statistics.leave_one_out import leave_one_out
 from assay.statistics.random_effects import random_effects_mean
 from assay.statistics.resampling import Resampler
 from assay.statistics.winners import fisher_covariances, fisher_covariances_of_resamples, winner_on_new_sample
@@ -126,7 +126,7 @@ def test_many_pairs_in_groups_have_nearly_the_errors_of_leaving_out_each_group(m
     y = np.round(y)
     names = [name for name, statistic in STATISTICS.items() if not statistic.is_calibrated and name != "auc"]
     exact = errors(x, y, *names, groups=groups)
-    monkeypatch.setattr(jackknife, "LINEAR_FROM", 0)
+    monkeypatch.setattr(leave_one_out_module, "LINEAR_FROM", 0)
     assert errors(x, y, *names, groups=groups) == pytest.approx(exact, rel=0.04)
     assert [len(values) for values in leave_one_out({"x": x}, y, statistics=names, groups=groups)["x"]][:3] == [200] * 3
     # far from those of pairs that are taken as independent

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from assay.statistics import jackknife
+from assay.statistics import leave_one_out as leave_one_out_module
 from assay.statistics.agreement import measure_all
 from assay.statistics.coefficients import STATISTICS, LabelKind
 from assay.statistics.comparison import compare
-from assay.statistics.jackknife import JackknifeVariance, leave_one_out
+from assay.statistics.jackknife import JackknifeVariance
+from assay.statistics.leave_one_out import leave_one_out
 from tests.simulations.metrics_alike import Population
 
 N = 60
@@ -19,7 +20,7 @@ N = 60
 @pytest.fixture(autouse=True)
 def several_parts(monkeypatch):
     """Pairs are left out in three parts, the last one shorter."""
-    monkeypatch.setattr(jackknife, "PART", 25)
+    monkeypatch.setattr(leave_one_out_module, "PART", 25)
 
 
 def groups_of(kind):

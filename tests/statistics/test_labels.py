@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import assay
-from assay.analysis.thresholds.planning import classify_labels
+from assay.analysis.thresholds.labels import classify_labels
 from assay.benchmark.buckets import split_into_buckets
 from assay.statistics.labels import round_labels
 

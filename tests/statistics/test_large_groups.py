@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.statistics import jackknife
+from assay.statistics import leave_one_out as leave_one_out_module
 from assay.statistics.agreement import agreement
 from assay.statistics.coefficients import STATISTICS
 from assay.statistics.comparison import compare
-from assay.statistics.jackknife import JackknifeVariance, leave_one_out
+from assay.statistics.jackknife import JackknifeVariance
+from assay.statistics.leave_one_out import leave_one_out
 
 THREE = ("pearson", "spearman", "kendall")
 
@@ -30,7 +31,7 @@ def drawn(n, case, *, share=0.4, groups=400, levels=None):
 @pytest.fixture
 def from_300_pairs(monkeypatch):
     """Small groups are approximated from 300 pairs on, in place of 10,000."""
-    monkeypatch.setattr(jackknife, "LINEAR_FROM", 300)
+    monkeypatch.setattr(leave_one_out_module, "LINEAR_FROM", 300)
 
 
 @pytest.mark.parametrize("shares", [(0.4,), (0.3, 0.3), (0.1, 0.05, 0.03), ()])
@@ -46,7 +47,7 @@ def test_large_groups_are_left_out_exactly(from_300_pairs, shares, levels, monke
     names = [name for name, one in STATISTICS.items() if not one.is_calibrated and name != "pair-accuracy"]
     names = [name for name in names if name != "auc" or len(np.unique(labels)) == 2]
     found = leave_one_out(scores, labels, statistics=names, groups=codes)["x"]
-    monkeypatch.setattr(jackknife, "LINEAR_FROM", n + 1)
+    monkeypatch.setattr(leave_one_out_module, "LINEAR_FROM", n + 1)
     exact = leave_one_out(scores, labels, statistics=names, groups=codes)["x"]
     large = np.bincount(codes) > 0.02 * n
     assert large.sum() >= len(shares) and not large.all()

@@ -63,5 +63,32 @@ def test_groups_of_equal_items_count_once():
     grouped_low, grouped_high = mean_difference_interval(np.repeat(differences, 5), 1.0, 0.95, groups)
     # Student's quantile and the blend with the number of groups, no fivefold certainty
     assert (grouped_high - grouped_low) / (high - low) == pytest.approx(1, abs=0.06)
-    assert mean_difference_interval(differences, 1.0, 0.95, np.zeros(60, dtype=int)) is None
-    assert mean_difference_interval(np.array([1.0]), 1.0, 0.95) is None
+
+
+@pytest.mark.parametrize("groups", [1, 2, 9])
+def test_few_groups_or_items_have_no_interval(groups):
+    differences = differences_of(6, 16, 160)
+    assert mean_difference_interval(differences, 1.0, 0.95, np.arange(160) % groups) is None
+    assert mean_difference_interval(differences[:groups], 1.0, 0.95) is None
+    assert mean_difference_interval(differences, 1.0, 0.95, np.arange(160) % 10) is not None
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.02, 0.1, 0.4])
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_changes_that_are_nearly_the_same_for_all_items(spread, sign):
+    """The bound away from 0 misses a mean change in about 2.5 % of samples, also if the spread of changes is small."""
+    rng, misses = np.random.default_rng(1), 0
+    for _ in range(300):
+        differences = sign * 0.2 * (1 + spread * rng.normal(size=50))
+        bounds = mean_difference_interval(differences, 1.0, 0.95)
+        outer, inner = bounds if sign < 0 else bounds[::-1]
+        assert sign * inner < sign * differences.mean() <= sign * outer + 1e-12
+        misses += sign * outer < 0.2 - 1e-12
+    assert misses <= 15
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_no_bound_is_beyond_the_largest_change(sign):
+    differences = sign * np.array([1.0] * 9 + [0.7])
+    # the normal interval of their mean ends at 1.026
+    assert mean_difference_interval(differences, 1.0, 0.95)[sign > 0] == sign

@@ -65,7 +65,7 @@ def test_the_interval_is_that_of_partial_correlations_on_the_same_resamples():
     score, labels, covariates = made(60)
     settings = {"confidence": 0.9, "resamples": 300, "seed": (5,), "statistics": ("pearson",)}
     (found,) = partial_agreement({"m": score}, labels, covariates, **settings)
-    from assay.statistics.agreement import percentile_interval
+    from assay.statistics.intervals import percentile_interval
     from assay.statistics.resampling import Resampler
 
     drawn = []

@@ -46,6 +46,7 @@ def test_the_ends_of_the_range():
     assert significance_probability(0.01, 1, 100_000, 0.05) == pytest.approx(
         significance_probability(0.01, 1, 100_003, 0.05), abs=1e-4
     )
+    assert significance_probability(0.1, 1.0, 0.5, 0.05) == significance_probability(0.1, 1.0, 1, 0.05) == 0
     assert units_needed(0.0, 1.0, 0.05, 0.8) is None
     assert units_needed(1e-9, 1.0, 0.05, 0.8) is None and MOST_UNITS == 10**9
     assert units_needed(50.0, 1.0, 0.05, 0.8) == 10, "no fewer than a test needs"

@@ -14,10 +14,10 @@ from assay.reports.figure.agreement import draw_agreement
 from assay.reports.figure.choice import choose_datasets
 from assay.reports.figure.style import figure_style
 from assay.statistics.agreement import agreement, measure_all
+from assay.statistics.ceilings import tie_free_ceiling, tie_share
 from assay.statistics.cells import Labels
 from assay.statistics.coefficients import STATISTICS, LabelKind, Statistic, register
 from assay.statistics.prepared import PreparedScore
-from assay.statistics.reliability import tie_free_ceiling, tie_share
 
 
 @pytest.fixture

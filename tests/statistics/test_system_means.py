@@ -78,6 +78,10 @@ def test_p_values():
     assert paired_p_value(differences, np.zeros(30, dtype=int)) is None
     # one system is always right and the other never: the exact sign test, where the t-test is undefined
     assert paired_p_value(np.ones(12)) == pytest.approx(stats.binomtest(12, 12).pvalue)
+    # forty groups whose items differ, but in the same way in each group
+    pairs_of_items = np.repeat(np.arange(40), 2)
+    for values in ([1.0, 3.0], [0.1, 0.3]):
+        assert paired_p_value(np.tile(values, 40), pairs_of_items) == 2.0**-39
 
 
 def test_few_items_that_differ_have_the_exact_test_of_mcnemar():

@@ -13,7 +13,7 @@ from assay.statistics.agreement import agreement, measure_all
 from assay.statistics.cells import NOISE, Labels
 from assay.statistics.coefficients import STATISTICS, calibrated_form
 from assay.statistics.comparison import compare
-from assay.statistics.jackknife import leave_one_out
+from assay.statistics.leave_one_out import leave_one_out
 from assay.statistics.prepared import PreparedScore
 from assay.statistics.tie_calibration import BLOCKS, FOLDS, Thresholds
 from assay.statistics.tie_thresholds import best_thresholds, fold_subsets

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from assay.statistics.agreement import Coefficients, agreement
+from assay.statistics.ceilings import tie_free_ceiling
 from assay.statistics.cells import WithinGroups
 from assay.statistics.comparison import average, compare
 from assay.statistics.draws import Swaps, draw_all
 from assay.statistics.exchange import Exchange
-from assay.statistics.reliability import tie_free_ceiling
 from assay.statistics.resampling import Resampler
 
 PAIR_ACCURACY = "pair-accuracy"

@@ -49,6 +49,8 @@ def _run(
 
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, largest_file))
+        # bytecode would be cut at the limit
+        sys.dont_write_bytecode = True
     sys.argv = command
     if command[0].endswith(".py"):
         runpy.run_path(str(Path(__file__).with_name(command[0])), run_name="__main__")

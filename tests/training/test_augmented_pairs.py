@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.exceptions import InputError
+from assay.language.texts import text_key
 from assay.training.augmented.pairs import (
     Entity,
     confusable_numbers,
@@ -21,7 +22,6 @@ from assay.training.augmented.pairs import (
     read_entities,
 )
 from assay.training.augmented.settings import AugmentedSettings
-from assay.training.data import text_key
 
 #: Few letters, so that entities often share a way of writing.
 WORD = st.text("abC", min_size=1, max_size=2)
@@ -50,15 +50,27 @@ def test_entities_of_a_csv(tmp_path):
     assert (found.left_out, found.aliases_left_out) == (1, 4)
 
 
+def test_entities_below_the_home_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    written(tmp_path / "e.csv", "name\nAda\n")
+    assert read_entities("~/e.csv").items == (Entity("Ada"),)
+
+
 def test_three_ways_of_writing_stay_and_four_go(tmp_path):
     file = written(tmp_path / "e.csv", "name,aliases\nX,a|b|X\nY,d|e|f\nZ,\n")
     assert [one.forms for one in read_entities(file).items] == [("X", "a", "b"), ("Z",)]
 
 
 def test_entities_of_other_files(tmp_path):
-    lines = [{"name": "X", "aliases": ["a", "b"]}, {"name": "Y"}, {"name": "Z", "aliases": "c|d"}]
+    lines = [
+        {"name": "X", "aliases": ["a", "b"]},
+        {"name": "Y"},
+        {"name": "Z", "aliases": "c|d"},
+        {"name": "W", "aliases": '["e", "f|g"]'},
+    ]
     file = written(tmp_path / "e.jsonl", "\n".join(map(json.dumps, lines)))
-    assert [one.aliases for one in read_entities(file).items] == [("a", "b"), (), ("c", "d")]
+    assert [one.aliases for one in read_entities(file).items] == [("a", "b"), (), ("c", "d"), ("e", "f|g")]
     assert [one.aliases for one in read_entities(written(tmp_path / "n.csv", "name\nX\nY\n")).items] == [(), ()]
     one = read_entities(file).digest
     assert one != read_entities(written(tmp_path / "e2.jsonl", '{"name": "X", "aliases": ["a", "c"]}')).digest

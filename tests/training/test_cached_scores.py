@@ -22,6 +22,16 @@ def file_limit():
     signal.signal(signal.SIGXFSZ, ignored)
 
 
+@pytest.mark.parametrize("damage", [b"", b"\x93NUMPY\x01"])
+def test_damaged_scores_are_computed_again(tmp_path, monkeypatch, damage):
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path))
+    cached_scores("one", ["a"], lambda: np.arange(3.0))
+    (file,) = (tmp_path / "targets").iterdir()
+    file.write_bytes(damage)
+    assert cached_scores("one", ["a"], lambda: np.arange(4.0)).tolist() == [0, 1, 2, 3]
+    assert cached_scores("one", ["a"], lambda: np.arange(5.0)).tolist() == [0, 1, 2, 3]
+
+
 @pytest.mark.parametrize("size", [64, 4096])  # neither the head of the file has room, or half of its numbers
 def test_a_full_disk_is_one_line_and_leaves_no_half_file(tmp_path, monkeypatch, file_limit, size):
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import assay
 from assay.exceptions import InputError
+from assay.metrics import load_metric
 
 ROWS = [
     ("7 km", "seven kilometres", 2), ("a red car", "the red car", 2), ("in Paris", "Berlin", 0), ("two", "2 cats", 2),
@@ -61,3 +63,32 @@ def test_a_primary_number_that_the_data_lacks(real_models: Any) -> None:
     model = models.SentenceTransformer(str(real_models / "minilm"), device="cpu")
     with pytest.raises(InputError, match="no value of f1=1_spearman; the data has all_spearman"):
         assay.AssayEvaluator(ROWS, primary="f1=1_spearman")(model)
+
+
+def test_a_number_without_a_value_is_an_empty_cell_and_moves_no_other(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pytest.importorskip("sentence_transformers")
+
+    def one_word_scores(reference: str, candidate: str) -> float:
+        """Score pairs without a common word alike, and others by their lengths."""
+        return 0.0 if not {*reference.split()} & {*candidate.split()} else len(reference) + len(candidate) / 10
+
+    def length_scores(reference: str, candidate: str) -> float:
+        return len(reference) - len(candidate) / 10
+
+    card = SimpleNamespace(set_evaluation_metrics=lambda *_: None)
+    monkeypatch.setattr("assay.api.evaluator.load_metric", lambda model: load_metric(model.score))
+    evaluator = assay.AssayEvaluator(ROWS, buckets=["f1"], statistics=["pearson", "spearman"])
+    returned = []
+    for step, score in enumerate((length_scores, one_word_scores, length_scores), start=1):
+        model = SimpleNamespace(score=score, model_card_data=card)
+        returned.append(evaluator(model, str(tmp_path), steps=step))
+    with (tmp_path / "assay_evaluation.csv").open(newline="") as rows:
+        first, second, third = csv.DictReader(rows)
+    assert [row["steps"] for row in (first, second, third)] == ["1", "2", "3"]
+    assert second["f1=0_pearson"] == second["f1=0_spearman"] == ""
+    for row, values in zip((first, second, third), returned, strict=True):
+        assert {name: float(row[name]) for name in values} == values
+        assert {name for name in row if row[name]} == {*values, "epoch", "steps"}
+    assert len(returned[1]) < len(returned[0])

@@ -7,10 +7,11 @@ import pytest
 
 from assay.exceptions import InputError
 from assay.metrics.neural.runtime import Runtime
-from assay.training import data
-from assay.training.data import hold_out_rows, load_examples, load_sets, split_off_held_out
+from assay.training import sets
+from assay.training.data import load_examples
 from assay.training.pairwise.job import prepare_job
 from assay.training.pairwise.settings import PairSettings
+from assay.training.sets import hold_out_rows, load_sets, split_off_held_out
 from tests.training.training_run import Slow, made_pairs
 
 
@@ -96,6 +97,6 @@ def test_a_request_says_which_pairs_each_set_has(tiny_base, tmp_path, monkeypatc
 
     now = request()
     assert request() == now
-    monkeypatch.setattr(data, "hold_out_rows", lambda groups, seed: hold_out_rows(np.arange(len(groups)), seed))
+    monkeypatch.setattr(sets, "hold_out_rows", lambda groups, seed: hold_out_rows(np.arange(len(groups)), seed))
     torn = request()
     assert [name for name in now if now[name] != torn[name]] == ["data"]

@@ -10,7 +10,9 @@ pytest.importorskip("penman", reason="penman is absent: pip install assay[amr]")
 
 from assay.exceptions import InputError
 from assay.language.amr import parse_graph
-from assay.training.midtuning.forms import Frame, SemanticForm, form_of_graph, make_frame, read_forms
+from assay.training.midtuning.forms import Frame, SemanticForm, make_frame
+from assay.training.midtuning.graphs import form_of_graph
+from assay.training.midtuning.reader import read_forms
 
 #: Each graph beside its form, read off by hand.
 GRAPHS = {
@@ -96,6 +98,7 @@ def test_a_file_of_frames(tmp_path):
     ("record", "message"),
     [
         ("{", r"line 5: is not JSON"),
+        ('{"sentence": "A \\ud83d", "frames": []}', r"line 5: holds \\ud83d, half of a surrogate pair"),
         ([1], r"line 5: expected an object such as"),
         ({"frames": []}, r"line 5: 'sentence' must be a text that is not empty"),
         ({"sentence": " ", "frames": []}, r"line 5: 'sentence' must be a text that is not empty"),
@@ -119,9 +122,20 @@ def test_a_bad_line_is_named(tmp_path, record, message):
     assert "\n" not in str(error.value)
 
 
+def test_a_file_below_the_home_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    lines(tmp_path / "frames.jsonl", *FOUR)
+    found = read_forms(["~/frames.jsonl"], limit=None, held_out=set())
+    assert len(found) == 4
+    assert found.sources[0].spec == "~/frames.jsonl"
+
+
 def test_sources_that_cannot_be_used(tmp_path, pairs_file):
     with pytest.raises(InputError, match="cannot be read as a file of frames"):
         read_forms([str(tmp_path / "none.jsonl")], limit=None, held_out=set())
+    with pytest.raises(InputError, match=r"no path can be this \(holds NUL\)"):
+        read_forms(["a\0.jsonl"], limit=None, held_out=set())
     (tmp_path / "latin.jsonl").write_bytes(b'{"sentence": "\xe9"}')
     with pytest.raises(InputError, match=r"latin.jsonl.*UTF-8"):
         read_forms([str(tmp_path / "latin.jsonl")], limit=None, held_out=set())

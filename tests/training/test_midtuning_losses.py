@@ -11,7 +11,7 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 
 from assay.exceptions import UnavailableError
-from assay.training.midtuning.job import FORM_TOKENS, SENTENCE, make_loss, prepare_model
+from assay.training.midtuning.job import FORM_TOKENS, SENTENCE_TOKEN, make_loss, prepare_model
 from assay.training.models import Inputs, load_bi_encoder, table_of_texts
 from tests.metrics.models.tiny import make_bert
 
@@ -96,11 +96,11 @@ def test_special_tokens_are_one_id_each_near_the_mean_and_drawn_by_the_seed(tiny
     before = load_bi_encoder(tiny_base, "cpu")[0].model.get_input_embeddings().weight.detach()
     one, same, other = made(0), made(0), made(1)
     rows = [whole[0].model.get_input_embeddings().weight.detach() for whole in (one, same, other)]
-    numbers = [one.tokenizer.convert_tokens_to_ids(token) for token in (SENTENCE, FORM_TOKENS["propbank"])]
+    numbers = [one.tokenizer.convert_tokens_to_ids(token) for token in (SENTENCE_TOKEN, FORM_TOKENS["propbank"])]
     assert numbers == [len(before), len(before) + 1]
-    for token, number in zip((SENTENCE, FORM_TOKENS["propbank"]), numbers, strict=True):
+    for token, number in zip((SENTENCE_TOKEN, FORM_TOKENS["propbank"]), numbers, strict=True):
         assert one.tokenizer(token, add_special_tokens=False)["input_ids"] == [number]
-    cls, *ids, sep = one.tokenizer(f"{SENTENCE} the dog")["input_ids"]
+    cls, *ids, sep = one.tokenizer(f"{SENTENCE_TOKEN} the dog")["input_ids"]
     assert [cls, *ids[1:], sep] == one.tokenizer("the dog")["input_ids"]
     assert ids[0] == numbers[0]
     assert torch.equal(rows[0][: len(before)], before)

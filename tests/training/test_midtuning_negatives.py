@@ -7,7 +7,8 @@ import itertools
 import pytest
 
 from assay.exceptions import InputError
-from assay.training.midtuning.forms import KINDS, Frame, SemanticForm, forms_of_others, wrong_forms
+from assay.training.midtuning.forms import Frame, SemanticForm
+from assay.training.midtuning.negatives import KINDS, forms_of_others, wrong_forms
 
 
 def form(*frames):

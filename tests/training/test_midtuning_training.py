@@ -13,8 +13,8 @@ from safetensors.numpy import load_file
 from scipy.stats import spearmanr
 
 from assay.exceptions import InputError
+from assay.language.texts import text_key
 from assay.metrics import Batch, load_metric
-from assay.training.data import text_key
 from tests.training.killed import assert_resumed, kill_in_training
 from tests.training.mid_run import tune_on, write_frames
 from tests.training.training_run import Slow

@@ -11,7 +11,7 @@ from safetensors.numpy import load_file
 
 from assay.training.models import freeze_except_last_layers, load_bi_encoder, table_of_texts
 from assay.training.pairwise import trainer
-from assay.training.pairwise.trainer import ReadRows, restore_whole_table, train_only_read_rows
+from assay.training.pairwise.read_rows import ReadRows, restore_whole_table, train_only_read_rows
 from tests.training.pair_run import train_on
 
 TABLE = "embeddings.word_embeddings.weight"

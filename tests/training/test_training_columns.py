@@ -8,7 +8,7 @@ import pytest
 from assay.datasets.columns import columns_text
 from assay.exceptions import InputError
 from assay.training.data import load_examples
-from assay.training.midtuning.forms import read_forms
+from assay.training.midtuning.reader import read_forms
 from assay.training.pairwise.settings import PairSettings
 
 NAMES = {

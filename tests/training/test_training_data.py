@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from assay.exceptions import InputError
-from assay.training.data import load_examples, separate_sets
+from assay.training.data import load_examples
 from assay.training.s3bert.targets import UNIT_PAIRS, draw_negatives
+from assay.training.sets import separate_sets
 
 
 def test_pairs_of_held_out_sets_are_not_trained_on(pairs_file, tmp_path):

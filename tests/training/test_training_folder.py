@@ -71,6 +71,18 @@ def test_a_kill_while_the_rest_is_removed_leaves_nothing_for_long(tmp_path, monk
     assert list(tmp_path.iterdir()) == [out]
 
 
+@pytest.mark.parametrize("content", ["[1]", "{", '{"seed": 1}'])
+def test_a_request_that_is_damaged_differs_in_all_keys(tmp_path, content):
+    folder = tmp_path / ".out.training"
+    folder.mkdir()
+    (folder / "request.json").write_text(content, encoding="utf-8")
+    with (
+        pytest.raises(InputError, match=r"\(it differs in seed\); continue it"),
+        open_work_folder(tmp_path / "out", {"seed": 2}),
+    ):
+        raise AssertionError("the block must not run")
+
+
 def test_a_kill_between_the_renaming_and_the_removal_leaves_nothing_for_long(tmp_path, monkeypatch):
     out = tmp_path / "out"
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):

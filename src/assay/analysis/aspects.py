@@ -56,7 +56,7 @@ class AspectProfile:
         aspects: the names of the aspects.
         all_pairs: the means over all pairs.
         categories: the means over the diverging pairs of each category.
-        left_out: the same for categories with too few pairs, which are at least one.
+        left_out: the same for categories with fewer pairs than :data:`MIN_PAIRS_PER_CATEGORY`, but at least one.
     """
 
     metric: str
@@ -71,8 +71,8 @@ def profile_aspects(
 ) -> AspectProfile | None:
     """Return the mean aspect scores of the diverging pairs in each category, beside those of all pairs.
 
-    The result is None if the dataset has no scores of any aspect, or if no category has at least
-    :data:`MIN_PAIRS_PER_CATEGORY` such pairs.
+    Pairs diverge by rank, from a difference of :data:`RESIDUAL` on. The result is None if the dataset has no scores of
+    any aspect, or if no category has at least :data:`MIN_PAIRS_PER_CATEGORY` such pairs.
 
     Args:
         data: the dataset.
@@ -92,24 +92,37 @@ def profile_aspects(
     means_of_all = _means(scores, everywhere)
 
     def category_means(title: str, mask: NDArray[np.bool_]) -> CategoryMeans:
+        """Return the means of the pairs of a mask, shape (n,), compared with those of all pairs."""
         means = _means(scores, mask)
         differences = means - means_of_all
         with np.errstate(invalid="ignore", divide="ignore"):
             deviations = np.where(spreads > 0, differences / spreads, np.nan)
         too_high = int(mask[divergence.rows[~divergence.too_low]].sum())
-        return CategoryMeans(title, int(mask.sum()), too_high, means, differences, deviations)
+        return CategoryMeans(
+            title=title,
+            n=int(mask.sum()),
+            too_high=too_high,
+            means=means,
+            differences=differences,
+            deviations=deviations,
+        )
 
     categories = [
         category_means(name, mask & divergence.mask) for name, mask in _category_masks(tagged, len(data)).items()
     ]
-    shown = [row for row in categories if row.n >= MIN_PAIRS_PER_CATEGORY]
+    large_categories = [row for row in categories if row.n >= MIN_PAIRS_PER_CATEGORY]
     left_out = [row for row in categories if 0 < row.n < MIN_PAIRS_PER_CATEGORY]
     all_pairs = category_means("all pairs", everywhere)
-    return AspectProfile(metric, list(metrics), all_pairs, shown, left_out) if shown else None
+    return AspectProfile(metric, list(metrics), all_pairs, large_categories, left_out) if large_categories else None
 
 
 def _means(scores: NDArray[np.float64], mask: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return the mean of each aspect over some pairs without NaN; *scores* has shape (aspects, n), *mask* (n,)."""
+    """Return the mean of each aspect over some pairs, shape (aspects,); NaN for an aspect that has a score of none.
+
+    Args:
+        scores: the scores, shape (aspects, n); NaN for a missing score, which is left out of the mean.
+        mask: the pairs, shape (n,).
+    """
     chosen_scores = scores[:, mask]
     is_finite = np.isfinite(chosen_scores)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -123,17 +136,17 @@ def _standard_deviations(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     It is NaN for an aspect whose scores are all NaN. *scores* has shape (aspects, n).
     """
     deviations = np.full(len(scores), np.nan)
-    with np.errstate(invalid="ignore"):
-        for number, aspect_scores in enumerate(scores):
-            # numpy warns of an aspect without scores
-            if np.isfinite(aspect_scores).any():
-                deviations[number] = np.nanstd(aspect_scores)
+    for index, aspect_scores in enumerate(scores):
+        # numpy warns of an aspect without scores
+        if np.isfinite(aspect_scores).any():
+            deviations[index] = np.nanstd(aspect_scores)
     return deviations
 
 
 def _category_masks(tagged: TagColumns, n: int) -> dict[str, NDArray[np.bool_]]:
-    """Return the mask of the pairs in each category, shape (n,) each, by the name of the category."""
-    row_of_tag = np.repeat(np.arange(n), tagged.starts[1:] - tagged.starts[:-1])
+    """Return the mask of the n pairs in each category, shape (n,) each, by the name of the category."""
+    tags_per_pair = np.diff(tagged.starts)
+    row_of_tag = np.repeat(np.arange(n), tags_per_pair)
     masks = {}
     for index, name in enumerate(tagged.names):
         masks[name] = np.zeros(n, dtype=bool)

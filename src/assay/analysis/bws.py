@@ -35,7 +35,7 @@ class BestWorstSettings(Seeded):
     gold_share: float | None = setting("The least share of gold questions to answer as agreed [default: 0.7].", None)
 
     def check(self) -> None:
-        """Raise InputError if the share is not between 0 and 1, or is set without gold questions."""
+        """Raise InputError for an invalid seed, or a share of gold questions outside 0 to 1 or without any."""
         super().check()
         if self.gold_share is not None and not 0 <= self.gold_share <= 1:
             raise InputError("must lie between 0 and 1", setting="gold_share", value=self.gold_share)
@@ -70,7 +70,12 @@ class TupleSettings(Settings):
     seed: int = setting("Seed of every random draw.", 0)
 
     def check(self) -> None:
-        """Raise InputError for an invalid seed, fewer people than each tuple needs, or a distance of no questions."""
+        """Check the settings.
+
+        Raises:
+            InputError: the seed is invalid, there are fewer people than answer each tuple, or ``gold_every`` is set
+                without gold questions.
+        """
         super().check()
         check_seed(self.seed)
         if self.people is not None and self.people < self.annotations:
@@ -124,16 +129,27 @@ class AnnotationSet:
 
 
 def item_records(annotation_set: AnnotationSet, counts: ChoiceCounts) -> list[dict[str, Any]]:
-    """Return one record per item in descending order of score; items with equal scores keep their order."""
+    """Return one record per item in descending order of score; items with equal scores keep their order.
+
+    A record has the keys :data:`COLUMNS`. Scores lie in [-1, 1], scaled ones in [0, 1].
+
+    Args:
+        annotation_set: the items and their tuples.
+        counts: how often each item was chosen as best and as worst, in the order of the items.
+    """
     scores = counts.scores
     order = np.argsort(-scores, kind="stable")
-    columns = (scores, (scores + 1) / 2, counts.best, counts.worst, counts.seen, annotation_set.tuples_per_item)
+    scaled = (scores + 1) / 2
+    columns = (scores, scaled, counts.best, counts.worst, counts.seen, annotation_set.tuples_per_item)
     sorted_columns = [[annotation_set.items[index] for index in order], *(column[order].tolist() for column in columns)]
     return [dict(zip(COLUMNS, row, strict=True)) for row in zip(*sorted_columns, strict=True)]
 
 
 def annotation_counts(annotation_set: AnnotationSet) -> dict[str, Any]:
-    """Return counts by name; those that may vary between tuples or items have their mean, least and most."""
+    """Return counts of a set of annotations by name; those that vary between tuples or items have mean, least and most.
+
+    The number of annotators is None if it is unknown.
+    """
     return {
         "items": len(annotation_set.items),
         "tuples": len(annotation_set.annotations_per_tuple),

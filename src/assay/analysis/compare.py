@@ -11,16 +11,17 @@ from numpy.typing import NDArray
 
 from assay.analysis.contests import Contest
 from assay.analysis.data import ScoredDataset
-from assay.analysis.settings import BucketsOfRun, MetricsOfRun, PermutationTests
+from assay.analysis.settings import BucketsOfRun, CorrectedTests, MetricsOfRun, PermutationTests
 from assay.common.numbers import none_if_nan
 from assay.exceptions import InputError
 from assay.settings import WithProgress, setting
-from assay.statistics.agreement import RareValues, agreement
+from assay.statistics.agreement import agreement
 from assay.statistics.cells import score_codes
 from assay.statistics.comparison import Difference, compare_all
 from assay.statistics.concordance import Floats
 from assay.statistics.draws import MetricPair
 from assay.statistics.missing import share_pairs
+from assay.statistics.rare_values import RareValues
 from assay.statistics.significance import adjust_p_values
 
 
@@ -84,15 +85,21 @@ def compare_metrics(
 
     The p-values of one statistic in one bucket are corrected as one family.
 
+    The metrics of one run are compared on the pairs that :func:`~assay.statistics.missing.share_pairs` leaves, and a
+    metric of two runs on those that have both scores.
+
     Args:
         contest: the scores to compare.
         settings: the settings of intervals and tests.
         buckets: the names of the buckets; all by default.
         advance: a progress callback that receives the number of permutations drawn since its last call; None for no
             progress.
+
+    Raises:
+        InputError: the pairs were resampled in groups that the folder, of an older assay, did not keep.
     """
     data = contest.data
-    compared: list[ComparedMetrics] = []
+    comparisons: list[ComparedMetrics] = []
     for bucket in used_buckets(data, buckets):
         pairs = data.pairs_in_bucket(bucket, settings.seed)
         bucket_scores = {name: pairs.take(scores) for name, scores in contest.scores.items()}
@@ -113,10 +120,10 @@ def compare_metrics(
             advance=advance,
         )
         location = (data.name, data.facts.split, bucket)
-        for index, _ in enumerate(settings.statistics):
+        for index in range(len(settings.statistics)):
             differences_in_statistic = {names: by_statistic[index] for names, by_statistic in differences.items()}
-            compared += _corrected_differences(location, differences_in_statistic, settings)
-    return compared
+            comparisons += _corrected_differences(location, differences_in_statistic, settings)
+    return comparisons
 
 
 def used_buckets(data: ScoredDataset, buckets: Sequence[str] = ()) -> list[str]:
@@ -146,10 +153,10 @@ def _corrected_differences(
     """
     dataset, split, bucket = location
     family = list(differences.values())
-    deciding = _corrected_p_values([difference.p for difference in family], settings)
-    jackknife = _corrected_p_values([difference.p_jackknife for difference in family], settings)
-    permutation = _corrected_p_values([difference.p_permutation for difference in family], settings)
-    williams = _corrected_p_values([difference.p_williams for difference in family], settings)
+    deciding = corrected_p_values([difference.p for difference in family], settings)
+    jackknife = corrected_p_values([difference.p_jackknife for difference in family], settings)
+    permutation = corrected_p_values([difference.p_permutation for difference in family], settings)
+    williams = corrected_p_values([difference.p_williams for difference in family], settings)
     level = settings.smallest_p_level(sum(p is not None for p in deciding))
     for index, ((first, second), difference) in enumerate(differences.items()):
         yield ComparedMetrics(
@@ -167,8 +174,15 @@ def _corrected_differences(
         )
 
 
-def _corrected_p_values(p_values: Sequence[float | None], settings: PermutationTests) -> list[float | None]:
-    """Return p-values corrected for the number of tests that were made; None for a test that was not made."""
+def corrected_p_values(p_values: Sequence[float | None], settings: CorrectedTests) -> list[float | None]:
+    """Return p-values corrected as one family, for the number of tests that were made.
+
+    A test that was not made has None in both, and does not count.
+
+    Args:
+        p_values: the uncorrected p-values.
+        settings: the settings of the tests, with the correction.
+    """
     numbers = np.array([np.nan if p is None else p for p in p_values])
     return [none_if_nan(p) for p in adjust_p_values(numbers, settings.correction)]
 
@@ -214,13 +228,14 @@ class Disagreement:
 def disagreements(contest: Contest, names: MetricPair, limit: int, buckets: Sequence[str]) -> list[Disagreement]:
     """Return the pairs of texts with the largest rank differences between two metrics, in descending order.
 
-    Pairs with the same rank under both are left out, so there may be fewer than *limit*, or none.
+    Ranks are those among the pairs of the buckets that have both scores. Pairs with the same rank under both metrics
+    are left out, so there may be fewer than *limit*, or none.
 
     Args:
         contest: the scores.
-        names: the two metrics.
+        names: the names of the two metrics among its scores.
         limit: the most pairs to return.
-        buckets: the buckets whose pairs are considered.
+        buckets: the buckets whose pairs are considered, at least one.
     """
     from scipy.stats import rankdata
 
@@ -232,23 +247,29 @@ def disagreements(contest: Contest, names: MetricPair, limit: int, buckets: Sequ
     distances = np.abs(first_ranks - second_ranks)
     farthest = []
     for position in np.argsort(-distances, kind="stable")[:limit]:
-        if distances[position]:
-            row = int(rows[position])
-            as_given = [
-                float(score if _rises(contest, name) else 0 - score)
-                for name, score in zip(names, (first[row], second[row]), strict=True)
-            ]
-            scores = as_given[0], as_given[1]
-            ranks = float(first_ranks[position]), float(second_ranks[position])
-            label, label_rank = float(labels[position]), float(label_ranks[position])
-            farthest.append(Disagreement(row, label, label_rank, scores, ranks, len(rows)))
+        if not distances[position]:
+            break
+        row = int(rows[position])
+        farthest.append(
+            Disagreement(
+                row=row,
+                label=float(labels[position]),
+                label_rank=float(label_ranks[position]),
+                scores=(_score_as_given(contest, names[0], row), _score_as_given(contest, names[1], row)),
+                ranks=(float(first_ranks[position]), float(second_ranks[position])),
+                n=len(rows),
+            )
+        )
     return farthest
 
 
-def _rises(contest: Contest, name: str) -> bool:
-    """Return whether higher scores of a metric mean more similar; of two runs, the name ends in the run's title."""
+def _score_as_given(contest: Contest, name: str, row: int) -> float:
+    """Return a score as its metric gives it; in a contest, the sign is turned if low scores mean similar."""
+    score = float(contest.scores[name][row])
+    # in a contest of two runs, the name ends in the title of the run
     record = contest.data.metrics.get(name) or contest.data.metrics.get(name.rpartition(" [")[0])
-    return record is None or record.declared.higher_is_better
+    # subtracted, since the negative of 0 is shown as -0
+    return score if record is None or record.declared.higher_is_better else 0 - score
 
 
 def unit_count(contest: Contest, bucket: str) -> tuple[int, str]:
@@ -263,14 +284,17 @@ def unit_count(contest: Contest, bucket: str) -> tuple[int, str]:
 def rare_values_of(contest: Contest, bucket: str) -> tuple[RareValues | None, dict[str, RareValues]]:
     """Return the labels that few pairs, or groups, of a bucket have, and the scores that few have, by name.
 
-    None stands for labels of which there are enough; a name without rare scores is absent.
+    The labels are None if there are enough of each, or no pairs; a name without rare scores is absent.
+
+    Raises:
+        InputError: the pairs are resampled in groups that an older folder did not keep.
     """
     in_bucket, groups = contest.data.buckets[bucket], contest.data.groups
     rare_labels = _rare_values("label", contest.data.labels[in_bucket], None if groups is None else groups[in_bucket])
     rare_scores = {}
     for name, scores in contest.scores.items():
-        scored = in_bucket & np.isfinite(scores)
-        rare = _rare_values("score", scores[scored], None if groups is None else groups[scored])
+        is_scored = in_bucket & np.isfinite(scores)
+        rare = _rare_values("score", scores[is_scored], None if groups is None else groups[is_scored])
         if rare is not None:
             rare_scores[name] = rare
     return rare_labels, rare_scores
@@ -295,14 +319,20 @@ class DifferenceCaveats:
 
 
 def caveats_of_difference(contest: Contest, row: ComparedMetrics) -> DifferenceCaveats:
-    """Return the caveats of a difference with at least one pair."""
+    """Return the caveats of a difference between two scores that at least one pair of its bucket has.
+
+    Args:
+        contest: the scores that were compared.
+        row: the difference, and the bucket and the scores that it is of.
+    """
     names = (row.first, row.second)
     groups = contest.data.groups
     scores = np.where(contest.data.buckets[row.bucket], [contest.scores[name] for name in names], np.nan)
     has_both_scores = np.isfinite(scores).all(axis=0)
     undefined = {}
     if row.difference.value is None:
-        # compute the agreement once more for the notes that say why a coefficient is undefined
+        # compute the agreement once more for the notes that say why a coefficient is undefined; without resamples, the
+        # level and the seed have no effect
         estimates = agreement(
             {name: values[has_both_scores] for name, values in zip(names, scores, strict=True)},
             contest.data.labels[has_both_scores],

@@ -42,7 +42,7 @@ class Match:
 def match_pairs(first: ScoredDataset, second: ScoredDataset) -> Match:
     """Return the pairs that two datasets have in common, matched by question, gold answers and candidate.
 
-    Of duplicate pairs, as many are matched as both datasets have.
+    Of duplicate pairs, as many are matched as both datasets have. Datasets with equal digests are matched row by row.
 
     Raises:
         InputError: the datasets have no pair in common.
@@ -64,15 +64,14 @@ def match_pairs(first: ScoredDataset, second: ScoredDataset) -> Match:
 def _pair_keys(data: ScoredDataset) -> list[tuple[str, int]]:
     """Return a unique key per pair: its texts as JSON, and the number of earlier pairs with the same texts."""
     columns = [name for name in ("question", "reference", "candidate") if name in data.table.column_names]
-    seen: Counter[str] = Counter()
+    occurrences: Counter[str] = Counter()
     keys = []
     for cells in zip(*(data.table.column(name).to_pylist() for name in columns), strict=True):
-        # an empty question is left out, so that the pair matches one of a run without the column
-        without_question = cells[0] is None
-        reference_and_candidate = cells[-2:]
-        text = json.dumps(reference_and_candidate if without_question else cells, ensure_ascii=False)
-        keys.append((text, seen[text]))
-        seen[text] += 1
+        # of the three, only a question may be None; it is left out, to match the pair in a run without the column
+        known_cells = cells[1:] if cells[0] is None else cells
+        text = json.dumps(known_cells, ensure_ascii=False)
+        keys.append((text, occurrences[text]))
+        occurrences[text] += 1
     return keys
 
 
@@ -85,12 +84,12 @@ def _describe_difference(first: ScoredDataset, second: ScoredDataset, shared: in
         relabelled: the number of these with different labels.
     """
     sizes = f"{len(first):,}" if len(first) == len(second) else f"{len(first):,} against {len(second):,}"
-    parts = [f"{sizes} pairs", f"{shared:,} of them with the same texts"]
+    differences = [f"{sizes} pairs", f"{shared:,} of them with the same texts"]
     if relabelled:
-        parts.append(f"{relabelled:,} of those with another label")
+        differences.append(f"{relabelled:,} of those with another label")
     if shared == len(first) == len(second) and not relabelled:
-        parts.append("other columns, such as groups or names of pairs, or their order differ")
-    return ", ".join(parts)
+        differences.append("other columns, such as groups or names of pairs, or their order differ")
+    return ", ".join(differences)
 
 
 @dataclass(frozen=True)
@@ -124,7 +123,9 @@ def contests(runs: Sequence[RunFolder], metrics: Sequence[str] = (), *, force: b
         force: whether to compare runs on different data, using the pairs that both have.
 
     Raises:
-        InputError: there are fewer than two metrics to compare, a metric is unknown, or the runs have different data.
+        InputError: there are no runs or more than two; a run cannot be read; a metric is unknown; one run has no two
+            metrics on one dataset; two runs have no dataset or no metric in common; or a dataset differs between them,
+            and *force* is False or they have no pair of it in common.
     """
     if len(runs) == 1:
         return _contests_within_run(runs[0], metrics)
@@ -136,82 +137,100 @@ def contests(runs: Sequence[RunFolder], metrics: Sequence[str] = (), *, force: b
 def _contests_within_run(run: RunFolder, metrics: Sequence[str]) -> list[Contest]:
     """Return the metrics of one run as contests, one per dataset with at least two of them.
 
+    Args:
+        run: the run.
+        metrics: the names of the metrics to compare; empty for all. A dataset with scores of two or more, but not of
+            all, has a note on each of the others; one with scores of fewer than two is left out.
+
     Raises:
-        InputError: no dataset has scores of a metric, or none has two metrics to compare.
+        InputError: the run cannot be read, no dataset has scores of a named metric, or none has two metrics to compare.
     """
     datasets = read_datasets(run)
     _check_known(metrics, datasets, run.title)
     contests_of_run = []
     for data in datasets:
-        requested_metrics = dict.fromkeys(metrics or data.scores)
+        requested_metrics = list(dict.fromkeys(metrics or data.scores))
         scored_metrics = [name for name in requested_metrics if name in data.scores]
         if len(scored_metrics) > 1:
             scores = {name: data.oriented_scores(name) for name in scored_metrics}
             metric_pairs = tuple(combinations(scored_metrics, 2))
-            notes = tuple(f"no scores of {name}" for name in metrics if name not in data.scores)
+            notes = tuple(f"no scores of {name}" for name in requested_metrics if name not in data.scores)
             contests_of_run.append(Contest(data, tuple(scored_metrics), scores, metric_pairs, notes))
     if not contests_of_run:
         names = ", ".join(dict.fromkeys(name for data in datasets for name in data.scores))
-        raise InputError(f"{run.title}: a comparison needs two metrics on one dataset; the run has {names or 'none'}")
+        asked_for = f", of which {', '.join(dict.fromkeys(metrics))} asked for" if metrics else ""
+        raise InputError(
+            f"{run.title}: a comparison needs two metrics on one dataset; the run has {names or 'none'}{asked_for}"
+        )
     return contests_of_run
 
 
 def _contests_between_runs(first: RunFolder, second: RunFolder, metrics: Sequence[str], force: bool) -> list[Contest]:
-    """Return the metrics of two runs as contests, one per dataset that both runs have.
+    """Return the metrics of two runs as contests, one per dataset and split that both runs have.
+
+    Args:
+        first, second: the runs.
+        metrics: the names of the metrics to compare; empty for all.
+        force: whether to compare different data, on the pairs that both have.
 
     Raises:
-        InputError: a metric is unknown, the runs have no dataset or no metric in common, or a dataset differs between
-            them and *force* is False.
+        InputError: a run cannot be read, a metric is unknown, the runs have no dataset or no metric in common, or a
+            dataset differs between them, and *force* is False or they have no pair of it in common.
     """
     datasets = read_datasets(first)
     second_datasets_by_key = {(data.name, data.facts.split): data for data in read_datasets(second)}
     titles = f"{first.title} and {second.title}"
     _check_known(metrics, [*datasets, *second_datasets_by_key.values()], titles)
     titles_of_runs = run_titles([first, second])
-    compared = []
+    contests_by_dataset = []
     for data in datasets:
-        other = second_datasets_by_key.get((data.name, data.facts.split))
-        if other is None:
+        key = (data.name, data.facts.split)
+        if key not in second_datasets_by_key:
             continue
-        other = other.with_metric_names_from({name: record.signature for name, record in data.metrics.items()})
-        matched = match_pairs(data, other)
+        signatures = {name: record.signature for name, record in data.metrics.items()}
+        second_as_named = second_datasets_by_key[key]
+        second_data = second_as_named.with_metric_names_from(signatures)
+        # a metric may be named as in either run
+        first_names = dict(zip(second_as_named.scores, second_data.scores, strict=True))
+        named = list(dict.fromkeys(first_names.get(name, name) for name in metrics))
+        matched = match_pairs(data, second_data)
         if not matched.is_identical and not force:
             raise InputError(
                 f"{titles}: {data.name} is not the same data: {matched.difference}; ",
                 Setting("force"),
                 " compares the pairs that both have, with the labels of the first run",
             )
-        compared.append(_contest_on_common_pairs(data, other, matched, metrics, titles_of_runs))
-    if not compared:
+        contests_by_dataset.append(_contest_on_common_pairs(data, second_data, matched, named, titles_of_runs))
+    if not contests_by_dataset:
         first_datasets = ", ".join(data.title for data in datasets)
         second_datasets = ", ".join(data.title for data in second_datasets_by_key.values())
         raise InputError(f"{titles}: have no dataset in common ({first_datasets} against {second_datasets})")
-    if not any(contest.metrics for contest in compared):
+    if not any(contest.metrics for contest in contests_by_dataset):
         raise InputError(f"{titles}: have no metric in common")
-    return compared
+    return contests_by_dataset
 
 
 def _contest_on_common_pairs(
-    data: ScoredDataset, other: ScoredDataset, matched: Match, metrics: Sequence[str], titles: Sequence[str]
+    first_data: ScoredDataset, second_data: ScoredDataset, matched: Match, metrics: Sequence[str], titles: Sequence[str]
 ) -> Contest:
     """Return the scores of each metric in two runs as a contest, on the pairs that both runs have.
 
     Args:
-        data, other: the dataset in the first and in the second run.
+        first_data, second_data: the dataset in the first and in the second run.
         matched: the pairs that both have.
         metrics: the names of the metrics to compare; empty for all.
         titles: the titles of the two runs, which distinguish their scores.
     """
-    first, second = data.take(matched.first), other.take(matched.second)
-    names = [name for name in metrics or data.scores if name in data.scores and name in other.scores]
+    first, second = first_data.take(matched.first), second_data.take(matched.second)
+    names = [name for name in metrics or first_data.scores if name in first_data.scores and name in second_data.scores]
     scores: dict[str, Floats] = {}
-    for title, side in zip(titles, (first, second), strict=True):
+    for title, common_data in zip(titles, (first, second), strict=True):
         for name in names:
-            scores[f"{name} [{title}]"] = side.oriented_scores(name)
+            scores[f"{name} [{title}]"] = common_data.oriented_scores(name)
     notes = []
     if not matched.is_identical:
         notes.append(f"not the same data: {matched.difference}; labels of {titles[0]}")
-    for name in metrics or dict.fromkeys([*data.scores, *other.scores]):
+    for name in metrics or dict.fromkeys([*first_data.scores, *second_data.scores]):
         if name not in names:
             notes.append(f"{name} has scores in one of the runs alone")
     for name in names:
@@ -219,7 +238,9 @@ def _contest_on_common_pairs(
         if before.signature != after.signature:
             notes.append(f"{name} has another signature: {before.short_signature} against {after.short_signature}")
     metric_pairs = tuple((f"{name} [{titles[0]}]", f"{name} [{titles[1]}]") for name in names)
-    return Contest(first, tuple(names), scores, metric_pairs, tuple(notes), second)
+    return Contest(
+        data=first, metrics=tuple(names), scores=scores, metric_pairs=metric_pairs, notes=tuple(notes), other=second
+    )
 
 
 def _check_known(metrics: Sequence[str], datasets: Sequence[ScoredDataset], where: str) -> None:
@@ -241,11 +262,17 @@ def compared_datasets(compared_contests: Sequence[Contest]) -> list[ScoredDatase
 
 
 def computed_statistics(run: RunFolder, compared_contests: Sequence[Contest]) -> tuple[str, ...]:
-    """Return the statistics that a run computed.
+    """Return the names of the statistics that a run computed.
 
     If these are the defaults of older versions and all labels are yes and no, the present defaults are returned
     instead, which begin with the AUC.
+
+    Args:
+        run: the run.
+        compared_contests: its contests, for their labels.
     """
     computed = tuple(run.manifest.request.statistics)
-    of_votes = [contest.data.vote_statistic for contest in compared_contests]
-    return default_statistics(of_votes) if computed == DEFAULT_STATISTICS and all(of_votes) else computed
+    vote_statistics = [contest.data.vote_statistic for contest in compared_contests]
+    if computed == DEFAULT_STATISTICS and all(vote_statistics):
+        return default_statistics(vote_statistics)
+    return computed

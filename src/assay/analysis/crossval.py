@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from assay.analysis.data import ScoredDataset, cells_of, group_codes, pair_codes
+from assay.analysis.data import ScoredDataset
+from assay.analysis.pair_codes import cells_of, group_codes, pair_codes
 from assay.analysis.thresholds.training import find_threshold
 from assay.common.messages import Setting
 from assay.exceptions import InputError
@@ -88,7 +89,13 @@ class CrossvalSettings(OwnData, Graphs, Limited, Scoring, ScoreStore):
     seed: int = setting("Seed of the assignment of pairs to folds.", 0)
 
     def check(self) -> None:
-        """Check the settings, and fill in the default coefficients; raise InputError if a setting is invalid."""
+        """Check the settings, and fill in the default coefficients.
+
+        Raises:
+            InputError: there are fewer than two folds, or the seed is invalid; a setting for scoring is given for a
+                run, or one for training without a model to train; a recipe sets the seed that ``seeds`` counts from;
+                or statistics are unknown, or of decisions and of scores at once.
+        """
         if self.folds < 2:
             raise InputError(
                 "expected 2 or more; one fold is tested, the others trained on", setting="folds", value=self.folds
@@ -101,10 +108,12 @@ class CrossvalSettings(OwnData, Graphs, Limited, Scoring, ScoreStore):
                 setting="scale",
                 value=self.scale,
             )
-        for name, value in self.scoring_settings().items():
-            # progress is shown for runs, too; any other setting must have its default, the class attribute
-            if self.runs and name != "progress" and value != getattr(CrossvalSettings, name):
-                raise InputError("is for data that is scored here, not for a run", setting=name)
+        if self.runs:
+            for name, value in self.scoring_settings().items():
+                default = getattr(CrossvalSettings, name)
+                # progress is shown for runs, too
+                if value != default and name != "progress":
+                    raise InputError("is for data that is scored here, not for a run", setting=name)
         for name in ("classes", "results"):
             if getattr(self, name) is not None and not self.train:
                 raise InputError("is for models that are trained here; name one with ", Setting("train"), setting=name)
@@ -114,15 +123,19 @@ class CrossvalSettings(OwnData, Graphs, Limited, Scoring, ScoreStore):
         object.__setattr__(self, "statistics", self._checked_statistics())
 
     def _checked_statistics(self) -> tuple[str, ...]:
-        """Return the statistics, or the defaults; raise InputError if measures of decisions stand beside others."""
+        """Return the statistics without duplicates, or the defaults: measures of decisions if classes are learned.
+
+        Raises:
+            InputError: a name is unknown, or measures of decisions stand beside coefficients of scores.
+        """
         names = tuple(self.statistics) or (CLASS_MEASURES if self.classes else ())
         of_decisions = [name for name in names if name in CLASS_MEASURES]
         if not of_decisions and not self.classes:
             return check_statistics(names)
         if len(of_decisions) < len(names):
-            wanted = f"with classes, name {', '.join(CLASS_MEASURES)}" if self.classes else "name these or others alone"
+            advice = f"with classes, name {', '.join(CLASS_MEASURES)}" if self.classes else "name these or others alone"
             raise InputError(
-                f"measures of decisions and coefficients of scores exclude each other; {wanted}",
+                f"measures of decisions and coefficients of scores exclude each other; {advice}",
                 setting="statistics",
                 value=", ".join(names),
             )
@@ -178,7 +191,8 @@ def class_labels(data: ScoredDataset, column: str | None) -> tuple[Floats, tuple
         column: the column with the classes; None for labels of two values, no (0) and yes (1).
 
     Raises:
-        InputError: a cell of the column is empty, or the labels have another number of values than two.
+        InputError: the column is missing or holds lists, a cell of it is empty, or the labels have another number of
+            values than two.
     """
     if column is None:
         values, numbers = np.unique(data.labels, return_inverse=True)
@@ -200,15 +214,19 @@ def class_labels(data: ScoredDataset, column: str | None) -> tuple[Floats, tuple
 def deciding_method(scores_of: ScoresOf, labels: Floats) -> ScoresOf:
     """Return a method that decides yes (1) or no (0) at the best threshold on the training rows; NaN without a score.
 
+    Without a score on any training row there is no threshold, and all decisions are NaN.
+
     Args:
-        scores_of: a method that needs no training.
-        labels: the labels 0 and 1, shape (n,).
+        scores_of: a method that needs no training, whose higher scores mean yes.
+        labels: the labels 0 and 1, shape (n,); the training rows with a score have both.
     """
 
     def decide_rows(train: Rows, test: Rows) -> Floats:
         train_scores, scores = scores_of(train, train), scores_of(train, test)
-        known = np.isfinite(train_scores)
-        threshold = find_threshold(train_scores[known], labels[train][known])
+        is_scored = np.isfinite(train_scores)
+        if not is_scored.any():
+            return np.full(len(test), np.nan)
+        threshold = find_threshold(train_scores[is_scored], labels[train][is_scored])
         return np.where(np.isfinite(scores), scores >= threshold, np.nan)
 
     return decide_rows
@@ -219,6 +237,11 @@ def recorded_methods(data: ScoredDataset, metrics: Sequence[str], settings: Cros
 
     They decide at a threshold if decisions are measured; there are none if classes are learned, which no score tells
     apart.
+
+    Args:
+        data: the pairs with their scores.
+        metrics: the names of the wanted metrics.
+        settings: what is measured, and whether classes are learned.
 
     Raises:
         InputError: the run has no scores of one of the metrics, or the labels of decisions have not two values.
@@ -244,7 +267,8 @@ def cross_validate_methods(
         run: the title of the run, if there are several.
 
     Raises:
-        InputError: the pairs cannot be divided as requested, or there is no method.
+        InputError: the pairs cannot be divided as requested, there is no method, or the labels or the column of classes
+            do not have classes to decide.
     """
     if not methods:
         raise InputError(f"{data.run.title}: {data.name} has no scores of any metric")
@@ -261,7 +285,9 @@ def cross_validate_methods(
         if validation.missing:
             notes.append(f"{name}: {validation.missing:,} pairs have no score and are left out")
     title = f"{data.title}, {run}" if run else data.title
-    return DatasetValidation(run, data.name, title, division, validations, notes)
+    return DatasetValidation(
+        run=run, dataset=data.name, title=title, division=division, results=validations, notes=notes
+    )
 
 
 def divide(data: ScoredDataset, settings: CrossvalSettings) -> tuple[Partition, str]:
@@ -270,14 +296,20 @@ def divide(data: ScoredDataset, settings: CrossvalSettings) -> tuple[Partition, 
     Pairs of one group are never on both sides of a split. Neither are pairs whose texts differ only in order, case or
     punctuation.
 
+    Args:
+        data: the pairs.
+        settings: the number of folds and their seed, the column of groups, and that of sources to leave out in turn.
+
     Raises:
-        InputError: there are fewer groups than folds, or a column is missing or does not distinguish sources.
+        InputError: there are fewer than two pairs or groups that differ, or fewer than folds; a column is missing,
+            holds lists, or does not distinguish sources; or an older folder lacks the groups of the run.
     """
-    groups, codes = group_codes(data, settings.group_by), pair_codes(data)
-    units = "pairs"
-    if groups is not None:
+    groups, text_codes = group_codes(data, settings.group_by), pair_codes(data)
+    if groups is None:
+        units, codes = "pairs", text_codes
+    else:
         units = f"whole groups ({settings.group_by or data.facts.group})"
-        codes = join_codes(groups, codes)
+        codes = join_codes(groups, text_codes)
     folds = make_folds(codes, settings.folds, np.random.default_rng(settings.seed))
     division = f"{settings.folds} folds of {units}"
     if settings.by is None:
@@ -309,15 +341,34 @@ def unused_pair_notes(partition: Partition) -> list[str]:
 
 
 def validation_records(validation: DatasetValidation, statistics: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield the records of averages, pooled values and single folds, for all pairs and for each source."""
+    """Yield the records of averages, pooled values and single folds of each method, for all pairs and for each source.
+
+    Args:
+        validation: the cross-validation of a dataset.
+        statistics: the names of the coefficients, in the order of the records of a method.
+    """
     for metric, result in validation.results.items():
         for statistic in statistics:
             average, pooled = result.average[statistic], result.pooled[statistic]
-            yield from _coefficient_records(validation, metric, "", statistic, average, "pooled", pooled)
+            yield from _coefficient_records(
+                validation,
+                metric,
+                source="",
+                statistic=statistic,
+                average=average,
+                estimate_name="pooled",
+                estimate=pooled,
+            )
             for source in result.sources:
                 tested, left_out = source.tested[statistic], source.left_out[statistic]
                 yield from _coefficient_records(
-                    validation, metric, source.name, statistic, tested, "left out", left_out
+                    validation,
+                    metric,
+                    source=source.name,
+                    statistic=statistic,
+                    average=tested,
+                    estimate_name="left out",
+                    estimate=left_out,
                 )
 
 
@@ -348,11 +399,14 @@ def _coefficient_records(
         "source": source,
         "statistic": statistic,
     }
-    undefined = f"undefined in {len(average.undefined)} of {len(average.folds)} folds" if average.undefined else ""
-    pair_count = sum(result.n for _, result in average.folds)
+    note = f"undefined in {len(average.undefined)} of {len(average.folds)} folds" if average.undefined else ""
     yield shared | {
-        "on": "folds", "value": average.value, "deviation": average.deviation, "n": pair_count, "note": undefined
-    }  # fmt: skip
+        "on": "folds",
+        "value": average.value,
+        "deviation": average.deviation,
+        "n": sum(result.n for _, result in average.folds),
+        "note": note,
+    }
     for evaluated_on, result in ((estimate_name, estimate), *average.folds):
         yield shared | {
             "on": evaluated_on,

@@ -1,8 +1,8 @@
-"""The pairs and scores of a run folder as arrays, their groups, and the signatures of a report."""
+"""The pairs and scores of a run folder, as arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -11,16 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.analysis.folder import RunFolder
-from assay.common.batches import (
-    DIGEST,
-    ROWS,
-    SLICE,
-    codes_of_names,
-    digest_of_texts,
-    distinct_rows,
-    table_of_batches,
-    take_table_rows,
-)
+from assay.common.batches import ROWS, codes_of_names, table_of_batches, take_table_rows
 from assay.common.tables import (
     CONTEXT,
     GRAPH_COLUMNS,
@@ -31,17 +22,13 @@ from assay.common.tables import (
     with_known_types,
 )
 from assay.exceptions import InputError, unknown_name
-from assay.language.texts import pair_key, text_key
 from assay.manifest import DatasetRecord, MetricRecord, identity_of
 from assay.statistics.concordance import Floats
-from assay.statistics.crossvalidation import Rows, codes_of_groups
 from assay.statistics.resampling import seed_of
 from assay.statistics.votes import Votes, votes_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-# The pairs and scores of a run folder, as arrays.
 
 #: The name of the bucket that holds every pair.
 ALL = "all"
@@ -95,9 +82,11 @@ class ScoredDataset:
         run: the run that the dataset belongs to.
         facts: the dataset's entry in the manifest.
         table: n rows with the columns ``pair_id, reference`` (a list of gold answers), ``candidate, label`` and, if the
-            data has them, ``question, subset, split, language, group`` and further columns of the source.
+            data has them, ``question, subset, split, language, group, annotations``, graphs and further columns of the
+            source.
         scores: the scores by metric in the order of the run, each of shape (n,), not oriented; NaN for a missing score.
         metrics: the manifest entries of these metrics, by name.
+        buckets: the mask of the pairs in each bucket, shape (n,), by name in the order of the run, ``all`` first.
     """
 
     run: RunFolder
@@ -105,7 +94,7 @@ class ScoredDataset:
     table: pa.Table
     scores: dict[str, Floats]
     metrics: dict[str, MetricRecord]
-    _masks: dict[str, NDArray[np.bool_]] = field(repr=False, default_factory=dict)
+    buckets: dict[str, NDArray[np.bool_]] = field(repr=False, default_factory=dict)
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
@@ -147,15 +136,15 @@ class ScoredDataset:
         return annotations is not None and bool((np.isfinite(annotations).sum(axis=1) > 1).any())
 
     def disagreements(self) -> tuple[int, int]:
-        """Return the number of pairs that two people or more labelled, and of those on which their labels differ."""
+        """Return the number of pairs that two people or more labelled, and how many of these have different labels."""
         annotations = annotations_of(self.table)[0]
         if annotations is None:
             return 0, 0
-        known = np.isfinite(annotations)
-        several = known.sum(axis=1) > 1
-        lowest = np.where(known, annotations, np.inf).min(axis=1)
-        highest = np.where(known, annotations, -np.inf).max(axis=1)
-        return int(several.sum()), int((several & (lowest < highest)).sum())
+        is_annotated = np.isfinite(annotations)
+        has_several = is_annotated.sum(axis=1) > 1
+        lowest = np.where(is_annotated, annotations, np.inf).min(axis=1)
+        highest = np.where(is_annotated, annotations, -np.inf).max(axis=1)
+        return int(has_several.sum()), int((has_several & (lowest < highest)).sum())
 
     @cached_property
     def groups(self) -> NDArray[np.intp] | None:
@@ -184,11 +173,6 @@ class ScoredDataset:
         # the groups are in "group", or in a folder of an earlier assay in the column that they were taken from
         return next((name for name in ("group", self.facts.group) if name in self.table.column_names), None)
 
-    @property
-    def buckets(self) -> dict[str, NDArray[np.bool_]]:
-        """The mask of the pairs in each bucket, shape (n,), by name in the order of the run, ``all`` first."""
-        return self._masks
-
     def pairs_in_bucket(self, bucket: str, seed: int, mask: NDArray[np.bool_] | None = None) -> BucketPairs:
         """Return the pairs of a bucket; with the seed of the run, their resamples are those of the run as well.
 
@@ -196,6 +180,10 @@ class ScoredDataset:
             bucket: the bucket's name.
             seed: the ``seed`` setting, from which the bucket's own seed is derived.
             mask: the mask of the pairs, shape (n,), if they are not those of a bucket of this run.
+
+        Raises:
+            InputError: the pairs are resampled in groups that an older folder did not keep, see :attr:`groups`.
+            KeyError: no mask is given, and the dataset has no such bucket.
         """
         if mask is None:
             mask = self.buckets[bucket]
@@ -206,26 +194,28 @@ class ScoredDataset:
         """Return the scores of a metric, shape (n,), oriented so that higher means more similar."""
         return self.scores[metric] if self.metrics[metric].declared.higher_is_better else -self.scores[metric]
 
-    def find_metrics(self, wanted: list[str]) -> list[str]:
-        """Return the wanted metrics without duplicates, or all of them if *wanted* is empty.
+    def find_metrics(self, names: list[str]) -> list[str]:
+        """Return the named metrics without duplicates, or all metrics of the dataset if *names* is empty.
 
         Raises:
-            InputError: the run has no scores of a wanted metric.
+            InputError: the dataset has no scores of a wanted metric.
         """
-        for name in wanted:
+        for name in names:
             if name not in self.scores:
                 raise InputError(unknown_name(f"{self.run.title}: {self.name} has no scores of", name, self.scores))
-        return list(dict.fromkeys(wanted)) or list(self.scores)
+        return list(dict.fromkeys(names)) or list(self.scores)
 
     def find_column(self, name: str, setting: str = "") -> str:
-        """Return the name that a column of the source has in the run, ``source:NAME`` where its own is one of assay's.
+        """Return the name of a column in the run: *name*, or ``source:NAME`` if only a column of that name exists.
+
+        A column of the source is stored with the prefix if assay uses its name for another column.
 
         Args:
-            name: the name of the column in the source.
+            name: the name of the column, without the prefix.
             setting: the setting that names it, for the message.
 
         Raises:
-            InputError: the run has no such column.
+            InputError: the run has neither column.
         """
         names = self.table.column_names
         for known_name in (name, f"source:{name}"):
@@ -237,7 +227,7 @@ class ScoredDataset:
         """Return the dataset with its metrics renamed to the names that another run has for them.
 
         Two metrics are the same if their names are equal. Otherwise they are the same if their signatures are equal up
-        to versions and paths, as for a model that was moved to another folder.
+        to versions and paths, as for a model that was moved to another folder. All other metrics keep their names.
 
         Args:
             signatures: the signatures of the other run's metrics, by name.
@@ -265,13 +255,13 @@ class ScoredDataset:
             facts=self.facts.model_copy(update={"n": len(rows)}),
             table=self.table.take(rows),
             scores={metric: scores[rows] for metric, scores in self.scores.items()},
-            _masks={bucket: mask[rows] for bucket, mask in self._masks.items()},
+            buckets={bucket: mask[rows] for bucket, mask in self.buckets.items()},
         )
 
     def texts(self, row: int) -> dict[str, str]:
         """Return the question, the reference (gold answers joined by `` | ``) and the candidate of the pair at *row*.
 
-        The question is empty if the data has none. If the data has contexts, that of the pair is among the texts.
+        The texts are by column name; a missing text is empty. If the data has contexts, that of the pair comes first.
         """
         names = [name for name in ("question", "reference", "candidate") if name in self.table.column_names]
         names += [CONTEXT] if has_contexts(self.table) else []
@@ -288,7 +278,7 @@ def read_datasets(run: RunFolder) -> list[ScoredDataset]:
     """Read the pairs and scores of a run; return one dataset per entry of the manifest, in its order.
 
     Raises:
-        InputError: a table is missing or damaged, or does not fit the manifest.
+        InputError: the run was not written; or a table is missing or damaged, or does not fit the manifest.
     """
     pairs = _read_run_table(run, "pairs.parquet", _PAIR_COLUMNS)
     scores = _read_run_table(run, "scores.parquet", _SCORE_COLUMNS)
@@ -296,36 +286,41 @@ def read_datasets(run: RunFolder) -> list[ScoredDataset]:
     scores_of = _parts_by_value(scores, "dataset") if run.manifest.datasets else {}
     datasets = []
     for record in run.manifest.datasets:
-        parts = pairs_of.get(record.name, pairs.slice(0, 0)), scores_of.get(record.name, scores.slice(0, 0))
-        datasets.append(_build_dataset(run, record, *parts))
+        tables = pairs_of.get(record.name, pairs.slice(0, 0)), scores_of.get(record.name, scores.slice(0, 0))
+        datasets.append(_build_dataset(run, record, *tables))
     return datasets
 
 
-def choose_datasets(run: RunFolder, wanted: Sequence[str]) -> list[ScoredDataset]:
-    """Read and return the wanted datasets of a run in the order of *wanted*, without duplicates, or all if it is empty.
+def choose_datasets(run: RunFolder, names: Sequence[str]) -> list[ScoredDataset]:
+    """Read and return the named datasets of a run in the order of *names*, without duplicates, or all if it is empty.
 
     Raises:
         InputError: the run lacks one of them, has no dataset at all, or cannot be read by :func:`read_datasets`.
     """
     by_name = {data.name: data for data in read_datasets(run)}
-    for name in wanted:
+    for name in names:
         if name not in by_name:
             raise InputError(unknown_name(f"{run.title} has no dataset", name, by_name), setting="datasets")
     if not by_name:
         raise InputError(f"{run.title}: has no dataset; nothing was scored")
-    return [by_name[name] for name in dict.fromkeys(wanted)] or list(by_name.values())
+    return [by_name[name] for name in dict.fromkeys(names)] or list(by_name.values())
 
 
 def _read_run_table(run: RunFolder, file_name: str, columns: dict[str, str]) -> pa.Table:
     """Return a Parquet table of a run folder, its declared columns first and further ones of the source after them.
 
+    Columns of the source are left out if assay does not read their type, see
+    :func:`~assay.common.tables.with_known_types`.
+
     Args:
         run: the run folder.
         file_name: the file name.
-        columns: the required columns, each with the kind of its values (see :func:`_is_type_of_kind`).
+        columns: the columns that a run with datasets must have, each with the kind of its values (see
+            :func:`_is_type_of_kind`).
 
     Raises:
-        InputError: the file is missing or unreadable, or a column is missing or of another kind.
+        InputError: the run was not written; the file is missing or unreadable; a column is missing or of another kind;
+            or a column of the source is damaged.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -346,21 +341,24 @@ def _read_run_table(run: RunFolder, file_name: str, columns: dict[str, str]) -> 
     for column in columns if run.manifest.datasets else ():
         if column not in table.column_names:
             raise InputError(f"{path}: has no column {column!r}; is this a file of assay?")
-    kinds_by_column = {
-        column: kind for column, kind in (_OPTIONAL_COLUMNS | columns).items() if column in table.column_names
-    }
-    for column, kind in kinds_by_column.items():
+    declared = [column for column in _OPTIONAL_COLUMNS | columns if column in table.column_names]
+    for column in declared:
+        kind = (_OPTIONAL_COLUMNS | columns)[column]
         if not _is_type_of_kind(table.schema.field(column).type, kind):
             raise InputError(f"{path}: column {column!r} should hold {kind}; run the same command again to restore it")
-    source_columns, _ = with_known_types(table.drop_columns(list(kinds_by_column)), str(path))
-    table = table.select(list(kinds_by_column))
-    for column in source_columns.column_names:
-        table = table.append_column(column, source_columns.column(column))
-    return table
+    declared_and_source = table.select(declared)
+    if len(declared) < table.num_columns:
+        source_columns, _ = with_known_types(table.drop_columns(declared), str(path))
+        for column in source_columns.column_names:
+            declared_and_source = declared_and_source.append_column(column, source_columns.column(column))
+    return declared_and_source
 
 
 def _is_type_of_kind(type_: pa.DataType, kind: str) -> bool:
-    """Return whether an Arrow type is of a kind: ``numbers``, ``text``, ``lists of numbers``, or ``lists of text``."""
+    """Return whether an Arrow type is of a kind: ``numbers``, ``text``, ``lists of numbers``, or ``lists of text``.
+
+    Numbers are floating-point numbers; text may be dictionary-encoded.
+    """
     import pyarrow as pa
 
     if kind.startswith("lists of "):
@@ -397,7 +395,7 @@ def _build_dataset(run: RunFolder, record: DatasetRecord, pairs: pa.Table, score
         table=dataset_pairs.drop_columns(["buckets"]) if "buckets" in dataset_pairs.column_names else dataset_pairs,
         scores=dataset_scores,
         metrics=metrics,
-        _masks=dict(_bucket_masks(run, name, dataset_pairs)),
+        buckets=dict(_bucket_masks(run, name, dataset_pairs)),
     )
 
 
@@ -413,16 +411,16 @@ def _parts_by_value(table: pa.Table, column: str) -> dict[str, pa.Table]:
     ranges: dict[int, list[tuple[int, int]]] = {}
     for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
         ranges.setdefault(int(codes[start]), []).append((start, end))
-    parts = {}
+    tables_by_value = {}
     for code, value in enumerate(values):
         if value is None or code not in ranges:
             continue
         if len(ranges[code]) == 1:
             [(start, end)] = ranges[code]
-            parts[value] = table.slice(start, end - start)
+            tables_by_value[value] = table.slice(start, end - start)
         else:
-            parts[value] = take_table_rows(table, np.concatenate([np.arange(*rows) for rows in ranges[code]]))
-    return parts
+            tables_by_value[value] = take_table_rows(table, np.concatenate([np.arange(*rows) for rows in ranges[code]]))
+    return tables_by_value
 
 
 def _value_codes(column: pa.ChunkedArray) -> tuple[list[str | None], NDArray[np.int32]]:
@@ -444,7 +442,7 @@ def _check_pairs(run: RunFolder, record: DatasetRecord, table: pa.Table) -> None
     """Check the pairs of a dataset against its entry in the manifest.
 
     Raises:
-        InputError: the number of pairs differs, or a pair has no gold answer, a null among them, no candidate, or no
+        InputError: the number of pairs differs; or a pair has no gold answer, a null as one, no candidate, or no
             finite label.
     """
     import pyarrow.compute as pc
@@ -455,20 +453,18 @@ def _check_pairs(run: RunFolder, record: DatasetRecord, table: pa.Table) -> None
             f"{run.title}: pairs.parquet has {table.num_rows:,} pairs of {name}, run.json says {record.n:,}; "
             "files of two runs were mixed, run the same command again"
         )
-    for column in ("reference", "candidate", "label"):
-        cells = table.column(column)
-        null_answer_count = 0
-        if column == "label":
-            is_known = pc.is_finite(cells)
-        elif column == "reference":
-            # known if the list of gold answers is not empty and holds no null
-            is_known = pc.greater(pc.list_value_length(cells), 0)
-            null_answer_count = pc.list_flatten(cells).null_count
-        else:
-            is_known = pc.is_valid(cells)
+    references = table.column("reference")
+    is_known_by_column = {
+        "reference": pc.greater(pc.list_value_length(references), 0),
+        "candidate": pc.is_valid(table.column("candidate")),
+        "label": pc.is_finite(table.column("label")),
+    }
+    for column, is_known in is_known_by_column.items():
         # Arrow returns null, not 0, as the sum of no cells
         known_count = int(pc.sum(pc.fill_null(is_known, False)).as_py() or 0)
-        missing_count = len(table) - known_count + null_answer_count
+        missing_count = len(table) - known_count
+        if column == "reference":
+            missing_count += pc.list_flatten(references).null_count
         if missing_count:
             raise InputError(
                 f"{run.title}: pairs.parquet has no {column} for {missing_count:,} pairs of {name}; "
@@ -525,109 +521,3 @@ def _bucket_masks(run: RunFolder, dataset: str, table: pa.Table) -> Iterator[tup
     for summary in run.manifest.buckets:
         if summary.dataset == dataset and (summary.bucket in masks_by_bucket or not summary.n):
             yield summary.bucket, masks_by_bucket.get(summary.bucket, np.zeros(pair_count, dtype=bool))
-
-
-# Codes of the pairs that must stay together in a split: those of one group, with equal texts, or one column value.
-
-
-def cells_of(data: ScoredDataset, column: str) -> list[object]:
-    """Return the n cells of a column, one per pair; a null is None.
-
-    Raises:
-        InputError: there is no such column in the run, or it holds lists.
-    """
-    cells: list[object] = data.table.column(data.find_column(column)).to_pylist()
-    if any(isinstance(cell, list) for cell in cells):
-        raise InputError(f"{data.run.title}: the column {column!r} of {data.name} holds lists, which name no groups")
-    return cells
-
-
-def group_codes(data: ScoredDataset, column: str | None) -> Rows | None:
-    """Return the group code of each pair, shape (n,), for splits that keep groups together.
-
-    Groups are the values of *column*, in which an empty cell is a group of its own. Without a column they are the
-    groups of the run, or None if it has no groups.
-
-    Raises:
-        InputError: the run has no such column, the column holds lists, or an older folder lacks the run's groups.
-    """
-    if column is None:
-        return data.groups
-    return codes_of_groups(cells_of(data, column))
-
-
-def group_names(data: ScoredDataset, column: str | None) -> set[str]:
-    """Return the distinct names of the groups of :func:`group_codes`, as text; empty without groups.
-
-    Raises:
-        InputError: there is no such column in the run, or it holds lists.
-    """
-    if column is None:
-        column = data.group_column
-    if column is None:
-        return set()
-    return {str(cell) for cell in cells_of(data, column) if cell not in (None, "")}
-
-
-def pair_keys(data: ScoredDataset) -> list[Hashable]:
-    """Return one key per pair; pairs with equal keys have the same texts to a model, see :func:`keys_of_texts`."""
-    references, candidates = (data.table.column(name).to_pylist() for name in ("reference", "candidate"))
-    return keys_of_texts(references, candidates)
-
-
-def keys_of_texts(references: Sequence[Sequence[str]], candidates: Sequence[str]) -> list[Hashable]:
-    """Return one key per pair; equal keys mean that a model cannot tell the pairs apart (:mod:`assay.language.texts`).
-
-    The order of several gold answers does not matter, but they are never exchanged with the candidate. If all
-    references or all candidates are blank, as in a run on scores alone, the texts are unknown, and every pair has a
-    unique key.
-
-    Args:
-        references: the gold answers of each pair.
-        candidates: the candidate of each pair.
-    """
-    if not any(text.strip() for golds in references for text in golds) or not any(map(str.strip, candidates)):
-        return [object() for _ in candidates]
-    return list(_text_keys(references, candidates))
-
-
-def _text_keys(
-    references: Sequence[Sequence[str]], candidates: Sequence[str]
-) -> Iterator[tuple[str | tuple[str, ...], str]]:
-    """Yield the keys of the reference and of the candidate of each pair; several gold answers have a sorted tuple."""
-    for golds, candidate in zip(references, candidates, strict=True):
-        if len(golds) == 1:
-            yield pair_key(golds[0], candidate)
-        else:
-            yield tuple(sorted(map(text_key, golds))), text_key(candidate)
-
-
-def pair_codes(data: ScoredDataset) -> Rows:
-    """Return one code per pair, shape (n,); pairs with the same texts to a model have equal codes (:func:`pair_keys`).
-
-    Splits by these codes keep duplicate pairs on one side. The table is read in slices, and keys are hashed, so that
-    memory stays small.
-    """
-    digests = np.empty(len(data), dtype=DIGEST)
-    has_reference = has_candidate = False
-    for start in range(0, len(data), SLICE):
-        rows = data.table.slice(start, SLICE)
-        references, candidates = (rows.column(name).to_pylist() for name in ("reference", "candidate"))
-        has_reference |= any(text.strip() for golds in references for text in golds)
-        has_candidate |= any(map(str.strip, candidates))
-        for row, (golds, candidate) in enumerate(_text_keys(references, candidates), start):
-            # a leading empty string marks the keys of pairs with several gold answers
-            texts = [golds, candidate] if isinstance(golds, str) else ["", *golds, candidate]
-            digests[row] = np.void(digest_of_texts(texts))
-    if not has_reference or not has_candidate:
-        # the texts are unknown, as in a run on scores alone
-        return np.arange(len(data))
-    return distinct_rows(digests.view("S16"))[1]
-
-
-# Signatures, with which another person can reproduce the numbers: of each dataset, each metric, and the draws.
-
-
-def draws_signature(*, resamples: int, confidence: float, seed: int) -> str:
-    """Return the signature of bootstrap intervals; ``resamples:none`` if there are none."""
-    return f"resamples:{resamples}|confidence:{confidence}|seed:{seed}" if resamples else "resamples:none"

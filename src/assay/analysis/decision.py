@@ -24,7 +24,8 @@ from assay.analysis.recommend.settings import Limits
 from assay.analysis.report import PageSettings
 from assay.analysis.settings import PairedTests
 from assay.analysis.thresholds.intervals import error_share
-from assay.analysis.thresholds.planning import DatasetThresholds, find_thresholds, have_majority, positive_labels_of
+from assay.analysis.thresholds.labels import have_majority, positive_labels_of
+from assay.analysis.thresholds.planning import DatasetThresholds, find_thresholds
 from assay.analysis.thresholds.search import decide
 from assay.analysis.thresholds.settings import Criterion, ThresholdSettings
 from assay.analysis.thresholds.study import Decision
@@ -187,8 +188,9 @@ def gather_evidence(run: RunFolder, settings: PageSettings, metric: str | None =
         metric: the metric to decide by; None for the recommended one.
 
     Raises:
-        InputError: the run has no scores, or has several datasets and none is chosen; a rule or criterion does not fit
-            the labels; or the run has no scores of the metric.
+        InputError: the run cannot be read, has no scores, or lacks the dataset or the metric; several datasets have
+            scores, and none or more than one is chosen; a limit or criterion is invalid; a rule does not fit the
+            labels; or estimates in the folder were changed by hand.
     """
     data = _only_dataset(run, settings)
     evidence = evidence_of(data, [ALL, NO_COMMON_WORD], positive=settings.positive)
@@ -224,24 +226,27 @@ def gather_evidence(run: RunFolder, settings: PageSettings, metric: str | None =
 
 def _limits_of_page(settings: PageSettings, limits_of_run: Limits) -> Limits:
     """Return the limits of speed, price and loss that the settings name; of those they do not name, the run's."""
-    named = Limits.parse(settings.budget, settings.max_price, settings.max_loss)
+    limits_of_settings = Limits.parse(settings.budget, settings.max_price, settings.max_loss)
     return Limits(
-        limits_of_run.speed if settings.budget is None else named.speed,
-        limits_of_run.price if settings.max_price is None else named.price,
-        limits_of_run.max_loss if settings.max_loss is None else named.max_loss,
+        limits_of_run.speed if settings.budget is None else limits_of_settings.speed,
+        limits_of_run.price if settings.max_price is None else limits_of_settings.price,
+        limits_of_run.max_loss if settings.max_loss is None else limits_of_settings.max_loss,
     )
 
 
 def _choice_of_metric(
     run: RunFolder, data: ScoredDataset, board: Board, line: Line, settings: PageSettings, tests: PairedTests
 ) -> Choice:
-    """Return the recommended metric with its order, decisions and errors.
+    """Return the metric to decide by, with its order, decisions and errors.
+
+    Error categories are among its parts if the settings ask for them and there are at most :data:`MAX_TAGGED_PAIRS`
+    pairs.
 
     Args:
         run: the run.
         data: the dataset.
         board: the board of all pairs.
-        line: the line of the recommended metric on it.
+        line: the line of the metric on it.
         settings: the settings of the page.
         tests: the settings of intervals.
     """
@@ -254,13 +259,13 @@ def _choice_of_metric(
             parts += _error_shares_by_category(data, yes_no, tests)
     without_common_word = next((part for part in parts if part.name == NO_COMMON_WORD), None)
     other_parts = [part for part in parts if part is not without_common_word]
-    compared = _compared_rows(data, board, line)
-    compared_data, _ = with_decision(data.take(np.flatnonzero(compared)), settings.positive)
+    is_compared = _compared_mask(data, board, line)
+    compared_data, _ = with_decision(data.take(np.flatnonzero(is_compared)), settings.positive)
     return Choice(
         line=line,
         record=data.metrics[line.metric],
         order=_share_in_order(compared_data, line.metric, tests),
-        compared=int(compared.sum()),
+        compared=int(is_compared.sum()),
         scored=int(np.isfinite(data.scores[line.metric]).sum()),
         yes_no=yes_no,
         why_no_threshold=why_no_threshold,
@@ -270,7 +275,10 @@ def _choice_of_metric(
 
 
 def _worst_parts(parts: Sequence[Part]) -> list[Part]:
-    """Return the parts of enough pairs that have more errors than the others, the most errors first, a few of them."""
+    """Return the parts with surely more errors than all pairs have, the highest share first, at most :data:`MAX_PARTS`.
+
+    Parts of fewer than :data:`MIN_PART_PAIRS` pairs are left out.
+    """
     worse = []
     for part in parts:
         has_more_errors = part.ratio is not None and part.ratio[0] > 1
@@ -280,7 +288,11 @@ def _worst_parts(parts: Sequence[Part]) -> list[Part]:
 
 
 def _only_dataset(run: RunFolder, settings: PageSettings) -> ScoredDataset:
-    """Return the only dataset that the settings choose; raise InputError if there are several, or no scores."""
+    """Return the only dataset with scores among those that the settings name, or among all if they name none.
+
+    Raises:
+        InputError: there are several, or none; or the run cannot be read or lacks a named one.
+    """
     if not run.manifest.has_scores:
         raise InputError(f"{run.title}: no metric gave scores: {'; '.join(missing_metric_lines([run]))}")
     datasets = [data for data in choose_datasets(run, settings.datasets) if data.scores]
@@ -295,14 +307,16 @@ def _only_dataset(run: RunFolder, settings: PageSettings) -> ScoredDataset:
     return datasets[0]
 
 
-def _compared_rows(data: ScoredDataset, board: Board, line: Line) -> NDArray[np.bool_]:
-    """Return the pairs on which a metric was compared, shape (n,): those that all compared metrics have scored.
+def _compared_mask(data: ScoredDataset, board: Board, line: Line) -> NDArray[np.bool_]:
+    """Return the mask of the pairs on which a metric was compared, shape (n,): those that all compared metrics scored.
 
     For a metric that was set apart they are those of its own scores.
     """
-    compared = [line, *(other for other in board.lines if other.apart is None)] if line.apart is None else [line]
-    rows: NDArray[np.bool_] = np.all([np.isfinite(data.scores[other.metric]) for other in compared], axis=0)
-    return rows
+    names = [line.metric]
+    if line.apart is None:
+        names += [other.metric for other in board.lines if other.apart is None]
+    mask: NDArray[np.bool_] = np.all([np.isfinite(data.scores[name]) for name in names], axis=0)
+    return mask
 
 
 def _share_in_order(data: ScoredDataset, metric: str, tests: PairedTests) -> Number:
@@ -334,8 +348,7 @@ def _decisions_by_threshold(
 ) -> tuple[YesNoDecisions | None, str]:
     """Return the decisions of a metric and an empty string; or None and a sentence on why there are none.
 
-    Raises:
-        InputError: the rule for the positive class cannot be parsed, or it leaves only one class.
+    There are none for labels that are grades without a rule for yes, and if no threshold can be learned.
     """
     if settings.positive is None and data.votes is None:
         label_count = len(np.unique(data.labels))
@@ -384,7 +397,7 @@ def _error_shares_by_part(
     Args:
         data: the dataset.
         yes_no: the decisions.
-        masks: the mask of each part by name, shape (n,).
+        masks: the mask of each part, shape (n,), by the name of the part.
         tests: the settings of intervals.
         found_by: who assigned the pairs to the parts, see :class:`Part`.
     """
@@ -433,10 +446,12 @@ class Example:
 
 
 def draw_examples(data: ScoredDataset, choice: Choice) -> tuple[list[Example], list[Example]]:
-    """Return random examples of right and of wrong judgements, no two from one group or with the same candidate.
+    """Return random examples of right and of wrong judgements, at most :data:`EXAMPLES` of each.
 
-    With a threshold, examples of yes and no alternate. Without one, a judgement is wrong if ``assay errors`` finds the
-    ranks of score and label far apart, and right if they differ by less than :data:`NEAR`.
+    No two of them are from one group or have the same candidate. With a threshold, they are tested pairs, judged by the
+    threshold for new answers, and the metric says yes and no in turn as far as there are examples of both. Without
+    one, a judgement is wrong if ``assay errors`` finds the ranks of score and label far apart, and right if they differ
+    by less than :data:`NEAR`.
 
     Args:
         data: n pairs.
@@ -444,12 +459,12 @@ def draw_examples(data: ScoredDataset, choice: Choice) -> tuple[list[Example], l
     """
     metric, yes_no = choice.line.metric, choice.yes_no
     scores = data.oriented_scores(metric)
-    used: set[object] = set()
+    shown: set[object] = set()
     if yes_no is None:
         has_score = np.isfinite(scores)
         right = [has_score & ~find_divergence(data, metric, Rule(by="rank", residual=NEAR)).mask]
         wrong = [find_divergence(data, metric, Rule(by="rank")).mask]
-        right_rows, wrong_rows = _draw_rows(data, right, used), _draw_rows(data, wrong, used)
+        right_rows, wrong_rows = _draw_rows(data, right, shown), _draw_rows(data, wrong, shown)
         return [Example(row) for row in right_rows], [Example(row) for row in wrong_rows]
     _, positive = positive_labels_of(data, yes_no.subject.rule)
     called_yes = decide(scores, yes_no.decision.deployed)
@@ -458,7 +473,7 @@ def draw_examples(data: ScoredDataset, choice: Choice) -> tuple[list[Example], l
     tested[yes_no.rows] = True
     right = [tested & as_people & called_yes, tested & as_people & ~called_yes]
     wrong = [tested & ~as_people & called_yes, tested & ~as_people & ~called_yes]
-    right_rows, wrong_rows = _draw_rows(data, right, used), _draw_rows(data, wrong, used)
+    right_rows, wrong_rows = _draw_rows(data, right, shown), _draw_rows(data, wrong, shown)
     return (
         [Example(row, bool(positive[row]), bool(called_yes[row])) for row in right_rows],
         [Example(row, bool(positive[row]), bool(called_yes[row])) for row in wrong_rows],

@@ -132,12 +132,14 @@ def histogram_axis(scores: NDArray[np.float64]) -> HistogramAxis:
             low, high = inner_low, inner_high
     marks = ticks(low, high, 4)
     # 32-bit scores may exceed the last tick by a rounding error
-    has_scores_beyond = (bool((finite_scores < marks[0]).any()), bool((finite_scores > marks[-1] + 1e-6).any()))
-    return HistogramAxis(np.linspace(marks[0], marks[-1], BIN_COUNT + 1), marks, has_scores_beyond)
+    has_scores_below = bool((finite_scores < marks[0]).any())
+    has_scores_above = bool((finite_scores > marks[-1] + 1e-6).any())
+    edges = np.linspace(marks[0], marks[-1], BIN_COUNT + 1)
+    return HistogramAxis(edges, marks, (has_scores_below, has_scores_above))
 
 
 def histogram_strip(title: str, scores: NDArray[np.float64], axis: HistogramAxis) -> Strip:
-    """Return the histogram of the scores of one class of pairs on an axis; NaN is ignored."""
+    """Return the histogram of the scores of one class of pairs, shape (n,), on an axis; NaN is ignored."""
     finite_scores = scores[np.isfinite(scores)]
     low, high = axis.edges[0], axis.edges[-1]
     counts = np.histogram(np.clip(finite_scores, low, high), axis.edges)[0]

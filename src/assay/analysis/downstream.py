@@ -40,6 +40,9 @@ SUITES = {
 }
 #: Resamples and exchanges of items for measures other than the accuracy.
 DRAWS = 2000
+#: The settings of fine-tuning alone, and those that it does not read.
+_OF_FINE_TUNING = ("seeds", "epochs", "steps", "batch_size", "learning_rate")
+_OF_FROZEN_EMBEDDINGS = ("classifier", "folds", "fresh")
 
 
 @dataclass(frozen=True)
@@ -98,20 +101,25 @@ class DownstreamSettings(Hardware, Offline, WithProgress, RunFolderOutput, Seede
     fresh: bool = setting("Embed texts again whose embeddings are stored.", False)
 
     def check(self) -> None:
-        """Check that there are tasks and encoders, and that settings of fine-tuning are given with it alone."""
+        """Check that there are tasks and encoders, and that settings of fine-tuning are given with it alone.
+
+        Raises:
+            InputError: there is no task or no encoder; a setting of fine-tuning is given without ``fine_tune``, or one
+                of classifiers with it; or the seed or the level is invalid.
+        """
         super().check()
         check_level(self.confidence)
         if not self.datasets and self.suite is None:
             raise InputError("no task: give ", Setting("suite", "sentence-tasks"), " or ", Setting("datasets", "TASK"))
         if not self.metrics:
             raise InputError("no encoder: give ", Setting("metrics", "bi-encoder:MODEL"))
-        defaults = {"seeds": 3, "epochs": 3, "steps": None, "batch_size": 8, "learning_rate": 2e-5}
-        for name, default in defaults.items():
-            if not self.fine_tune and getattr(self, name) != default:
-                raise InputError("is for ", Setting("fine_tune"), setting=name, value=getattr(self, name))
-        for name, other in {"classifier": "logistic", "folds": 10, "fresh": False}.items():
-            if self.fine_tune and getattr(self, name) != other:
-                raise InputError("has no effect with ", Setting("fine_tune"), setting=name, value=getattr(self, name))
+        for name in _OF_FROZEN_EMBEDDINGS if self.fine_tune else _OF_FINE_TUNING:
+            value = getattr(self, name)
+            # the attributes of the class are the defaults
+            if value == getattr(DownstreamSettings, name):
+                continue
+            problem = "has no effect with " if self.fine_tune else "is for "
+            raise InputError(problem, Setting("fine_tune"), setting=name, value=value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +164,7 @@ class TaskOutcome:
     def results(self, measure: str) -> Floats:
         """Return a measure per fold or per seed, shape (k,); of the only test part, shape (1,)."""
         if self.protocol == "folds":
-            rows_of_parts = [self.parts == part for part in np.unique(self.parts)]
+            rows_of_parts = [self.parts == number for number in np.unique(self.parts)]
             return np.array([measure_of(measure, self.classes[rows], self.decided[0, rows]) for rows in rows_of_parts])
         return np.array([measure_of(measure, self.classes, decided) for decided in self.decided])
 
@@ -179,8 +187,8 @@ class Difference:
         task, encoder, baseline: their names.
         measure: the measure.
         change: the difference with its interval.
-        p: the corrected p-value; NaN without a test.
-        significant: whether it is below the level.
+        p: the p-value, corrected if :func:`differences` returned it; NaN without a test.
+        significant: whether the corrected p-value is at most 1 less the level of confidence.
     """
 
     task: str
@@ -193,24 +201,35 @@ class Difference:
 
 
 def number_of(outcome: TaskOutcome, measure: str, settings: DownstreamSettings) -> Number:
-    """Return a measure with its interval: over folds, over seeds, or over the items of the test part."""
+    """Return a measure with its interval: over folds, over seeds, or over the items of the test part.
+
+    The interval is cut to the range of the measure. Where all folds, seeds or resamples are alike there is none, and a
+    note says so.
+
+    Args:
+        outcome: the decisions for a task.
+        measure: the name of the measure.
+        settings: the level of the interval and the seed of its resamples.
+    """
     results = outcome.results(measure)
     value = float(np.mean(results))
     if outcome.protocol == "folds":
         bounds = mean_interval(results, settings.confidence, outcome.test_to_train)
     elif not outcome.by_items:
-        bounds = _over_seeds(measure, outcome, None, settings)[0]
+        bounds, _ = _bounds_and_p_over_seeds(measure, outcome, None, settings)
     elif measure == "accuracy" and outcome.groups is None:
         bounds = share_interval(outcome.decided[0] == outcome.classes, settings.confidence)
     else:
-        bounds = _resampled(measure, outcome, None, settings)
+        bounds = _resampled_bounds(measure, outcome, None, settings)
     if bounds is None:
         return Number(value, notes=(_why_no_interval(outcome),))
     lowest = -1.0 if measure == "matthews" else 0.0
-    return Number(value, max(lowest, bounds[0]), min(1.0, bounds[1]))
+    low, high = bounds
+    return Number(value, max(lowest, low), min(1.0, high))
 
 
 def _why_no_interval(outcome: TaskOutcome) -> str:
+    """Return in words why a measure of a task has no interval."""
     if outcome.by_items:
         return "no interval: all resamples alike"
     if outcome.protocol == "folds":
@@ -220,6 +239,12 @@ def _why_no_interval(outcome: TaskOutcome) -> str:
 
 def differences(outcomes: Sequence[TaskOutcome], settings: DownstreamSettings) -> list[Difference]:
     """Return what each encoder gains over the baseline on each task, with p-values corrected over all of them.
+
+    A task that the baseline lacks has no difference.
+
+    Args:
+        outcomes: the outcome of each encoder on each task, at least one.
+        settings: the baseline, by default the first encoder, and how intervals and tests are computed.
 
     Raises:
         InputError: the baseline is none of the encoders.
@@ -234,6 +259,7 @@ def differences(outcomes: Sequence[TaskOutcome], settings: DownstreamSettings) -
         if outcome.encoder != baseline and outcome.task in of_baseline:
             gains.append(_difference(of_baseline[outcome.task], outcome, settings))
     corrected_p_values = adjust_p_values(np.array([gain.p for gain in gains]), settings.correction)
+    # 1 - .95 is not exactly .05 in floating point; a p-value equal to the level must count nevertheless
     level = 1 - settings.confidence + 1e-9
     corrected = []
     for gain, p in zip(gains, corrected_p_values, strict=True):
@@ -242,15 +268,25 @@ def differences(outcomes: Sequence[TaskOutcome], settings: DownstreamSettings) -
 
 
 def _difference(before: TaskOutcome, after: TaskOutcome, settings: DownstreamSettings) -> Difference:
+    """Return the first measure of one encoder on a task minus that of another, with an interval and a test.
+
+    The p-value is uncorrected. The test is a t-test over folds, one over seeds, McNemar's for the accuracy on single
+    items, and an exchange of decisions for all else.
+
+    Args:
+        before: the outcome of the baseline.
+        after: the outcome of the other encoder on the same task.
+        settings: the level of the interval and the seed of resamples.
+    """
     measure = after.measures[0]
     gains = after.results(measure) - before.results(measure)
     if after.protocol == "folds":
         bounds = mean_interval(gains, settings.confidence, after.test_to_train)
         p = mean_test(gains, after.test_to_train)
     elif not after.by_items:
-        bounds, p = _over_seeds(measure, after, before, settings)
+        bounds, p = _bounds_and_p_over_seeds(measure, after, before, settings)
     else:
-        bounds = _resampled(measure, after, before, settings)
+        bounds = _resampled_bounds(measure, after, before, settings)
         if measure == "accuracy" and after.groups is None:
             p = mcnemar(before.decided[0] == before.classes, after.decided[0] == after.classes)
         else:
@@ -266,12 +302,24 @@ def _difference(before: TaskOutcome, after: TaskOutcome, settings: DownstreamSet
     notes = () if bounds else (_why_no_interval(after),)
     low, high = bounds or (None, None)
     change = Number(float(np.mean(gains)), low, high, notes)
-    return Difference(after.task, after.encoder, before.encoder, measure, change, p)
+    return Difference(
+        task=after.task, encoder=after.encoder, baseline=before.encoder, measure=measure, change=change, p=p
+    )
 
 
-def _resampled(
+def _resampled_bounds(
     measure: str, outcome: TaskOutcome, other: TaskOutcome | None, settings: DownstreamSettings
 ) -> tuple[float, float] | None:
+    """Return percentile bounds over resampled items of a measure, or of its excess over that of another encoder.
+
+    They are None if all resamples give the same value.
+
+    Args:
+        measure: the name of the measure.
+        outcome: the decisions of an encoder.
+        other: those of another one for the same task; None for the measure itself.
+        settings: the level of the interval and the seed of the resamples.
+    """
     return resampled_interval(
         partial(measure_of, measure),
         outcome.classes,
@@ -284,9 +332,14 @@ def _resampled(
     )
 
 
-def _over_seeds(
+def _bounds_and_p_over_seeds(
     measure: str, outcome: TaskOutcome, other: TaskOutcome | None, settings: DownstreamSettings
 ) -> tuple[tuple[float, float] | None, float]:
+    """Return the bounds of a measure's mean over seeds, or of its excess over that of another encoder, and the p-value.
+
+    The bounds are None if seeds and resamples are all alike, see :func:`mean_over_seeds`. The arguments are those of
+    :func:`_resampled_bounds`.
+    """
     return mean_over_seeds(
         partial(measure_of, measure),
         outcome.classes,
@@ -303,8 +356,11 @@ def records_of(outcomes: Sequence[TaskOutcome], settings: DownstreamSettings) ->
     """Return one flat record per task, encoder and measure, with the gain over the baseline for the first measure.
 
     Args:
-        outcomes: the outcome of each encoder on each task.
+        outcomes: the outcome of each encoder on each task, at least one.
         settings: the baseline, and how intervals and tests are computed.
+
+    Raises:
+        InputError: the baseline is none of the encoders.
     """
     gains = {(gain.task, gain.encoder): gain for gain in differences(outcomes, settings)}
     records = []

@@ -61,7 +61,8 @@ def read_run(path: Path) -> RunFolder:
 
     Raises:
         InputError: a file is missing or damaged, or was written by a newer assay; a value is missing or has another
-            type than assay writes; the folder's name is not UTF-8.
+            type than assay writes; the folder cannot be opened, or its name is not UTF-8.
+        OSError: a file in the folder cannot be read.
     """
     try:
         str(path).encode()
@@ -98,6 +99,7 @@ def _read_json(folder: Path, name: str, json_type: type) -> Any:
 
     Raises:
         InputError: the folder or file is missing, the file is not valid JSON, or its contents have another type.
+        OSError: the file cannot be read.
     """
     path = folder / name
     if not folder.is_dir():
@@ -149,10 +151,11 @@ def _with_metric_directions(manifest: Manifest, agreement: Sequence[AgreementRow
     lower_is_better = {row.metric for row in agreement if any("sign turned" in note for note in row.notes)}
     metrics = []
     for metric in manifest.metrics:
-        if "higher_is_better" not in metric.declared.model_fields_set:
+        if "higher_is_better" in metric.declared.model_fields_set:
+            metrics.append(metric)
+        else:
             declared = metric.declared.model_copy(update={"higher_is_better": metric.metric not in lower_is_better})
-            metric = metric.model_copy(update={"declared": declared})
-        metrics.append(metric)
+            metrics.append(metric.model_copy(update={"declared": declared}))
     return manifest.model_copy(update={"metrics": metrics})
 
 
@@ -202,30 +205,25 @@ def check_tables_match_manifest(run: RunFolder, folder: Path) -> None:
     _raise_for_names(run, "agreement.json has rows of {}, which run.json does not list", unlisted_datasets)
     unlisted_splits = {f"{dataset}, split {split!r}" for dataset, split, _ in rows if split != splits[dataset]}
     _raise_for_names(run, "agreement.json has rows of {}, which run.json does not list", unlisted_splits)
-    unscored_names = {
-        _metric_on_dataset_text(metric, dataset)
-        for dataset, _, metric in rows
-        if (dataset, metric) not in scored_metrics
-    }
-    _raise_for_names(run, "agreement.json has rows of {}, of which run.json has no scores", unscored_names)
+    unscored = {(dataset, metric) for dataset, _, metric in rows} - scored_metrics
+    unscored_texts = [_metric_on_dataset_text(metric, dataset) for dataset, metric in unscored]
+    _raise_for_names(run, "agreement.json has rows of {}, of which run.json has no scores", unscored_texts)
 
-    unlisted_datasets = {dataset for (dataset,) in _distinct_rows(folder / "pairs.parquet", "dataset")} - set(splits)
-    _raise_for_names(run, "pairs.parquet has pairs of {}, which run.json does not list", unlisted_datasets)
+    datasets_of_pairs = {dataset for (dataset,) in _distinct_rows(folder / "pairs.parquet", "dataset")}
+    _raise_for_names(
+        run, "pairs.parquet has pairs of {}, which run.json does not list", datasets_of_pairs - set(splits)
+    )
     score_keys = _distinct_rows(folder / "scores.parquet", "dataset", "metric")
-    unscored_names = {
-        _metric_on_dataset_text(metric, dataset)
-        for dataset, metric in score_keys
-        if (dataset, metric) not in scored_metrics
-    }
-    _raise_for_names(run, "scores.parquet has scores of {}, of which run.json has none", unscored_names)
+    unlisted_texts = [_metric_on_dataset_text(metric, dataset) for dataset, metric in score_keys - scored_metrics]
+    _raise_for_names(run, "scores.parquet has scores of {}, of which run.json has none", unlisted_texts)
 
 
 def _raise_for_names(run: RunFolder, problem: str, names: Iterable[str]) -> None:
     """Raise InputError if there are any names, which replace the ``{}`` in *problem*."""
     sorted_names = sorted(names)
     if sorted_names:
-        listed = ", ".join(sorted_names)
-        raise InputError(f"{run.title}: {problem.format(listed)}: the folder was changed; run it again")
+        names_text = ", ".join(sorted_names)
+        raise InputError(f"{run.title}: {problem.format(names_text)}: the folder was changed; run it again")
 
 
 def _duplicates(names: Iterable[str]) -> list[str]:

@@ -73,14 +73,15 @@ class SampleSettings(WithProgress):
     seed: int = setting("Seed of every random draw.", 0)
 
     def check(self) -> None:
-        """Raise InputError for an invalid seed, a negative difference in length, or a setting of another way."""
+        """Raise InputError for an invalid seed, a negative difference in length, or a setting that has no effect."""
         super().check()
         check_seed(self.seed)
         for field in fields(self):
             value = getattr(self, field.name)
-            ways = _READ_BY.get(field.name, (self.by,))
-            if self.by not in ways and value != field.default:
-                raise InputError("goes with ", Setting("by", ways[0]), setting=field.name, value=value)
+            sampling_methods = _READ_BY.get(field.name, (self.by,))
+            if self.by not in sampling_methods and value != field.default:
+                raise InputError("goes with ", Setting("by", sampling_methods[0]), setting=field.name, value=value)
+        # so written, NaN is refused as well
         if not self.longer >= 0:
             raise InputError("must not be negative", setting="longer", value=self.longer)
 
@@ -125,23 +126,32 @@ def pair_by_shared_words(texts: Sequence[Sequence[str]], settings: SampleSetting
         The numbers of the two sentences of each pair, shape (n, 2).
 
     Raises:
-        InputError: there are fewer such pairs.
+        InputError: there are fewer such pairs, or of many sentences, fewer among the pairs that are drawn.
     """
     low, high = parse_scale(settings.shared)
     sets = [frozenset(words) for words in texts]
     pairs: dict[frozenset[int], tuple[int, int]] = {}
-    for first, second in _random_pairs(len(texts), rng):
+    for first, second in _pairs_in_random_order(len(texts), rng):
+        # a sentence without words shares none
+        if not sets[first]:
+            continue
         share = len(sets[first] & sets[second]) / len(sets[first])
         difference = abs(len(texts[first]) - len(texts[second]))
-        if low <= share < high and difference <= settings.longer * len(texts[first]) and texts[first] != texts[second]:
+        are_about_as_long = difference <= settings.longer * len(texts[first])
+        if are_about_as_long and low <= share < high and texts[first] != texts[second]:
+            # the same two may be drawn again, and in the other order
             pairs.setdefault(frozenset((first, second)), (first, second))
             if len(pairs) == settings.n:
                 return np.array(list(pairs.values()), dtype=np.intp)
     raise InputError(f"only {len(pairs):,} pairs share so many words", setting="n", value=settings.n)
 
 
-def _random_pairs(count: int, rng: np.random.Generator) -> Iterator[tuple[int, int]]:
-    """Yield pairs of two different numbers below *count* in random order: each once, or many at random."""
+def _pairs_in_random_order(count: int, rng: np.random.Generator) -> Iterator[tuple[int, int]]:
+    """Yield ordered pairs of two different numbers below *count* in random order.
+
+    For up to :data:`_MOST_FOR_ALL_PAIRS` numbers each pair comes once. For more, :data:`_MOST_DRAWS` are drawn: a pair
+    may come again, and draws of twice the same number are left out.
+    """
     if count <= _MOST_FOR_ALL_PAIRS:
         codes: Iterator[Rows] = iter([rng.permutation(count * count)])
     else:
@@ -154,15 +164,21 @@ def _random_pairs(count: int, rng: np.random.Generator) -> Iterator[tuple[int, i
 
 
 def random_pairs(count: int, pairs: int, rng: np.random.Generator) -> Rows:
-    """Return distinct random pairs of numbers below *count*, shape (k, 2); all there are if these are fewer."""
+    """Return distinct random pairs of two different numbers below *count*, the lower first, shape (k, 2).
+
+    Args:
+        count: the number of numbers.
+        pairs: how many pairs; if there are no more than these, all are returned, in ascending order.
+        rng: the generator of the draws.
+    """
     if count * (count - 1) // 2 <= pairs:
         return np.stack(np.triu_indices(count, 1), axis=1)
-    drawn: dict[tuple[int, int], None] = {}
-    while len(drawn) < pairs:
+    drawn_pairs: dict[tuple[int, int], None] = {}
+    while len(drawn_pairs) < pairs:
         for first, second in np.sort(rng.integers(0, count, (pairs, 2)), axis=1).tolist():
-            if first != second and len(drawn) < pairs:
-                drawn[first, second] = None
-    return np.array(list(drawn), dtype=np.intp)
+            if first != second and len(drawn_pairs) < pairs:
+                drawn_pairs[first, second] = None
+    return np.array(list(drawn_pairs), dtype=np.intp)
 
 
 @dataclass(frozen=True)
@@ -182,7 +198,7 @@ def draw_from_bins(scores: Floats, n: int, bins: int, growth: float, rng: np.ran
     """Return pairs drawn from ranges of overlap that have as many pairs each (A.5 to A.7).
 
     Args:
-        scores: the overlap of each pair, shape (pairs,); pairs with the same overlap may be in neighbouring ranges.
+        scores: the overlap of each of m pairs, shape (m,); pairs with the same overlap may be in neighbouring ranges.
         n: how many to draw.
         bins: the number of ranges.
         growth: how many are drawn from a range for each from the range below it; 1 for as many from each.
@@ -193,10 +209,12 @@ def draw_from_bins(scores: Floats, n: int, bins: int, growth: float, rng: np.ran
     """
     shuffled = rng.permutation(len(scores))
     ranges = np.array_split(shuffled[np.argsort(scores[shuffled], kind="stable")], bins)
-    exact = n * growth ** np.arange(bins, dtype=np.float64) / np.sum(growth ** np.arange(bins, dtype=np.float64))
-    counts = np.floor(exact).astype(np.intp)
-    # what rounding down leaves goes to the largest remainders; equal ones in random order
-    order = np.lexsort((rng.permutation(bins), -(exact - counts).round(9)))
+    weights = growth ** np.arange(bins, dtype=np.float64)
+    exact_counts = n * weights / weights.sum()
+    counts = np.floor(exact_counts).astype(np.intp)
+    # what rounding down leaves goes to the largest remainders; those equal up to rounding errors are in random order
+    remainders = (exact_counts - counts).round(9)
+    order = np.lexsort((rng.permutation(bins), -remainders))
     counts[order[: n - counts.sum()]] += 1
     for number, (members, count) in enumerate(zip(ranges, counts, strict=True), start=1):
         if len(members) < count:

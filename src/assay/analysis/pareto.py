@@ -30,15 +30,15 @@ def pareto_front(points: Mapping[str, tuple[tuple[float | None, ...], float]]) -
     on_front: dict[str, bool | None] = {}
     for name, (_, agreement) in points.items():
         point = known_points.get(name)
-        if point is not None and any(_dominates(other, point) for other in known_points.values()):
+        # another one is at least as high in everything, and higher in something
+        is_dominated = point is not None and any(
+            other != point and all(value >= least for value, least in zip(other, point, strict=True))
+            for other in known_points.values()
+        )
+        if is_dominated:
             on_front[name] = False
         elif point is None or highest_unknown >= agreement:
             on_front[name] = None
         else:
             on_front[name] = True
     return on_front
-
-
-def _dominates(point: tuple[float, ...], other: tuple[float, ...]) -> bool:
-    """Tell whether a point is at least as high as another one in everything, and higher in something."""
-    return point != other and all(value >= least for value, least in zip(point, other, strict=True))

@@ -105,7 +105,11 @@ def plan_comparisons(contest: Contest, settings: PowerSettings) -> Iterator[Plan
 
     Args:
         contest: the scores and labels of the pilot, and the metric pairs to compare.
-        settings: the settings of the plan; without buckets, only the bucket of all pairs is used.
+        settings: the settings of the plan; without buckets, only the bucket of all pairs is used, and buckets without
+            pairs are left out.
+
+    Raises:
+        InputError: the pairs are resampled in groups that an older folder did not keep.
     """
     for bucket in used_buckets(contest.data, settings.buckets or (ALL,)):
         for metric_pair in contest.metric_pairs:
@@ -131,9 +135,8 @@ def _plan_comparison(
     pair_count = unit_count = int(has_both_scores.sum())
     group_codes = None
     if data.groups is not None:
-        group_codes = np.unique(data.groups[has_both_scores], return_inverse=True)[1].reshape(-1)
-        # without pairs there is no group
-        unit_count = int(group_codes.max(initial=-1)) + 1
+        groups, group_codes = np.unique(data.groups[has_both_scores], return_inverse=True)
+        unit_count = len(groups)
     pilot = expected_results = None
     if pair_count:
         pilot = Pilot.of(
@@ -145,10 +148,9 @@ def _plan_comparison(
             with_spread_error=settings.effect is not None,
         )
     if pilot is not None:
-        unit_count = pilot.units
         expected_results = plan(
             pilot,
-            [planned_count * unit_count / pair_count for planned_count in settings.n],
+            [planned_count * pilot.units / pair_count for planned_count in settings.n],
             level=level_per_test(settings),
             power=settings.power,
             confidence=settings.confidence,
@@ -162,7 +164,8 @@ def _plan_comparison(
         second=metric_pair[1],
         statistic=statistic,
         pairs=pair_count,
-        units=unit_count,
+        # the units of some coefficients are fewer: groups of at least two pairs, or blocks of pairs
+        units=unit_count if pilot is None else pilot.units,
         grouped=data.groups is not None,
         pilot=pilot,
         plan=expected_results,
@@ -176,6 +179,3 @@ def level_per_test(settings: PowerSettings) -> float:
     """
     # rounded, since 1 - .95 is slightly more than .05 in floating point
     return round(1 - settings.confidence, 12) / (settings.comparisons or 1)
-
-
-# The plan as a table: one row per metric pair and coefficient, one column per number of pairs.

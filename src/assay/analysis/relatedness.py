@@ -74,8 +74,8 @@ class RelatednessStudy:
 
     Attributes:
         data: the pairs.
-        features: the features that are in more than :data:`MAX_RARE_SHARE` of the pairs, or may be rare.
-        rare: the other features, which have no correlations.
+        features: the features that are not left out.
+        rare: the features that are left out since they are rare; they have no correlations.
         halves: a phrase on the labels and their middle, which separates the halves.
         sizes: the number of pairs by range of the labels.
         correlations: Spearman's correlation of each of *features*, in their order, by range of the labels.
@@ -94,17 +94,23 @@ def correlate_features(
 ) -> RelatednessStudy:
     """Return the rank correlation of each feature with the labels, on all pairs and on either half of the labels.
 
+    Features that are left out since they are rare have no correlation.
+
     Args:
-        data: the pairs.
+        data: the pairs, at least one.
         features: the features of these pairs.
         drawing: the settings of the intervals.
+
+    Raises:
+        InputError: the pairs are resampled in groups that an older folder did not keep.
     """
     middle, halves = _middle_label(data)
-    rare: list[Feature] = []
-    kept: list[Feature] = []
+    rare, correlated = [], []
     for feature in features:
-        is_rare = feature.is_left_out_if_rare and feature.present.mean() <= MAX_RARE_SHARE
-        (rare if is_rare else kept).append(feature)
+        if feature.is_left_out_if_rare and feature.present.mean() <= MAX_RARE_SHARE:
+            rare.append(feature)
+        else:
+            correlated.append(feature)
     middle_text = _middle_text(middle, data)
     ranges = {
         "all": data.pairs_in_bucket(ALL, drawing.seed),
@@ -114,11 +120,11 @@ def correlate_features(
     }
     return RelatednessStudy(
         data,
-        kept,
-        rare,
-        halves,
-        {name: len(pairs) for name, pairs in ranges.items()},
-        {name: _feature_correlations(pairs, kept, drawing) for name, pairs in ranges.items()},
+        features=correlated,
+        rare=rare,
+        halves=halves,
+        sizes={name: len(pairs) for name, pairs in ranges.items()},
+        correlations={name: _feature_correlations(pairs, correlated, drawing) for name, pairs in ranges.items()},
     )
 
 
@@ -139,10 +145,15 @@ def _middle_label(data: ScoredDataset) -> tuple[float, str]:
 
 
 def _middle_text(middle: float, data: ScoredDataset) -> str:
-    """Return the middle label with six digits, or with all of them if a label lies between the two numbers."""
+    """Return the middle label as text: to six digits, or exactly if the rounded one would divide the labels otherwise.
+
+    Args:
+        middle: the label in the middle of the scale.
+        data: the pairs, for their labels.
+    """
     text = f"{middle:g}"
-    is_same = ((data.labels < float(text)) == (data.labels < middle)).all()
-    return text if is_same else exact_number(middle)
+    divides_alike = ((data.labels < float(text)) == (data.labels < middle)).all()
+    return text if divides_alike else exact_number(middle)
 
 
 def _feature_correlations(

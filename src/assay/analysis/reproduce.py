@@ -55,9 +55,9 @@ class PublishedColumn(_PublishedPart):
         name, _, split = self.dataset.partition(":")
         # the agreement table names datasets without their version, which follows the @, and with their split if a run
         # has several
-        wanted = name.partition("@")[0], self.bucket, self.statistic
+        column_key = name.partition("@")[0], self.bucket, self.statistic
         row_key = row.dataset.partition(":")[0], row.bucket, row.statistic
-        return row_key == wanted and split in ("", row.split)
+        return row_key == column_key and split in ("", row.split)
 
 
 class PublishedRow(_PublishedPart):
@@ -88,6 +88,7 @@ class PublishedRow(_PublishedPart):
 
     @model_validator(mode="after")
     def _check_tolerance_has_note(self) -> PublishedRow:
+        """Reject a tolerance without a note, and a row without a metric that is not explained."""
         if self.within is not None and not self.note:
             raise ValueError(f"row {self.title}: a tolerance needs its reason, as a note")
         if not self.metric and not self.explained:
@@ -169,7 +170,7 @@ class CellVerdict:
         row, column: the titles of row and column.
         printed: the number as printed; empty if none is.
         value: the reproduced number, in the unit of the print; None if undefined or not computed.
-        difference: the value minus the printed number; None without a value.
+        difference: the value minus the printed number; None without either.
         verdict: ``equal``, ``within .5`` (or another tolerance of the row), ``explained``, ``differs`` and so on.
     """
 
@@ -218,6 +219,9 @@ def compare_cells(
 ) -> list[CellVerdict]:
     """Return the comparison of every published cell with an agreement table, row by row.
 
+    A cell that the agreement table lacks is ``missing``; but ``explained`` if assay has no metric for its row, and
+    ``left out`` if the metric needs word vectors and there are none.
+
     Args:
         table: the published table.
         agreement: the reproduced agreement.
@@ -227,25 +231,27 @@ def compare_cells(
     for row in table.rows:
         metric = row.metric_name(vectors)
         for column, printed in zip(table.columns, row.printed or [""] * len(table.columns), strict=True):
+            values = [cell.value for cell in agreement if cell.metric == metric and column.matches(cell)]
+            if row.metric and values:
+                value = None if values[0] is None else values[0] * table.scale
+                verdicts.append(_judge_cell(row, column, printed, value))
+                continue
+            verdict = "missing"
             if not row.metric:
-                verdicts.append(CellVerdict(row.title, column.title, printed, None, None, EXPLAINED))
-                continue
-            values = [
-                reproduced.value
-                for reproduced in agreement
-                if reproduced.metric == metric and column.matches(reproduced)
-            ]
-            if not values:
-                verdict = LEFT_OUT if metric is None else "missing"
-                verdicts.append(CellVerdict(row.title, column.title, printed, None, None, verdict))
-                continue
-            value = None if values[0] is None else values[0] * table.scale
-            verdicts.append(_judge_cell(row, column, printed, value))
+                verdict = EXPLAINED
+            elif metric is None:
+                verdict = LEFT_OUT
+            verdicts.append(
+                CellVerdict(row.title, column.title, printed=printed, value=None, difference=None, verdict=verdict)
+            )
     return verdicts
 
 
 def _judge_cell(row: PublishedRow, column: PublishedColumn, printed: str, value: float | None) -> CellVerdict:
-    """Return the verdict on a reproduced number; one that differs by no more than the row's tolerance is ``within`` it.
+    """Return the verdict on a reproduced number: that of :func:`judge`, or why the numbers need not be equal.
+
+    One that differs is ``within`` the tolerance of its row, or ``explained`` by it. Where no number is printed, the
+    verdict is ``not printed``.
 
     Args:
         row, column: the row and the column of the cell.
@@ -253,7 +259,7 @@ def _judge_cell(row: PublishedRow, column: PublishedColumn, printed: str, value:
         value: the reproduced number in the unit of the print; None if it is undefined.
     """
     if not printed:
-        return CellVerdict(row.title, column.title, printed, value, None, NOT_PRINTED)
+        return CellVerdict(row.title, column.title, printed=printed, value=value, difference=None, verdict=NOT_PRINTED)
     difference = None if value is None else value - float(printed)
     verdict = str(judge(printed, value))
     is_tolerated = row.within is not None and difference is not None and abs(difference) <= row.within
@@ -261,7 +267,7 @@ def _judge_cell(row: PublishedRow, column: PublishedColumn, printed: str, value:
         verdict = f"within {row.within:g}".replace(" 0.", " .")
     elif verdict == "differs" and row.explained:
         verdict = EXPLAINED
-    return CellVerdict(row.title, column.title, printed, value, difference, verdict)
+    return CellVerdict(row.title, column.title, printed=printed, value=value, difference=difference, verdict=verdict)
 
 
 def judge(printed: str, value: float | None) -> Judgement:
@@ -269,6 +275,10 @@ def judge(printed: str, value: float | None) -> Judgement:
 
     A number that fits only when it is rounded to one decimal more first (.7346, .735, .74) was rounded twice. An
     undefined number (None) is ``missing``, unless a zero was printed.
+
+    Args:
+        printed: the number as printed, in decimal digits.
+        value: the number, in the unit of the print; None if it is undefined.
     """
     target = Decimal(printed)
     if value is None:

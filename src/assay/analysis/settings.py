@@ -63,6 +63,11 @@ class NeededResampling(AgreementIntervals):
     resamples: int = setting("Bootstrap resamples for the intervals.", 1000)
 
 
+def draws_signature(*, resamples: int, confidence: float, seed: int) -> str:
+    """Return the signature of bootstrap intervals; ``resamples:none`` if there are none."""
+    return f"resamples:{resamples}|confidence:{confidence}|seed:{seed}" if resamples else "resamples:none"
+
+
 @dataclass(frozen=True, kw_only=True)
 class CorrectedTests(NeededResampling):
     """How scores of the same pairs are compared: jackknife t-tests, corrected, and paired intervals."""
@@ -92,7 +97,7 @@ class CorrectedTests(NeededResampling):
         """Return the level that the smallest p-value of a family has to reach.
 
         It is the level of the family divided by the number of tests: the first step of the corrections by Holm,
-        Bonferroni, and Benjamini and Hochberg alike.
+        Bonferroni, and Benjamini and Hochberg alike. Without a correction it is the level itself.
         """
         return self.level if self.correction == "none" else self.level / max(tests, 1)
 
@@ -134,7 +139,8 @@ class PermutationTests(PairedTests):
 
         The smallest p-value of r draws is 1 / (r + 1). Corrected for k metric pairs it has to stay well below the
         level, or no difference could be significant: r is at least twice k / (1 - confidence). The number is 0 if no
-        permutations were requested, or if n is so large that they would take too long.
+        permutations were requested, or if n is so large that they would take too long and intervals are not by the
+        bootstrap.
 
         Args:
             metric_pairs: the number k of metric pairs.

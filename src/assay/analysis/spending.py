@@ -65,16 +65,21 @@ _COUNTS = (
 
 
 def spending_of(records: Sequence[MetricRecord]) -> list[Spending]:
-    """Return what each engine spent that called a server, then the metrics that would have without stored scores.
+    """Return an entry per engine that called a server or read kept replies, then one per metric of stored scores alone.
 
     An engine counts calls over all datasets of a run and all metrics that share it, so these have one common entry. The
     list is empty if no metric calls a server.
+
+    Args:
+        records: the manifest entries of the metrics of a run. What their engines say of their cost is not validated:
+            what is of another type counts as absent.
     """
     spent = []
     reported: set[str] = set()
     for record in records:
         details = record.cost.details
-        if record.metric in reported or not (_count_of(details, "calls") or _count_of(details, "kept")):
+        used_a_server = _count_of(details, "calls") or _count_of(details, "kept")
+        if record.metric in reported or not used_a_server:
             continue
         metrics = (record.metric, *record.cost.shared_with)
         reported.update(metrics)
@@ -94,7 +99,9 @@ def spending_of(records: Sequence[MetricRecord]) -> list[Spending]:
             )
         )
     for record in records:
-        if record.metric not in reported and record.cost.price_per_1000 and not record.scored:
+        # no pair was scored in this run, though pairs have a price: the store had all of them
+        is_stored = record.cost.price_per_1000 and not record.scored
+        if record.metric not in reported and is_stored:
             reported.add(record.metric)
             spent.append(Spending((record.metric,), price_per_1000=record.cost.price_per_1000, stored=True))
     return spent
@@ -102,7 +109,7 @@ def spending_of(records: Sequence[MetricRecord]) -> list[Spending]:
 
 def total_price(spent: Sequence[Spending]) -> float | None:
     """Return the money spent in all; None if fewer than two engines have a known price, or nothing was spent."""
-    prices = [item.price for item in spent if item.price is not None]
+    prices = [spending.price for spending in spent if spending.price is not None]
     return sum(prices) if len(prices) > 1 and any(prices) else None
 
 
@@ -116,4 +123,7 @@ def _count_of(details: dict[str, Any], key: str) -> int:
 def _number_of(details: dict[str, Any], key: str) -> float | None:
     """Return a number of an engine; None if it is missing or not at least 0."""
     value = details.get(key)
-    return float(value) if isinstance(value, int | float) and value >= 0 else None
+    # the details of an engine are not validated, and True is an instance of int
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if value >= 0 else None

@@ -23,11 +23,11 @@ from assay.common.numbers import Number
 from assay.common.output import atomic_write, json_text
 from assay.exceptions import InputError
 from assay.perturbations.base import Expected
-from assay.settings import ChosenRows, Limited, OwnData, PaidScoring, Resampling, setting
-from assay.statistics.agreement import percentile_interval
+from assay.settings import ChosenRows, Limited, OwnData, PaidScoring, Resampling, declarations_of, setting
 from assay.statistics.coefficients import MIN_UNITS
 from assay.statistics.concordance import Floats
 from assay.statistics.crossvalidation import Rows, join_codes
+from assay.statistics.intervals import percentile_interval
 from assay.statistics.resampling import Resampler
 from assay.statistics.shares import share_interval
 
@@ -76,8 +76,9 @@ class StressSettings(OwnData, ChosenRows, Resampling, Limited, PaidScoring):
         super().check()
         if self.run is None:
             return
-        for name in ("limit", "sample", "drop_duplicates", "group_by"):
-            if getattr(self, name) is not None:
+        for name in declarations_of(ChosenRows) | declarations_of(Limited):
+            # the class has the defaults
+            if getattr(self, name) != getattr(type(self), name):
                 raise InputError(
                     "the pairs of a run are taken as they were; give ",
                     Setting("datasets"),
@@ -92,7 +93,13 @@ FOLDS = 5
 
 
 def _read_number(values: Any) -> Any:
-    """Return a number as the file has it, with one text for its notes, and no infinity."""
+    """Return the fields of a number from its object in the file, which has one text in place of a list of notes.
+
+    Anything but an object is returned as it is, for the validation to refuse.
+
+    Raises:
+        ValueError: a number is infinite or NaN.
+    """
     if not isinstance(values, dict):
         return values
     for name in ("value", "low", "high"):
@@ -120,7 +127,7 @@ class Example:
     Attributes:
         question, reference, candidate: the original texts; several gold answers are joined by `` | ``.
         changed: the perturbed candidate.
-        before, after: the scores before and after the perturbation.
+        before, after: the scores before and after the perturbation, as the metric gives them.
     """
 
     question: str
@@ -146,7 +153,7 @@ class Effect:
         to_yes, to_no: the shares of pairs whose verdict becomes yes, and whose verdict becomes no.
         moved: the share of pairs whose score changes by more than the metric's rounding.
         shift: the mean change of the score, with its sign reversed if lower scores mean more similar.
-        example: a pair on which the expectation is broken; None without one.
+        example: a pair on which the expectation is broken; None without one, or if the changed texts were not kept.
     """
 
     perturbation: str
@@ -169,7 +176,7 @@ def learned_thresholds(
     """Return the threshold for each pair, shape (n,), learned as by ``assay thresholds`` on the folds without the pair.
 
     Args:
-        name: the names of metric and dataset, for messages.
+        name: the metric and the dataset by name, for messages.
         scores: the scores, shape (n,), of which higher means more similar; a pair with NaN has the threshold NaN.
         positive: whether each pair is positive (labelled yes), shape (n,).
         texts: codes that are equal for pairs with the same texts, shape (n,); such pairs stay in one fold.
@@ -181,12 +188,12 @@ def learned_thresholds(
     """
     rows = np.flatnonzero(np.isfinite(scores))
     codes = texts[rows] if groups is None else join_codes(groups[rows], texts[rows])
-    (parts,) = draw_folds(codes, FOLDS, 1, seed)
+    (folds,) = draw_folds(codes, FOLDS, 1, seed)
     tested = LabelledScores(scores[rows], positive[rows])
-    learned = tune_and_decide(name, tested, tested, [parts], MeasureObjective(OPTIMISED[0]))
+    learned = tune_and_decide(name, tested, tested, [folds], MeasureObjective(OPTIMISED[0]))
     thresholds = np.full(len(scores), np.nan)
-    for part, threshold in zip(parts, learned.thresholds[0], strict=True):
-        thresholds[rows[part.test]] = threshold
+    for fold, threshold in zip(folds, learned.thresholds[0], strict=True):
+        thresholds[rows[fold.test]] = threshold
     return thresholds
 
 
@@ -245,25 +252,25 @@ def mean_estimates(
         values: the values by name, shape (n,); a quantity is undefined if there are no pairs, or NaN for any of them.
         drawing: the settings of the resamples; with 0 resamples, there are no intervals.
         seed: the seed of the resamples.
-        groups: the group code of each pair, shape (n,), or None.
+        groups: the group code of each pair, shape (n,); None without groups.
     """
-    by_name = {name: Number() for name in values}
-    for name, column in values.items():
-        if not len(column) or np.isnan(column).any():
+    estimates = {name: Number() for name in values}
+    # the resampler expects codes without gaps
+    codes = None if groups is None else np.unique(groups, return_inverse=True)[1]
+    for name, measured_values in values.items():
+        if not len(measured_values) or np.isnan(measured_values).any():
             continue
-        # the resampler expects codes without gaps
-        codes = None if groups is None else np.unique(groups, return_inverse=True)[1]
-        resampler = Resampler(len(column), drawing.resamples, seed, codes)
+        resampler = Resampler(len(measured_values), drawing.resamples, seed, codes)
         bounds = None
         if drawing.resamples and resampler.units >= MIN_UNITS:
             if name == "shift":
-                resampled = [column @ weights / weights.sum(axis=0) for weights in resampler.blocks()]
+                resampled = [measured_values @ weights / weights.sum(axis=0) for weights in resampler.blocks()]
                 bounds = percentile_interval(np.concatenate(resampled), resampler.units, drawing.confidence)
             else:
-                bounds = share_interval(column, drawing.confidence, groups=codes)
+                bounds = share_interval(measured_values, drawing.confidence, groups=codes)
         low, high = bounds or (None, None)
-        by_name[name] = Number(float(column.mean()), low, high)
-    return by_name
+        estimates[name] = Number(float(measured_values.mean()), low, high)
+    return estimates
 
 
 #: The version of the schema of the file.
@@ -322,7 +329,11 @@ _STUDY = TypeAdapter(StressStudy)
 
 
 def save_study(study: StressStudy, folder: Path) -> Path:
-    """Write a study into a run folder atomically, and return the path of the file."""
+    """Write a study into a run folder atomically, in place of an earlier one, and return the path of the file.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
     path = folder / STRESS_FILE
     with atomic_write(path) as scratch:
         # texts may have lone surrogates, which UTF-8 refuses; in JSON strings their escapes stand for them
@@ -336,7 +347,7 @@ def read_study(folder: Path) -> StressStudy | None:
     """Return the study in a run folder, validated; None if there is none.
 
     Raises:
-        InputError: it is not a file that ``assay stress`` wrote, or that of a newer assay.
+        InputError: the file cannot be read, is none that ``assay stress`` wrote, or is that of a newer assay.
     """
     path = folder / STRESS_FILE
     if not path.is_file():

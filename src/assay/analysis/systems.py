@@ -39,23 +39,29 @@ SYSTEM_COLUMNS = ("system", "model", "subset")
 ITEM_COLUMNS = ("item", "question", "group", "reference")
 
 
-def find_system_column(table: pa.Table, wanted: str | None) -> str | None:
+def find_system_column(table: pa.Table, column: str | None) -> str | None:
     """Return the column of new answers that names their system; None if there is none.
 
     Args:
         table: the new answers.
-        wanted: the name of the column, or ``-`` for none; None to look for a usual name.
+        column: the name of the column, or ``-`` for none; None to look for a usual name.
 
     Raises:
         InputError: there is no such column.
     """
     names = table.column_names
-    if wanted is None:
-        lower = {name.lower(): name for name in reversed(names)}
-        return next((lower[name] for name in SYSTEM_COLUMNS if name in lower), None)
-    if wanted != "-" and wanted not in names:
-        raise InputError(unknown_name("the new answers have no column", wanted, names), setting="system")
-    return None if wanted == "-" else wanted
+    if column is None:
+        return usual_column(names, SYSTEM_COLUMNS)
+    if column != "-" and column not in names:
+        raise InputError(unknown_name("the new answers have no column", column, names), setting="system")
+    return None if column == "-" else column
+
+
+def usual_column(names: Sequence[str], defaults: Sequence[str]) -> str | None:
+    """Return the column whose name is the first of *defaults* that occurs, in any case; None if none does."""
+    # reversed, so that of two columns whose names differ in case alone the first is taken
+    names_by_lower = {name.lower(): name for name in reversed(names)}
+    return next((names_by_lower[name] for name in defaults if name in names_by_lower), None)
 
 
 @dataclass(frozen=True)
@@ -97,6 +103,7 @@ class MetricStudy:
     @property
     def agreement_values(self) -> dict[str, Any]:
         """The values of the agreement and the bounds of intervals by name, all None for a metric that is set apart."""
+        # of no agreement, every value is None
         values = {field.name: getattr(self.agreement, field.name, None) for field in fields(SystemAgreement)}
         numbers = {name: values[name] or Number() for name in MEASURES}
         bounds: dict[str, float | None] = {}
@@ -142,11 +149,16 @@ class SystemStudy:
 def study_systems(runs: Sequence[RunFolder], settings: SystemSettings) -> list[SystemStudy | DuelStudy]:
     """Return one study per dataset of a single run, or one study of several runs, each of which is a system.
 
-    A dataset of preferences between answers has a study of these.
+    A dataset of preferences between answers in a single run has a study of these.
+
+    Args:
+        runs: the runs, at least one; of several, all datasets are read as answers of one system.
+        settings: the settings of the command; of several runs, the datasets and the column of systems are ignored.
 
     Raises:
-        InputError: a column, dataset or system is missing; there are fewer than two systems; a system answered an item
-            twice; or fewer than two items were answered by all systems.
+        InputError: a run cannot be read, or is given twice; a column, dataset, metric or system is missing; there are
+            fewer than two systems; a system answered an item twice; or fewer than two items were answered by all
+            systems.
     """
     if len(runs) == 1:
         datasets = read_datasets(runs[0])
@@ -154,8 +166,8 @@ def study_systems(runs: Sequence[RunFolder], settings: SystemSettings) -> list[S
         for name in settings.datasets:
             if name not in known_names:
                 raise InputError(unknown_name(f"{runs[0].title}: has no dataset", name, known_names))
-        wanted = settings.datasets or known_names
-        return [_study_dataset(data, settings) for data in datasets if data.name in wanted]
+        names = settings.datasets or known_names
+        return [_study_dataset(data, settings) for data in datasets if data.name in names]
     answers_of_runs = []
     for run, title in zip(runs, run_titles(runs), strict=True):
         for data in read_datasets(run):
@@ -186,24 +198,22 @@ class _SystemAnswers:
     items: list[Any]
 
 
-def cells_of_column(data: ScoredDataset, wanted: str | None, defaults: Sequence[str], setting_name: str) -> list[Any]:
+def cells_of_column(
+    data: ScoredDataset, wanted_column: str | None, defaults: Sequence[str], setting_name: str
+) -> list[Any]:
     """Return the cells of the column that names the system or the item; lists become tuples, which can be hashed.
 
     Args:
         data: the dataset.
-        wanted: the name of the column; by default the first of *defaults* that the data has.
-        defaults: the names of columns to try.
+        wanted_column: the name of the column; by default the first of *defaults* that the data has.
+        defaults: the names of columns to try, in lower case.
         setting_name: the setting for the column, for messages.
 
     Raises:
         InputError: there is no such column.
     """
     names = data.table.column_names
-    if wanted is not None:
-        column: str | None = data.find_column(wanted, setting_name)
-    else:
-        lower = {name.lower(): name for name in reversed(names)}
-        column = next((lower[name] for name in defaults if name in lower), None)
+    column = usual_column(names, defaults) if wanted_column is None else data.find_column(wanted_column, setting_name)
     if column is None:
         raise InputError(
             f"{data.run.title}: {data.name} has no column {' or '.join(defaults)}; say which one names the "
@@ -228,8 +238,8 @@ def _study_answers(answer_sets: Sequence[_SystemAnswers], title: str, settings: 
         settings: the settings of the command.
 
     Raises:
-        InputError: a wanted system is missing, there are fewer than two systems, a system answered an item twice, or
-            fewer than two items were answered by all systems.
+        InputError: a wanted system or metric is missing, there are fewer than two systems, a system answered an item
+            twice, or fewer than two items were answered by all systems.
     """
     answers = _index_answers(answer_sets, settings)
     # the cells of the column of systems, which need not be text
@@ -290,6 +300,11 @@ def _items_of_all_systems(answers: _AnswerIndex, systems: Sequence[Any], title: 
 
     Systems are compared on these only, so that a difference of means is not a difference of items.
 
+    Args:
+        answers: the row of each answer, by system and item.
+        systems: the systems.
+        title: the title of the study, for messages.
+
     Raises:
         InputError: there are fewer than two.
     """
@@ -314,8 +329,8 @@ def _study_metric(
     Args:
         labels: the human labels, shape (k, n).
         scores: the scores of the metric, shape (k, n); NaN for a missing score.
-        groups: the codes of the groups of items, shape (n,), or None.
-        data: a dataset of the study, for the seed of the resamples.
+        groups: the codes of the groups of items, shape (n,); None without groups.
+        data: the first dataset of the study, for the seed of the resamples.
         settings: the settings of the command.
     """
     gaps = gaps_of_scores(labels, scores, settings.seed)
@@ -351,18 +366,18 @@ def _means_of(values: Floats, resampler: Resampler, settings: SystemSettings) ->
 
 
 def _resampler_of(
-    groups: NDArray[np.intp] | None, items: int, data: ScoredDataset, settings: SystemSettings
+    groups: NDArray[np.intp] | None, item_count: int, data: ScoredDataset, settings: SystemSettings
 ) -> Resampler:
     """Return the resampler of a number of items in groups, seeded by a dataset of the study."""
     seed = seed_of(settings.seed, data.facts.name, data.facts.split, "systems")
-    return Resampler(items, settings.resamples, seed, groups)
+    return Resampler(item_count, settings.resamples, seed, groups)
 
 
 def _groups_of_items(answer_sets: Sequence[_SystemAnswers], rows: NDArray[np.intp]) -> NDArray[np.intp] | None:
     """Return the code of each item's group in the run, shape (n,); None if items are resampled singly.
 
-    Items are, if the run has no groups, or if its groups are no sets of whole items: if two answers to one item are in
-    different groups, or if no group has two items. An answer without a group makes its item a group of its own.
+    Items are resampled singly if the run has no groups, if two answers to one item are in different groups, or if no
+    group has two items. An item whose answers have no group is a group of its own.
 
     Args:
         answer_sets: the pairs of the datasets.
@@ -419,10 +434,10 @@ def _known_systems(answer_sets: Sequence[_SystemAnswers]) -> list[str]:
 
 
 def _odd_system_hint(answers: _AnswerIndex, systems: Sequence[Any]) -> str:
-    """Return a sentence on a single system without which the others have items in common; else an empty string."""
-    items_by_system = {}
-    for name in systems:
-        items_by_system[name] = {item for system, item in answers if system == name}
+    """Return a sentence on a system without which at least two others have two items in common; empty without one."""
+    items_by_system: dict[Any, set[Any]] = {name: set() for name in systems}
+    for system, item in answers:
+        items_by_system[system].add(item)
     for name in systems:
         others = [other for other in systems if other != name]
         shared_items = set.intersection(*(items_by_system[other] for other in others))

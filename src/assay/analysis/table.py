@@ -135,18 +135,18 @@ class PaperTable:
     columns: Sequence[PaperColumn]
 
 
-def tables(boards: Sequence[Board], joined: Sequence[JoinedDataset], settings: TableSettings) -> list[PaperTable]:
+def tables(boards: Sequence[Board], datasets: Sequence[JoinedDataset], settings: TableSettings) -> list[PaperTable]:
     """Return one table per bucket with datasets as columns, or one per dataset with buckets as columns.
 
-    Rows and datasets are in the order of the settings, or else in the order of the runs; means are last.
+    Rows and datasets are in the order of the settings, or else in the order of the runs; means, if wanted, are last.
 
     Args:
         boards: the boards of every dataset and bucket, and of the means over datasets.
-        joined: the datasets, in the order of the runs.
+        datasets: the datasets, in the order of the runs.
         settings: the kind of columns, the coefficient, and the order.
     """
-    short_titles = _short_titles(joined, settings.datasets)
-    names = dict.fromkeys(name for dataset in joined for name in dataset.scores)
+    short_titles = _short_titles(datasets, settings.datasets)
+    names = dict.fromkeys(name for dataset in datasets for name in dataset.scores)
     metrics = sorted(names, key=lambda name: _find_position(name, settings.metrics))
     displayed_names = short_names(metrics)
     # a dataset may be named "mean", so the key tells its table from the table of the means
@@ -160,7 +160,15 @@ def tables(boards: Sequence[Board], joined: Sequence[JoinedDataset], settings: T
         dataset = MEAN if is_mean else short_titles[board.title]
         head, subject = (dataset, board.bucket) if settings.across == "datasets" else (board.bucket, dataset)
         entries = board_entries(board, settings.coefficient)
-        column = PaperColumn(head, board.title, board.bucket, board.n, entries, board.unranked, is_mean)
+        column = PaperColumn(
+            head=head,
+            dataset=board.title,
+            bucket=board.bucket,
+            n=board.n,
+            entries=entries,
+            unranked=board.unranked,
+            is_mean=is_mean,
+        )
         columns.setdefault((subject, is_mean and settings.across == "buckets"), []).append(column)
     return [
         PaperTable(subject, displayed_names, columns_of_table) for (subject, _), columns_of_table in columns.items()
@@ -168,7 +176,10 @@ def tables(boards: Sequence[Board], joined: Sequence[JoinedDataset], settings: T
 
 
 def board_entries(board: Board, by: str) -> dict[str, Entry]:
-    """Return the cells of a board by metric; metrics that lack a dataset of a mean are absent."""
+    """Return the cells of a board by metric, with the values of the coefficient *by*.
+
+    Metrics that lack a dataset of a mean are absent.
+    """
     standing = standings_by_metric(board, by)
     entries = {}
     for line in board.lines:
@@ -182,7 +193,12 @@ def board_entries(board: Board, by: str) -> dict[str, Entry]:
 def standings_by_metric(board: Board, by: str) -> dict[str, Standing]:
     """Return how each metric of a board compares with the highest tested value.
 
-    Several metrics are the best if their values are exactly equal. Without a second tested metric, all are empty.
+    Several metrics are the best if their values are exactly equal. A metric without a rank, or of rare scores, is not
+    tested. A metric without a value has an empty standing, and so have all without a second tested metric.
+
+    Args:
+        board: the ranked metrics and their tests.
+        by: the coefficient whose values are compared.
     """
     tested = {}
     for line in board.lines:
@@ -216,22 +232,31 @@ def _compare_with_best(line: Line, by: str, tested: Mapping[str, float], best: S
     return "tied" if line.metric in board.best else "lower"
 
 
-def _short_titles(joined: Sequence[JoinedDataset], wanted: Sequence[str]) -> dict[str, str]:
-    """Return the head of each dataset by title, in the order of the table: its name if unique, else its title."""
-    names = Counter(dataset.data.name for dataset in joined)
-    in_table_order = sorted(joined, key=lambda dataset: _find_position(dataset.data.name, wanted))
+def _short_titles(datasets: Sequence[JoinedDataset], names_in_order: Sequence[str]) -> dict[str, str]:
+    """Return the head of each dataset by title, in the order of the table: its name if unique, else its title.
+
+    Args:
+        datasets: the datasets, in the order of the runs.
+        names_in_order: the names that the settings list; the datasets of other names follow them.
+    """
+    names = Counter(dataset.data.name for dataset in datasets)
+    in_table_order = sorted(datasets, key=lambda dataset: _find_position(dataset.data.name, names_in_order))
     return {
         dataset.title: dataset.data.name if names[dataset.data.name] == 1 else dataset.title
         for dataset in in_table_order
     }
 
 
-def _find_position(name: str, wanted: Sequence[str]) -> int:
+def _find_position(name: str, names_in_order: Sequence[str]) -> int:
     """Return the index of a name among the wanted ones, or their number if it is none of them.
 
     A name may end in the title of its run, as in ``f1 [runs/two]``, which is ignored.
+
+    Args:
+        name: the name of a metric or dataset.
+        names_in_order: the wanted names.
     """
-    for position, wanted_name in enumerate(wanted):
+    for position, wanted_name in enumerate(names_in_order):
         if name == wanted_name or name.startswith(f"{wanted_name} ["):
             return position
-    return len(wanted)
+    return len(names_in_order)

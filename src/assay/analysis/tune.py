@@ -73,7 +73,7 @@ class Study:
 
 
 def parse_study(parsed: Mapping[str, Any]) -> Study:
-    """Return a study from the parsed content of ``study.json``; its trials are sorted by number."""
+    """Return a study from the parsed content of a ``study.json`` that assay wrote; its trials are sorted by number."""
     trials = tuple(sorted(map(_parse_trial, parsed["trials"]), key=lambda trial: trial.number))
     request = parsed["request"]
     return Study(

@@ -13,6 +13,7 @@ import numpy as np
 
 from assay.analysis.settings import DatasetsOfRun, MetricsOfRun
 from assay.common.messages import Message
+from assay.common.tables import long_csv_cells
 from assay.manifest import AGREEMENT_COLUMNS, AgreementRow
 from assay.settings import Hardware, Offline, Seeded, WithProgress, setting
 from assay.statistics.concordance import Floats
@@ -57,9 +58,9 @@ class Recomputation:
 
     Attributes:
         outcome: whether all numbers are the same.
-        n: the number of compared numbers.
+        n: the number of compared scores, or of rows of agreement.
         differing: the number of those that differ.
-        largest: the largest difference; None if nothing differs, or if one side has no number.
+        largest: the largest difference; None if nothing differs, or if wherever they differ one side has no number.
         place: the location of the largest difference: a pair, or a bucket and a coefficient.
         reason: the reason why they could not be recomputed, or the known cause of the difference; may be empty.
         remedy: what would make the recomputation possible; may be empty.
@@ -89,6 +90,10 @@ def changes(recorded: Mapping[str, str], current: Mapping[str, str]) -> tuple[Ch
 
     They are in the order of *recorded*, followed by those that only *current* has. A part that is missing on one side
     has the value ``absent`` there.
+
+    Args:
+        recorded: the value of each part in the run, by name.
+        current: its value now.
     """
     keys = dict.fromkeys((*recorded, *current))
     pairs = ((key, str(recorded.get(key, _ABSENT_VALUE)), str(current.get(key, _ABSENT_VALUE))) for key in keys)
@@ -127,8 +132,9 @@ def compare_agreement(recorded: Sequence[AgreementRow], recomputed: Sequence[Agr
     """Return the comparison of agreement rows with their recomputation, by value, both bounds, and n.
 
     Values and bounds are the same if they differ by no more than :data:`MAX_ROUNDING_ERROR` or are undefined in both.
-    A duplicate row counts as a difference, whatever its values: it means that the table was changed by hand. If all
-    recomputed rows are the same but a bucket could not be recomputed, the outcome is ``not recomputed``.
+    A duplicate row counts as a difference, whatever its values: it means that the table was changed by hand. So does a
+    row that only one side has, except in a bucket that was not recomputed at all. If all recomputed rows are the same
+    but such a bucket exists, the outcome is ``not recomputed``.
 
     Args:
         recorded: the rows of one metric on one dataset in the run.
@@ -140,12 +146,11 @@ def compare_agreement(recorded: Sequence[AgreementRow], recomputed: Sequence[Agr
     repeated = {key: f"{count} rows in agreement.json" for key, count in counts.items() if count > 1}
     unmatched = repeated | {key: "missing in agreement.json" for key in recomputed_rows if key not in recorded_rows}
     recomputed_buckets = {bucket for bucket, _ in recomputed_rows}
-    unknown_buckets: list[str] = []
+    # no differences: the folder does not say which pairs belong to these buckets
+    unknown_buckets: dict[str, None] = {}
     for bucket, statistic in recorded_rows:
         if bucket not in recomputed_buckets:
-            # not a difference: the folder does not say which pairs belong to the bucket
-            if bucket not in unknown_buckets:
-                unknown_buckets.append(bucket)
+            unknown_buckets[bucket] = None
         elif (bucket, statistic) not in recomputed_rows:
             unmatched[bucket, statistic] = "in agreement.json alone"
     # the largest distance of each differing row, None if undefined, and where the row is
@@ -155,16 +160,18 @@ def compare_agreement(recorded: Sequence[AgreementRow], recomputed: Sequence[Agr
     for key, recomputed_row in recomputed_rows.items():
         if key in unmatched:
             continue
-        recorded_row = recorded_rows[key]
-        largest = _largest_distance(recorded_row, recomputed_row)
-        if recorded_row.n != recomputed_row.n or largest is None or largest > MAX_ROUNDING_ERROR:
-            differing.append((largest, ", ".join(key)))
+        distance = _largest_distance(recorded_rows[key], recomputed_row)
+        has_same_numbers = distance is not None and distance <= MAX_ROUNDING_ERROR
+        if recorded_rows[key].n != recomputed_row.n or not has_same_numbers:
+            differing.append((distance, ", ".join(key)))
     if differing:
         # a row without a distance is named only if no row has one
         largest, location = max(differing, key=lambda difference: -1.0 if difference[0] is None else difference[0])
         reason = "agreement.json was changed after the run" if repeated else ""
         row_count = len({*recomputed_rows, *unmatched})
-        return Recomputation("differs", row_count, len(differing), largest, location, reason)
+        return Recomputation(
+            "differs", n=row_count, differing=len(differing), largest=largest, place=location, reason=reason
+        )
     if unknown_buckets:
         reason = f"the folder does not say which pairs are in {', '.join(unknown_buckets)}"
         return missing_recomputation(reason, "make the run again with this assay")
@@ -194,7 +201,9 @@ def _finite_distance(recorded: float | None, recomputed: float | None) -> float 
 
 
 def table_difference(table: Path, rows: Sequence[AgreementRow]) -> str:
-    """Return the first place where ``agreement.csv`` says something else than ``agreement.json``; empty without one.
+    """Return in words the first place where ``agreement.csv`` differs from ``agreement.json``; empty without one.
+
+    Columns that the table lacks are not compared.
 
     Args:
         table: the path of ``agreement.csv``. A folder without this file has no difference.
@@ -206,7 +215,7 @@ def table_difference(table: Path, rows: Sequence[AgreementRow]) -> str:
     if not table.is_file():
         return ""
     # bytes that are no UTF-8 differ from any text of the run
-    with table.open(encoding="utf-8", errors="replace", newline="") as file:
+    with table.open(encoding="utf-8", errors="replace", newline="") as file, long_csv_cells():
         cells_by_row = list(csv.DictReader(file))
     if len(cells_by_row) != len(rows):
         return f"agreement.csv has {len(cells_by_row):,} rows, agreement.json {len(rows):,}"
@@ -246,7 +255,7 @@ class ReloadedData:
     @property
     def difference(self) -> str:
         """The counts in words, as in ``label: 3, removed: 1``; empty without counts."""
-        return ", ".join(f"{what}: {count:,}" for what, count in self.counts.items())
+        return ", ".join(f"{description}: {count:,}" for description, count in self.counts.items())
 
 
 @dataclass(frozen=True)
@@ -330,6 +339,8 @@ def likely_cause(
 ) -> str:
     """Return the likely cause of differences in words, several causes joined by ``; ``; empty if nothing differs.
 
+    If pairs in the folder were changed, this is the only cause named.
+
     Args:
         agreement: the comparison of coefficients, as in :class:`VerifiedMetric`.
         scores: the comparison of scores, as in :class:`VerifiedMetric`.
@@ -370,7 +381,7 @@ def likely_cause(
 def _causes_of_agreement(
     agreement: Recomputation, scores: Recomputation, environment: Sequence[Change], is_sampled: bool
 ) -> list[str]:
-    """Return the likely cause of other coefficients; none if other scores explain them.
+    """Return the likely cause of other coefficients, as a list of one; an empty list if other scores explain them.
 
     Args:
         agreement, scores: the comparisons of coefficients and of scores.

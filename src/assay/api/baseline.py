@@ -17,7 +17,7 @@ from assay.api.files import Run, open_runs
 from assay.common.output import check_replaceable
 from assay.exceptions import InputError
 from assay.paths import user_path
-from assay.reports.check import BASELINE, write_file
+from assay.reports.check_files import BASELINE, write_file
 from assay.reports.ci import CiFiles, ci_files
 from assay.settings import takes_settings
 
@@ -42,8 +42,8 @@ def baseline(run: Run, out: str | Path, settings: BaselineSettings) -> Path:
 
     Raises:
         InputError: the run or the earlier baseline cannot be read, the pairs of a dataset without answers of systems
-            differ between them, the run
-            cannot be repeated by a command, or the file cannot be written or holds something else.
+            differ between them, there is no such column of systems or items, with *ci* the run cannot be repeated by a
+            command or a file is not below the current folder, or the file cannot be written or holds something else.
     """
     path = user_path(out)
     check_replaceable(path, BASELINE)
@@ -63,7 +63,11 @@ def baseline(run: Run, out: str | Path, settings: BaselineSettings) -> Path:
 def planned_ci_files(run: Run, out: str | Path, settings: BaselineSettings) -> CiFiles:
     """Return the files that :func:`baseline` would write for continuous integration, without writing any.
 
-    The arguments and errors are those of :func:`baseline`.
+    The arguments are those of :func:`baseline`.
+
+    Raises:
+        InputError: the run cannot be read or cannot be repeated by a command, or a file of it, or *out*, is not below
+            the current folder.
     """
     with open_runs(run) as (opened,):
         return ci_files(opened, user_path(out), settings)
@@ -72,15 +76,22 @@ def planned_ci_files(run: Run, out: str | Path, settings: BaselineSettings) -> C
 def _succeeding(new_baseline: Baseline, baseline_of: str | Path) -> Baseline:
     """Return a baseline that succeeds the one in a file.
 
+    Args:
+        new_baseline: the baseline of the run.
+        baseline_of: the file of the earlier one.
+
     Raises:
-        InputError: the pairs of a dataset differ, and one of the two has no answers of systems.
+        InputError: the file cannot be read or is no baseline, or the pairs of a dataset differ and one of the two has
+            no answers of systems.
     """
     earlier_baseline = read_baseline(user_path(baseline_of))
     for name, dataset in new_baseline.datasets.items():
         earlier = earlier_baseline.datasets.get(name)
-        if earlier is None or None not in (dataset.answers, earlier.answers):
+        if earlier is None:
             continue
-        if has_other_pairs(dataset, earlier):
+        # where both have answers of systems, these are followed on other pairs
+        follows_systems = dataset.answers is not None and earlier.answers is not None
+        if not follows_systems and has_other_pairs(dataset, earlier):
             raise InputError(
                 f"{name} has other pairs there, so that nothing can be compared with "
                 "the first baseline any more; leave it out to begin a new chain",

@@ -42,6 +42,7 @@ def bws(tuples: str | Path, settings: BestWorstSettings) -> Report:
     Raises:
         InputError: a file or a row of it cannot be read; or *out* cannot be written, or exists and is not a score
             table of the same items.
+        MissingExtraError: a file, such as a workbook, needs a package that is not installed.
     """
     tuples_file = user_path(tuples)
     out = None if settings.out is None else user_path(settings.out)

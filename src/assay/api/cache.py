@@ -55,7 +55,7 @@ class CacheEntry:
 
 def list_cache() -> list[CacheEntry]:
     """Return the contents of the cache, in the order of :data:`KINDS`; a kind without files has an entry, too."""
-    return [_cache_entry(kind, _paths_of_kind(kind)) for kind in KINDS]
+    return [_cache_entry(kind, [path for part in _parts_of_kind(kind) for path in part]) for kind in KINDS]
 
 
 def prune_cache(kinds: Sequence[str], *, older_than: float = 0.0, dry_run: bool = False) -> list[CacheEntry]:
@@ -63,12 +63,13 @@ def prune_cache(kinds: Sequence[str], *, older_than: float = 0.0, dry_run: bool 
 
     Args:
         kinds: keys of :data:`KINDS`, or ``all``.
-        older_than: the minimum number of days since the last write to a file or folder; 0 to remove all. All scores are
-            in one file, so that they are removed or kept together.
+        older_than: the minimum number of days since the last write to a file or folder, which is removed or kept as a
+            whole, such as the file with the scores of all runs; 0 to remove all.
         dry_run: whether to remove nothing and only return what would be removed.
 
     Raises:
         InputError: an unknown kind, or a negative age.
+        OSError: a file cannot be removed.
     """
     for kind in kinds:
         if kind not in (*KINDS, "all"):
@@ -78,7 +79,8 @@ def prune_cache(kinds: Sequence[str], *, older_than: float = 0.0, dry_run: bool 
     cutoff_time = time.time() - older_than * SECONDS_PER_DAY
     removed = []
     for kind in KINDS if "all" in kinds else dict.fromkeys(kinds):
-        paths = [path for path in _paths_of_kind(kind) if _latest_write_time(path) <= cutoff_time]
+        old_parts = [part for part in _parts_of_kind(kind) if max(map(_latest_write_time, part)) <= cutoff_time]
+        paths = [path for part in old_parts for path in part]
         removed.append(_cache_entry(kind, paths))
         if not dry_run:
             for path in paths:
@@ -86,8 +88,8 @@ def prune_cache(kinds: Sequence[str], *, older_than: float = 0.0, dry_run: bool 
     return removed
 
 
-def _paths_of_kind(kind: str) -> list[Path]:
-    """Return the files and folders of a kind, each of which is removed or kept as a whole."""
+def _parts_of_kind(kind: str) -> list[list[Path]]:
+    """Return the parts of a kind, each a list of files and folders that are removed or kept together."""
     folder = cache_dir()
     stores = {
         "scores": default_store(),
@@ -96,14 +98,16 @@ def _paths_of_kind(kind: str) -> list[Path]:
         "replies": reply_store_path(),
     }
     if kind in stores:
+        # a database has files beside it, of which the log holds what was written last
         store = stores[kind]
-        return sorted(store.parent.glob(f"{store.name}*"))
+        files = sorted(store.parent.glob(f"{store.name}*"))
+        return [files] if files else []
     if kind == "unfinished":
-        return sorted([*folder.glob("wheel-*"), *folder.rglob("*.part")])
+        return [[path] for path in sorted([*folder.glob("wheel-*"), *folder.rglob("*.part")])]
     # models and datasets have one more level of folders: models are in the folder of their hub, and each version of a
     # dataset is in the folder of the dataset
     pattern = "*/*" if kind in ("models", "datasets") else "*"
-    return sorted(path for path in (folder / kind).glob(pattern) if path.suffix != ".part")
+    return [[path] for path in sorted((folder / kind).glob(pattern)) if path.suffix != ".part"]
 
 
 def _cache_entry(kind: str, paths: Sequence[Path]) -> CacheEntry:

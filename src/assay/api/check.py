@@ -18,7 +18,8 @@ from assay.api.values import Report
 from assay.common.progress import Silent
 from assay.exceptions import InputError
 from assay.paths import user_path
-from assay.reports.check import headline, to_document, to_junit
+from assay.reports.check import headline, to_document
+from assay.reports.junit import to_junit
 from assay.settings import takes_settings
 
 
@@ -55,15 +56,16 @@ def check(run: Run, against: str | Path, settings: CheckSettings) -> Checked:
     Args:
         run: a run folder, a file with a label and score columns, or a result; with ``system_by="rate"`` a file of
             answers without labels.
-        against: the file that :func:`assay.baseline` wrote; or a run folder, such as that of :func:`assay.recommend`,
-            of which the metric that it decides by is judged.
+        against: the file that :func:`assay.baseline` wrote; or a run folder. Of the folder of :func:`assay.recommend`,
+            only the metric that it decides by is judged unless others are named.
 
     Returns:
         The judged numbers and the findings; ``passed`` is False if any of them fails the check.
 
     Raises:
-        InputError: a file cannot be read or was changed by hand, the pairs differ from those in the baseline, or a
-            value is outside its range.
+        InputError: a file cannot be read or was changed by hand, the pairs differ from those in the baseline, a named
+            metric, bucket, dataset or column is unknown, nothing can be judged, or a value is outside its range.
+        AssayError: with ``system_by="rate"``, the metric cannot be built, is unavailable, or gave no scores.
     """
     if RATE in settings.system_by:
         return Checked(_check_unlabelled(run, against, settings))
@@ -76,7 +78,14 @@ def check(run: Run, against: str | Path, settings: CheckSettings) -> Checked:
 
 
 def _read_baseline(path: Path, settings: CheckSettings) -> tuple[Baseline, CheckSettings]:
-    """Return the baseline in a file or of a folder, and the settings: of a folder its decision is judged."""
+    """Return the baseline that a file holds, or that a run folder would give, and the settings to check with.
+
+    The settings are unchanged, except that of a folder with a decision only its metric is judged, unless the settings
+    name metrics.
+
+    Raises:
+        InputError: the file or folder cannot be read, was changed by hand, or lacks the column of systems or items.
+    """
     if not path.is_dir():
         return read_baseline(path), settings
     folder = read_run(path)
@@ -89,8 +98,15 @@ def _read_baseline(path: Path, settings: CheckSettings) -> tuple[Baseline, Check
 def _check_unlabelled(run: Run, against: str | Path, settings: CheckSettings) -> GateReport:
     """Return the comparison of answers that nobody labelled with the labelled ones of a folder of ``recommend``.
 
+    Args:
+        run: the file of the new answers.
+        against: the folder.
+        settings: the settings of the check; the first of its metrics, if any, decides in place of that of the folder.
+
     Raises:
-        InputError: *run* is no file of answers, or *against* no folder with a decision.
+        InputError: *run* is no file of answers, *against* no folder with a decision, the metric has changed since, or
+            the answers cannot be compared, see :func:`check_new_answers`.
+        AssayError: the metric cannot be built, is unavailable, or gave no scores.
     """
     if not isinstance(run, str | Path) or user_path(run).is_dir():
         raise InputError(
@@ -101,5 +117,5 @@ def _check_unlabelled(run: Run, against: str | Path, settings: CheckSettings) ->
     if not user_path(against).is_dir():
         raise InputError(f"{against}: is no folder of assay recommend, whose labels and metric rate rests on")
     metric = settings.metrics[0] if settings.metrics else None
-    scored = score_by_decision(RateSettings(run, decision=against, progress=settings.progress), metric)
-    return check_new_answers(scored.decision, scored.data, Path(run), scored.pairs.table, scored.scores, settings)
+    new = score_by_decision(RateSettings(run, decision=against, progress=settings.progress), against, metric)
+    return check_new_answers(new.decision, new.data, Path(run), new.pairs.table, new.scores, settings)

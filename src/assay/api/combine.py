@@ -5,11 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from assay.analysis.combine import COMBINED, CombinationResult, CombineSettings, learn_combination
-from assay.analysis.data import draws_signature
+from assay.analysis.combine.learning import learn_combination
+from assay.analysis.combine.result import COMBINED, CombinationResult
+from assay.analysis.combine.settings import CombineSettings
 from assay.analysis.folder import RunFolder
+from assay.analysis.settings import draws_signature
 from assay.api.files import Run, open_runs
 from assay.api.values import Report
+from assay.benchmark.folder import check_writable
 from assay.common.messages import Setting
 from assay.common.output import unfinished_folder
 from assay.common.progress import Silent
@@ -55,11 +58,15 @@ def combine(run: Run, settings: CombineSettings) -> Report:
         A report with one record per bucket and metric, including the combination.
 
     Raises:
-        InputError: the run cannot be read or has too little to learn from, or *out* is not an empty folder.
+        InputError: the run cannot be read or has too little to learn from, a setting does not fit it, the prior cannot
+            be begun from, or *out* is not an empty folder or cannot be written.
+        MissingExtraError: the settings name the trees, and LightGBM is not installed.
     """
     out = None if settings.out is None else user_path(settings.out)
-    if out is not None and (out.is_file() or (out.is_dir() and any(out.iterdir()))):
-        raise InputError(f"{out}: is not an empty folder; give ", Setting("out"), " another name")
+    if out is not None:
+        if out.is_file() or (out.is_dir() and any(out.iterdir())):
+            raise InputError(f"{out}: is not an empty folder; give ", Setting("out"), " another name")
+        check_writable(out)
     progress = settings.progress or Silent()
     with open_runs(run) as (opened,):
         prior = None if settings.prior is None else _prior_of_run(settings.prior, opened)
@@ -122,7 +129,7 @@ def combination_file(
     Args:
         result: the learned combination.
         settings: the settings with which it was learned.
-        prior: the combination that it began from, whose inputs it reads itself.
+        prior: the combination that it began from, whose inputs it reads itself; None if it began from none.
     """
     combination = result.study.combination
     inputs = result.inputs
@@ -181,6 +188,9 @@ def _with_inputs_of_prior(content: CombinedFile, name: str, prior: CombinedFile)
         content: a linear combination with the prior as a member.
         name: the name of the prior.
         prior: the prior, a linear function for two labels.
+
+    Raises:
+        TypeError: one of them is not linear.
     """
     (step,), (prior_step,) = content.steps, prior.steps
     if not isinstance(step, LinearStep) or not isinstance(prior_step, LinearStep):

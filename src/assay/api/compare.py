@@ -38,7 +38,8 @@ def compare(runs: Run | Sequence[Run], settings: CompareSettings) -> Report:
         A report with one record per comparison, that is per metric pair, bucket and coefficient.
 
     Raises:
-        InputError: the runs have different data, a metric is unknown, or a value is outside its range.
+        InputError: a run cannot be read, there are more than two, they have different data (unless *force* is set) or
+            no metrics to compare, a metric, bucket or statistic is unknown, or a value is outside its range.
     """
     progress = settings.progress or Silent()
     with open_runs(runs) as opened:
@@ -50,13 +51,12 @@ def compare(runs: Run | Sequence[Run], settings: CompareSettings) -> Report:
         settings = replace(settings, statistics=statistics)
         results = []
         for contest in compared_contests:
-            test_count = 0
+            metric_pair_count = len(contest.metric_pairs)
+            permutation_count = 0
             for bucket in used_buckets(contest.data, settings.buckets):
                 bucket_size = int(contest.data.buckets[bucket].sum())
-                test_count += len(contest.metric_pairs) * settings.permutation_count(
-                    len(contest.metric_pairs), bucket_size
-                )
-            progress.begin(f"comparing on {contest.data.name}", test_count)
+                permutation_count += metric_pair_count * settings.permutation_count(metric_pair_count, bucket_size)
+            progress.begin(f"comparing on {contest.data.name}", permutation_count)
             comparisons = compare_metrics(contest, settings, buckets=settings.buckets, advance=progress.advance)
             results.append((contest, comparisons))
         pairs_to_show = settings.pairs

@@ -21,8 +21,9 @@ from assay.analysis.crossval import (
     recorded_methods,
     unused_pair_notes,
 )
-from assay.analysis.data import ScoredDataset, group_codes, read_datasets
+from assay.analysis.data import ScoredDataset, read_datasets
 from assay.analysis.folder import RunFolder, read_run, run_titles
+from assay.analysis.pair_codes import group_codes
 from assay.api.files import open_runs
 from assay.api.run import dataset_list, run
 from assay.api.values import Report
@@ -64,18 +65,20 @@ def crossval(settings: CrossvalSettings) -> Report:
     Args:
         runs: run folders, or files with a label and score columns; empty to score data here.
         datasets: the names of datasets in the runs, all by default; without runs, as for :func:`assay.run`.
-        metrics: the names of metrics in the runs, all by default; without runs, as for :func:`assay.run`.
+        metrics: the names of metrics in the runs, all by default; without runs, as for :func:`assay.run`, and
+            ``dice`` by default if models are trained.
         train: the models to train anew for every fold, ``RECIPE:BASE[,setting=value]...`` with the settings of
             :data:`assay.training.pairwise.settings.LEARNING`, such as ``bi-encoder:all-MiniLM-L6-v2,epochs=2``.
         classes: the column with classes to learn instead of the label; measured by accuracy and F1.
-        results: a CSV file to write, which :func:`assay.significance` reads.
+        results: a CSV file to write, with the averages of trained models, which :func:`assay.significance` reads.
 
     Returns:
         A report whose records are the average over folds, the value on all pairs and the value in each fold, per method
         and coefficient.
 
     Raises:
-        InputError: a setting or file cannot be used, or does not fit the data.
+        InputError: a setting or file cannot be used, or does not fit the data; or no run has a requested dataset or
+            metric.
         UnavailableError: no metric returned scores, or a model or a package for training is not available.
     """
     if settings.train:
@@ -108,7 +111,10 @@ def crossval(settings: CrossvalSettings) -> Report:
 
 
 def _recipes_by_name(settings: CrossvalSettings) -> dict[str, tuple[str, int]]:
-    """Return each recipe with its seed in place, and that seed, by the name of its row; each seed has a row."""
+    """Return each recipe with its seed in place, and that seed, by the name of its row; each seed has a row.
+
+    With one seed, the recipes stay as they are, with the number 0.
+    """
     if settings.seeds == 1:
         return {recipe: (recipe, 0) for recipe in settings.train}
     recipes = {}
@@ -123,6 +129,13 @@ def _write_results(
     path: Path, validations: Sequence[DatasetValidation], recipes: Mapping[str, tuple[str, int]]
 ) -> None:
     """Write the average over folds of each trained model, one row per dataset, system, seed and statistic.
+
+    A recipe without its seed is the system. An undefined average has no row.
+
+    Args:
+        path: the CSV file; an existing one is replaced.
+        validations: the results by dataset.
+        recipes: each recipe with its seed, by the name of its row, as :func:`_recipes_by_name` returns them.
 
     Raises:
         InputError: the file cannot be written.
@@ -148,6 +161,11 @@ def _trainers_for_dataset(
 
     Each trainer is checked against the folds here, so that errors come before any training starts.
 
+    Args:
+        factories: for each recipe, the function that makes its trainer for a dataset.
+        data: the dataset.
+        settings: how it is divided into folds.
+
     Raises:
         InputError: a recipe cannot be trained on the dataset.
     """
@@ -164,7 +182,11 @@ def _trainers_for_dataset(
 
 
 def _trainer_factory(recipe: str, settings: CrossvalSettings) -> TrainerFactory:
-    """Return a function that returns the trainer of a recipe for a dataset; the trainer trains anew for every fold."""
+    """Return a function that returns the trainer of a recipe for a dataset; the trainer trains anew for every fold.
+
+    Raises:
+        InputError: the recipe cannot be read, or a setting of it is unknown.
+    """
     # imported here, since they import torch
     from assay.metrics.neural.runtime import Runtime
     from assay.training.pairwise.crossvalidation import FoldTrainer, parse_recipe
@@ -181,8 +203,11 @@ def _trainer_factory(recipe: str, settings: CrossvalSettings) -> TrainerFactory:
 def _training_examples(data: ScoredDataset, settings: CrossvalSettings) -> Examples:
     """Return the pairs of a dataset in a run as training examples, with the groups of the folds, and their classes.
 
+    Without groups each pair is its own; without classes to learn there are none.
+
     Raises:
-        InputError: a pair has several gold answers, or no class where classes are learned.
+        InputError: a pair has several gold answers, or no class where classes are learned; or the column of groups or
+            of classes is missing.
     """
     references = data.table.column("reference").to_pylist()
     for row, golds in enumerate(references, start=1):
@@ -223,8 +248,11 @@ def _training_examples(data: ScoredDataset, settings: CrossvalSettings) -> Examp
 def _open_scored_run(settings: CrossvalSettings) -> Iterator[list[RunFolder]]:
     """Score the datasets with the metrics, and yield the run in a list; its folder is removed afterwards.
 
+    Without metrics, they are :data:`BASELINE_METRIC` if models are trained.
+
     Raises:
-        UnavailableError: no metric returned scores.
+        InputError: a dataset, a metric or a setting cannot be used.
+        UnavailableError: no metric returned scores, or the only dataset is unavailable.
     """
     metrics = settings.metrics or ((BASELINE_METRIC,) if settings.train else ())
     with tempfile.TemporaryDirectory(prefix="assay-") as temporary:

@@ -10,7 +10,7 @@ from importlib import metadata
 
 from assay.benchmark.store import default_store
 from assay.common.addresses import command_line
-from assay.datasets import is_here, list_datasets
+from assay.datasets import files_are_local, list_datasets
 from assay.datasets.readers.base import installed_readers
 from assay.exceptions import AssayError, UnavailableError, install_command
 from assay.metrics import list_metrics, load_metric
@@ -89,7 +89,7 @@ def doctor() -> list[DoctorFinding]:
 
 
 def _machine_findings() -> list[DoctorFinding]:
-    """Return findings on Python, the processor cores, the cache folder and the score store."""
+    """Return findings on Python, the processor cores, the cache folder (with its free space) and the score store."""
     cache = cache_dir()
     # unlike Path.exists, access does not raise if a parent folder may not be read
     existing_folder = next(folder for folder in (cache, *cache.parents) if os.access(folder, os.F_OK))
@@ -98,7 +98,8 @@ def _machine_findings() -> list[DoctorFinding]:
     store = default_store()
     size = f"{store.stat().st_size / 2**20:.1f} MiB" if os.access(store, os.R_OK) else "made by the first run"
     python = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
-    space, remedy = f"{cache} ({free_gib:.0f} GiB free)", "" if is_writable else "set ASSAY_CACHE"
+    space = f"{cache} ({free_gib:.0f} GiB free)"
+    remedy = "" if is_writable else "set ASSAY_CACHE"
     return [
         DoctorFinding("machine", "python", True, python),
         DoctorFinding("machine", "cores", True, str(os.cpu_count())),
@@ -127,7 +128,10 @@ def _package_findings() -> list[DoctorFinding]:
 
 
 def _metric_findings() -> list[DoctorFinding]:
-    """Return a finding for each metric, and for each option set of an available one."""
+    """Return a finding for each metric, and for each option set of an available one.
+
+    A metric that needs a model or a file of the user counts as available if its packages are installed.
+    """
     findings = []
     for entry in list_metrics():
         try:
@@ -135,7 +139,7 @@ def _metric_findings() -> list[DoctorFinding]:
             if entry.note:
                 findings.append(DoctorFinding("metric", entry.name, False, entry.note))
                 continue
-            # checked first, since a metric that needs a model or a file cannot be built here
+            # all that can be checked of a metric that needs a model or a file, which nobody has named here
             declaration.check_packages()
             if not declaration.subject or preset_languages(entry.name):
                 load_metric(entry.name).check_available()
@@ -167,7 +171,7 @@ def _dataset_findings() -> list[DoctorFinding]:
             findings.append(DoctorFinding("dataset", name, False, entry.error))
             continue
         try:
-            is_available = is_here(entry.card)
+            is_available = files_are_local(entry.card)
         except AssayError as error:
             findings.append(DoctorFinding("dataset", name, False, error.message))
             continue

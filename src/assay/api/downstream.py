@@ -62,15 +62,22 @@ def downstream(settings: DownstreamSettings) -> Report:
         A report with one record per task, encoder and measure.
 
     Raises:
-        InputError: a task or an encoder is unknown, or a metric gives no vector of a text.
+        InputError: a task, an encoder or the baseline is unknown, two encoders have the same name, a metric gives no
+            vector of a text, a task has too few rows, or *out* holds something else, such as the run of another
+            request, or cannot be written.
+        OfflineError: the files of a task are not on this machine, and the network is forbidden.
         MissingExtraError: a package is not installed.
-        UnavailableError: a model or a task is unavailable.
+        UnavailableError: a task or a model is unavailable, such as a model that is not on this machine if the network
+            is forbidden.
+        StoreError: embeddings cannot be stored.
     """
-    if settings.out is not None:
-        check_target(user_path(str(settings.out)), None)
+    out = None if settings.out is None else user_path(settings.out)
+    if out is not None:
+        check_target(out, None)
     metrics, absent = load_metrics(settings.metrics, offline=settings.offline)
-    for error in absent.values():
-        raise error
+    if absent:
+        # every encoder is compared with the others, so that none can be left out
+        raise next(iter(absent.values()))
     encoders = {str(metric): metric for metric in metrics}
     if len(encoders) < len(metrics):
         raise InputError("two encoders have the same name; give them names with NAME=ENCODER", setting="metrics")
@@ -80,15 +87,15 @@ def downstream(settings: DownstreamSettings) -> Report:
     tasks = [load_task(name, settings) for name in task_names(settings)]
     _check_work(metrics, tasks, settings)
     request = _request(metrics, tasks, settings)
-    if settings.out is not None:
-        _check_folder(user_path(str(settings.out)), request)
+    if out is not None:
+        _check_folder(out, request)
     outcomes_of = _fine_tuned_outcomes if settings.fine_tune else _frozen_outcomes
     with use_runtime(Runtime(settings.device, settings.threads)):
         outcomes_by_encoder = [outcomes_of(metric, tasks, settings, progress) for metric in encoders.values()]
     # task by task, and within a task encoder by encoder
     outcomes = list(chain.from_iterable(zip(*outcomes_by_encoder, strict=True)))
-    if settings.out is not None:
-        _write_run(tasks, outcomes, settings, request)
+    if out is not None:
+        _write_run(out, tasks, outcomes, settings, request)
     return Report(to_document(outcomes, settings, _notes_on(tasks, settings)))
 
 
@@ -96,7 +103,8 @@ def _check_work(metrics: Sequence[Metric], tasks: Sequence[EncoderTask], setting
     """Check, before anything is embedded or trained, that every encoder and every task can be used.
 
     Raises:
-        InputError: a metric gives no vector of a text, or a task has too few rows, or none to train on.
+        InputError: a metric gives no vector of a text, or has options with which no copy can be fine-tuned; or a task
+            has too few rows, or none to train on.
         MissingExtraError: a package is not installed.
         UnavailableError: a model is unavailable.
     """
@@ -123,7 +131,10 @@ def _check_work(metrics: Sequence[Metric], tasks: Sequence[EncoderTask], setting
 
 
 def _request(metrics: Sequence[Metric], tasks: Sequence[EncoderTask], settings: DownstreamSettings) -> dict[str, Any]:
-    """Return what the results follow from, as ``downstream.json`` keeps it."""
+    """Return what the results follow from, as ``downstream.json`` keeps it: settings, encoders and tasks.
+
+    Settings that change no result, such as the folder and the device, are left out.
+    """
     not_in_results = ("out", "device", "threads", "offline", "fresh")
     request = {
         "settings": {name: value for name, value in settings.plain_values().items() if name not in not_in_results},
@@ -150,7 +161,12 @@ def _check_folder(out: Path, request: Mapping[str, Any]) -> None:
 def _frozen_outcomes(
     metric: Metric, tasks: Sequence[EncoderTask], settings: DownstreamSettings, progress: Progress
 ) -> list[TaskOutcome]:
-    """Return the outcome of each task by classifiers of an encoder's embeddings; the model is loaded at most once."""
+    """Return the outcome of each task by classifiers of an encoder's embeddings; the model is loaded at most once.
+
+    Raises:
+        UnavailableError: the model cannot be loaded.
+        StoreError: the store of embeddings cannot be read or written.
+    """
     outcomes = []
     with EmbeddingStore(default_embeddings()) as store:
         for task in tasks:
@@ -169,7 +185,12 @@ def _frozen_outcomes(
 def _fine_tuned_outcomes(
     metric: Metric, tasks: Sequence[EncoderTask], settings: DownstreamSettings, progress: Progress
 ) -> list[TaskOutcome]:
-    """Return the outcome of each task by copies of an encoder that are fine-tuned for it, one per seed."""
+    """Return the outcome of each task by copies of an encoder that are fine-tuned for it, one per seed.
+
+    Raises:
+        InputError: the classes of a task cannot be learned, or the disk is full.
+        UnavailableError: the model cannot be loaded.
+    """
     from assay.training.pairwise.fine_tuning import fine_tuned_decisions
 
     learning = {"batch_size": settings.batch_size, "learning_rate": settings.learning_rate}
@@ -178,38 +199,52 @@ def _fine_tuned_outcomes(
     for task in tasks:
         started = time.perf_counter()
         decided = fine_tuned_decisions(
-            str(getattr(metric, "subject", "")),
-            (task.first or task.second, task.second if task.first else None),
-            [task.class_names[number] for number in task.classes],
-            len(task.classes) - len(task.test),
-            task.pairs,
-            learning,
-            settings.seeds,
-            task.groups,
-            Runtime(settings.device, settings.threads),
-            progress,
+            base=str(getattr(metric, "subject", "")),
+            # a task of single texts has them as second ones
+            texts=(task.first or task.second, task.second if task.first else None),
+            classes=[task.class_names[number] for number in task.classes],
+            train_rows=len(task.classes) - len(task.test),
+            parts=task.pairs,
+            learning=learning,
+            seeds=settings.seeds,
+            groups=task.groups,
+            runtime=Runtime(settings.device, settings.threads),
+            progress=progress,
         )
         outcomes.append(task.outcome_of_seeds(str(metric), decided, time.perf_counter() - started))
     return outcomes
 
 
 def _write_run(
+    out: Path,
     tasks: Sequence[EncoderTask],
     outcomes: Sequence[TaskOutcome],
     settings: DownstreamSettings,
     request: Mapping[str, Any],
 ) -> None:
-    """Write the decisions as a run folder, and the results by fold or seed into it."""
-    out = user_path(str(settings.out))
+    """Write the decisions as a run folder, and the results by fold or seed into it.
+
+    Args:
+        out: the run folder to write.
+        tasks: the tasks.
+        outcomes: the outcome of each task for each encoder.
+        settings: the settings of the verb.
+        request: what the results follow from, see :func:`_request`.
+
+    Raises:
+        InputError: the folder, or the file of the results, cannot be written.
+    """
     names = column_names(list(dict.fromkeys(outcome.encoder for outcome in outcomes)))
     datasets = [
         decisions_as_pairs(task, [outcome for outcome in outcomes if outcome.task == task.name], names)
         for task in tasks
     ]
-    scored = [name for name in datasets[0].table.column_names if name not in (*PAIR_COLUMNS, *OPTIONAL_PAIR_COLUMNS)]
+    metric_columns = [
+        name for name in datasets[0].table.column_names if name not in (*PAIR_COLUMNS, *OPTIONAL_PAIR_COLUMNS)
+    ]
     run(
         datasets,
-        [f"{name}=recorded:{name}" for name in scored],
+        [f"{name}=recorded:{name}" for name in metric_columns],
         statistics=("pair-accuracy",),
         buckets=("none",),
         seed=settings.seed,
@@ -226,16 +261,14 @@ def _write_run(
 
 
 def _notes_on(tasks: Sequence[EncoderTask], settings: DownstreamSettings) -> list[str]:
-    """Return one line per task: its rows, its classes, and a digest of its texts."""
+    """Return one line per task: its rows, the class that F1 is of, the number of classes, and digests of its parts."""
     lines = []
     for task in tasks:
-        rows = f"{len(task.test):,} rows to test"
         if task.train is None:
             rows = f"{len(task.classes):,} rows in {settings.folds} folds"
         else:
-            rows = f"{len(task.train):,} rows to train, {rows}"
-        if "f1" in task.measures:
-            rows += f", f1 of the class {task.class_names[1]!r}"
+            rows = f"{len(task.train):,} rows to train, {len(task.test):,} rows to test"
+        measured_class = f", f1 of the class {task.class_names[1]!r}" if "f1" in task.measures else ""
         digests = "+".join(pairs.digest[:8] for pairs in task.pairs)
-        lines.append(f"{task.name}: {rows}, {len(task.class_names):,} classes, digest {digests}")
+        lines.append(f"{task.name}: {rows}{measured_class}, {len(task.class_names):,} classes, digest {digests}")
     return lines

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from assay.analysis.categories import PartsOfSpeech
-from assay.analysis.data import choose_datasets, draws_signature
+from assay.analysis.data import choose_datasets
 from assay.analysis.errors.evaluation import evaluate_rules
 from assay.analysis.errors.report import error_reports
 from assay.analysis.errors.settings import ErrorSettings, EvaluationSettings
+from assay.analysis.settings import draws_signature
 from assay.api.files import Run, open_runs
 from assay.api.values import Report
 from assay.reports.errors import error_document, evaluation_document
@@ -26,7 +27,8 @@ def errors(run: Run, settings: ErrorSettings) -> Report:
         A report whose records are the diverging pairs of each metric.
 
     Raises:
-        InputError: the run cannot be read or lacks a requested metric, dataset or bucket; or the pipeline is missing.
+        InputError: a run cannot be read or lacks a requested metric, dataset or bucket; there is no such coefficient; a
+            dataset does not fit the rule or the corrected labels; or the pipeline is missing.
         MissingExtraError: a pipeline is named and spaCy is not installed.
     """
     parts_of_speech = PartsOfSpeech(settings.tagger) if settings.tagger is not None else None
@@ -61,7 +63,9 @@ def evaluate_categories(run: Run, settings: EvaluationSettings) -> Report:
         A report with one record per category and per group of categories, for each dataset.
 
     Raises:
-        InputError: the run cannot be read or has no categories by people, or the pipeline does not exist.
+        InputError: the run cannot be read, lacks a requested dataset or has no categories by people, or the pipeline
+            does not exist.
+        UnavailableError: NLTK refuses WordNet because of its permissions.
         MissingExtraError: a pipeline is named and spaCy is not installed.
     """
     parts_of_speech = PartsOfSpeech(settings.tagger) if settings.tagger is not None else None

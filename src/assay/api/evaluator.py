@@ -33,8 +33,16 @@ class AssayEvaluator(SentenceEvaluator or object):  # type: ignore[misc]
         statistics: the coefficients.
         name: what the names of the numbers begin with, besides the prefix of the trainer; empty for nothing.
         primary: the bucket and statistic that chooses the best model; by default all pairs and the first statistic.
-        write_csv: whether each evaluation adds a row to ``assay_evaluation.csv`` in the trainer's output folder.
+        write_csv: whether each evaluation adds a row to ``assay_evaluation.csv`` in the trainer's output folder; a
+            number without a value is an empty cell there.
         **settings: further settings of :func:`assay.run`, such as ``columns``, ``sample`` or ``language``.
+
+    Attributes:
+        primary_metric: the name of the primary number, with *name* before it from the first evaluation on; the trainer
+            reads it.
+
+    Raises:
+        MissingExtraError: sentence-transformers is not installed.
 
     Example:
         >>> evaluator = AssayEvaluator("stsb:dev", primary="f1=0_spearman")  # doctest: +SKIP
@@ -57,21 +65,28 @@ class AssayEvaluator(SentenceEvaluator or object):  # type: ignore[misc]
         super().__init__()
         self.data, self.name, self.write_csv = data, name, write_csv
         self.settings = settings | {"buckets": tuple(buckets), "statistics": tuple(statistics), "resamples": 0}
+        # kept apart from primary_metric, since prefix_name_to_metrics adds the name to that
         self._primary = primary or f"{ALL}_{self.settings['statistics'][0]}"
         self.primary_metric = self._primary
 
     def __call__(
         self, model: Any, output_path: str | None = None, epoch: int = -1, steps: int = -1, **_: Any
     ) -> dict[str, float]:
-        """Return the agreement of the model by bucket and statistic.
+        """Return the agreement of the model by bucket and statistic, such as ``all_spearman``, with *name* before each.
+
+        Numbers without a value, such as those of a bucket in which all scores are equal, are left out. The numbers are
+        also kept in the data of the model card, and added to the CSV file.
 
         Args:
             model: a SentenceTransformer or a CrossEncoder with one output.
             output_path: the folder for the CSV file; None to write none.
-            epoch, steps: when the evaluation takes place, for that file.
+            epoch, steps: when the evaluation takes place, for that file; -1 outside of a training.
 
         Raises:
-            InputError: there is no number for the primary bucket and statistic, or the data cannot be used.
+            InputError: there is no number for the primary bucket and statistic, such as where the model gave no scores,
+                or the data cannot be used.
+            UnavailableError: the data is unavailable.
+            OSError: the CSV file cannot be written.
         """
         metric = load_metric(model)
         with reported_here():
@@ -84,12 +99,13 @@ class AssayEvaluator(SentenceEvaluator or object):  # type: ignore[misc]
                 f"AssayEvaluator: there is no value of {self._primary}; the data has {', '.join(values) or 'none'}"
             )
         if output_path is not None and self.write_csv:
-            self._add_row(Path(output_path), {"epoch": epoch, "steps": steps} | values)
-        named: dict[str, float] = self.prefix_name_to_metrics(values, self.name)
-        self.store_metrics_in_model_card_data(model, named, epoch, steps)
-        return named
+            # also those without a value, so that every row has the columns of the first
+            self._add_row(Path(output_path), {"epoch": epoch, "steps": steps} | coefficients)
+        value_by_name: dict[str, float] = self.prefix_name_to_metrics(values, self.name)
+        self.store_metrics_in_model_card_data(model, value_by_name, epoch, steps)
+        return value_by_name
 
-    def _add_row(self, folder: Path, row: dict[str, float]) -> None:
+    def _add_row(self, folder: Path, row: dict[str, float | None]) -> None:
         """Add a row to the CSV file of the evaluations, below a head of its keys if the file is new."""
         path = folder / "assay_evaluation.csv"
         folder.mkdir(parents=True, exist_ok=True)

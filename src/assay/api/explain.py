@@ -22,7 +22,7 @@ from assay.metrics import Batch, Metric, load_metric
 from assay.metrics.base import Context
 from assay.metrics.explaining.explanation import NotExplainableError
 from assay.metrics.judge.server import ServerJudge
-from assay.metrics.judge.spending import Purse, current_purse, read_prices, use_purse
+from assay.metrics.judge.spending import Price, Purse, current_purse, read_prices, use_purse
 from assay.metrics.neural.runtime import Runtime, use_runtime
 from assay.paths import user_path
 from assay.reports.explain.document import to_document
@@ -79,7 +79,7 @@ def explain(settings: ExplainSettings) -> Explained:
     Args:
         reference: the first of two texts, instead of *pairs*.
         candidate: the second text.
-        metric: an S3BERT model, BERTScore, a cross-encoder, ``amr:smatch``, or a judge.
+        metric: an S3BERT model, BERTScore, a cross-encoder, ``amr:smatch``, a judge, or a combination of metrics.
         pairs: data as for :func:`assay.run`, labelled or not; each of several gold answers is a pair of its own, except
             for a judge that reads all of them.
         pair_ids: only these pairs of the data, in this order.
@@ -89,8 +89,11 @@ def explain(settings: ExplainSettings) -> Explained:
 
     Raises:
         InputError: the metric's scores have no parts; neither texts nor data is passed, or both are; no pair has a
-            requested id; or two texts are passed for a metric whose weights come from a corpus.
-        UnavailableError: the model or the data is unavailable.
+            requested id; two texts are passed for a metric whose weights come from a corpus; or a file cannot be read,
+            or the picture cannot be drawn or written.
+        OfflineError: the data is not on this machine, and the network is forbidden.
+        UnavailableError: the data or the model is unavailable, such as a model that is not on this machine if the
+            network is forbidden.
     """
     metric = load_metric(settings.metric)
     if not metric.is_explainable:
@@ -135,6 +138,11 @@ def _explain_batch(metric: Metric, bound_metric: Metric, batch: Batch) -> list[d
     """Return the explanation of each pair as plain values, under the name of the metric as it was typed.
 
     For a preset, a note says which model it used.
+
+    Args:
+        metric: the metric as it was typed.
+        bound_metric: the same metric, bound to the language and corpus of the data, which explains.
+        batch: the texts of the pairs.
     """
     explanations = []
     for explanation in bound_metric.explain(batch):
@@ -146,27 +154,40 @@ def _explain_batch(metric: Metric, bound_metric: Metric, batch: Batch) -> list[d
 def _cost_lines(judge: ServerJudge, explanations: Sequence[Mapping[str, Any]], total: int) -> list[str | Message]:
     """Return lines on what the replies to the explained pairs cost, and what those to all pairs of the data would.
 
+    If prices are unknown, the lines have the tokens alone, and the last one says how to give a price.
+
     Args:
         judge: the judge at an endpoint.
-        explanations: the explanations of n pairs, with the token counts of the server.
+        explanations: the explanations of n pairs, at least one, with the token counts of the server.
         total: the number of pairs of the data.
     """
     price = judge.needs().token_price(current_purse())
     replies = [reply for explanation in explanations for reply in explanation["replies"]]
     tokens_in = sum(reply["tokens_in"] for reply in replies)
     tokens_out = sum(reply["tokens_out"] for reply in replies)
-    lines: list[str | Message] = []
-    shown = f"these {len(explanations):,} pairs" if len(explanations) > 1 else "this pair"
-    for heading, share in ((shown, 1.0), (f"all {total:,} pairs", total / len(explanations))):
-        counted_in, counted_out = tokens_in * share, tokens_out * share
-        rate = "" if share == 1 else " at that rate"
-        cost = "" if price is None else f", price {money(price.of_tokens(counted_in, counted_out))}"
-        lines.append(f"{heading}{rate}: {counted_in:,.0f} tokens in and {counted_out:,.0f} out{cost}")
-        if total == len(explanations):
-            break
+    n = len(explanations)
+    lines: list[str | Message] = [
+        _cost_line(f"these {n:,} pairs" if n > 1 else "this pair", tokens_in, tokens_out, price)
+    ]
+    if total != n:
+        factor = total / n
+        lines.append(_cost_line(f"all {total:,} pairs at that rate", tokens_in * factor, tokens_out * factor, price))
     if price is None:
         lines.append(Message("no price: give price_in and price_out with the judge, or ", Setting("prices", "FILE")))
     return lines
+
+
+def _cost_line(pairs: str, tokens_in: float, tokens_out: float, price: Price | None) -> str:
+    """Return a line on the tokens of some pairs, and their price if it is known.
+
+    Args:
+        pairs: the pairs in words, with which the line begins.
+        tokens_in: the tokens of the prompts.
+        tokens_out: the tokens of the replies.
+        price: what tokens cost; None if unknown.
+    """
+    cost = "" if price is None else f", price {money(price.of_tokens(tokens_in, tokens_out))}"
+    return f"{pairs}: {tokens_in:,.0f} tokens in and {tokens_out:,.0f} out{cost}"
 
 
 def _load_pairs(settings: ExplainSettings) -> Pairs:
@@ -197,12 +218,12 @@ def _corpus_of_gold_answers(data: Pairs) -> Callable[[], list[str]]:
 def _refuse_corpus(metric: Metric) -> Callable[[], list[str]]:
     """Return a function that raises InputError instead of returning a corpus, since two texts alone are none."""
 
-    def raise_no_corpus() -> list[str]:
+    def refuse_corpus_reading() -> list[str]:
         raise InputError(
             f"metric {metric}: its weights come from the references of a dataset; give one with ", Setting("pairs")
         )
 
-    return raise_no_corpus
+    return refuse_corpus_reading
 
 
 def _pairs_with_ids(data: Pairs, pair_ids: Sequence[str]) -> Pairs:
@@ -221,37 +242,23 @@ def _pairs_with_ids(data: Pairs, pair_ids: Sequence[str]) -> Pairs:
 def _batch_of_pairs(data: Pairs) -> tuple[list[str], Batch]:
     """Return the pair ids and the texts of the pairs, one row per pair with all its gold answers.
 
-    The reference of a row is the first of its gold answers.
+    The reference of a row is the first of its gold answers. An AMR graph that a pair lacks is an empty text.
     """
     cells, candidates, questions = data.texts()
     gold_answers = [[cell] if isinstance(cell, str) else cell for cell in cells]
     first_answers = [answers[0] for answers in gold_answers]
-    batch = Batch(first_answers, candidates, questions, gold_answers=gold_answers, contexts=data.contexts())
+    # the fields of a batch are called reference_graphs and candidate_graphs
+    graphs = {
+        f"{name}s": [text or "" for text in data.table.column(name).to_pylist()]
+        for name in GRAPH_COLUMNS
+        if name in data.table.column_names
+    }
+    batch = Batch(first_answers, candidates, questions, gold_answers=gold_answers, contexts=data.contexts(), **graphs)
     return data.table.column("pair_id").to_pylist(), batch
 
 
 def _batch_of_gold_answers(data: Pairs) -> tuple[list[str], Batch]:
     """Return the pair ids and the texts of the pairs, one row per gold answer, so that a pair may have several rows."""
-    references, candidates, questions = data.texts()
-    rows: list[int] = []
-    gold_answers: list[str] = []
-    for row, cell in enumerate(references):
-        texts = [cell] if isinstance(cell, str) else cell
-        gold_answers += texts
-        rows += [row] * len(texts)
-    graphs: dict[str, list[str]] = {}
-    for name in GRAPH_COLUMNS:
-        if name in data.table.column_names:
-            cells = data.table.column(name).to_pylist()
-            # the fields of a batch are called reference_graphs and candidate_graphs
-            graphs[f"{name}s"] = [cells[row] or "" for row in rows]
-    contexts = data.contexts()
-    batch = Batch(
-        gold_answers,
-        [candidates[row] for row in rows],
-        None if questions is None else [questions[row] for row in rows],
-        contexts=None if contexts is None else [contexts[row] for row in rows],
-        **graphs,
-    )
-    ids = data.table.column("pair_id").to_pylist()
+    ids, pairs = _batch_of_pairs(data)
+    batch, rows = pairs.by_gold_answer()
     return [ids[row] for row in rows], batch

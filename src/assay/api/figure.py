@@ -28,7 +28,8 @@ def figure(run: Run, out: str | Path, settings: FigureSettings) -> Path:
             figure is replaced.
 
     Raises:
-        InputError: the run lacks a requested metric, dataset or bucket, has nothing to draw, or *out* cannot be
+        InputError: the run cannot be read, lacks a requested metric, dataset, bucket or statistic, has nothing to draw
+            or needs too many panels; or *out* has another extension, is something else than a figure, or cannot be
             written.
         MissingExtraError: matplotlib is not installed.
     """

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from assay.analysis.folder import RunFolder, read_run
+from assay.api.agree import agree
 from assay.api.result import Result
 from assay.benchmark.folder import write_run
 from assay.common.addresses import command_line
@@ -17,12 +17,6 @@ from assay.datasets.columns import MissingColumnsError
 from assay.datasets.files import is_table_file
 from assay.exceptions import InputError
 from assay.paths import user_path
-
-if TYPE_CHECKING:
-    pass
-
-
-from assay.api.agree import agree
 
 #: Source of a report: a run folder, a file with labels and scores, or the result of :func:`assay.run`.
 Run = str | Path | Result
@@ -34,26 +28,28 @@ def open_runs(runs: Run | Sequence[Run]) -> Iterator[list[RunFolder]]:
 
     Args:
         runs: one run or several, of any kind. A file, or a result that was not saved, is written to a temporary folder,
-            which is removed when the context ends. A file with other column names must first be made a run with
-            ``assay agree FILE --columns … --out RUN``.
+            which is removed when the context ends; the agreement of a file has no intervals there. A file with other
+            column names must first be made a run with ``assay agree FILE --columns … --out RUN``.
 
     Yields:
         The open run folders, in the order of *runs*.
 
     Raises:
         InputError: a path is neither a run folder nor such a file, or cannot be read.
+        MissingExtraError: a file, such as a workbook, needs a package that is not installed.
     """
     run_list = [runs] if isinstance(runs, Run) else list(runs)
     with tempfile.TemporaryDirectory(prefix="assay-") as temporary:
-        yield [_open_run(run, Path(temporary) / str(index)) for index, run in enumerate(run_list)]
+        yield [_open_run(run, number, Path(temporary)) for number, run in enumerate(run_list, start=1)]
 
 
-def _open_run(run: Run, temporary: Path) -> RunFolder:
+def _open_run(run: Run, number: int, temporary: Path) -> RunFolder:
     """Return a run as a run folder; a file or an unsaved result is first written to a folder.
 
     Args:
         run: the run.
-        temporary: the path of the folder to write, whose name is the index of the run from 0.
+        number: the number of the run among those that are opened, from 1; a result that was not saved is called by it.
+        temporary: a folder to write into, where each number has a folder of its own.
 
     Raises:
         InputError: the path is neither a run folder nor a file with a label and score columns, or cannot be read.
@@ -61,12 +57,12 @@ def _open_run(run: Run, temporary: Path) -> RunFolder:
     if isinstance(run, Result):
         if run.folder is not None:
             return read_run(run.folder)
-        write_run(run.outcome, temporary)
-        return replace(read_run(temporary), source=Path(f"result {int(temporary.name) + 1}"))
+        folder = write_run(run.outcome, temporary / str(number))
+        return replace(read_run(folder), source=Path(f"result {number}"))
     path = user_path(run)
     if path.is_dir() or not is_table_file(path):
         return read_run(path)
-    folder = temporary / path.stem
+    folder = temporary / str(number) / path.stem
     try:
         agree(path, resamples=0, out=folder)
     except MissingColumnsError as error:

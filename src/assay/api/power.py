@@ -36,17 +36,18 @@ def power(runs: str | Path | Sequence[str | Path], settings: PowerSettings) -> R
         A report with one record per comparison of two metrics and planned number of pairs.
 
     Raises:
-        InputError: the runs have different data, a metric or bucket is unknown, or a value is outside its range.
+        InputError: a run cannot be read, there are more than two, they have different data or no metrics to compare, a
+            metric, bucket or statistic is unknown, or a value is outside its range.
     """
     with open_runs([runs] if isinstance(runs, str | Path) else runs) as opened:
-        compared = contests(opened, settings.metrics)
-        check_buckets([contest.data for contest in compared], settings.buckets)
-        statistics = tuple(settings.statistics) or computed_statistics(opened[0], compared)
-        metric_pair_count = max(len(contest.metric_pairs) for contest in compared)
+        compared_contests = contests(opened, settings.metrics)
+        check_buckets([contest.data for contest in compared_contests], settings.buckets)
+        statistics = tuple(settings.statistics) or computed_statistics(opened[0], compared_contests)
+        metric_pair_count = max(len(contest.metric_pairs) for contest in compared_contests)
         settings = replace(
             settings, statistics=check_statistics(statistics), comparisons=settings.comparisons or metric_pair_count
         )
-        plans = [plan for contest in compared for plan in plan_comparisons(contest, settings)]
-        datasets = compared_datasets(compared)
-        metrics = dict.fromkeys(name for contest in compared for name in contest.metrics)
+        plans = [plan for contest in compared_contests for plan in plan_comparisons(contest, settings)]
+        datasets = compared_datasets(compared_contests)
+        metrics = dict.fromkeys(name for contest in compared_contests for name in contest.metrics)
         return Report(with_signatures(document(plans, settings), datasets, metrics, settings.signature))

@@ -99,8 +99,13 @@ def profile(settings: ProfileSettings) -> Profile:
         lengths: the numbers of texts to join into one, at the middle number of pairs.
         out: a file to write, too, ending in .json, .csv or .md.
 
+    Returns:
+        The measurements, by metric in the order of *metrics*, and the machine.
+
     Raises:
-        InputError: something that was given cannot be used; one line says what and where.
+        InputError: no metric is named or one is unknown or cannot be profiled, the data or the prices cannot be read,
+            or *out* has another extension or cannot be written.
+        OfflineError: the dataset is not on this machine, and the network is forbidden.
         UnavailableError: the dataset is unavailable.
 
     Example:
@@ -112,15 +117,15 @@ def profile(settings: ProfileSettings) -> Profile:
     out = None if settings.out is None else user_path(settings.out)
     _check_output_path(out)
     try:
-        measured = _measure(settings)
+        report = _measure(settings)
     except KeyboardInterrupt:
         raise KeyboardInterrupt("a measurement that was interrupted is not kept") from None
     if out is not None:
         try:
-            out.write_text(measured.to_text(FORMAT_BY_SUFFIX[out.suffix.lower()]), encoding="utf-8")
+            out.write_text(report.to_text(FORMAT_BY_SUFFIX[out.suffix.lower()]), encoding="utf-8")
         except OSError as error:
             raise InputError(f"cannot be written ({error.strerror})", setting="out", value=out) from error
-    return measured
+    return report
 
 
 def _check_output_path(out: Path | None) -> None:
@@ -171,7 +176,18 @@ def _measure(settings: ProfileSettings) -> Profile:
 
 
 def _make_available(metric: Metric, batch: Batch, language: str | None, *, offline: bool) -> None:
-    """Download what a metric needs to score a batch, and raise UnavailableError if it cannot be computed."""
+    """Download what a metric needs to score a batch.
+
+    Args:
+        metric: the metric.
+        batch: the texts, whose references are the corpus of a metric that needs one.
+        language: the language of the texts, which may select a model; None if unknown.
+        offline: whether downloads are forbidden.
+
+    Raises:
+        OfflineError: a download is needed and forbidden.
+        UnavailableError: the metric cannot be computed on this machine.
+    """
     bound_metric = metric.bind(Context(language, partial(list, batch.references)))
     bound_metric.obtain(offline=offline)
     bound_metric.check_available()

@@ -39,19 +39,24 @@ def rate(settings: RateSettings) -> Rated:
     """Estimate the share right, or the mean label, of answers that nobody labelled.
 
     Labelled and new answers must come from the same kind of answers: a part without labels of its own, and new answers
-    that look different, are pointed out. Labels in the new file are not read.
+    that look different, are pointed out. Labels in the new file have to be valid, but are not used.
 
     Returns:
         The estimates of all answers, of each system and of further parts, and the differences of systems.
 
     Raises:
-        InputError: a file or folder cannot be read, there are too few labels, or the metric has changed since.
-        AssayError: the metric gave no scores.
+        InputError: a file or folder cannot be read or lacks a column; there are too few labels; the labelled answers
+            are a sheet that was drawn from others, or their weights or strata cannot be used; the metric has changed
+            since, or would run code or call a server and is not named; or, with *keep*, the folder cannot be written.
+        MissingExtraError: a file, such as a workbook, needs a package that is not installed.
+        AssayError: the metric cannot be built, is unavailable, or gave no scores.
     """
-    scored = score_by_decision(settings, settings.metric)
-    answers = join_answers(scored.decision, scored.data, scored.pairs.table, scored.scores)
+    scored_answers = score_by_decision(settings, settings.decision, settings.metric)
+    answers = join_answers(
+        scored_answers.decision, scored_answers.data, scored_answers.pairs.table, scored_answers.scores
+    )
     system = find_system_column(answers.new_table, settings.system)
-    rating = rate_answers(answers, scored.pairs.name, system, settings.by, settings.confidence)
+    rating = rate_answers(answers, scored_answers.pairs.name, system, settings.by, settings.confidence)
     if settings.keep:
-        keep_rating(scored.data.run, rating.to_keep())
-    return Rated(rating, scored.hints)
+        keep_rating(scored_answers.data.run, rating.to_keep())
+    return Rated(rating, scored_answers.hints)

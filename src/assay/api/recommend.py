@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from assay.analysis.combine import COMBINATION, SmallCombination, small_combination
+from assay.analysis.combine.learning import COMBINATION, SmallCombination, small_combination
 from assay.analysis.data import ALL
 from assay.analysis.decision import Evidence, gather_evidence
 from assay.analysis.folder import RunFolder, missing_metric_lines, read_run
@@ -85,8 +85,9 @@ def recommend(settings: RecommendSettings) -> Report:
         A report with one record per bucket, the recommendation; its tables have the evidence, too.
 
     Raises:
-        InputError: a setting, a metric or the data cannot be used.
-        UnavailableError: none of the metrics is available.
+        InputError: a setting, a metric or the data cannot be used, or *out* holds something else or cannot be written.
+        OfflineError: the data is not on this machine, and the network is forbidden.
+        UnavailableError: the data, or every metric, is unavailable; or no metric gave scores.
     """
     progress = settings.progress or Silent()
     limits = Limits.parse(settings.budget, settings.max_price, settings.max_loss)
@@ -94,9 +95,6 @@ def recommend(settings: RecommendSettings) -> Report:
         folder = Path(temporary) / "run" if settings.out is None else user_path(settings.out)
         made_run, columns_note = _run_metrics(settings, folder)
         run_folder = read_run(folder)
-        missing_lines = missing_metric_lines([run_folder])
-        if not run_folder.manifest.has_scores:
-            raise UnavailableError("no metric gave scores", "; ".join(missing_lines))
         evidence = _compare_metrics(run_folder, settings, limits, progress)
         advice = evidence.advice()
         keep_evidence(evidence)
@@ -107,6 +105,7 @@ def recommend(settings: RecommendSettings) -> Report:
             _keep_decision_and_pages(run_folder, folder, made_run, decision_evidence, page_settings)
         combination = small_combination(evidence.joined.data, evidence.by, settings.seed)
 
+    missing_lines = missing_metric_lines([run_folder])
     tables = to_document(list(evidence.boards.values()), evidence.tests, evidence.by, missing_lines)
     signed = with_signatures(tables, [evidence.joined.data], (), evidence.tests.signature)
     advised = with_advice(signed, list(advice.values()), evidence.by, evidence.positive)
@@ -132,7 +131,9 @@ def _run_metrics(settings: RecommendSettings, folder: Path) -> tuple[Result, Mes
         folder: the run folder to write.
 
     Raises:
-        InputError: a setting, a metric or the data cannot be used.
+        InputError: a setting, a metric or the data cannot be used, or the folder cannot be written.
+        OfflineError: the data is not on this machine, and the network is forbidden.
+        UnavailableError: the data, or every metric, is unavailable.
     """
     metrics = settings.metrics or (*load_suite(SUITE).metrics, *LONG_ANSWER_METRICS)
     run_settings = settings.values_of(OwnData, Graphs, AgreementSettings, Limited, Scoring, Prices)
@@ -156,24 +157,37 @@ def _compare_metrics(
     """Return the evidence on the only dataset of a run: its metrics ranked in each bucket, with tests.
 
     Args:
-        run_folder: the run, with scores.
+        run_folder: the run.
         settings: the settings of the command.
         limits: the limits on cost and loss.
         progress: shows how many resamples are done.
+
+    Raises:
+        InputError: a statistic is unknown, or the rule for the labels that mean yes does not fit them.
+        UnavailableError: no metric gave scores.
     """
-    (joined,) = join_runs([run_folder], Filters())
-    data, positive = with_decision(joined.data, settings.positive)
-    joined = replace(joined, data=data)
+    if not run_folder.manifest.has_scores:
+        raise UnavailableError("no metric gave scores", "; ".join(missing_metric_lines([run_folder])))
+    (joined_dataset,) = join_runs([run_folder], Filters())
+    data, positive = with_decision(joined_dataset.data, settings.positive)
+    joined_dataset = replace(joined_dataset, data=data)
     by = settings.by or deciding_statistic([data.vote_statistic], calibrate_ties=settings.calibrate_ties)
     if settings.calibrate_ties:
         (by,) = calibrated_forms([by])
     # coefficients of the labels as they are say nothing of yes and no
-    shown = () if positive else run_folder.manifest.request.statistics
-    statistics = check_statistics([*shown, by])
+    shown_statistics = () if positive else run_folder.manifest.request.statistics
+    statistics = check_statistics([*shown_statistics, by])
     tests = PairedTests(**{**settings.values_of(PairedTests), "statistics": statistics})
-    progress.begin("comparing metrics", resample_count([joined], tests))
-    ranked_boards = boards([joined], tests, by=by, advance=progress.advance)
-    return RunEvidence(joined, by, tests, limits, {board.bucket: board for board in ranked_boards}, positive)
+    progress.begin("comparing metrics", resample_count([joined_dataset], tests))
+    ranked_boards = boards([joined_dataset], tests, by=by, advance=progress.advance)
+    return RunEvidence(
+        joined=joined_dataset,
+        by=by,
+        tests=tests,
+        limits=limits,
+        boards={board.bucket: board for board in ranked_boards},
+        positive=positive,
+    )
 
 
 def _page_settings(settings: RecommendSettings) -> PageSettings:
@@ -193,6 +207,8 @@ def _keep_decision_and_pages(
 ) -> None:
     """Write the decision, the page of the run and the page for a decision into a run folder.
 
+    The page for a decision names no metric if none is recommended, even where the decision is by the highest.
+
     Args:
         run_folder: the run as it was read, and *folder*, its path.
         made_run: the run as it was made, which writes its page.
@@ -205,20 +221,25 @@ def _keep_decision_and_pages(
     # only now, since the page names the metric that the evidence names
     made_run.write_page()
     has_choice = evidence.advice.recommended is not None
-    shown = evidence if has_choice else gather_evidence(run_folder, page_settings)
-    put_page(decision_html(decision_page(shown, page_settings)), folder / DECISION_PAGE)
+    page_evidence = evidence if has_choice else gather_evidence(run_folder, page_settings)
+    put_page(decision_html(decision_page(page_evidence, page_settings)), folder / DECISION_PAGE)
 
 
 def _recognised_note(reading: Mapping[str, str]) -> Message:
-    """Return a line on the settings that the data was read with, as its columns left no doubt."""
-    settings: list[Setting | str] = []
+    """Return a line on the settings that the data was read with, as its columns left no doubt.
+
+    Args:
+        reading: the settings by name, with ``columns`` among them, which names one column of labels, or several joined
+            by ``+``.
+    """
+    settings_and_spaces: list[Setting | str] = []
     for name, value in reading.items():
-        settings += [Setting(name, value), " "]
+        settings_and_spaces += [Setting(name, value), " "]
     people = parse_columns(reading["columns"])["label"][0].split("+")
     as_people = f", {' and '.join(people)} as labels of {len(people)} people" if len(people) > 1 else ""
     return Message(
         "read with ",
-        *settings,
+        *settings_and_spaces,
         f"by the names and cells of its columns{as_people}; say ",
         Setting("columns"),
         " if not so",
@@ -243,7 +264,15 @@ def _combination_note(combination: SmallCombination, evidence: RunEvidence, high
 
 
 def _difference_from_highest(combination: SmallCombination, evidence: RunEvidence, highest: Line) -> str:
-    """Return the agreement of a combination and of the highest metric with the p-value; empty if one is undefined."""
+    """Return a clause on the agreement of a combination and of the highest metric, with the p-value of the difference.
+
+    It is empty if one of the two is undefined.
+
+    Args:
+        combination: the combination, with scores of pairs that it was not learned from.
+        evidence: the dataset, the coefficient that decides, and the settings of the tests.
+        highest: the metric with the highest agreement on all pairs.
+    """
     dataset, tests, by = evidence.joined, evidence.tests, evidence.by
     pairs = dataset.data.pairs_in_bucket(ALL, tests.seed)
     (difference,) = compare_all(
@@ -268,5 +297,5 @@ def _requested_statistics(settings: RecommendSettings) -> tuple[str, ...]:
     if not (settings.statistics or settings.by or settings.calibrate_ties):
         return ()
     by = [settings.by] if settings.by else []
-    named = check_statistics([*(settings.statistics or DEFAULT_STATISTICS), *by])
-    return calibrated_forms(named) if settings.calibrate_ties else named
+    statistics = check_statistics([*(settings.statistics or DEFAULT_STATISTICS), *by])
+    return calibrated_forms(statistics) if settings.calibrate_ties else statistics

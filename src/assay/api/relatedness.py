@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.analysis.data import ScoredDataset, draws_signature, read_datasets
+from assay.analysis.data import ScoredDataset, read_datasets
 from assay.analysis.folder import read_run
 from assay.analysis.relatedness import Feature, RelatednessSettings, correlate_features
+from assay.analysis.settings import draws_signature
 from assay.api.run import dataset_list, run
 from assay.api.values import Report
 from assay.common.messages import Message, Setting, join_messages
@@ -17,7 +18,7 @@ from assay.common.progress import Progress, Silent
 from assay.exceptions import InputError, MissingExtraError
 from assay.metrics.overlap import Dice
 from assay.metrics.static import Static
-from assay.metrics.words.features import OBJECTS, SUBJECTS, Reader, SpacyReader, Word, word_kind_features
+from assay.metrics.words.features import OBJECTS, SUBJECTS, Reader, SpacyReader, word_kind_features
 from assay.metrics.words.vectors import open_vectors
 from assay.paths import user_path
 from assay.reports.relatedness import to_document
@@ -40,31 +41,23 @@ def relatedness(settings: RelatednessSettings) -> Report:
     Args:
         dataset: the data, as for :func:`assay.run`, with one reference per pair.
         vectors: the file of word vectors, see :func:`assay.metrics.words.open_vectors`.
-        pipeline: the folder or name of a spaCy pipeline; without it only Q1 and Q2 are answered.
+        pipeline: the folder or name of a spaCy pipeline; without it, or without spaCy, only Q1 and Q2 are answered, and
+            without a parser in it, Q4 is not.
 
     Returns:
         A report with one record per feature and range of labels: all, the lower half, and the upper half.
 
     Raises:
-        InputError: a setting or a file cannot be used, or a pair has several references.
+        InputError: a setting or a file cannot be used, the data are several datasets, a metric failed, the pipeline is
+            for another language, or, with a pipeline, a pair has several references.
+        OfflineError: the data is not on this machine, and the network is forbidden.
+        UnavailableError: the data is unavailable.
     """
     progress = settings.progress or Silent()
     overlap_metric, word_metric = Dice(), Static(subject=str(settings.vectors))
     if len(dataset_list(settings.dataset)) != 1:
         raise InputError("give one dataset; its pairs are taken apart")
-    notes: list[str] = []
-    reader: Reader | None = None
-    if settings.pipeline is None:
-        notes.append(
-            Message(
-                "Q3 and Q4 need parts of speech: give ", Setting("pipeline"), ", the folder or name of a spaCy pipeline"
-            )
-        )
-    else:
-        try:
-            reader = (settings.read_with or SpacyReader)(settings.pipeline)
-        except MissingExtraError as error:
-            notes.append(Message("Q3 and Q4 are left out: ", error.message))
+    reader, notes = _open_reader(settings)
     reading_settings = settings.values_of(OwnData, Limited, Offline, ScoreStore)
     with tempfile.TemporaryDirectory(prefix="assay-") as temporary:
         folder = Path(temporary) / "run"
@@ -95,6 +88,21 @@ def relatedness(settings: RelatednessSettings) -> Report:
         return Report(with_signatures(document, [data], (str(overlap_metric), str(word_metric)), draws))
 
 
+def _open_reader(settings: RelatednessSettings) -> tuple[Reader | None, list[str]]:
+    """Return the reader of words by the pipeline; without a pipeline or spaCy, None and a note on what is left out.
+
+    Raises:
+        InputError: the pipeline cannot be loaded.
+    """
+    if settings.pipeline is None:
+        remedy = Message("give ", Setting("pipeline"), ", the folder or name of a spaCy pipeline")
+        return None, [Message("Q3 and Q4 need parts of speech: ", remedy)]
+    try:
+        return (settings.read_with or SpacyReader)(settings.pipeline), []
+    except MissingExtraError as error:
+        return None, [Message("Q3 and Q4 are left out: ", error.message)]
+
+
 def _reading_notes(reader: Reader, data: ScoredDataset) -> list[str]:
     """Return notes on how a pipeline reads the words of the sentences.
 
@@ -116,26 +124,27 @@ def _reading_notes(reader: Reader, data: ScoredDataset) -> list[str]:
 
 
 def _related_word_features(data: ScoredDataset, reader: Reader, vectors: Path, progress: Progress) -> list[Feature]:
-    """Return the features of Q3 and Q4, with one score per pair.
+    """Return the features of Q3 and, if the reader parses, of Q4, with one score per pair.
+
+    Args:
+        data: the pairs of texts.
+        reader: reads the words of the texts, and their parts of speech and roles.
+        vectors: the file of word vectors.
+        progress: shows how many texts are read.
 
     Raises:
-        InputError: a pair has several references.
+        InputError: a pair has several references, or the vectors cannot be read.
     """
     references = data.table.column("reference").to_pylist()
     if any(len(gold_answers) != 1 for gold_answers in references):
         raise InputError(f"{data.name}: some pairs have several references; two sentences are compared here")
-    texts_by_side = [gold_answers[0] for gold_answers in references], data.table.column("candidate").to_pylist()
-    progress.begin("reading words", len(data) * len(texts_by_side))
-    first_words, second_words = (_read_words(reader, texts, progress) for texts in texts_by_side)
+    progress.begin("reading words", 2 * len(data))
+    first_words = reader.read([gold_answers[0] for gold_answers in references])
+    progress.advance(len(data))
+    second_words = reader.read(data.table.column("candidate").to_pylist())
+    progress.advance(len(data))
     features = word_kind_features(first_words, second_words, open_vectors(vectors), roles=reader.parses)
     return [
         Feature(feature.question, feature.name, feature.scores, feature.present, feature.question == "Q3a")
         for feature in features
     ]
-
-
-def _read_words(reader: Reader, texts: list[str], progress: Progress) -> list[list[Word]]:
-    """Return the words of each text, and report the texts as progress."""
-    words = reader.read(texts)
-    progress.advance(len(texts))
-    return words

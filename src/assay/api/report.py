@@ -39,7 +39,9 @@ def report(runs: Run | Sequence[Run], out: str | Path, settings: PageSettings) -
             path of a file that ends in ``.html``, or for a decision ``.md``.
 
     Raises:
-        InputError: a run cannot be read, or *out* contains anything but an earlier page.
+        InputError: a run cannot be read, lacks a requested dataset, or occurs twice; a page for a decision is
+            asked for several runs, or its criterion does not fit the labels; or *out* contains anything but an earlier
+            page, or cannot be written.
     """
     with open_runs(runs) as opened:
         if settings.audience == "decision":
@@ -56,7 +58,13 @@ def report(runs: Run | Sequence[Run], out: str | Path, settings: PageSettings) -
 
 
 def _write_leaderboard(runs: Sequence[RunFolder], out: Path, settings: PageSettings) -> Path:
-    """Write the leaderboard of some runs, each dataset with the tasks and licence of its card."""
+    """Write the leaderboard page of runs, each dataset with the tasks and licence of its card, and return its path.
+
+    A dataset whose metrics cannot be ranked is named on the page with the reason.
+
+    Raises:
+        InputError: no run has a requested dataset, or *out* cannot be written or holds something else.
+    """
     from assay.analysis.leaderboard.explore import ExploredSet
     from assay.analysis.leaderboard.join import Filters, join_runs
     from assay.api.leaderboard import with_cards

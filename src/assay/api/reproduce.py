@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from assay.analysis.reproduce import (
@@ -76,8 +77,13 @@ def reproduce(settings: ReproduceSettings) -> Reproduced:
         vectors: a file of word vectors for the rows that need it; without it these rows are left out.
         out: the folder for the run that the table was computed from; None to write nothing.
 
+    Returns:
+        The table with the published and the computed value of each cell, or the list of tables.
+
     Raises:
-        InputError: there is no such table, no row of it reads word vectors, or their path cannot be part of a name.
+        InputError: there is no such table, no row of it reads word vectors, their path cannot be part of a name, or
+            *out* holds something else or cannot be written.
+        OfflineError: the data of the table is not on this machine, and the network is forbidden.
         UnavailableError: the data of the table is unavailable.
     """
     if settings.name is None:
@@ -87,16 +93,15 @@ def reproduce(settings: ReproduceSettings) -> Reproduced:
     if vectors is not None and not table.rows_with_vectors:
         raise InputError(f"no row of {table.name} reads word vectors", setting="vectors", value=vectors)
     if vectors is not None:
-        # the path becomes a part of names, in which ",word=" begins an option
+        # raises an error for a path with ",word=", which would begin an option in the name of a metric
         MetricName("amr", SUBJECT, (("vectors", vectors),))
-    bucket_rules: dict[str, None] = {}
-    for column in table.columns:
-        bucket_rules[column.bucket.removeprefix("mean over ").partition("=")[0].partition(">")[0]] = None
-    bucket_rules.pop("all", None)
+    # of a mean over the buckets of a column, of f1=0 and of f1>0, the rule is the name
+    rules = dict.fromkeys(re.split("[=>]", column.bucket.removeprefix("mean over "))[0] for column in table.columns)
+    rules.pop("all", None)
     result = run(
         list(table.datasets),
         table.metrics(vectors),
-        buckets=tuple(bucket_rules) or ("none",),
+        buckets=tuple(rules) or ("none",),
         statistics=table.statistics,
         resamples=0,
         drop_duplicates=False,

@@ -106,6 +106,7 @@ class Result(Tables):
 
     @cached_property
     def _findings(self) -> list[str]:
+        """The findings of the run page, one line per dataset and bucket."""
         from assay.reports.page.parts import findings_by_bucket
         from assay.reports.units import read_units
 
@@ -139,13 +140,13 @@ class Result(Tables):
         from assay.reports.figure.style import check_matplotlib, figure_style, pyplot_figures
 
         check_matplotlib()
-        chosen = FigureSettings(kind=kind or self.plotted, **settings)
+        figure_settings = FigureSettings(kind=kind or self.plotted, **settings)
         with self._opened() as run:
             if ax is not None:
-                draw_on(ax, run, chosen)
+                draw_on(ax, run, figure_settings)
                 return ax
             with figure_style(), pyplot_figures():
-                panels = [panel for panel in draw_figure(run, chosen).axes if panel.get_visible()]
+                panels = [panel for panel in draw_figure(run, figure_settings).axes if panel.get_visible()]
         return panels[0] if len(panels) == 1 else panels
 
     @contextmanager

@@ -25,11 +25,11 @@ from assay.common.addresses import public_address
 from assay.common.messages import Setting, join_messages
 from assay.common.progress import Silent, is_outermost_verb
 from assay.datasets import Pairs, join_graphs, list_datasets, load_dataset
-from assay.datasets.card import parse_spec
 from assay.datasets.columns import labels_apart
 from assay.datasets.files import holds_splits
 from assay.datasets.graphs import parse_graph_files
 from assay.datasets.load import has_language, is_own_file
+from assay.datasets.spec import parse_spec
 from assay.exceptions import AssayError, InputError, OfflineError, UnavailableError
 from assay.metrics import Metric, load_metric
 from assay.metrics.load import UntrustedMetricError, load_untrusted_metric
@@ -44,7 +44,9 @@ def plan_run(settings: RunSettings) -> Request:
     Datasets and metrics that are unavailable are listed in the request, as long as others are available.
 
     Raises:
-        InputError: there is nothing to run, a name is unknown, or data cannot be read.
+        InputError: there is nothing to run, a name is unknown, settings do not go together, data cannot be read, or a
+            metric of a suite's file would run code.
+        OfflineError: the only dataset is not on this machine, and the network is forbidden.
         UnavailableError: none of the datasets, or none of the metrics, is available.
     """
     named_datasets, suite = dataset_or_suite(settings.suite)
@@ -67,10 +69,10 @@ def plan_run(settings: RunSettings) -> Request:
     request_settings = settings.values_of(RequestSettings, Offline)
     request_settings["drop_duplicates"] = drop_duplicates
     if suite is not None:
-        request_settings["buckets"] = settings.buckets or _applicable_buckets(
-            suite, datasets if settings.datasets else []
-        )
+        own_datasets = datasets if settings.datasets else []
+        request_settings["buckets"] = settings.buckets or _applicable_buckets(suite, own_datasets)
         request_settings["statistics"] = settings.statistics or suite.statistics
+        # the sample is that of the suite's own datasets, unless the user chooses rows
         if settings.sample is None and settings.limit is None and not settings.datasets:
             request_settings["sample"] = suite.sample
     return Request(
@@ -113,6 +115,9 @@ def _applicable_buckets(suite: Suite, replacements: list[Pairs]) -> tuple[str, .
     Args:
         suite: the suite.
         replacements: the datasets that replace those of the suite; empty if the suite keeps its own.
+
+    Raises:
+        InputError: a rule of the suite cannot be parsed.
     """
     if not replacements:
         return suite.buckets
@@ -147,7 +152,7 @@ def dataset_or_suite(name: str | None) -> tuple[list[str], Suite | None]:
 
 
 def _suite_datasets(suite: Suite, language: str | None) -> list[str]:
-    """Return the datasets of a suite, with a language only those that have texts in it.
+    """Return the datasets of a suite; with a language, those with cards only if they have texts in it.
 
     Raises:
         InputError: none has.
@@ -167,6 +172,11 @@ def _check_arguments(specs: list[Any], metrics: Sequence[Any], settings: RunSett
 
     They do not if no dataset or no metric is named, or if a setting for the user's own data is given although every
     dataset has a card.
+
+    Args:
+        specs: the datasets, from the settings or from a suite.
+        metrics: the metrics, from the settings or from a suite.
+        settings: the settings of the run.
     """
     if not specs:
         raise InputError(
@@ -189,11 +199,18 @@ def _check_arguments(specs: list[Any], metrics: Sequence[Any], settings: RunSett
 def _load_datasets(specs: list[Any], settings: RunSettings) -> tuple[list[Pairs], dict[str, str]]:
     """Return the available datasets, and for each other spec the reason why it is unavailable.
 
+    Args:
+        specs: the datasets as the user gave them: names of cards, files or data in memory.
+        settings: the settings of the run.
+
     Raises:
+        InputError: a dataset is unknown or cannot be read.
+        OfflineError: the only dataset is not on this machine, and the network is forbidden.
         UnavailableError: no dataset is available.
     """
     progress = settings.progress or Silent()
-    # beside files of the user's own, it is their language
+    # the setting language selects the splits of cards, unless a dataset is a file of the user's own: then it is the
+    # language of the texts in that file
     language_of_cards = settings.language if all(map(_is_card, specs)) else None
     loaded: list[Pairs] = []
     unavailable: dict[str, str] = {}
@@ -241,7 +258,11 @@ def load_metrics(
 ) -> tuple[tuple[Metric, ...], dict[str, UnavailableError]]:
     """Return the available metrics, each followed by its aspects, and the error of each unavailable metric by name.
 
-    A model may be downloaded to find out the aspects of its metric.
+    A model may be downloaded to find out the aspects of its metric. Without names, both are empty.
+
+    Args:
+        names: what :func:`load_metric` accepts, such as names, metrics and functions.
+        offline: whether downloads are forbidden.
 
     Raises:
         InputError: a name is unknown or empty.
@@ -337,9 +358,12 @@ def run(settings: RunSettings) -> Result:
         warning is given, too.
 
     Raises:
-        AssayError: every task failed; with *out*, the run folder is written all the same.
+        AssayError: every task failed (with *out*, the run folder is written all the same), or scores can no longer be
+            stored.
         InputError: an argument, a file or its contents cannot be used; the message says which one and why.
-        UnavailableError: the only dataset is unavailable, or all of several.
+        OfflineError: the only dataset is not on this machine, and the network is forbidden.
+        UnavailableError: the only dataset is unavailable, or all of several, or every metric; or a device is named, and
+            torch is not installed.
 
     Example:
         >>> result = assay.run([("7 km", "seven kilometres", 2.0), …], ["f1", "chrf"])  # doctest: +SKIP
@@ -383,7 +407,9 @@ def estimate(settings: RunSettings) -> Report:
 
     Raises:
         InputError: an argument, a file or its contents cannot be used; the message says which one and why.
-        UnavailableError: the only dataset, or the only metric, is unavailable.
+        OfflineError: the only dataset is not on this machine, and the network is forbidden.
+        UnavailableError: the only dataset, or every metric, is unavailable.
+        StoreError: the store cannot be read or written.
     """
     # a run itself needs none of this
     from assay.benchmark.estimate import estimate_work
@@ -401,6 +427,8 @@ def estimate(settings: RunSettings) -> Report:
 def budget_and_prices(settings: PaidScoring) -> Iterator[None]:
     """Let judges spend the budget of the settings, at the prices that they name, inside the block.
 
+    Stored replies are read, unless scores are to be fresh and the settings do not keep replies.
+
     Raises:
         InputError: the file of prices cannot be read or is invalid.
     """
@@ -408,7 +436,7 @@ def budget_and_prices(settings: PaidScoring) -> Iterator[None]:
     from assay.metrics.judge.spending import Purse, read_prices, use_purse
 
     prices = {} if settings.prices is None else read_prices(settings.prices)
-    with use_purse(Purse(settings.budget, prices, settings.fresh and not settings.keep_replies)):
+    with use_purse(Purse(settings.budget, prices, fresh=settings.fresh and not settings.keep_replies)):
         yield
 
 
@@ -418,8 +446,10 @@ def executor_for(settings: PaidScoring) -> Iterator[Executor]:
 
     Raises:
         InputError: the device, or the Ray cluster, cannot be used; the file of prices cannot be read or is invalid.
+        MissingExtraError: a device is named, and torch is not installed.
     """
     with ExitStack() as context:
+        # these alone say what judges may spend, or that they are asked anew
         if settings.budget is not None or settings.prices is not None or settings.fresh:
             context.enter_context(budget_and_prices(settings))
         if settings.executor is None and settings.engine == "ray":
@@ -435,7 +465,15 @@ def executor_for(settings: PaidScoring) -> Iterator[Executor]:
 
 
 def score_request(request: Request, settings: PaidScoring) -> Outcome:
-    """Return the scores of a request, computed where and how the settings say; see :func:`score_pairs`."""
+    """Return the scores of a request, computed where and how the settings say; see :func:`score_pairs`.
+
+    A metric that fails is reported in the result.
+
+    Raises:
+        InputError: the device, the cluster or the file of prices cannot be used, or recorded scores cannot be read.
+        MissingExtraError: a device is named, and torch is not installed.
+        StoreError: the store is damaged, or cannot be read or written.
+    """
     store = None if settings.store is None else user_path(settings.store)
     with executor_for(settings) as executor:
         return score_pairs(
@@ -467,7 +505,10 @@ def _ray_executor(settings: Scoring) -> Iterator[Executor]:
 
 
 def dataset_list(datasets: Any) -> list[Any]:
-    """Return one or several datasets as a list; a list of rows (dicts, or tuples of texts) is a single dataset."""
+    """Return one or several datasets as a list; a list of rows (dicts, or tuples of texts) is a single dataset.
+
+    An empty list stays empty.
+    """
     if not isinstance(datasets, list | tuple):
         return [datasets]
     return [datasets] if datasets and all(_is_row(item) for item in datasets) else list(datasets)

@@ -43,8 +43,9 @@ def sample(settings: SampleSettings) -> Path:
     ``reference``, ``candidate``, ``overlap`` and, if there are ranges, ``range``; sampled pairs keep their own.
 
     Raises:
-        InputError: *out* exists or cannot be written, the file cannot be read or lacks a column, or it has too few
-            pairs.
+        InputError: *out* exists or cannot be written, the file cannot be read or lacks a column, has a column that
+            would be added, or has too few sentences or pairs of the wanted lengths.
+        MissingExtraError: a file, such as a workbook, needs a package that is not installed.
     """
     texts_file, out = user_path(settings.file), user_path(settings.out)
     check_output_path(texts_file, out)
@@ -59,6 +60,11 @@ def sample(settings: SampleSettings) -> Path:
 
 def _texts_of(source: SourceTable, column: str, setting: str = "") -> list[str]:
     """Return a column as texts; an empty cell is an empty text.
+
+    Args:
+        source: the table.
+        column: the name of the column.
+        setting: the setting that names the column, for the message of an error; empty if none does.
 
     Raises:
         InputError: the column is missing.
@@ -75,8 +81,16 @@ def _has_allowed_length(text: str, settings: SampleSettings) -> bool:
     return low <= len(words_of(text)) <= high
 
 
-def _tell_of_lengths(source: SourceTable, rows: str, left_out: int, count: int, settings: SampleSettings) -> None:
-    """Say how many rows are left out because of the length of a text."""
+def _report_left_out(source: SourceTable, rows: str, left_out: int, count: int, settings: SampleSettings) -> None:
+    """Say how many rows are left out because of the length of a text.
+
+    Args:
+        source: the table, whose name begins the line.
+        rows: what its rows are, in the plural.
+        left_out: the number of rows left out.
+        count: the number of rows.
+        settings: the settings, with the wanted lengths and the progress that shows the line.
+    """
     if left_out and settings.progress is not None:
         length = settings.length.replace(",", " to ")
         settings.progress.say(
@@ -85,17 +99,27 @@ def _tell_of_lengths(source: SourceTable, rows: str, left_out: int, count: int, 
 
 
 def _new_pairs(source: SourceTable, settings: SampleSettings, rng: np.random.Generator) -> pa.Table:
-    """Return pairs of the sentences of a file.
+    """Return pairs of the sentences of a file: those that share words, or drawn from random pairs by their overlap.
+
+    A sentence that occurs several times is one sentence.
+
+    Args:
+        source: the table of the file.
+        settings: the column of the sentences, the wanted lengths, and how and how many pairs are drawn.
+        rng: the generator of the draws.
+
+    Returns:
+        A table with the columns ``id``, ``reference``, ``candidate``, ``overlap`` and, if pairs are drawn from ranges
+        of overlap, ``range``.
 
     Raises:
-        InputError: the file has no such sentences, or too few.
+        InputError: the column is missing, or fewer than two sentences, or too few pairs, have the wanted lengths.
     """
     import pyarrow as pa
 
     all_texts = _texts_of(source, settings.text, "text")
-    texts = [text for text in all_texts if _has_allowed_length(text, settings)]
-    left_out = len(all_texts) - len(texts)
-    texts = list(dict.fromkeys(texts))
+    allowed_texts = [text for text in all_texts if _has_allowed_length(text, settings)]
+    texts = list(dict.fromkeys(allowed_texts))
     if len(texts) < 2:
         raise InputError(f"{source.name}: has {len(texts)} sentences of {settings.length.replace(',', ' to ')} words")
     words = [words_of(text) for text in texts]
@@ -109,8 +133,9 @@ def _new_pairs(source: SourceTable, settings: SampleSettings, rng: np.random.Gen
         candidates = random_pairs(len(texts), settings.candidates, rng)
         scores = np.array([dice(sets[first], sets[second], weights) for first, second in candidates.tolist()])
         drawn = draw_from_bins(scores, settings.n, settings.bins, settings.growth, rng)
-        pairs, overlaps, ranges = candidates[drawn.rows], scores[drawn.rows].tolist(), {"range": drawn.bins}
-    _tell_of_lengths(source, "sentences", left_out, len(all_texts), settings)
+        pairs, overlaps = candidates[drawn.rows], scores[drawn.rows].tolist()
+        ranges = {"range": drawn.bins}
+    _report_left_out(source, "sentences", len(all_texts) - len(allowed_texts), len(all_texts), settings)
     return pa.table(
         {
             "id": [f"p{number}" for number in range(1, len(pairs) + 1)],
@@ -123,22 +148,31 @@ def _new_pairs(source: SourceTable, settings: SampleSettings, rng: np.random.Gen
 
 
 def _sampled_pairs(source: SourceTable, settings: SampleSettings, rng: np.random.Generator) -> pa.Table:
-    """Return pairs of a file, as many from each range of overlap.
+    """Return pairs of a file, as many from each range of overlap, with all columns of the file.
+
+    The columns ``overlap`` and ``range`` are added, and ``id`` if the file has none.
+
+    Args:
+        source: the table of the file, with the columns ``reference`` and ``candidate``.
+        settings: the wanted lengths of both texts, and how many pairs are drawn from how many ranges.
+        rng: the generator of the draws.
 
     Raises:
-        InputError: the file has no pairs, or too few.
+        InputError: a column is missing, too few pairs have the wanted lengths, or the file has a column that would be
+            added.
     """
     import pyarrow as pa
 
     references, candidates = _texts_of(source, "reference"), _texts_of(source, "candidate")
-    kept = [
-        row
-        for row, texts in enumerate(zip(references, candidates, strict=True))
-        if all(_has_allowed_length(text, settings) for text in texts)
-    ]
-    scores = np.array([dice(frozenset(words_of(references[i])), frozenset(words_of(candidates[i]))) for i in kept])
+    kept_rows: list[int] = []
+    overlaps: list[float] = []
+    for row, (reference, candidate) in enumerate(zip(references, candidates, strict=True)):
+        if _has_allowed_length(reference, settings) and _has_allowed_length(candidate, settings):
+            kept_rows.append(row)
+            overlaps.append(dice(frozenset(words_of(reference)), frozenset(words_of(candidate))))
+    scores = np.array(overlaps)
     drawn = draw_from_bins(scores, settings.n, settings.bins, 1.0, rng)
-    table = source.table.take(pa.array(np.array(kept, dtype=np.intp)[drawn.rows]))
+    table = source.table.take(pa.array(np.array(kept_rows, dtype=np.intp)[drawn.rows]))
     added = {"overlap": scores[drawn.rows], "range": drawn.bins}
     if "id" not in table.column_names:
         added["id"] = np.array([f"p{number}" for number in range(1, len(drawn.rows) + 1)])
@@ -146,5 +180,5 @@ def _sampled_pairs(source: SourceTable, settings: SampleSettings, rng: np.random
         if name in table.column_names:
             raise InputError(f"{source.name}: has a column {name}, which the sample would replace; rename it")
         table = table.append_column(name, pa.array(values))
-    _tell_of_lengths(source, "pairs", len(references) - len(kept), len(references), settings)
+    _report_left_out(source, "pairs", len(references) - len(kept_rows), len(references), settings)
     return table

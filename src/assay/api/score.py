@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.api.decided import score_by_decision
+from assay.api.decided import ScoredAnswers, score_by_decision
 from assay.api.run import load_metrics, score_request
 from assay.api.writing import check_existing_output, check_output_path, write_scored_lines, write_table
 from assay.benchmark.request import Request
@@ -22,12 +22,7 @@ from assay.datasets.files import SUFFIXES, local_path_of
 from assay.datasets.reading import Reading
 from assay.exceptions import AssayError, InputError
 from assay.paths import user_path
-from assay.settings import (
-    GoldAnswers,
-    Offline,
-    OwnData,
-    verb,
-)
+from assay.settings import GoldAnswers, Offline, OwnData, verb
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -48,7 +43,7 @@ PROBABILITY, EXPECTED_LABEL, DECISION = "probability", "expected_label", "decisi
 def score(settings: ScoreSettings) -> list[str]:
     """Write all rows and columns of a file with one further column per metric, named as the metric was typed.
 
-    From JSONL to JSONL every line is copied unchanged, and the scores follow its last key. Otherwise every column has
+    From JSONL to JSONL every object is copied unchanged, and the scores follow its last key. Otherwise every column has
     one type: a key that a line lacks becomes null (an empty cell), values of several types become text, and in CSV and
     TSV a list is written as JSON. A missing score is null or an empty cell.
 
@@ -64,12 +59,13 @@ def score(settings: ScoreSettings) -> list[str]:
         One line for each metric that returned no scores, with the reason; the output has no column for it.
 
     Raises:
-        InputError: a file cannot be read or written, *out* exists and is something else, a metric is unknown, or the
-            file already has a column of its name.
-        AssayError: no metric returned scores; nothing is written.
+        InputError: a file cannot be read or written or was changed meanwhile, *out* exists and is something else, a
+            metric is unknown, the file already has a column of its name, or a setting would leave out rows.
+        MissingExtraError: a file, such as a workbook, needs a package that is not installed.
+        AssayError: no metric returned scores, or none is available; nothing is written.
     """
     if settings.decision is not None:
-        return _score_by_decision(settings)
+        return _score_by_decision(settings, settings.decision)
     file, out = _checked_paths(settings)
     progress = settings.progress or Silent()
     metrics, absent = load_metrics(settings.metrics, offline=settings.offline)
@@ -101,18 +97,26 @@ def score(settings: ScoreSettings) -> list[str]:
     return failures
 
 
-def _score_by_decision(settings: ScoreSettings) -> list[str]:
+def _score_by_decision(settings: ScoreSettings, folder: str | Path) -> list[str]:
     """Write the scores of the metric of a decision, what they say of each answer, and whether that is yes or no.
+
+    Args:
+        settings: the settings of the verb.
+        folder: the run folder of the decision.
+
+    Returns:
+        An empty list, since a metric without scores is an error here.
 
     Raises:
         InputError: as for :func:`score`; the metric has changed since, or a cost of asking is given without the costs
             of errors.
+        AssayError: the metric cannot be built, is unavailable, or gave no scores.
     """
     file, out = _checked_paths(settings)
     progress = settings.progress or Silent()
     metric_name = str(settings.metrics[0]) if settings.metrics else None
-    scored = score_by_decision(settings, metric_name, limit=settings.limit)
-    decision, pairs = scored.decision, scored.pairs
+    scored_answers = score_by_decision(settings, folder, metric_name, limit=settings.limit)
+    decision, pairs = scored_answers.decision, scored_answers.pairs
     if settings.ask_cost is not None and (decision.costs is None or decision.kind == "mean"):
         raise InputError(
             "compares with the costs of a false yes and a false no, which the decision lacks: run recommend with ",
@@ -120,43 +124,63 @@ def _score_by_decision(settings: ScoreSettings) -> list[str]:
             setting="ask_cost",
             value=settings.ask_cost,
         )
-    for hint in scored.hints:
+    for hint in scored_answers.hints:
         progress.say(f"{out}: {hint}")
     source = read_table_file(file, encoding=settings.encoding, member=settings.member, columns=settings.columns)
     table = source.table
     if settings.limit is not None:
         table = table.slice(0, settings.limit)
-    expected = decision.expectation.of(scored.scores)
-    columns: dict[str, NDArray[np.float64] | list[str]] = {decision.metric: scored.unoriented_scores}
+    columns = _columns_of_decision(scored_answers, settings.ask_cost)
+    if decision.threshold is None:
+        progress.say(f"{out}: no yes or no, since the decision has no threshold (recommend, --positive)")
+    elif settings.ask_cost is not None:
+        unsure_count = int(decision.should_ask(scored_answers.scores, settings.ask_cost).sum())
+        progress.say(f"ask a person about {unsure_count:,} of {len(pairs):,} answers")
+    _check_columns(settings, pairs, table, list(columns))
+    _write(settings, table, columns, pairs.sha256, is_log=bool(source.log))
+    return []
+
+
+def _columns_of_decision(
+    scored_answers: ScoredAnswers, ask_cost: float | None
+) -> dict[str, NDArray[np.float64] | list[str]]:
+    """Return the columns to add for N answers, by name, length N each.
+
+    They are the score under the name of the metric, the probability of yes or else the expected label, and ``yes``,
+    ``no`` or ``ask``, unless the decision has no threshold. Without a score the numbers are NaN and the word is empty.
+
+    Args:
+        scored_answers: the answers.
+        ask_cost: the cost of asking a person; None never to ask.
+    """
+    decision, scores = scored_answers.decision, scored_answers.scores
+    expected = decision.expectation.of(scores)
+    columns: dict[str, NDArray[np.float64] | list[str]] = {decision.metric: scored_answers.unoriented_scores}
     if decision.kind == "share":
         columns[PROBABILITY] = expected
     else:
         columns[EXPECTED_LABEL] = decision.low + (decision.high - decision.low) * expected
     if decision.threshold is not None:
-        words = np.where(decision.decide(scored.scores), "yes", "no")
-        if settings.ask_cost is not None:
-            is_unsure = decision.should_ask(scored.scores, settings.ask_cost)
-            words = np.where(is_unsure, "ask", words)
-            progress.say(f"ask a person about {int(is_unsure.sum()):,} of {len(pairs):,} answers")
-        columns[DECISION] = [
-            "" if np.isnan(score) else str(word) for score, word in zip(scored.scores, words, strict=True)
-        ]
-    else:
-        progress.say(f"{out}: no yes or no, since the decision has no threshold (recommend, --positive)")
-    _check_columns(settings, pairs, table, list(columns))
-    _write(settings, table, columns, scored.pairs.sha256, is_log=bool(source.log))
-    return []
+        words = np.where(decision.decide(scores), "yes", "no")
+        if ask_cost is not None:
+            words = np.where(decision.should_ask(scores, ask_cost), "ask", words)
+        columns[DECISION] = ["" if np.isnan(score) else str(word) for score, word in zip(scores, words, strict=True)]
+    return columns
 
 
 def _checked_paths(settings: ScoreSettings) -> tuple[Path, Path]:
-    """Return the paths of the file and of the output, which may be written."""
+    """Return the paths of the file and of the output.
+
+    Raises:
+        InputError: the output has an unknown extension, is the file that is read, or cannot be written.
+    """
     file, out = local_path_of(settings.file), user_path(str(settings.out))
     check_output_path(file, out)
     return file, out
 
 
 def _reading_of(settings: ScoreSettings) -> dict[str, Any]:
-    """Return the settings with which the file is read.
+    """Return the settings with which the file is read, by name.
 
     Raises:
         InputError: a setting would leave out rows.
@@ -170,7 +194,14 @@ def _reading_of(settings: ScoreSettings) -> dict[str, Any]:
 
 
 def _check_columns(settings: ScoreSettings, pairs: Pairs, table: pa.Table, added: list[str]) -> None:
-    """Raise InputError if the output holds something else, or the file has a column that is to be added."""
+    """Raise InputError if the output holds something else, or the file has a column that is to be added.
+
+    Args:
+        settings: the settings of the verb.
+        pairs: the pairs of the file.
+        table: the rows of the file, with all its columns.
+        added: the names of the columns to add.
+    """
     reading = Reading(settings.columns, settings.separator, settings.labels, missing=settings.missing)
     own_columns = [*table.column_names, PROBABILITY, EXPECTED_LABEL, DECISION]
     check_existing_output(user_path(str(settings.out)), pairs, own_columns, reading, spreadsheet=settings.spreadsheet)

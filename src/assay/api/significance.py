@@ -38,7 +38,9 @@ def significance(results: str | Path | Sequence[str | Path], settings: Significa
 
     Raises:
         InputError: a file or folder cannot be read or lacks a column, a result is not a number, there are fewer than
-            two systems or three seeds, or a setting is invalid.
+            two systems or three seeds, the baseline is unknown, no dataset has results of two systems to compare, a
+            setting is invalid, or the figure cannot be written.
+        MissingExtraError: a figure is requested and matplotlib is not installed.
     """
     progress = settings.progress or Silent()
     rows, notes = read_results([results] if isinstance(results, str | Path) else results)
@@ -51,7 +53,7 @@ def significance(results: str | Path | Sequence[str | Path], settings: Significa
         check_matplotlib()
         with figure_style():
             save_figure(draw_cumulative(samples), target)
-    compared = compare_samples(samples, pairs, settings, advance=progress.advance)
+    comparisons = compare_samples(samples, pairs, settings, advance=progress.advance)
     # without all pairs, the second system of every pair is the baseline
     baseline = None if settings.all_pairs else pairs[0][1]
-    return Report(to_document(samples, compared, settings, notes, baseline))
+    return Report(to_document(samples, comparisons, settings, notes, baseline))

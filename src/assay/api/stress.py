@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.analysis.data import choose_datasets, draws_signature
+from assay.analysis.data import choose_datasets
 from assay.analysis.folder import RunFolder, read_run
+from assay.analysis.settings import draws_signature
 from assay.analysis.stress import StressSettings, StressStudy, save_study
-from assay.analysis.thresholds.planning import classify_labels
+from assay.analysis.thresholds.labels import classify_labels
 from assay.api.run import budget_and_prices, dataset_list, executor_for, load_metrics
 from assay.api.values import Report
 from assay.benchmark.estimate import estimate_work
@@ -41,7 +42,7 @@ from assay.perturbations import list_perturbations, load_perturbation
 from assay.reports.estimate import document as estimate_document
 from assay.reports.stress import to_document
 from assay.settings import ChosenRows, GoldAnswers, Limited, Offline, OwnData, takes_settings, verb
-from assay.statistics.crossvalidation import Rows, codes_of_groups
+from assay.statistics.crossvalidation import Rows
 
 
 class Stress(Report):
@@ -67,10 +68,10 @@ class Stress(Report):
 def stress(settings: StressSettings) -> Stress:
     """Change pairs in ways that must, or must not, matter, and report which changes fool a metric.
 
-    A score at or above a threshold is the verdict yes. The threshold is `threshold`, or .5 if the score is a judge's
-    probability of yes, else it is learned on the other folds, as :func:`thresholds` does. A changed pair has the
-    threshold of its original pair. Scores go through the store: a repeated call computes none, and an interrupted call
-    resumes.
+    A score at or above a threshold is the verdict yes, or at or below it if a low score means similar. The threshold is
+    `threshold`, or .5 if the score is a judge's probability of yes, else it is learned on the other folds, as
+    :func:`thresholds` does. A changed pair has the threshold of its original pair. Scores go through the store: a
+    repeated call computes none, and an interrupted call resumes.
 
     Args:
         datasets: the datasets, as for :func:`assay.run`; labels are not needed if `threshold` is set. With `run`, names
@@ -85,8 +86,10 @@ def stress(settings: StressSettings) -> Stress:
         task that failed.
 
     Raises:
-        AssayError: no metric returned scores.
-        InputError: something that was given cannot be used, or no perturbation applies to the pairs.
+        AssayError: no metric returned scores, or scores can no longer be stored.
+        InputError: a dataset, a metric, a perturbation or the run is unknown or cannot be read; a rule does not fit the
+            labels; no perturbation applies to the pairs; or the result cannot be saved to the run.
+        OfflineError: the dataset is not on this machine, and the network is forbidden.
         UnavailableError: the dataset, or every metric, is unavailable.
 
     Example:
@@ -101,9 +104,9 @@ def stress(settings: StressSettings) -> Stress:
             fresh=settings.fresh,
             progress=settings.progress or Silent(),
         )
-        scored, failures = score_perturbed(plan, score)
+        perturbed_scores, failures = score_perturbed(plan, score)
     subjects = []
-    for source, perturbed in zip(sources, scored, strict=True):
+    for source, perturbed in zip(sources, perturbed_scores, strict=True):
         notes += [f"{source.title}: {name} is left out, {reason}" for name, reason in perturbed.skipped.items()]
         subjects += [stress_subject(source, perturbed, metric, settings) for metric in perturbed.metrics]
     if not subjects:
@@ -130,8 +133,11 @@ def estimate_stress(settings: StressSettings) -> Report:
         A report with one record per metric and dataset.
 
     Raises:
-        InputError: something that was given cannot be used; one line says what and where.
+        InputError: a dataset, a metric, a perturbation or the run is unknown or cannot be read; or a rule does not fit
+            the labels.
+        OfflineError: the dataset is not on this machine, and the network is forbidden.
         UnavailableError: the dataset, or every metric, is unavailable.
+        StoreError: the store cannot be read or written.
     """
     plan = _plan_test(settings).plan
     store = None if settings.store is None else user_path(settings.store)
@@ -160,12 +166,14 @@ class _PlannedTest(NamedTuple):
 
 
 def _plan_test(settings: StressSettings) -> _PlannedTest:
-    """Return what is to be scored.
+    """Return what is to be scored, with all datasets, metrics and perturbations loaded.
 
     The plan lists perturbations that cannot be loaded among its failures, unless the settings name perturbations.
 
     Raises:
-        InputError: a setting cannot be used.
+        InputError: a dataset, a metric, a perturbation or the run is unknown or cannot be read; or a rule does not fit
+            the labels.
+        OfflineError: the dataset is not on this machine, and the network is forbidden.
         UnavailableError: the dataset, or every metric, is unavailable.
     """
     _check_former_form(settings)
@@ -208,8 +216,10 @@ def _check_former_form(settings: StressSettings) -> None:
 
 def _load_test_metrics(
     settings: StressSettings, run: RunFolder | None
-) -> tuple[tuple[Metric, ...], dict[str, Any], list[str]]:
+) -> tuple[tuple[Metric, ...], dict[str, UnavailableError], list[str]]:
     """Return the metrics, the errors of unavailable ones by name, and notes on metrics of the run that are left out.
+
+    Metrics that the settings name take the place of those of the run; then there are no notes.
 
     Raises:
         InputError: no metric is named or left, or a recorded score is named, which does not exist for changed pairs.
@@ -220,11 +230,11 @@ def _load_test_metrics(
         for metric in metrics:
             if isinstance(metric, ColumnMetric):
                 raise InputError(f"metric {metric}: a recorded score is that of the pair as it was; name a metric")
-        return metrics, dict(absent), []
+        return metrics, absent, []
     if run is None:
         raise InputError("no metric: name one or more, such as assay stress FILE --metric f1")
     checked, notes = [], []
-    unavailable: dict[str, Any] = {}
+    unavailable: dict[str, UnavailableError] = {}
     for name in dict.fromkeys(record.metric for record in run.manifest.metrics if record.is_done):
         try:
             # the run may come from someone else, so its metrics must not run code unasked
@@ -249,29 +259,28 @@ def _load_sources(settings: StressSettings, run: RunFolder | None, metrics: tupl
     """Return the datasets to stress, from the run or the settings, with the selected rows.
 
     Raises:
-        InputError: no dataset is named, the run lacks a named one, or one cannot be read.
+        InputError: no dataset is named, the run lacks a named one, one cannot be read, or a rule does not fit its
+            labels.
         OfflineError, UnavailableError: the data of a card is not on this machine and cannot be downloaded.
     """
+    specs = dataset_list(settings.datasets)
+    sources = []
     if run is not None:
-        datasets = choose_datasets(run, dataset_list(settings.datasets))
-        sources = []
-        for data in datasets:
+        for data in choose_datasets(run, specs):
             hints = list(data.facts.hints)
             if data.facts.grouping:
                 hints.append(data.facts.grouping)
             sources.append(_source_with_verdicts(stored_pairs(data), data.title, data.groups, hints, settings))
         return sources
-    specs = dataset_list(settings.datasets)
     if not specs:
         raise InputError("no dataset: give ", Setting("datasets", "NAME_OR_FILE"), ", or ", Setting("run", "FOLDER"))
     row_settings = settings.values_of(ChosenRows, Limited)
-    sources = []
     for spec in specs:
         all_pairs = _load_pairs(spec, settings)
         request = Request((all_pairs,), metrics, buckets=("none",), seed=settings.seed, **row_settings)
         pairs, _ = request.choose_rows(all_pairs)
         column = request.group_column(pairs)
-        groups = None if column is None else codes_of_groups(pairs.column(column).to_pylist())
+        groups = None if column is None else pairs.group_codes(column)
         title = f"{pairs.name}@{pairs.version}" if pairs.version else pairs.name
         if pairs.split:
             title += f" ({pairs.split})"
@@ -323,19 +332,19 @@ def _source_with_verdicts(
                 " says which labels mean yes, and there are pairs without a label",
             )
         reason = Message("there are no labels; a verdict needs ", Setting("threshold", "SCORE"))
-        return Source(pairs, title, groups, None, reason, titled_hints)
+        return Source(pairs, title, groups=groups, right=None, no_verdict_reason=reason, hints=titled_hints)
     try:
         origin = pairs.source if pairs.kind == "own" and pairs.source else title
         _, is_right = classify_labels(pairs.labels, settings.positive, origin, pairs.name)
     except InputError as error:
         if settings.positive is not None:
             raise
-        return Source(pairs, title, groups, None, error.message, titled_hints)
-    return Source(pairs, title, groups, is_right, "", titled_hints)
+        return Source(pairs, title, groups=groups, right=None, no_verdict_reason=error.message, hints=titled_hints)
+    return Source(pairs, title, groups=groups, right=is_right, no_verdict_reason="", hints=titled_hints)
 
 
 def _interval_note(settings: StressSettings, sources: Sequence[Source]) -> str:
-    """Return a phrase that says how intervals were drawn; empty if there are none."""
+    """Return a phrase on how intervals were drawn, over groups if a dataset has some; empty without resamples."""
     if not settings.resamples:
         return ""
     units = "whole groups" if any(source.groups is not None for source in sources) else "pairs"
@@ -346,6 +355,9 @@ def _save_to_run(study: StressStudy, run: RunFolder) -> list[Path]:
     """Save a study to its run folder, rewrite the page of the folder if it has one, and return the written files.
 
     Nothing is written for a run without a folder.
+
+    Raises:
+        InputError: the folder cannot be written.
     """
     from assay.reports.page.kept import page_of_run
     from assay.reports.page.render import put_page

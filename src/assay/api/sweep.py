@@ -36,11 +36,11 @@ def layer_metrics(
 
     Args:
         metric: a metric with an option ``layer``, such as ``bertscore:MODEL`` or ``pooled:MODEL,pooling=cls``.
-        language: the language for which a preset selects its model.
+        language: the language for which a preset selects its model; None if unknown.
         offline: whether downloads are forbidden.
 
     Raises:
-        InputError: the metric has no layers.
+        InputError: the metric is unknown, has no layers, or names one.
         UnavailableError: its model is unavailable.
     """
     base_metric = load_metric(metric)
@@ -76,7 +76,10 @@ def sweep(settings: SweepSettings) -> Sweep:
         The result of a run whose metrics are the layers.
 
     Raises:
-        InputError: the metric has no layers, or a setting or the data cannot be used.
+        InputError: the metric has no layers, a setting or the data cannot be used, the datasets of a preset are in
+            several languages, or *out* holds something else or cannot be written.
+        OfflineError: the data is not on this machine, and the network is forbidden.
+        UnavailableError: the model or the data is unavailable.
     """
     metric = load_metric(settings.metric)
     datasets = settings.datasets
@@ -90,16 +93,18 @@ def sweep(settings: SweepSettings) -> Sweep:
 
 
 def _load_with_common_language(settings: SweepSettings) -> tuple[list[Pairs], str | None]:
-    """Load the datasets, and return them with their common language, which selects the model of a preset.
+    """Load the datasets, and return them with their common language, None if unknown; it selects a preset's model.
 
     Raises:
         InputError: the datasets are in several languages, or one cannot be read.
+        OfflineError, UnavailableError: the data of a card is not on this machine and cannot be downloaded.
     """
     datasets = []
     for dataset in dataset_list(settings.datasets):
-        if not isinstance(dataset, Pairs):
-            dataset = load_dataset(dataset, **settings.values_of(OwnColumns), offline=settings.offline)
-        datasets.append(dataset)
+        if isinstance(dataset, Pairs):
+            datasets.append(dataset)
+        else:
+            datasets.append(load_dataset(dataset, **settings.values_of(OwnColumns), offline=settings.offline))
     languages = {pairs.language for pairs in datasets}
     if len(languages) > 1:
         language_names = ", ".join(sorted(language or "unknown" for language in languages))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from assay.analysis.data import draws_signature, read_datasets
-from assay.analysis.settings import SystemSettings
+from assay.analysis.data import read_datasets
+from assay.analysis.settings import SystemSettings, draws_signature
 from assay.analysis.systems import study_systems
 from assay.api.files import Run, open_runs
 from assay.api.values import Report
@@ -36,7 +36,8 @@ def systems(runs: Run | Sequence[Run], settings: SystemSettings) -> Report:
         ``kind`` tells which.
 
     Raises:
-        InputError: a column is missing, there are fewer than two systems, or no item was answered by all of them.
+        InputError: a run cannot be read or is given twice; a column, dataset, metric or system is missing; there are
+            fewer than two systems; a system answered an item twice; or fewer than two items were answered by all.
     """
     with open_runs(runs) as opened:
         studies = study_systems(opened, settings)
@@ -47,8 +48,8 @@ def systems(runs: Run | Sequence[Run], settings: SystemSettings) -> Report:
         metrics = dict.fromkeys(name for study in studies for name in study.metrics)
         draws = draws_signature(resamples=settings.resamples, confidence=settings.confidence, seed=settings.seed)
         # resamples draw whole items here, whatever the groups of the run are
-        shown = document(studies, settings)
-        signed = with_signatures(shown, datasets, metrics, draws, group_by=settings.item or "item")
+        report_document = document(studies, settings)
+        signed = with_signatures(report_document, datasets, metrics, draws, group_by=settings.item or "item")
 
     def draw(panel: Axes) -> None:
         from assay.reports.figure.systems import draw_systems

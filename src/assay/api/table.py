@@ -36,7 +36,13 @@ class _TableTests(PairedTests):
 
 
 def _table_tests(settings: TableSettings, by: str, runs: Sequence[RunFolder]) -> _TableTests:
-    """Return the settings of the tests of a table by one coefficient."""
+    """Return the settings of the tests of a table; without intervals in the table, no resamples are drawn.
+
+    Args:
+        settings: the settings of the table.
+        by: the coefficient of the table.
+        runs: its runs, whose intervals are shown if they agree in how they were drawn.
+    """
     values = settings.values_of(CorrectedTests, NeededResampling, Resampling, Seeded)
     if settings.intervals:
         values |= _drawing_of_runs(runs, values)
@@ -45,17 +51,17 @@ def _table_tests(settings: TableSettings, by: str, runs: Sequence[RunFolder]) ->
     return _TableTests(**values, statistics=(by,))
 
 
-def _drawing_of_runs(runs: Sequence[RunFolder], named: Mapping[str, Any]) -> dict[str, Any]:
+def _drawing_of_runs(runs: Sequence[RunFolder], settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings with which the runs drew their intervals, so that the table shows these intervals.
 
     The result is empty if the user has changed one of these settings, or if the runs have none or different ones.
 
     Args:
         runs: the runs of the table.
-        named: the settings of the table.
+        settings: the settings of the table.
     """
     defaults = vars(_TableTests())
-    if any(named[name] != defaults[name] for name in _DRAWING):
+    if any(settings[name] != defaults[name] for name in _DRAWING):
         return {}
     requests = [{name: getattr(run.manifest.request, name) for name in _DRAWING} for run in runs]
     if any(request != requests[0] or not request["resamples"] for request in requests):
@@ -101,7 +107,8 @@ def table(runs: Run | Sequence[Run], settings: TableSettings) -> Report:
         A report with one record per cell of the table.
 
     Raises:
-        InputError: a run cannot be read, a filter matches nothing, or a value is outside its range.
+        InputError: no run is given or one cannot be read, a filter matches nothing, the coefficient is unknown, a value
+            is outside its range, or with *write* a run is no folder or cannot be written.
     """
     if not isinstance(runs, Run) and not runs:
         raise InputError("no run: give one run folder or more")
@@ -111,16 +118,18 @@ def table(runs: Run | Sequence[Run], settings: TableSettings) -> Report:
     with open_runs(runs) as opened:
         if settings.write:
             _write_tables(opened)
-        joined = join_runs(opened, Filters(tuple(settings.metrics), tuple(settings.datasets)))
-        of_votes = [dataset.data.vote_statistic for dataset in joined if not dataset.unranked]
+        datasets = join_runs(opened, Filters(tuple(settings.metrics), tuple(settings.datasets)))
+        of_votes = [dataset.data.vote_statistic for dataset in datasets if not dataset.unranked]
         by = settings.by or deciding_statistic(of_votes, calibrate_ties=settings.calibrate_ties)
         if settings.calibrate_ties:
             (by,) = calibrated_forms([by])
         settings = replace(settings, by=by)
         tests = _table_tests(settings, by, opened)
-        progress.begin("comparing metrics", resample_count(joined, tests, buckets))
-        paper_tables = tables(boards(joined, tests, by=by, buckets=buckets, advance=progress.advance), joined, settings)
+        progress.begin("comparing metrics", resample_count(datasets, tests, buckets))
+        paper_tables = tables(
+            boards(datasets, tests, by=by, buckets=buckets, advance=progress.advance), datasets, settings
+        )
         document = to_document(paper_tables, settings, tests, missing_metric_lines(opened))
-        metric_names = dict.fromkeys(name for dataset in joined for name in dataset.scores)
-        document = with_signatures(document, [dataset.data for dataset in joined], metric_names, tests.signature)
+        metric_names = dict.fromkeys(name for dataset in datasets for name in dataset.scores)
+        document = with_signatures(document, [dataset.data for dataset in datasets], metric_names, tests.signature)
         return Report(add_latex(document, paper_tables, settings, tests))

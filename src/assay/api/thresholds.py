@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from assay.analysis.data import draws_signature, read_datasets
+from assay.analysis.data import read_datasets
+from assay.analysis.settings import draws_signature
 from assay.analysis.thresholds.planning import find_thresholds
 from assay.analysis.thresholds.settings import ThresholdSettings
 from assay.api.files import Run, open_runs
@@ -28,7 +29,8 @@ def thresholds(run: Run, settings: ThresholdSettings) -> Report:
         A report with one record per metric and dataset: its thresholds, and its measures on the other pairs.
 
     Raises:
-        InputError: the run cannot be read, or the settings do not fit it.
+        InputError: the run cannot be read, or lacks a requested metric, dataset or column; the labels have no two
+            classes; the pairs cannot be split as the settings say; or no metric has a threshold.
     """
     with open_runs(run) as (opened,):
         subjects = find_thresholds(opened, settings)

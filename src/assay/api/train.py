@@ -39,8 +39,9 @@ class TrainingRecipe(Protocol[Request_contra]):
             progress: receives the progress of the work.
 
         Raises:
-            InputError: a setting or a dataset cannot be used.
-            UnavailableError: a model or a metric is unavailable.
+            InputError: a setting, a dataset or the folder cannot be used, the training diverged, or the disk is full.
+            UnavailableError: a model, a dataset or a metric is unavailable.
+            SystemExit: of several processes that train together, this one follows the leader, which has the results.
         """
         ...
 
@@ -58,6 +59,9 @@ def run_recipe(
         request: the settings of the recipe, or a search over them.
         settings: the device, threads and progress for the training and for every model that it loads.
         document: a function that lays out the results for the folder and the model card.
+
+    Raises:
+        InputError, UnavailableError, SystemExit: as for :class:`TrainingRecipe`.
     """
     with use_runtime(settings.runtime):
         return recipe(
@@ -85,9 +89,10 @@ def train_augmented(settings: AugmentedSettings) -> Report:
         Agreement with the labels of held-out pairs before and after, which is not agreement with people.
 
     Raises:
-        InputError: a setting or a file cannot be used.
-        UnavailableError: a model is unavailable.
+        InputError: a setting, a file or the folder cannot be used, the training diverged, or the disk is full.
+        UnavailableError: a model, or the address of the entities, is unavailable.
         MissingExtraError: a package for training is not installed.
+        SystemExit: of several processes that train together, this one follows the leader, which has the results.
     """
     check_packages()
     from assay.training.augmented.recipe import train_augmented as train  # imports torch
@@ -114,9 +119,10 @@ def train_bi_encoder(settings: BiEncoderSettings) -> Report:
         ``results.md``.
 
     Raises:
-        InputError: a setting or a dataset cannot be used.
-        UnavailableError: the model is unavailable.
+        InputError: a setting, a dataset or the folder cannot be used, the training diverged, or the disk is full.
+        UnavailableError: the model or a dataset is unavailable.
         MissingExtraError: a package for training is not installed.
+        SystemExit: of several processes that train together, this one follows the leader, which has the results.
     """
     return _train_on_pairs(settings)
 
@@ -140,9 +146,10 @@ def train_cross_encoder(settings: CrossEncoderSettings) -> Report:
         ``results.md``.
 
     Raises:
-        InputError: a setting or a dataset cannot be used.
-        UnavailableError: the model is unavailable.
+        InputError: a setting, a dataset or the folder cannot be used, the training diverged, or the disk is full.
+        UnavailableError: the model or a dataset is unavailable.
         MissingExtraError: a package for training is not installed.
+        SystemExit: of several processes that train together, this one follows the leader, which has the results.
     """
     return _train_on_pairs(settings)
 
@@ -171,9 +178,10 @@ def train_mid_tuning(settings: MidTuningSettings) -> Report:
         ``neighbours.md``.
 
     Raises:
-        InputError: a setting or a dataset cannot be used.
-        UnavailableError: the model is unavailable.
+        InputError: a setting, a dataset or the folder cannot be used, the training diverged, or the disk is full.
+        UnavailableError: the model or a dataset is unavailable.
         MissingExtraError: a package for training or for AMR graphs is not installed.
+        SystemExit: of several processes that train together, this one follows the leader, which has the results.
     """
     check_packages()
     from assay.training.midtuning.recipe import train_mid_tuning as train  # imports torch
@@ -203,8 +211,9 @@ def train_s3bert(settings: S3BertSettings) -> Report:
         embedding still agrees with human labels. The folder holds the same as ``results.json`` and ``results.md``.
 
     Raises:
-        InputError: a setting or a dataset cannot be used.
-        UnavailableError: the base or a metric is unavailable.
+        InputError: a setting, a dataset or the folder cannot be used, or the disk is full.
+        UnavailableError: the base, a dataset or a metric is unavailable, the base cannot be split into frozen and
+            trained layers or into aspects, or several processes were started to train together.
         MissingExtraError: a package for training is not installed.
     """
     check_packages()

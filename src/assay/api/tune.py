@@ -37,8 +37,10 @@ def tune(settings: TuneSettings) -> Report:
         ``study.md`` and ``report.html``.
 
     Raises:
-        InputError: a setting or a dataset cannot be used.
-        UnavailableError: the model is unavailable, or no trial was completed.
+        InputError: a setting, a dataset, the folder or the database of the search cannot be used, the study was created
+            by another request, the winner's training diverged, the disk is full, or torchrun started the process.
+        UnavailableError: the model or a dataset is unavailable, a process that ran trials was killed, or no trial was
+            completed.
         MissingExtraError: a package for training is not installed.
     """
     search = settings.search()

@@ -41,14 +41,17 @@ _DRAWS = 20
 def tuples(settings: TupleSettings) -> Path:
     """Write a sheet of tuples of items for people to choose the best and worst of, and return its path.
 
-    As in STR-2022 (Abdalla, Vishnubhotla and Mohammad 2023, section 3.2): twice as many tuples of four as items, each
-    answered by two people, with gold questions at regular intervals. The sheet has a row per question and person, with
-    ``annotator``, ``tuple``, ``item1`` … and the texts of the items, ``item1_reference`` and so on. Nothing in a row
-    tells a gold question from the others: tuples are numbered in random order.
+    As in STR-2022 (Abdalla, Vishnubhotla and Mohammad 2023, section 3.2): by default twice as many tuples of four as
+    items, each answered by two people, with gold questions at regular intervals. The sheet has a row per question and
+    person, with ``annotator``, ``tuple``, ``item1`` …, the texts of the items, ``item1_reference`` and so on, and the
+    empty columns ``best`` and ``worst``. Nothing in a row tells a gold question from the others: tuples are numbered in
+    random order.
 
     Raises:
-        InputError: *out* exists or cannot be written; a file or a row of it cannot be read; an item of a gold question
-            is unknown; there are too few items; or a person gets no question, or none of the gold questions.
+        InputError: *out* exists or cannot be written; a file or a row of it cannot be read, or a column is missing; an
+            item has no name or that of another one; an item of a gold question is unknown; there are too few items; or
+            a person gets no question, or none of the gold questions.
+        MissingExtraError: a file, such as a workbook, needs a package that is not installed.
     """
     items_file, out = user_path(settings.file), user_path(settings.out)
     check_output_path(items_file, out)
@@ -56,17 +59,21 @@ def tuples(settings: TupleSettings) -> Path:
         raise InputError(f"{out}: exists, and may hold annotations; give ", Setting("out"), " another name")
     source = read_table_file(items_file)
     names = _item_names(source, settings.id)
-    shown = _shown_columns(source, settings)
+    shown_columns = _shown_columns(source, settings)
     gold = _gold_tuples(settings, names)
     rng = np.random.default_rng(settings.seed)
-    drawn = _draw_new_tuples(settings, len(names), gold, rng)
-    question_rows, people = _questions_by_person(drawn, gold, settings, rng)
-    write_table(_sheet(source.table, shown, names, question_rows, people, rng), out)
+    new_tuples = _draw_new_tuples(settings, len(names), gold, rng)
+    question_rows, people = _questions_by_person(new_tuples, gold, settings, rng)
+    write_table(_sheet(source.table, shown_columns, names, question_rows, people, rng), out)
     return out
 
 
 def _item_names(source: SourceTable, column: str | None) -> list[str]:
-    """Return the name of each item.
+    """Return the name of each item: its cell in a column, or its number from 1 if no column names items.
+
+    Args:
+        source: the table of the items.
+        column: the column; None for the first of the usual ones that the table has.
 
     Raises:
         InputError: the column is missing, or a name is empty or occurs twice.
@@ -74,23 +81,25 @@ def _item_names(source: SourceTable, column: str | None) -> list[str]:
     columns = source.table.column_names
     if column is not None and column not in columns:
         raise InputError(unknown_name(f"{source.name}: has no column", column, columns), setting="id")
-    chosen = column or next((name for name in _ID_COLUMNS if name in columns), None)
-    if chosen is None:
+    name_column = column or next((name for name in _ID_COLUMNS if name in columns), None)
+    if name_column is None:
         return [str(number) for number in range(1, source.table.num_rows + 1)]
     names: list[str] = []
-    seen: set[str] = set()
-    for row, cell in enumerate(source.table.column(chosen).to_pylist()):
+    names_before: set[str] = set()
+    for row, cell in enumerate(source.table.column(name_column).to_pylist()):
         name = "" if cell is None else str(cell).strip()
-        if not name or name in seen:
+        if not name or name in names_before:
             problem = f"{name!r} names an item above" if name else "is empty"
-            raise InputError(f"{source.location(row)}, column {chosen}: {problem}")
-        seen.add(name)
+            raise InputError(f"{source.location(row)}, column {name_column}: {problem}")
+        names_before.add(name)
         names.append(name)
     return names
 
 
 def _shown_columns(source: SourceTable, settings: TupleSettings) -> list[str]:
     """Return the columns that are shown with each item.
+
+    By default they are those of the two texts of a pair, or all but the names and labels if the table lacks one.
 
     Raises:
         InputError: a named column is missing.
@@ -107,7 +116,7 @@ def _shown_columns(source: SourceTable, settings: TupleSettings) -> list[str]:
 
 
 def _gold_tuples(settings: TupleSettings, names: Sequence[str]) -> Codes:
-    """Return the items of the gold questions, shape (questions, size); without any, of no questions.
+    """Return the items of each gold question, as indices into *names*, shape (questions, size); no rows without any.
 
     Raises:
         InputError: the file cannot be read, or names another number of items or an unknown one.
@@ -128,52 +137,66 @@ def _gold_tuples(settings: TupleSettings, names: Sequence[str]) -> Codes:
     return np.array(rows, dtype=np.intp)
 
 
-def _draw_new_tuples(settings: TupleSettings, items: int, gold: Codes, rng: np.random.Generator) -> Codes:
-    """Return the tuples of the study, none of which is a gold question.
+def _draw_new_tuples(settings: TupleSettings, item_count: int, gold: Codes, rng: np.random.Generator) -> Codes:
+    """Return the tuples of the study, none of which is a gold question, as indices of items, shape (tuples, size).
+
+    Args:
+        settings: the size of a tuple, and the number of tuples that each item is in.
+        item_count: the number of items.
+        gold: the gold questions, see :func:`_gold_tuples`.
+        rng: the generator of the draws.
 
     Raises:
-        InputError: there are too few items.
+        InputError: there are too few items, or each of :data:`_DRAWS` draws has a gold question among its tuples.
     """
-    known = {frozenset(row) for row in gold.tolist()}
+    gold_sets = {frozenset(row) for row in gold.tolist()}
     for _ in range(_DRAWS):
         try:
-            drawn = draw_tuples(items, settings.size, settings.per_item, rng)
+            new_tuples = draw_tuples(item_count, settings.size, settings.per_item, rng)
         except ValueError as error:
-            name = "size" if items < settings.size else "per_item"
+            name = "size" if item_count < settings.size else "per_item"
             raise InputError(f"{error}; give ", Setting(name), " a smaller number, or add items") from None
-        if not any(frozenset(row) in known for row in drawn.tolist()):
-            return drawn
+        if not any(frozenset(row) in gold_sets for row in new_tuples.tolist()):
+            return new_tuples
     raise InputError(
-        f"{items:,} items make too few tuples beside the gold questions; give ", Setting("per_item"), " less"
+        f"{item_count:,} items make too few tuples beside the gold questions; give ", Setting("per_item"), " less"
     )
 
 
 def _questions_by_person(
-    drawn: Codes, gold: Codes, settings: TupleSettings, rng: np.random.Generator
+    new_tuples: Codes, gold: Codes, settings: TupleSettings, rng: np.random.Generator
 ) -> tuple[Codes, list[int]]:
     """Return the tuple of each row of the sheet, and the number of the person who answers it, from 1.
 
-    People get tuples in turn. A gold question follows every so many of a person, until each has been asked.
+    The rows of a person follow each other. People get tuples in turn; each tuple goes to as many people as the settings
+    ask annotations for. A gold question follows every ``gold_every`` tuples of a person, until each has been asked.
+
+    Args:
+        new_tuples: the tuples of the study, shape (tuples, size).
+        gold: the gold questions, shape (questions, size).
+        settings: the numbers of people and of annotations, and how often a gold question comes.
+        rng: shuffles the gold questions, and the items in each.
 
     Raises:
         InputError: a person gets no question, or too few for a gold question.
     """
     people = settings.people or settings.annotations
     gold_every = settings.gold_every or GOLD_EVERY
-    question_numbers = np.repeat(np.arange(len(drawn)), settings.annotations)
-    fewest = len(question_numbers) // people
-    if not fewest:
+    # each tuple as often as it is annotated; the copies follow each other, so that they go to different people
+    question_numbers = np.repeat(np.arange(len(new_tuples)), settings.annotations)
+    fewest_questions = len(question_numbers) // people
+    if not fewest_questions:
         raise InputError(f"there are only {len(question_numbers):,} questions", setting="people", value=people)
-    if len(gold) and fewest < gold_every:
+    if len(gold) and fewest_questions < gold_every:
         raise InputError(
-            f"a person has only {fewest} other questions, and is asked no gold question; give ",
-            Setting("gold_every", fewest),
+            f"a person has only {fewest_questions} other questions, and is asked no gold question; give ",
+            Setting("gold_every", fewest_questions),
             " or less",
         )
     rows: list[Codes] = []
     annotators: list[int] = []
     for person in range(people):
-        own_questions = drawn[question_numbers[person::people]]
+        own_questions = new_tuples[question_numbers[person::people]]
         gold_left = list(rng.permutation(gold, axis=0))
         rows_of_person: list[Codes] = []
         for number, question in enumerate(own_questions, start=1):
@@ -187,7 +210,7 @@ def _questions_by_person(
 
 def _sheet(
     table: pa.Table,
-    shown: Sequence[str],
+    shown_columns: Sequence[str],
     names: Sequence[str],
     questions: Codes,
     people: Sequence[int],
@@ -197,7 +220,7 @@ def _sheet(
 
     Args:
         table: the items, one a row.
-        shown: the columns of *table* that are shown beside each item.
+        shown_columns: the columns of *table* that are shown beside each item.
         names: the names of the items.
         questions: the rows of the items of each question, shape (q, k), in the order in which they are asked.
         people: the number of the person who is asked each question.
@@ -214,7 +237,7 @@ def _sheet(
     }
     for number, codes in enumerate(questions.T, start=1):
         columns[f"item{number}"] = [names[code] for code in codes]
-        for name in shown:
+        for name in shown_columns:
             columns[f"item{number}_{name}"] = table.column(name).take(pa.array(codes))
     for name in ("best", "worst"):
         columns[name] = pa.nulls(len(questions), pa.string())

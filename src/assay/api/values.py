@@ -125,7 +125,7 @@ class Tables(ABC):
         )
 
     def __repr__(self) -> str:
-        """Return the tables as plain text, as wide as the terminal, as ``--explain`` is not given."""
+        """Return the tables as plain text, as wide as the terminal, with what ``to_rich(explain=False)`` shows."""
         from rich.console import Console
 
         # without a terminal, such as in a notebook, a width at which most tables fit

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from assay.analysis.data import ScoredDataset, read_datasets
 from assay.analysis.folder import RunFolder, check_tables_match_manifest, read_run
@@ -26,12 +27,13 @@ from assay.benchmark.recompute import (
     rebuild_metric,
     recompute_agreement,
     recompute_scores,
-    reload_dataset,
     stored_pairs,
     verify_scores,
 )
+from assay.benchmark.reload import reload_dataset
 from assay.benchmark.request import Request
 from assay.common.progress import Silent
+from assay.datasets import Pairs
 from assay.exceptions import AssayError, InputError, unknown_name
 from assay.manifest import AgreementRow, Environment, Manifest, MetricRecord
 from assay.metrics import ColumnMetric, Metric
@@ -87,7 +89,10 @@ def verify(run: str | Path, settings: VerifySettings) -> Verified:
 
     Raises:
         InputError: the folder is incomplete, was damaged, or holds numbers for datasets or metrics that are not in its
-            ``run.json``; or a named dataset or metric is not in the run.
+            ``run.json``; a named dataset or metric is not in the run; or the named device is missing.
+        MissingExtraError: a device is named, and torch is not installed.
+        StoreError: the temporary store of the scores cannot be written.
+        OSError: a file of the folder cannot be read.
     """
     progress = settings.progress or Silent()
     folder = read_run(user_path(run))
@@ -100,44 +105,62 @@ def verify(run: str | Path, settings: VerifySettings) -> Verified:
     datasets_to_verify = _datasets_to_verify(folder, datasets, settings)
     metrics = _rebuild_metrics(datasets_to_verify, settings)
     computed_metrics = _computed_metrics(metrics)
-    excerpts = [_excerpt(data, names, computed_metrics, settings) for data, names in datasets_to_verify]
     progress.begin("loading the data again", len(datasets_to_verify))
-    reloaded = []
-    for data, _ in datasets_to_verify:
-        reloaded.append(reload_dataset(data, request, folder.manifest, trusted=data.name in settings.trust))
+    reloaded_datasets = []
+    for data, names in datasets_to_verify:
+        excerpt = _excerpt(data, names, computed_metrics, settings)
+        trusted = data.name in settings.trust
+        comparison, pairs = reload_dataset(data, request, folder.manifest, trusted=trusted)
+        reloaded_datasets.append(_ReloadedDataset(data, names, excerpt, comparison, pairs))
         progress.advance(1)
     runtime = Runtime(settings.device, settings.threads)
     if settings.device not in ("auto", "cpu"):
         # raises an error if the named device is missing
         devices_of(runtime)
     with use_runtime(runtime):
+        excerpts = [dataset.excerpt for dataset in reloaded_datasets]
         statuses = recompute_scores(request, excerpts, list(computed_metrics.values()), progress)
     environment_changes = _environment_changes(folder.manifest.environment)
     verdicts: list[VerifiedMetric] = []
-    for (data, names), excerpt, (reloaded_data, pairs) in zip(datasets_to_verify, excerpts, reloaded, strict=True):
-        recomputed = recompute_agreement(request, data, excerpt.pairs, names, progress)
-        for name in names:
+    for dataset in reloaded_datasets:
+        data = dataset.data
+        recomputed = recompute_agreement(request, data, dataset.excerpt.pairs, dataset.names, progress)
+        for name in dataset.names:
             status = statuses.get((data.name, name))
-            scores = verify_scores(metrics[name], data, name, excerpt, status, pairs)
             agreement = compare_agreement(
                 _select_agreement_rows(folder.agreement, data, name), _select_agreement_rows(recomputed, data, name)
             )
-            verdict = _judge_metric(
-                metrics[name], data, name, agreement, scores, status, reloaded_data, environment_changes, excerpt
-            )
-            verdicts.append(verdict)
+            verdicts.append(_judge_metric(metrics[name], dataset, name, agreement, status, environment_changes))
     verification = Verification(
         run=folder.title,
         created=folder.manifest.created or "an unknown day",
         sample=settings.sample,
         seed=settings.seed,
         metrics=tuple(verdicts),
-        data=tuple(reloaded_data for reloaded_data, _ in reloaded),
+        data=tuple(dataset.comparison for dataset in reloaded_datasets),
         environment=environment_changes,
         without=_describe_unscored_metrics(folder.manifest, [data.name for data, _ in datasets_to_verify]),
         table_difference=table_difference(user_path(run) / "agreement.csv", folder.agreement),
     )
     return Verified(verification)
+
+
+class _ReloadedDataset(NamedTuple):
+    """A dataset of the run folder, and what is loaded of it anew.
+
+    Attributes:
+        data: the dataset in the run folder.
+        names: the names of its metrics to verify.
+        excerpt: the pairs to score anew.
+        comparison: the comparison of the reloaded data with the data in the run folder.
+        pairs: the reloaded pairs; None if the source is unavailable.
+    """
+
+    data: ScoredDataset
+    names: list[str]
+    excerpt: Excerpt
+    comparison: ReloadedData
+    pairs: Pairs | None
 
 
 def _computed_metrics(metrics: Mapping[str, Metric | AssayError]) -> dict[str, Metric]:
@@ -164,7 +187,14 @@ def _rebuild_metrics(
 def _excerpt(
     data: ScoredDataset, names: Sequence[str], computed_metrics: Mapping[str, Metric], settings: VerifySettings
 ) -> Excerpt:
-    """Return the pairs of a dataset to score, for its metrics that are computed and the members of combined ones."""
+    """Return the pairs of a dataset to score, for its metrics that are computed and the members of combined ones.
+
+    Args:
+        data: the dataset in the run folder.
+        names: the names of its metrics to verify.
+        computed_metrics: the metrics whose scores are computed, by name.
+        settings: how many pairs are sampled, and the seed of the sample.
+    """
     scored_names = [name for name in names if name in computed_metrics]
     for metric in [computed_metrics[name] for name in scored_names]:
         try:
@@ -176,7 +206,7 @@ def _excerpt(
 
 
 def _datasets_to_verify(
-    run: RunFolder, scored: Sequence[ScoredDataset], settings: VerifySettings
+    run: RunFolder, scored_datasets: Sequence[ScoredDataset], settings: VerifySettings
 ) -> list[tuple[ScoredDataset, list[str]]]:
     """Return each requested dataset with the names of the requested metrics that scored it.
 
@@ -185,7 +215,7 @@ def _datasets_to_verify(
     Raises:
         InputError: the run has no dataset, or no scores of a metric, with a requested name.
     """
-    datasets = {data.name: data for data in scored}
+    datasets = {data.name: data for data in scored_datasets}
     for name in settings.datasets:
         if name not in datasets:
             raise InputError(unknown_name(f"{run.title}: has no dataset", name, datasets))
@@ -202,10 +232,10 @@ def _datasets_to_verify(
     return datasets_to_verify
 
 
-def _check_trusted_names(run: RunFolder, scored: Sequence[ScoredDataset], trust: Sequence[str]) -> None:
+def _check_trusted_names(run: RunFolder, scored_datasets: Sequence[ScoredDataset], trust: Sequence[str]) -> None:
     """Raise InputError for a trusted name that is neither a metric nor a dataset of the run, such as a typing error."""
-    metric_names = [name for data in scored for name in data.scores]
-    dataset_names = [data.name for data in scored]
+    metric_names = [name for data in scored_datasets for name in data.scores]
+    dataset_names = [data.name for data in scored_datasets]
     known_names = dict.fromkeys(metric_names + dataset_names)
     for name in trust:
         if name not in known_names:
@@ -220,28 +250,24 @@ def _select_agreement_rows(rows: Sequence[AgreementRow], data: ScoredDataset, me
 
 def _judge_metric(
     loaded: Metric | AssayError,
-    data: ScoredDataset,
+    dataset: _ReloadedDataset,
     name: str,
     agreement: Recomputation,
-    scores: Recomputation,
     status: MetricRecord | None,
-    reloaded_data: ReloadedData,
     environment: tuple[Change, ...],
-    excerpt: Excerpt,
 ) -> VerifiedMetric:
     """Return the verdict on one metric and dataset: both comparisons, the changes, and the likely cause.
 
     Args:
         loaded: the metric, or the error if it cannot be built any more.
-        data: the dataset in the run folder.
+        dataset: the dataset in the run folder, and what is loaded of it anew.
         name: the name of the metric.
         agreement: the comparison of the recomputed agreement with that in the run folder.
-        scores: the comparison of the recomputed scores with those in the run folder.
         status: the record of scoring now; None if the metric was not computed.
-        reloaded_data: the comparison of the reloaded data with the data in the run folder.
         environment: the differences in Python, machine and packages.
-        excerpt: the pairs that were scored.
     """
+    data = dataset.data
+    scores = verify_scores(loaded, data, name, dataset.excerpt, status, dataset.pairs)
     is_recorded = isinstance(loaded, ColumnMetric)
     signature: Mapping[str, str] = {}
     if isinstance(loaded, ColumnMetric):
@@ -257,17 +283,17 @@ def _judge_metric(
         # a preset with several models has numbered prefixes, such as 1.precision
         signature_parts={key.rpartition(".")[2] for key in signature},
         environment=environment,
-        data=reloaded_data,
+        data=dataset.comparison,
         is_recorded=is_recorded,
         loose_precision=precisions[0] if precisions else "",
-        is_sampled=len(excerpt.rows) < len(data) and not is_recorded,
+        is_sampled=len(dataset.excerpt.rows) < len(data) and not is_recorded,
     )
     tolerance = 0.0 if is_recorded or isinstance(loaded, AssayError) else loaded.declaration.tolerance
     return VerifiedMetric(data.name, name, agreement, scores, tolerance, signature_changes, cause)
 
 
 def _environment_changes(recorded: Environment) -> tuple[Change, ...]:
-    """Return the differences between the recorded Python, machine and packages and the present ones."""
+    """Return the differences between the recorded Python, machine and packages and the present ones; none if equal."""
     recorded_versions: dict[str, str] = {}
     versions: dict[str, str] = {}
     # older runs may have recorded neither

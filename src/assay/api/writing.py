@@ -73,7 +73,8 @@ def check_existing_output(
 def _has_scores_of_pairs(out: Path, pairs: Pairs, columns: Sequence[str], reading: Reading, spreadsheet: bool) -> bool:
     """Tell whether *out* has the texts and labels of these pairs, and scores of known metrics as its other columns.
 
-    If *out* has fewer or more rows than there are pairs, only the rows that both have are compared.
+    It has not if it cannot be read, or has no other column. If it has fewer or more rows than there are pairs, only the
+    rows that both have are compared. The arguments are those of :func:`check_existing_output`.
     """
     try:
         source = read_table_file(out)
@@ -144,6 +145,7 @@ def write_scored_lines(
     """
 
     def scored_lines() -> Iterator[str]:
+        """Yield the line of each object, with its scores before the closing brace."""
         # not strict, since only the first objects of the file may have been scored
         for row, (_, line) in zip(range(row_count), json_lines(file), strict=False):
             row_scores = {name: _json_value(values[row]) for name, values in scores.items()}
@@ -180,6 +182,7 @@ def _write_atomically(out: Path, write: Callable[[Path], None]) -> None:
 
 
 def _write_lines(path: Path, lines: Iterator[str]) -> None:
+    """Write lines, which have no line ends, as UTF-8, each followed by a line feed."""
     with path.open("w", encoding="utf-8", newline="") as file:
         file.writelines(f"{line}\n" for line in lines)
 

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.benchmark.buckets import ALL, parse_rule, quantity_values, split_into_buckets
+from assay.benchmark.buckets import ALL, QUANTITIES, parse_rule, quantity_values, split_into_buckets
 from assay.exceptions import InputError
 from assay.statistics.agreement import Estimate, agreement
+from assay.statistics.attenuation import disattenuated_agreement
 from assay.statistics.coefficients import OF_VOTES
 from assay.statistics.partial import MOST_NAMED, partial_agreement, stratified_agreement
-from assay.statistics.reliability import are_means, disattenuated_agreement
+from assay.statistics.reliability import are_means
 from assay.statistics.votes import references_of_votes, votes_of
 
 if TYPE_CHECKING:
@@ -63,7 +64,10 @@ class AdjustedBlock:
 
 
 def check_controls(rules: Sequence[str]) -> None:
-    """Raise InputError for a control that cannot be parsed, is a duplicate, has a condition, or names the label."""
+    """Raise InputError for a control that cannot be parsed, occurs twice, has a condition, or cannot be held constant.
+
+    The last are the label, ``none`` and ``all``.
+    """
     for rule in rules:
         if rules.count(rule) > 1:
             raise InputError("is asked for twice", setting="controls", value=rule)
@@ -88,7 +92,8 @@ def make_controls(
         token_f1: a function that returns the token F1 of every pair, shape (n,); called only if a control needs it.
 
     Raises:
-        InputError: a rule makes too many strata.
+        InputError: a rule cannot be parsed or makes too many strata, or its column is missing or cannot be read, such
+            as one of lists.
     """
     return tuple(_make_control(pairs, rule, token_f1) for rule in rules)
 
@@ -98,16 +103,16 @@ def _make_control(pairs: Pairs, rule: str, token_f1: Callable[[], NDArray[np.flo
 
     A column of more than :data:`MAX_VALUES` distinct numbers without edges in the rule is divided into quarters.
     """
-    quantities = {term.name: quantity_values(pairs, term, token_f1) for term in parse_rule(rule)}
+    terms = parse_rule(rule)
+    quantities = {term.name: quantity_values(pairs, term, token_f1) for term in terms}
     numbers = {name: values for name, values in quantities.items() if values.dtype.kind == "f"}
-    terms = []
-    for term in parse_rule(rule):
-        values = numbers.get(term.name)
+    stratum_terms = []
+    for term in terms:
         # computed quantities have default ranges of their own
-        is_column = term.name not in ("f1", "length", "number")
-        edges = _quarter_edges(values) if values is not None and not term.edges and is_column else ""
-        terms.append(term.text + edges)
-    buckets = split_into_buckets(pairs, ("+".join(terms),), token_f1)
+        has_ranges = bool(term.edges) or term.name in QUANTITIES
+        is_divided = term.name in numbers and not has_ranges
+        stratum_terms.append(term.text + (_quarter_edges(numbers[term.name]) if is_divided else ""))
+    buckets = split_into_buckets(pairs, ("+".join(stratum_terms),), token_f1)
     strata = {bucket.name: bucket.mask for bucket in buckets if bucket.name != ALL}
     are_all_numeric = len(numbers) == len(quantities)
     return Control(rule, numbers if are_all_numeric else {}, strata)
@@ -116,7 +121,8 @@ def _make_control(pairs: Pairs, rule: str, token_f1: Callable[[], NDArray[np.flo
 def _quarter_edges(values: NDArray[np.float64]) -> str:
     """Return the edges that divide the numbers of a column into quarters, as they are written in a rule.
 
-    NaN is left out. The text is empty for a column of at most :data:`MAX_VALUES` distinct numbers.
+    NaN is left out, and equal edges are written once, so that there may be fewer than four ranges. The text is empty
+    for a column of at most :data:`MAX_VALUES` distinct numbers.
     """
     finite_values = values[np.isfinite(values)]
     if len(np.unique(finite_values)) <= MAX_VALUES:
@@ -145,22 +151,22 @@ def adjusted_blocks(
         scores: the scores by metric, shape (n,).
         labels: the labels, shape (n,).
         annotations: the annotators' labels, shape (n, annotators), NaN for a missing label; None if there are none.
-        label_reliability: the reliability of the labels for each correlation, if it has been computed.
+        label_reliability: the reliability of the labels by correlation, None for one without; None to compute it.
         **settings: the statistics, confidence, resamples, seed and groups of the agreement over all pairs.
     """
     blocks = []
     for control in controls:
         if control.quantities:
-            blocks.append(_given_block(control, scores, labels, settings))
+            blocks.append(_partial_correlation_block(control, scores, labels, settings))
         if control.strata:
-            blocks.append(_within_block(control, scores, labels, settings))
+            blocks.append(_strata_block(control, scores, labels, settings))
     if annotations is not None and are_means(labels, annotations):
         estimates = disattenuated_agreement(
             scores, labels, annotations, label_reliability=label_reliability, **settings
         )
-        about = "corrected for the noise in the labels: over the root of their reliability, which may exceed 1"
+        explanation = "corrected for the noise in the labels: over the root of their reliability, which may exceed 1"
         if estimates:
-            blocks.append(AdjustedBlock(f"{ALL} disattenuated", about, estimates, len(labels)))
+            blocks.append(AdjustedBlock(f"{ALL} disattenuated", explanation, estimates, len(labels)))
     return blocks
 
 
@@ -175,13 +181,15 @@ def vote_blocks(
 ) -> list[AdjustedBlock]:
     """Return the agreement with the majority of votes of yes and no, and with each annotator, as one block each.
 
-    The list is empty if the labels are not votes, or if nobody disagrees.
+    The list is empty if the labels are not votes, or if nobody disagrees or is unsure. Labels that do not have two
+    values get no block, nor do annotators if there are more than :data:`~assay.statistics.votes.MAX_ANNOTATORS`, or if
+    the labels of each pair are sorted, so that no column is one annotator.
 
     Args:
         scores: the scores by metric, shape (n,).
         labels: the labels, shape (n,).
         annotations: the annotators' labels, shape (n, annotators), one column per annotator, NaN for a missing label.
-        seed, groups: the seed of the resamples, and the group code of each pair or None.
+        seed, groups: the seed of the resamples, and the group code of each pair; None without groups.
         **settings: the statistics, confidence, resamples and interval of the agreement over all pairs.
     """
     votes = votes_of(labels, annotations)
@@ -189,20 +197,22 @@ def vote_blocks(
         return []
     blocks = []
     for name, own_labels in references_of_votes(votes, annotations).items():
-        known = np.isfinite(own_labels)
+        is_labelled = np.isfinite(own_labels)
+        # numbered anew from 0, since some groups may have no labelled pair
+        own_groups = None if groups is None else np.unique(groups[is_labelled], return_inverse=True)[1]
         estimates = agreement(
-            {metric: values[known] for metric, values in scores.items()},
-            own_labels[known],
+            {metric: values[is_labelled] for metric, values in scores.items()},
+            own_labels[is_labelled],
             seed=seed,
-            groups=None if groups is None else np.unique(groups[known], return_inverse=True)[1],
+            groups=own_groups,
             **settings,
         )
-        about = f"against {name}, of the votes whose mean is the label"
-        blocks.append(AdjustedBlock(f"{ALL} against {name}", about, estimates, int(known.sum())))
+        explanation = f"against {name}, of the votes whose mean is the label"
+        blocks.append(AdjustedBlock(f"{ALL} against {name}", explanation, estimates, int(is_labelled.sum())))
     return blocks
 
 
-def _given_block(
+def _partial_correlation_block(
     control: Control, scores: dict[str, NDArray[np.float64]], labels: NDArray[np.float64], settings: dict[str, Any]
 ) -> AdjustedBlock:
     """Return the block of partial correlations with the quantities of a control held constant.
@@ -212,11 +222,11 @@ def _given_block(
     covariates = list(control.quantities.values())
     is_known = np.all([np.isfinite(values) for values in covariates], axis=0)
     estimates = partial_agreement(scores, labels, covariates, **settings)
-    about = f"partial correlation: {' and '.join(control.quantities)} held constant"
-    return AdjustedBlock(f"{ALL} given {control.rule}", about, estimates, int(is_known.sum()))
+    explanation = f"partial correlation: {' and '.join(control.quantities)} held constant"
+    return AdjustedBlock(f"{ALL} given {control.rule}", explanation, estimates, int(is_known.sum()))
 
 
-def _within_block(
+def _strata_block(
     control: Control, scores: dict[str, NDArray[np.float64]], labels: NDArray[np.float64], settings: dict[str, Any]
 ) -> AdjustedBlock:
     """Return the block of means over the strata of a control.
@@ -232,5 +242,5 @@ def _within_block(
         # once if all strata have the same size
         extremes = dict.fromkeys(f"{n:,}" for n in (min(counts.values()), max(counts.values())))
         sizes = f"{len(counts):,} strata of {' to '.join(extremes)} pairs"
-    about = f"mean over strata, weighted by their pairs ({sizes})"
-    return AdjustedBlock(f"{ALL} within {control.rule}", about, estimates, int(is_in_stratum.sum()))
+    explanation = f"mean over strata, weighted by their pairs ({sizes})"
+    return AdjustedBlock(f"{ALL} within {control.rule}", explanation, estimates, int(is_in_stratum.sum()))

@@ -7,9 +7,9 @@ Rules, alone or joined by ``+`` (their cross product):
 ``f1:0,0.5,1``        ``0<=f1<0.5`` and ``0.5<=f1<=1``
 ``label:(0,1,2]``     ``0<label<=1`` and ``1<label<=2``: each range has its upper edge
 ``label<0.5``         ``label<0.5`` and the rest, ``label>=0.5``; also with <=, >, >=, =, !=
-``subset``            one bucket per value; likewise ``split``, ``language``, or any text column
+``subset``            one bucket per value; likewise ``split``, ``language``, or any other column
 ``length``            words of the longer text: ``length<6``, ``6<=length<16``, ``length>=16``
-``number``            ``number=yes``: the reference has a digit; ``number=no``
+``number``            ``number=yes``: the reference has a digit, or a sign such as ½; ``number=no``
 ====================  ==================================================================
 
 With several datasets, a dataset without the column of a rule skips that rule with a note.
@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +45,8 @@ QUANTITIES = (*_NUMERIC, "number")
 MAX_VALUES = 200
 #: The most combinations of joined rules; each bucket stores a mask of all pairs.
 MAX_COMBINED = 1_000
-_DEFAULT_EDGES = {"length": (6.0, 16.0)}
+#: The edges between short, middle and long texts, in words.
+_LENGTH_EDGES = (6, 16)
 _TERM = re.compile(r"(?P<name>[^\s<>=!:+]+)(?:(?P<op><=|>=|!=|<|>|=)(?P<value>[^+]+)|:(?P<edges>[^+]+))?")
 _NUMBER_RULES = {("=", "yes"), ("=", "no")}
 _COMPARE: dict[str, tuple[Callable[..., NDArray[np.bool_]], str]] = {
@@ -95,12 +96,13 @@ class Term:
 
 
 def check_columns(datasets: Sequence[Pairs], rules: Sequence[str]) -> None:
-    """Raise InputError for a rule whose column no dataset has, or whose column has a type that the rule cannot read."""
+    """Raise InputError for a rule that cannot be parsed, or whose columns no dataset has all of or cannot be read."""
     for rule in rules:
         terms = _column_terms(rule)
-        with_columns = [pairs for pairs in datasets if not _missing_columns(pairs, rule)]
+        names = [term.name for term in terms]
+        with_columns = [pairs for pairs in datasets if set(names) <= set(pairs.source_columns)]
         if not with_columns and len(datasets) > 1:
-            raise _no_such_column(rule, [term.name for term in terms], datasets)
+            raise _missing_column_error(rule, names, datasets)
         # if the only dataset lacks the column, _column_of_term raises the error that names it
         for pairs in with_columns or datasets:
             for term in terms:
@@ -108,14 +110,19 @@ def check_columns(datasets: Sequence[Pairs], rules: Sequence[str]) -> None:
 
 
 def usable_rules(pairs: Pairs, rules: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
-    """Return the rules whose columns a dataset has, and a note on each of the others."""
-    missing_columns = {rule: _missing_columns(pairs, rule) for rule in rules}
-    notes = []
-    for rule, names in missing_columns.items():
-        if names:
-            columns = " and no column ".join(map(repr, names))
+    """Return the rules whose columns and references a dataset has, and a note on each of the others.
+
+    Raises:
+        InputError: a rule cannot be parsed.
+    """
+    usable, notes = [], []
+    for rule in rules:
+        missing = [term.name for term in _column_terms(rule) if term.name not in pairs.source_columns]
+        if missing:
+            columns = " and no column ".join(map(repr, missing))
             notes.append(f"no bucket {rule!r}: there is no column {columns}")
-    usable = [rule for rule in rules if not missing_columns[rule]]
+        else:
+            usable.append(rule)
     if not pairs.has_references:
         of_references = [rule for rule in usable if _reads_references(rule)]
         notes += [f"no bucket {rule!r}: there is no reference" for rule in of_references]
@@ -136,13 +143,8 @@ def _column_terms(rule: str) -> list[Term]:
     return [term for term in parse_rule(rule) if term.name not in (*QUANTITIES, "language")]
 
 
-def _missing_columns(pairs: Pairs, rule: str) -> list[str]:
-    """Return the names of the columns that a rule reads and a dataset lacks."""
-    return [term.name for term in _column_terms(rule) if term.name not in pairs.source_columns]
-
-
 def first_rule_of_texts(rules: Sequence[str]) -> str | None:
-    """Return the first rule that reads the texts of the pairs; None if no rule does."""
+    """Return the first rule that reads references or candidates; None if no rule does."""
     text_names = {*QUANTITIES, "reference", "candidate"} - {"label"}
     for rule in rules:
         if any(term.name in text_names for term in parse_rule(rule)):
@@ -163,36 +165,43 @@ def split_into_buckets(
         token_f1: a function that returns the token F1 of every pair, shape (n,); called only if a rule needs it.
 
     Raises:
-        InputError: a rule that cannot be parsed or makes too many buckets, or a missing column.
+        InputError: a rule that cannot be parsed or makes too many buckets, or a column that is missing or unreadable.
     """
     buckets = {ALL: Bucket(ALL, np.ones(len(pairs), dtype=bool))}
     for rule in rules:
-        if rule in ("none", ALL):
-            continue
-        product = [Bucket("", np.ones(len(pairs), dtype=bool))]
-        for term in parse_rule(rule):
-            parts = _partition_pairs(pairs, term, token_f1)
-            if len(product) * len(parts) > MAX_COMBINED:
-                raise InputError(
-                    f"bucket {rule!r}: makes {len(product) * len(parts):,} combinations, more than {MAX_COMBINED:,}; "
-                    f"name one of the values, such as {parts[0].name}"
-                )
-            combined = []
-            for left in product:
-                for right in parts:
-                    name = "+".join(filter(None, (left.name, right.name)))
-                    combined.append(Bucket(name, left.mask & right.mask))
-            product = combined
-        for bucket in product:
-            buckets.setdefault(bucket.name, replace(bucket, rule=rule))
+        if rule not in ("none", ALL):
+            for bucket in _buckets_of_rule(pairs, rule, token_f1):
+                buckets.setdefault(bucket.name, bucket)
     return list(buckets.values())
+
+
+def _buckets_of_rule(pairs: Pairs, rule: str, token_f1: Callable[[], NDArray[np.float64]]) -> list[Bucket]:
+    """Return the buckets of one rule: the cross product of those of its terms.
+
+    Raises:
+        InputError: as for :func:`split_into_buckets`.
+    """
+    product = [Bucket("", np.ones(len(pairs), dtype=bool))]
+    for term in parse_rule(rule):
+        term_buckets = _partition_pairs(pairs, term, token_f1)
+        if len(product) * len(term_buckets) > MAX_COMBINED:
+            raise InputError(
+                f"bucket {rule!r}: makes {len(product) * len(term_buckets):,} combinations, more than"
+                f" {MAX_COMBINED:,}; name one of the values, such as {term_buckets[0].name}"
+            )
+        product = [
+            Bucket(f"{left.name}+{right.name}", left.mask & right.mask) for left in product for right in term_buckets
+        ]
+    # the bucket before the first term has no name
+    return [Bucket(bucket.name.removeprefix("+"), bucket.mask, rule) for bucket in product]
 
 
 def parse_rule(rule: str) -> list[Term]:
     """Return the terms of a rule, which ``+`` joins.
 
     Raises:
-        InputError: a term that cannot be parsed, or a condition that its quantity cannot have.
+        InputError: a term that cannot be parsed, edges that are not rising numbers, or a condition that its quantity
+            cannot have.
     """
     terms = []
     for text in rule.split("+"):
@@ -202,23 +211,27 @@ def parse_rule(rule: str) -> list[Term]:
                 f"bucket {rule!r}: cannot be read; write f1, f1:0,0.5,1, label<0.5, subset, split, language, length "
                 "or number, joined by + where several should hold"
             )
+        name, op, value = match["name"], match["op"] or "", match["value"] or ""
         edge_text = match["edges"] or ""
         has_upper_edges = edge_text.startswith("(") and edge_text.endswith("]")
-        if has_upper_edges:
-            edge_text = edge_text[1:-1]
-        edges = _parse_edges(rule, match["name"], edge_text) if match["edges"] else ()
-        if match["name"] == "number":
-            condition = match["op"], match["value"]
-            if edges or (match["op"] and condition not in _NUMBER_RULES):
-                raise InputError(f"bucket {rule!r}: number has no other conditions than number=yes and number=no")
-        if match["op"] and match["name"] in _NUMERIC:
-            _parse_number(rule, match["value"])
-        terms.append(Term(text.strip(), match["name"], match["op"] or "", match["value"] or "", edges, has_upper_edges))
+        bounds = edge_text[1:-1] if has_upper_edges else edge_text
+        edges = _parse_edges(rule, name, bounds) if edge_text else ()
+        has_condition = bool(op or edges)
+        if name == "number" and has_condition and (op, value) not in _NUMBER_RULES:
+            raise InputError(f"bucket {rule!r}: number has no other conditions than number=yes and number=no")
+        if op and name in _NUMERIC:
+            # raises an error for a value that is not a number
+            _parse_number(rule, value)
+        terms.append(Term(text.strip(), name, op, value, edges, has_upper_edges))
     return terms
 
 
 def _parse_edges(rule: str, name: str, text: str) -> tuple[float, ...]:
-    """Return the edges in *text*, a part of *rule*; raise InputError unless there are two or more that rise."""
+    """Return the edges in *text*, the part of *rule* after the quantity *name*.
+
+    Raises:
+        InputError: there are fewer than two, they do not rise, or one is not a finite number.
+    """
     edges = tuple(_parse_bound(rule, name, edge) for edge in text.split(","))
     if len(edges) < 2 or any(low >= high for low, high in pairwise(edges)):
         raise InputError(f"bucket {rule!r}: needs two or more rising edges, such as f1:0,0.5,1")
@@ -231,13 +244,17 @@ def plain_number(value: float) -> str:
 
 
 def distinct_numbers(values: Sequence[float]) -> list[str]:
-    """Return the texts of distinct numbers: each by :func:`plain_number`, or with all digits if two would be one."""
+    """Return the texts of distinct numbers: by :func:`plain_number`, or all with every digit if two would be equal."""
     texts = list(map(plain_number, values))
     return texts if len(set(map(float, texts))) == len(texts) else list(map(exact_number, values))
 
 
 def _parse_bound(rule: str, name: str, text: str) -> float:
-    """Return the number with which the quantity *name* is compared; one for labels is rounded as labels are."""
+    """Return the number in *text* with which the quantity *name* is compared; one for labels is rounded as labels are.
+
+    Raises:
+        InputError: it is not a finite number.
+    """
     number = _parse_number(rule, text)
     return float(round_labels(np.array(number))) if name == "label" else number
 
@@ -258,7 +275,8 @@ def _parse_number(rule: str, text: str) -> float:
 def _partition_pairs(pairs: Pairs, term: Term, token_f1: Callable[[], NDArray[np.float64]]) -> list[Bucket]:
     """Return the disjoint buckets of one term.
 
-    A pair with a number outside the edges, or with an empty cell in a column of numbers, is in none of them.
+    A pair with a number outside the edges, or with an empty cell in a column of numbers, is in none of them. The empty
+    cells of a column of text are a value like any other.
 
     Raises:
         InputError: too many values, or a column that is missing or cannot be read.
@@ -267,37 +285,42 @@ def _partition_pairs(pairs: Pairs, term: Term, token_f1: Callable[[], NDArray[np
         has_digit = has_number(pairs.table.column("reference"))
         return [Bucket("number=yes", has_digit), Bucket("number=no", ~has_digit)]
     values = _values_of_term(pairs, term, token_f1)
-    is_numeric = values.dtype.kind == "f"
     if term.op:
-        compare, opposite = _COMPARE[term.op]
-        if is_numeric:
-            mask = compare(values, _parse_bound(term.text, term.name, term.value))
-            # an empty cell is in neither bucket
-            rest = ~mask & ~np.isnan(values)
-        else:
-            mask = compare(values, term.value)
-            rest = ~mask
-        return [Bucket(term.text, mask), Bucket(f"{term.name}{opposite}{term.value}", rest)]
-    if not is_numeric:
+        return _condition_buckets(term, values)
+    if values.dtype.kind != "f":
         return [Bucket(f"{term.name}={value}", values == value) for value in _distinct_values(values, term)]
     if term.edges:
         return _range_buckets(term, values)
     if term.name == "f1":
         return [Bucket("f1=0", values == 0), Bucket("f1>0", values > 0)]
-    if term.name in _DEFAULT_EDGES:
-        low, *_, high = _DEFAULT_EDGES[term.name]
-        name = term.name
+    if term.name == "length":
+        low, high = _LENGTH_EDGES
         return [
-            Bucket(f"{name}<{low:g}", values < low),
-            Bucket(f"{low:g}<={name}<{high:g}", (values >= low) & (values < high)),
-            Bucket(f"{name}>={high:g}", values >= high),
+            Bucket(f"length<{low}", values < low),
+            Bucket(f"{low}<=length<{high}", (values >= low) & (values < high)),
+            Bucket(f"length>={high}", values >= high),
         ]
     distinct_values = _distinct_values(values, term)
     texts = distinct_numbers(distinct_values)
     return [Bucket(f"{term.name}={text}", values == value) for text, value in zip(texts, distinct_values, strict=True)]
 
 
-def _distinct_values(values: NDArray[np.float64], term: Term) -> list[Any]:
+def _condition_buckets(term: Term, values: NDArray[Any]) -> list[Bucket]:
+    """Return the bucket of the pairs that fulfil the condition of a term, and that of the others.
+
+    Args:
+        term: a term with an operator.
+        values: the value of every pair, shape (n,): floats with NaN for an empty cell, which is in neither; or text.
+    """
+    compare, opposite = _COMPARE[term.op]
+    is_numeric = values.dtype.kind == "f"
+    bound = _parse_bound(term.text, term.name, term.value) if is_numeric else term.value
+    mask = compare(values, bound)
+    opposite_mask = ~mask & ~np.isnan(values) if is_numeric else ~mask
+    return [Bucket(term.text, mask), Bucket(f"{term.name}{opposite}{term.value}", opposite_mask)]
+
+
+def _distinct_values(values: NDArray[Any], term: Term) -> list[Any]:
     """Return the sorted distinct values of a column, without NaN.
 
     Raises:
@@ -332,7 +355,7 @@ def _range_buckets(term: Term, values: NDArray[np.float64]) -> list[Bucket]:
     return buckets
 
 
-def _no_such_column(rule: str, columns: Sequence[str], datasets: Sequence[Pairs]) -> InputError:
+def _missing_column_error(rule: str, columns: Sequence[str], datasets: Sequence[Pairs]) -> InputError:
     """Return the error for a rule if no dataset has all the columns that it reads."""
     column_names = [name for pairs in datasets for name in pairs.table.column_names]
     known_names = list(dict.fromkeys((*QUANTITIES, *column_names)))
@@ -352,7 +375,8 @@ def _column_of_term(pairs: Pairs, term: Term) -> pa.ChunkedArray:
     Integers that floats cannot hold exactly become text. Text becomes numbers if the term has a condition on numbers.
 
     Raises:
-        InputError: a missing column, a column of lists, or text that is not a number under a condition on numbers.
+        InputError: a missing column or one of lists; cells that are not numbers under a condition on numbers; a column
+            of numbers that is compared with something else.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -379,6 +403,7 @@ def _column_of_term(pairs: Pairs, term: Term) -> pa.ChunkedArray:
                 f"bucket {term.text!r}: column {term.name!r} holds text, which has only = and != and no edges"
             ) from None
     if _is_numeric(column) and term.op:
+        # raises an error for a value that is not a number
         _parse_number(term.text, term.value)
     return column
 
@@ -389,8 +414,15 @@ def _is_numeric(column: pa.ChunkedArray) -> bool:
     return bool(pa.types.is_integer(column.type) or pa.types.is_floating(column.type))
 
 
-def _values_of_term(pairs: Pairs, term: Term, token_f1: Callable[[], NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Return the quantity or column cell of every pair, shape (n,): floats with NaN for an empty cell, or text."""
+def _values_of_term(pairs: Pairs, term: Term, token_f1: Callable[[], NDArray[np.float64]]) -> NDArray[Any]:
+    """Return the quantity or column cell of every pair, shape (n,): floats with NaN for an empty cell, or text.
+
+    Without a column of languages, each pair has the language of the dataset, or ``unknown``. The quantity ``number`` is
+    not read here.
+
+    Raises:
+        InputError: the column of the term is missing or cannot be read.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -407,18 +439,23 @@ def _values_of_term(pairs: Pairs, term: Term, token_f1: Callable[[], NDArray[np.
     column = _column_of_term(pairs, term)
     if _is_numeric(column):
         return np.asarray(pc.cast(column, pa.float64()).to_numpy(zero_copy_only=False))
-    parts: list[NDArray[Any]] = [np.zeros(0, dtype=object)]
+    # an empty one first, for a column without chunks
+    chunks: list[NDArray[Any]] = [np.zeros(0, dtype=object)]
     for chunk in pc.fill_null(pc.cast(column, pa.string()), "").chunks:
         # the dictionary makes equal cells of a chunk share one string object
         encoded = chunk.dictionary_encode()
-        parts.append(np.array(encoded.dictionary.to_pylist(), dtype=object)[np.asarray(encoded.indices)])
-    return np.concatenate(parts)
+        chunks.append(np.array(encoded.dictionary.to_pylist(), dtype=object)[np.asarray(encoded.indices)])
+    return np.concatenate(chunks)
 
 
 def quantity_values(pairs: Pairs, term: Term, token_f1: Callable[[], NDArray[np.float64]]) -> NDArray[Any]:
     """Return the value of a term for every pair, shape (n,): floats with NaN for an empty cell, or text as objects.
 
-    A text column whose cells are all numbers is returned as floats. ``number`` is 1 or 0.
+    A text column whose cells are all numbers or empty is returned as floats. ``number`` is 1 for a reference with a
+    digit or a sign such as ½, and 0 for any other.
+
+    Raises:
+        InputError: the column of the term is missing or cannot be read.
     """
     if term.name == "number":
         return has_number(pairs.table.column("reference")).astype(np.float64)

@@ -6,7 +6,7 @@ import hashlib
 import logging
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -17,13 +17,13 @@ from assay.cluster.files import Content, MissingFilesError, NodeError, sent_copy
 from assay.cluster.pool import Pool, SharedJob, Work
 from assay.cluster.slot import describe_this_node
 from assay.common.messages import Setting
-from assay.common.processes import peak_memory
+from assay.common.processes import free_cores, peak_memory
 from assay.exceptions import AssayError, InputError, WorkerDiedError
 from assay.metrics import Metric
-from assay.metrics.base import Batch
+from assay.metrics.base import Batch, Engine
 from assay.metrics.models import LocatedModel, locate, use_model
 from assay.metrics.neural.metric import ModelMetric
-from assay.metrics.neural.runtime import RemoteMachines, Runtime, free_cores, use_runtime
+from assay.metrics.neural.runtime import RemoteMachines, Runtime, use_runtime
 from assay.metrics.scores import Scores
 from assay.metrics.work import session_if_open
 from assay.paths import use_local_copy, user_path
@@ -116,14 +116,21 @@ class RayExecutor:
                 yield number, _outcome_of_result(result)
 
     def _pool_for(self, unit: Unit) -> Pool | None:
-        """Return the pool whose slots score a unit, which is started if needed; None for this process."""
+        """Return the pool whose slots score a unit, which is started if needed; None for this process.
+
+        After :meth:`close` metrics without an engine are scored here, so that they start no slots again.
+        """
         if self._job_of_metrics(unit.metrics) is None or (self._was_closed and unit.engine is None):
             return None
         devices = getattr(unit.engine, "devices", ())
         return self._open_pool(any(device.startswith("cuda") for device in devices))
 
     def _works_of_units(self, pool: Pool, units: Iterable[Unit]) -> Iterator[Work]:
-        """Yield the work of each unit for a pool, and remember its job, whose cost :meth:`cost` returns."""
+        """Yield the work of each unit for a pool, and remember its job, whose cost :meth:`cost` returns.
+
+        Raises:
+            AssayError: a unit cannot be sent to other processes, which :meth:`_pool_for` rules out.
+        """
         for unit in units:
             job = self._job_of_metrics(unit.metrics)
             if job is None:
@@ -228,6 +235,8 @@ class NodeScoring:
     keep_models: bool
     models: Mapping[str, LocatedModel]
     files: Mapping[str, Content]
+    #: the engine of the metrics, once the job is open
+    _engine: Engine | None = field(default=None, init=False)
 
     def open(self) -> None:
         """Let the metrics use the models and files of this node, and compare the signatures with those of the driver.
@@ -312,7 +321,10 @@ def _sent_copy(content: Content) -> Path | None:
 
 
 def _check_signature(metric: Metric, expected: Mapping[str, str]) -> None:
-    """Raise NodeError if the signature of a metric on this node differs from the driver's."""
+    """Raise NodeError if the signature of a metric cannot be made on this node, or differs from the driver's.
+
+    The entry ``code`` is not compared for a class that was sent with its code.
+    """
     try:
         signature = metric.signature()
     except AssayError as error:

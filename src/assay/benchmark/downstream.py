@@ -16,7 +16,8 @@ from assay.analysis.downstream import SUITES, Classes, DownstreamSettings, TaskO
 from assay.benchmark.embeddings import Embedded, Vectors
 from assay.common.tables import CONTEXT, OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS, RUN_COLUMNS, WEIGHT
 from assay.datasets import Pairs, load_dataset
-from assay.datasets.card import list_datasets, load_card, parse_spec
+from assay.datasets.registry import list_datasets, load_card
+from assay.datasets.spec import parse_spec
 from assay.exceptions import InputError, unknown_name
 from assay.paths import user_path
 from assay.statistics.classifiers import check_fold, classify, pair_inputs, stratified_folds
@@ -63,13 +64,28 @@ class EncoderTask:
         return None if self.groups is None else self.groups[self.test]
 
     def folds(self, k: int, seed: int) -> list[Fold]:
-        """Return the folds, or the only division into training and test rows."""
+        """Return the only division into training and test rows, or *k* folds if the task has no rows to train on.
+
+        Args:
+            k: the number of folds, at least 2.
+            seed: the seed by which rows or groups are divided into folds.
+
+        Raises:
+            InputError: there are fewer rows or groups than folds.
+            MissingExtraError: folds are needed, and scikit-learn is not installed.
+        """
         if self.train is None:
             return stratified_folds(self.classes, self.groups, k, seed)
         return [Fold("the training part", self.train, self.test)]
 
     def outcome_of_seeds(self, encoder: str, decided: Classes, seconds: float) -> TaskOutcome:
-        """Return the outcome of decided class numbers, shape (s, m), one row per seed; each decision scores 1, or 0."""
+        """Return the outcome of an encoder that was fine-tuned with s seeds; a right decision scores 1, a wrong one 0.
+
+        Args:
+            encoder: the name of the encoder.
+            decided: the class numbers that it gave the m rows to test, shape (s, m), one row per seed.
+            seconds: the time of fine-tuning.
+        """
         classes = self.classes[self.test]
         right = (decided == classes).astype(np.float64)
         return TaskOutcome(
@@ -89,10 +105,12 @@ class EncoderTask:
 
 
 def task_names(settings: DownstreamSettings) -> list[str]:
-    """Return the names of the tasks of a suite, then those named, each card once.
+    """Return the names of the tasks of the suite in the settings, then of the datasets named there, each card once.
+
+    A task that is named by the path of its card keeps this path as its name.
 
     Raises:
-        InputError: a dataset is no task, a part of one is named, or two cards have the same name.
+        InputError: a dataset has no card or is no task, a part of one is named, or two cards have the same name.
     """
     cards = [entry.card for entry in list_datasets() if entry.card is not None and entry.default]
     tasks = [card for card in cards if card.classification is not None]
@@ -106,23 +124,28 @@ def task_names(settings: DownstreamSettings) -> list[str]:
         if load_card(name).classification is None:
             raise InputError(unknown_name("there is no task", name, [card.name for card in tasks]))
         names.append(name)
-    known: dict[str, tuple[str, str]] = {}
+    name_and_identity_of: dict[str, tuple[str, str]] = {}
     for name in names:
         card = load_card(name)
         identity = str(user_path(name).resolve()) if name.endswith(".toml") else card.version
-        earlier, earlier_identity = known.setdefault(card.name, (name, identity))
+        earlier, earlier_identity = name_and_identity_of.setdefault(card.name, (name, identity))
         if identity != earlier_identity:
             raise InputError(
                 f"{earlier} and {name}: both tasks are named {card.name}; leave one out, or give one card another name"
             )
-    return [name for name, _ in known.values()]
+    return [name for name, _ in name_and_identity_of.values()]
 
 
 def load_task(name: str, settings: DownstreamSettings) -> EncoderTask:
-    """Return a task with the texts of its parts.
+    """Return the task of a card, with the rows of its parts or a sample of each.
+
+    Args:
+        name: the name of the card, or the path of its file.
+        settings: the size and seed of the sample, and whether downloads are forbidden.
 
     Raises:
-        InputError: its files cannot be read, a row has no class, or it has one class alone; or F1 is asked of more.
+        InputError: the card is no task; its files cannot be read; a row has no class; the rows have one class alone,
+            or more than two for a task measured by F1.
         OfflineError, UnavailableError: its files are not on this machine and cannot be downloaded.
     """
     card = load_card(name)
@@ -137,24 +160,22 @@ def load_task(name: str, settings: DownstreamSettings) -> EncoderTask:
     if "f1" in protocol.measures and count > 2:
         raise InputError(f"{name}: f1 is a measure of two classes, and there are {count}; use f1-macro in its card")
     if settings.sample is not None:
-        splits = [_sampled(pairs, settings.sample, settings.seed) for pairs in splits]
+        samples = []
+        for pairs in splits:
+            group_column = "group" if "group" in pairs.table.column_names else None
+            samples.append(pairs.sample(settings.sample, settings.seed, group_column))
+        splits = samples
     classes = _classes_of(splits, protocol.column)
     class_names = sorted(set(classes))
     if len(class_names) < 2:
         raise InputError(f"{name}: has one class alone, {class_names[0]!r}")
     number_of_class = {class_name: number for number, class_name in enumerate(class_names)}
-    references: list[str] = []
-    candidates: list[str] = []
-    for pairs in splits:
-        reference_cells, candidate_cells, _ = pairs.texts()
-        references += [_only_reference(cell) for cell in reference_cells]
-        candidates += candidate_cells
-    is_paired = any(pairs.has_references for pairs in splits)
+    first_texts, second_texts = _texts_of(splits)
     train_count = sum(map(len, splits[:-1]))
     return EncoderTask(
         name=card.name,
-        first=tuple(references) if is_paired else (),
-        second=tuple(candidates),
+        first=first_texts,
+        second=second_texts,
         class_names=tuple(class_names),
         classes=np.array([number_of_class[class_name] for class_name in classes], dtype=np.int64),
         groups=_groups_of_rows(splits),
@@ -170,9 +191,19 @@ def _classes_of(splits: Sequence[Pairs], column: str) -> list[str]:
     return [str(cell) for cell in cells]
 
 
-def _sampled(pairs: Pairs, count: int, seed: int) -> Pairs:
-    """Return a sample of the rows of a split; whole groups are drawn if it has any."""
-    return pairs.sample(count, seed, "group" if "group" in pairs.table.column_names else None)
+def _texts_of(splits: Sequence[Pairs]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the first and the second text of each row, one split after the other; no first ones for single texts.
+
+    Of several gold answers the first is taken.
+    """
+    first_texts: list[str] = []
+    second_texts: list[str] = []
+    for pairs in splits:
+        references, candidates, _ = pairs.texts()
+        first_texts += [cell if isinstance(cell, str) else cell[0] for cell in references]
+        second_texts += candidates
+    are_pairs = any(pairs.has_references for pairs in splits)
+    return tuple(first_texts) if are_pairs else (), tuple(second_texts)
 
 
 def _groups_of_rows(splits: Sequence[Pairs]) -> Rows | None:
@@ -197,16 +228,14 @@ def _check_classes(name: str, column: str, split: str, files: Sequence[str], pai
     cells = pairs.column(column).to_pylist()
     ids = pairs.column("pair_id").to_pylist()
     for number, (cell, pair_id) in enumerate(zip(cells, ids, strict=True), start=1):
-        if cell is None or cell != cell or not str(cell).strip():
+        # NaN, no number, is the only value that does not equal itself
+        is_absent = cell is None or cell != cell
+        if is_absent or not str(cell).strip():
             where = f"{', '.join(files)} ({name}, {split})"
             raise InputError(
                 f"{where}, row {number:,} (pair {pair_id}): no class in the column {column!r}; give it one, or leave "
                 "the row out"
             )
-
-
-def _only_reference(cell: str | list[str]) -> str:
-    return cell if isinstance(cell, str) else cell[0]
 
 
 def check_fine_tuned(task: EncoderTask) -> None:
@@ -225,7 +254,8 @@ def check_frozen(task: EncoderTask, settings: DownstreamSettings) -> None:
     """Check, before anything is embedded, that classifiers can be fitted for a task.
 
     Raises:
-        InputError: there are fewer rows than folds, or too few rows of two classes to train on.
+        InputError: there are fewer rows or groups than folds, or the rows to train on have one class alone or are too
+            few to choose the regularisation.
         MissingExtraError: scikit-learn is not installed.
     """
     try:
@@ -245,7 +275,7 @@ def frozen_outcome(task: EncoderTask, encoder: str, embedded: Embedded, settings
         settings: the classifier, the number of folds and the seed.
 
     Raises:
-        InputError: the training rows have one class alone, or there are fewer rows than folds.
+        InputError: as for :func:`check_frozen`.
         MissingExtraError: scikit-learn is not installed.
     """
     inputs: Vectors = embedded.of(task.second)
@@ -294,9 +324,9 @@ def _right_and_wrong(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the probability of the labelled class and the highest of another class, shape (m,) each."""
     rows = np.arange(len(classes))
-    others = probabilities.copy()
-    others[rows, classes] = -np.inf
-    return probabilities[rows, classes], others.max(axis=1)
+    other_probabilities = probabilities.copy()
+    other_probabilities[rows, classes] = -np.inf
+    return probabilities[rows, classes], other_probabilities.max(axis=1)
 
 
 def column_names(encoders: Sequence[str]) -> dict[str, str]:
@@ -315,7 +345,7 @@ def decisions_as_pairs(task: EncoderTask, outcomes: Sequence[TaskOutcome], names
 
     There are two pairs for each row, which are a group: the class that it is labelled with (label 1), scored by the
     probability of this class, and another class (label 0), scored by the highest probability of one. The pair accuracy
-    within groups is then the accuracy of the decisions.
+    within groups is then the accuracy of the decisions. Two texts of a task are joined by a line break.
 
     Args:
         task: the task.
@@ -324,12 +354,12 @@ def decisions_as_pairs(task: EncoderTask, outcomes: Sequence[TaskOutcome], names
     """
     texts = [task.second[row] if not task.first else f"{task.first[row]}\n{task.second[row]}" for row in task.test]
     class_names = [task.class_names[number] for number in task.classes[task.test]]
-    other = [_other_class(name, task.class_names) for name in class_names]
+    other_classes = [_other_class(name, task.class_names) for name in class_names]
     ids = [str(row + 1) for row in range(len(texts))]
     columns = {
         "pair_id": _alternating([f"{number}-right" for number in ids], [f"{number}-other" for number in ids]),
         "reference": _alternating(texts, texts),
-        "candidate": _alternating(class_names, other),
+        "candidate": _alternating(class_names, other_classes),
         "label": [1.0, 0.0] * len(texts),
         "group": _alternating(ids, ids),
     }
@@ -351,8 +381,8 @@ def decisions_as_pairs(task: EncoderTask, outcomes: Sequence[TaskOutcome], names
 
 
 def _other_class(name: str, class_names: tuple[str, ...]) -> str:
-    others = [other for other in class_names if other != name]
-    return others[0] if len(others) == 1 else f"another class than {name}"
+    other_classes = [other for other in class_names if other != name]
+    return other_classes[0] if len(other_classes) == 1 else f"another class than {name}"
 
 
 def _alternating(first: Sequence[object], second: Sequence[object]) -> list[object]:

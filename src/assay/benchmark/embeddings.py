@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,17 +79,22 @@ CREATE TABLE IF NOT EXISTS vectors (
     def get(self, model: int, digests: Sequence[bytes]) -> dict[bytes, Vectors]:
         """Return the stored embeddings by digest of the text, each of shape (d,), without those that are not stored.
 
+        Args:
+            model: the key that :meth:`model_id` returned.
+            digests: the digests of the texts.
+
         Raises:
             StoreError: the store is damaged, or cannot be read.
         """
         vectors: dict[bytes, Vectors] = {}
         for start in range(0, len(digests), _LOOKUP):
-            wanted = digests[start : start + _LOOKUP]
-            marks = ",".join("?" * len(wanted))
+            block = digests[start : start + _LOOKUP]
+            marks = ",".join("?" * len(block))
             select = f"SELECT text, vector, checksum FROM vectors WHERE model = ? AND text IN ({marks})"
             with self._raising_store_errors():
-                rows = self._connection.execute(select, (model, *wanted)).fetchall()
+                rows = self._connection.execute(select, (model, *block)).fetchall()
             for digest, content, checksum in rows:
+                # a number has 4 bytes
                 if checksum != zlib.crc32(content, zlib.crc32(digest)) or len(content) % 4:
                     raise self.damage_error("an embedding does not fit its checksum")
                 vectors[digest] = np.frombuffer(content, dtype=np.float32)
@@ -99,7 +104,7 @@ CREATE TABLE IF NOT EXISTS vectors (
         """Store the embeddings of n texts, shape (n, d), in place of earlier ones.
 
         Args:
-            model: the number of the model in the store.
+            model: the key that :meth:`model_id` returned.
             digests: the digest of each text.
             vectors: the embeddings, shape (n, d).
 
@@ -142,7 +147,7 @@ def embed_texts(
 
     Args:
         metric: a metric that compares one vector per text, see :func:`check_encoder`.
-        texts: the texts.
+        texts: the texts, at least one.
         store: where embeddings are kept.
         fresh: whether to compute those again that are stored.
         advance: is called with the number of further texts that are done.
@@ -161,15 +166,15 @@ def embed_texts(
     advance(len(distinct) - len(missing))
     seconds = 0.0
     if missing:
-        session = open_session(metric.needs())
+        session = cast("EncoderSession", open_session(metric.needs()))
         for start in range(0, len(missing), UNIT):
             rows = missing[start : start + UNIT]
             started = time.perf_counter()
-            vectors = _embed_unit(metric, session, [distinct[row] for row in rows])
+            new_vectors = _embed_unit(cast("EncoderBased", metric), session, [distinct[row] for row in rows])
             seconds += time.perf_counter() - started
-            keys = [digests[row] for row in rows]
-            store.put(model, keys, vectors)
-            vector_by_digest |= dict(zip(keys, vectors, strict=True))
+            new_digests = [digests[row] for row in rows]
+            store.put(model, new_digests, new_vectors)
+            vector_by_digest |= dict(zip(new_digests, new_vectors, strict=True))
             advance(len(rows))
     vectors = np.stack([vector_by_digest[digest] for digest in digests])
     return Embedded({text: row for row, text in enumerate(distinct)}, vectors, len(missing), seconds)
@@ -179,7 +184,7 @@ def check_encoder(metric: Metric) -> None:
     """Check that a metric compares one vector per text, computed by assay's own loop.
 
     Raises:
-        InputError: it does not.
+        InputError: it does not, or names a prompt or layer that the model lacks.
         UnavailableError: its model is not on this machine.
     """
     from assay.metrics.neural.encoder import EncoderEngine
@@ -195,13 +200,12 @@ def check_encoder(metric: Metric) -> None:
         )
 
 
-def _embed_unit(metric: Metric, session: Any, texts: list[str]) -> Vectors:
+def _embed_unit(metric: EncoderBased, session: EncoderSession, texts: list[str]) -> Vectors:
     """Return the embeddings of distinct texts, shape (n, d), truncated to the dimensions that count."""
-    parts = []
-    for embeddings, left, _ in cast("EncoderSession", session).embeddings_of(
-        cast("EncoderBased", metric), Batch(texts, texts)
-    ):
-        parts.append(embeddings.values.cpu().numpy()[left])
-    vectors = np.concatenate(parts)
+    batches = []
+    # as pairs of a text with itself; left has the row of each first text among the embeddings
+    for embeddings, left, _ in session.embeddings_of(metric, Batch(texts, texts)):
+        batches.append(embeddings.values.cpu().numpy()[left])
+    vectors = np.concatenate(batches)
     dimensions = metric.dimensions() if hasattr(metric, "dimensions") else None
     return np.ascontiguousarray(vectors[:, :dimensions], dtype=np.float32)

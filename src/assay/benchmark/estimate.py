@@ -48,7 +48,8 @@ class WorkEstimate:
 def estimate_work(request: Request, store: Path | None, *, fresh: bool) -> list[WorkEstimate]:
     """Return the estimated work of each metric of a run on each dataset, metric by metric.
 
-    Each metric follows the metrics that it is computed from; unavailable metrics come last.
+    Each metric follows the metrics that it is computed from. The absent metrics of the request come last; a metric that
+    is found to be unavailable has a note in its place.
 
     Args:
         request: the run.
@@ -57,6 +58,7 @@ def estimate_work(request: Request, store: Path | None, *, fresh: bool) -> list[
 
     Raises:
         InputError: a budget without prices, or data that the run would refuse.
+        StoreError: the store cannot be read or written.
     """
     estimates = []
     datasets = prepare_datasets(request)
@@ -102,6 +104,7 @@ def _estimate_metric(metric: Metric, dataset: PreparedDataset, store: ScoreStore
             bound.check_available()
             singles = dataset.singles(bound, part)
             if isinstance(bound, ServerJudge):
+                # it scores all languages, so that this is the only part
                 return _estimate_judge(bound, name, singles)
             pairs += len(singles.digests)
             if not fresh:
@@ -122,13 +125,13 @@ def _estimate_judge(judge: ServerJudge, dataset: str, singles: Singles) -> WorkE
     return WorkEstimate(
         dataset,
         str(judge),
-        len(singles.digests),
-        estimated.kept,
-        estimated.calls,
-        estimated.tokens_in,
-        estimated.tokens_out,
-        estimated.price,
-        f"thinks before it replies: up to {estimated.reply_tokens:,} tokens a reply" if estimated.reasons else "",
+        pairs=len(singles.digests),
+        stored=estimated.kept,
+        calls=estimated.calls,
+        tokens_in=estimated.tokens_in,
+        tokens_out=estimated.tokens_out,
+        price=estimated.price,
+        note=f"thinks before it replies: up to {estimated.reply_tokens:,} tokens a reply" if estimated.reasons else "",
     )
 
 

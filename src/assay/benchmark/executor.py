@@ -17,11 +17,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.common.processes import Crew, peak_memory, reset_peak_memory
+from assay.common.processes import free_cores, peak_memory, reset_peak_memory
+from assay.common.workers import Crew
 from assay.exceptions import AssayError, UnavailableError, WorkerDiedError
 from assay.metrics import Batch, Metric
 from assay.metrics.base import Engine
-from assay.metrics.neural.runtime import free_cores
 from assay.metrics.scores import MISSING, NOT_ASKED, Scores
 from assay.metrics.work import open_session, release_sessions, session_if_open
 
@@ -46,7 +46,7 @@ class Unit:
 
     Attributes:
         number: the number of the unit within one call of :meth:`Executor.map`.
-        engine: the engine that the metrics share, or None.
+        engine: the engine that the metrics share; None for a metric without one.
         metrics: the metrics that score the pairs.
         batch: the texts of the pairs.
         recurring_texts: the texts that occur in a later unit of the same engine as well.
@@ -122,12 +122,17 @@ def outcome_of(unit: Unit, *, keep_models: bool = False) -> Scores | Exception:
 def score_unit(unit: Unit, *, keep_models: bool = False) -> Scores:
     """Return the scores of one unit, computed in this process and checked for shape and finiteness.
 
-    A score may be NaN only with a flag that says why.
+    A score may be NaN only with a flag that says why; that a pair was not asked about is a reason for judges alone.
+
+    Args:
+        unit: the pairs and the metrics that score them.
+        keep_models: whether models of other engines stay in memory.
 
     Raises:
         AssayError: a metric returned a wrong number of scores, or a score that is not finite without such a flag.
         EngineUnavailableError: the engine cannot be opened.
         UnitLostError: the unit ended the processes of its engine.
+        Exception: any other error that a metric raises.
     """
     try:
         session = open_session(unit.engine, keep=keep_models)
@@ -142,8 +147,9 @@ def score_unit(unit: Unit, *, keep_models: bool = False) -> Scores:
     if values.shape != expected:
         raise AssayError(f"gave scores of shape {values.shape} for {expected[0]} pairs and {expected[1]} metrics")
     is_judge = np.array([metric.declaration.kind == "judge" for metric in unit.metrics])
-    missing = np.isnan(values) & (scores.flags & np.where(is_judge, MISSING | NOT_ASKED, MISSING) > 0)
-    invalid = np.argwhere(~np.isfinite(values) & ~missing)
+    reasons = np.where(is_judge, MISSING | NOT_ASKED, MISSING)
+    is_missing = np.isnan(values) & (scores.flags & reasons > 0)
+    invalid = np.argwhere(~np.isfinite(values) & ~is_missing)
     if len(invalid):
         row, column = invalid[0]
         reference, candidate = unit.batch.references[row], unit.batch.candidates[row]
@@ -162,16 +168,17 @@ def joined_costs(costs: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
     Numbers are summed, except for the largest of each of :data:`_LARGEST_COUNTS`; of any other value the first is kept.
     """
-    joined: dict[str, Any] = {}
+    total: dict[str, Any] = {}
     for cost in costs:
         for key, value in cost.items():
-            if key not in joined or isinstance(value, bool) or not isinstance(value, int | float):
-                joined.setdefault(key, value)
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            if key not in total or not is_number:
+                total.setdefault(key, value)
             elif key in _LARGEST_COUNTS:
-                joined[key] = max(joined[key], value)
+                total[key] = max(total[key], value)
             else:
-                joined[key] += value
-    return joined
+                total[key] += value
+    return total
 
 
 # An executor that lets several processes of this machine score units if there is enough work for them.
@@ -190,9 +197,9 @@ MIN_PAIRS = 65536
 class Workers(InProcess):
     """Lets worker processes score metrics without an engine, or whose engine has ``in_processes``; others stay here.
 
-    Below :data:`MIN_PAIRS` pairs, units are scored in this process until workers are ready, which are started when they
-    would save more than :data:`START_SECONDS`. Metrics that cannot be sent to a worker, such as functions of a script,
-    are scored in this process as well.
+    Below :data:`MIN_PAIRS` pairs, units are scored in this process until workers are ready. These are started when they
+    would save more than :data:`START_SECONDS` and the time that loading took here. Metrics that cannot be sent to a
+    worker, such as functions of a script, are scored in this process as well.
 
     Args:
         number: the largest number of processes; None for the number of free cores.
@@ -210,13 +217,13 @@ class Workers(InProcess):
     def map(self, units: Iterable[Unit]) -> Generator[tuple[int, Scores | Exception]]:
         """Yield (number, scores or the error that was raised) for every unit, in any order.
 
-        The first unit decides for all of a call whether workers may score, since they have one engine.
+        The first unit decides whether workers may score, since all units of a call have the same engine.
         """
-        source = iter(units)
-        first = next(source, None)
+        unread = iter(units)
+        first = next(unread, None)
         if first is None:
             return
-        source = itertools.chain([first], source)
+        source = itertools.chain([first], unread)
         if first.engine is not None and not getattr(first.engine, "in_processes", False):
             yield from super().map(source)
             return
@@ -233,13 +240,15 @@ class Workers(InProcess):
             yield from self._let_workers_score(self._crew, source)
         finally:
             # idle workers would occupy memory that the model of the next engine may need
-            self._end_crew()
+            if self._crew is not None:
+                self._crew.close()
+                self._crew = None
 
     def _score_here(self, unit: Unit) -> Scores | Exception:
         """Return the outcome of a unit in this process, and start workers if its time shows that they are worth it."""
         self._last_unit_cost = {}
         began = time.perf_counter()
-        outcome = outcome_of(unit)
+        outcome = outcome_of(unit, keep_models=self._keep)
         if self._crew is None and isinstance(outcome, Scores):
             seconds = float(outcome.seconds.sum())
             loading = max(0.0, time.perf_counter() - began - seconds)
@@ -262,7 +271,7 @@ class Workers(InProcess):
 
         The costs that the workers report are kept for :meth:`cost`.
         """
-        from assay.common.processes import NotForWorkersError
+        from assay.common.workers import NotForWorkersError
 
         for unit, outcome in crew.map(units):
             if isinstance(outcome, NotForWorkersError):
@@ -288,16 +297,6 @@ class Workers(InProcess):
         costs_of_workers = list(self._costs_by_process.get(engine, {}).values())
         costs = [cost for cost in (super().cost(engine), *costs_of_workers) if cost]
         return joined_costs(costs) | (self._last_unit_cost if costs_of_workers else {})
-
-    def close(self) -> None:
-        """Release the models of this process and end the workers."""
-        super().close()
-        self._end_crew()
-
-    def _end_crew(self) -> None:
-        if self._crew is not None:
-            self._crew.close()
-            self._crew = None
 
 
 def _score_in_worker(unit: Unit) -> tuple[Scores, int, int, dict[str, Any]] | Exception:

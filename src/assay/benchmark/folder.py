@@ -32,7 +32,7 @@ import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from assay.benchmark.buckets import ALL, parse_rule
 from assay.benchmark.records import DatasetScores, Outcome
@@ -53,6 +53,9 @@ from assay.exceptions import InputError
 from assay.manifest import AGREEMENT_COLUMNS, BucketRecord, DatasetRecord, Environment, Manifest, RequestRecord
 from assay.metrics.provenance import version_of
 from assay.statistics.coefficients import influence_signature, interval_method
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 #: The report page.
 PAGE = "report.html"
@@ -83,7 +86,7 @@ def write_run(outcome: Outcome, folder: Path) -> Path:
         folder: the run folder; its parents are created.
 
     Raises:
-        InputError: the folder holds something else, or cannot be written.
+        InputError: as for :func:`check_target`, or the disk is full.
     """
     folder = folder.absolute()
     manifest = manifest_of_run(outcome)
@@ -168,14 +171,14 @@ def _run_signature(request: RequestRecord, buckets: Sequence[BucketRecord]) -> s
     """Return the settings that determine the agreement values in one line, formatted like a metric's signature."""
     # means over buckets and adjusted values are listed as buckets without labels of their own
     sizes = [bucket.n for bucket in buckets if bucket.labels]
-    parts = {
+    settings_by_key = {
         "bootstrap": interval_method(request.statistics) if request.resamples else "none",
         **influence_signature(request.interval, request.resamples, sizes),
         **request.signature_parts(),
         "assay": version_of("assay"),
     }
     # a column may be called a|b
-    return "|".join(f"{key}:{value.replace('|', '%7C')}" for key, value in parts.items())
+    return "|".join(f"{key}:{value.replace('|', '%7C')}" for key, value in settings_by_key.items())
 
 
 def _dataset_record(dataset: DatasetScores, request: Request) -> DatasetRecord:
@@ -232,32 +235,36 @@ def check_target(folder: Path, digest: str | None) -> None:
         digest: the digest of the request; None to accept a run of any request.
 
     Raises:
-        InputError: the folder cannot be written, is a file, or holds another run or other files.
+        InputError: the folder cannot be written, is a file or a link, is or contains the current folder, or holds
+            another run or other files.
     """
     with exclusive_lock(folder.absolute().parent):
         _check_locked_target(folder, digest)
 
 
 def _check_locked_target(folder: Path, digest: str | None) -> None:
-    """Check that a run may be written to a folder, whose lock the caller holds, and restore the folder if needed.
-
-    A folder that an interrupted run had moved aside is put back before its content is looked at.
-
-    Args:
-        folder: the folder, which need not exist.
-        digest: the digest of the request that the folder's run must have; None allows any run to be replaced.
-
-    Raises:
-        InputError: the folder cannot be written, is a file, or holds another run or other files.
-    """
+    """Do what :func:`check_target` does, for a caller that holds the lock of the folder's parent."""
     if folder.is_symlink() or folder.is_file():
         raise InputError(f"{folder}: is a file; give ", Setting("out"), " another name")
     if folder.exists() and folder.resolve() in (Path.cwd(), *Path.cwd().parents):
         raise InputError(f"{folder}: is the folder you are in; give ", Setting("out"), " a name of its own")
     check_writable(folder)
     restore_folder(folder)
-    if not folder.exists() or all(is_unfinished(path) for path in folder.iterdir()):
-        return
+    if folder.exists() and not all(is_unfinished(path) for path in folder.iterdir()):
+        _check_holds_run(folder, digest)
+
+
+def _check_holds_run(folder: Path, digest: str | None) -> None:
+    """Check that a folder holds a run and nothing else.
+
+    Args:
+        folder: the folder, which is not empty.
+        digest: the digest of the request that the run must have; None to accept a run of any request.
+
+    Raises:
+        InputError: it holds no run or a manifest that cannot be read, another run, a run of a newer assay, or other
+            files.
+    """
     manifest = folder / "run.json"
     if not manifest.exists():
         raise InputError(f"{folder}: is not empty and holds no run; give ", Setting("out"), " another name")
@@ -277,13 +284,13 @@ def _check_locked_target(folder: Path, digest: str | None) -> None:
         )
     if digest is not None and old_digest != digest:
         raise InputError(f"{folder}: holds another run; give ", Setting("out"), " another name or remove it")
-    # a folder or link with the name of a run's file is the user's own
-    run_files = {path.name for path in folder.iterdir() if path.is_file() and not path.is_symlink()} & set(FILES)
-    others = sorted(path.name for path in folder.iterdir() if path.name not in run_files and not is_unfinished(path))
-    if others:
-        raise InputError(
-            f"{folder}: holds {others[0]} beside the run; move it away or give ", Setting("out"), " another name"
-        )
+    for path in sorted(folder.iterdir()):
+        # a folder or link with the name of a run's file is the user's own
+        is_file_of_run = path.name in FILES and path.is_file() and not path.is_symlink()
+        if not is_file_of_run and not is_unfinished(path):
+            raise InputError(
+                f"{folder}: holds {path.name} beside the run; move it away or give ", Setting("out"), " another name"
+            )
 
 
 def check_writable(path: Path) -> None:
@@ -340,17 +347,17 @@ def write_scores(datasets: tuple[DatasetScores, ...], path: Path) -> None:
             ids = dataset.pairs.column("pair_id")
             for metric, scores in dataset.scores.items():
                 for start in range(0, len(scores), _ROWS):
-                    part = scores[start : start + _ROWS]
+                    block = scores[start : start + _ROWS]
                     columns = [
-                        _repeated_column(dataset.pairs.name, len(part)),
+                        _repeated_column(dataset.pairs.name, len(block)),
                         ids.slice(start, _ROWS).combine_chunks(),
-                        _repeated_column(metric, len(part)),
-                        pa.array(part, from_pandas=True),
+                        _repeated_column(metric, len(block)),
+                        pa.array(block, from_pandas=True),
                     ]
                     writer.write_table(pa.table(columns, schema=schema))
 
 
-def _repeated_column(value: str, times: int) -> Any:
+def _repeated_column(value: str, times: int) -> pa.DictionaryArray:
     """Return an Arrow column that repeats one text, dictionary-encoded so that the text is stored once."""
     import numpy as np
     import pyarrow as pa
@@ -361,31 +368,32 @@ def _repeated_column(value: str, times: int) -> Any:
 def write_pairs(datasets: tuple[DatasetScores, ...], path: Path) -> None:
     """Write ``pairs.parquet``: the pairs with their dataset, their group and the names of their buckets.
 
-    A column that only other datasets have is null.
+    Further columns of the source are written if they hold names or counts, or if agreement was adjusted for them. A
+    column that only other datasets have is null.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    kept = [_columns_to_keep(dataset) for dataset in datasets]
-    empty = [_rows_to_write(dataset, names, 0, 0) for dataset, names in zip(datasets, kept, strict=True)]
+    column_names = [_columns_to_keep(dataset) for dataset in datasets]
+    empty = [_rows_to_write(dataset, names, 0, 0) for dataset, names in zip(datasets, column_names, strict=True)]
     schema = pa.concat_tables(empty, promote_options="default").schema if empty else pa.schema([])
     with pq.ParquetWriter(path, schema) as writer:
-        for dataset, names in zip(datasets, kept, strict=True):
+        for dataset, names in zip(datasets, column_names, strict=True):
             for start in range(0, len(dataset.pairs), _ROWS):
-                part = _rows_to_write(dataset, names, start, _ROWS)
+                block = _rows_to_write(dataset, names, start, _ROWS)
                 # promotion fills the columns that only other datasets have with null
-                writer.write_table(pa.concat_tables([schema.empty_table(), part], promote_options="default"))
+                writer.write_table(pa.concat_tables([schema.empty_table(), block], promote_options="default"))
 
 
 def _columns_to_keep(dataset: DatasetScores) -> list[str]:
     """Return the columns that go into the run folder, among them weights and all that agreement was adjusted for."""
     controls = {term.name for control in dataset.controls for term in parse_rule(control.rule)}
-    kept = {WEIGHT, STRATUM, STRATUM_SIZE, *controls}
+    named_columns = {WEIGHT, STRATUM, STRATUM_SIZE, *controls}
     table = dataset.pairs.table
-    return [name for name in table.column_names if name in kept or _is_kept(name, table.column(name))]
+    return [name for name in table.column_names if name in named_columns or _is_kept(name, table.column(name))]
 
 
-def _rows_to_write(dataset: DatasetScores, names: Sequence[str], start: int, size: int) -> Any:
+def _rows_to_write(dataset: DatasetScores, names: Sequence[str], start: int, size: int) -> pa.Table:
     """Return rows of a dataset as an Arrow table for the run folder, with the same column types for all datasets.
 
     References become lists of gold answers, and columns beyond the pair columns become text.
@@ -403,6 +411,7 @@ def _rows_to_write(dataset: DatasetScores, names: Sequence[str], start: int, siz
     references = table.column("reference")
     if not pa.types.is_list(references.type):
         offsets = pa.array(np.arange(len(table) + 1, dtype=np.int32))
+        # an empty array first, for a column without chunks
         texts = pa.concat_arrays([pa.array([], pa.string()), *references.cast(pa.string()).chunks])
         lists = pa.ListArray.from_arrays(offsets, texts)
         table = table.set_column(table.column_names.index("reference"), "reference", lists)
@@ -417,42 +426,48 @@ def _rows_to_write(dataset: DatasetScores, names: Sequence[str], start: int, siz
     return table.append_column("buckets", _bucket_names(dataset, slice(start, start + size)))
 
 
-def _is_kept(name: str, column: Any) -> bool:
+def _is_kept(name: str, column: pa.ChunkedArray) -> bool:
     """Tell whether a column goes into the run folder: a column of a pair, or a named column of names or counts.
 
     Other numbers are recorded scores, which are in ``scores.parquet``. They may be written as text, as the cells of a
     CSV are: a text column whose cells are all numbers, some of them fractional, is left out too.
     """
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     if name in _KEPT:
         return True
+    if not name.strip():
+        return False
     is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
     is_count = pa.types.is_integer(column.type) or pa.types.is_boolean(column.type)
-    if not name.strip() or not (is_text or is_count):
-        return False
-    if is_count:
-        return True
+    return is_count or (is_text and not _holds_fractions(column))
+
+
+def _holds_fractions(texts: pa.ChunkedArray) -> bool:
+    """Tell whether the cells of a text column are all numbers or empty, and some number is fractional."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     has_fractions = False
-    for chunk in column.chunks:
+    for chunk in texts.chunks:
         try:
             values = pc.cast(chunk.filter(pc.not_equal(chunk, "")), pa.float64())
         except pa.ArrowInvalid:
-            # a cell that is not a number makes it a column of names
-            return True
+            return False
+        # the comparison of no numbers is null
         if not pc.fill_null(pc.all(pc.equal(values, pc.floor(values))), True).as_py():
             has_fractions = True
-    return not has_fractions
+    return has_fractions
 
 
-def _bucket_names(dataset: DatasetScores, rows: slice) -> Any:
+def _bucket_names(dataset: DatasetScores, rows: slice) -> pa.ListArray:
     """Return an Arrow column with the list of bucket names of each pair in *rows*, without the bucket of all pairs."""
     import numpy as np
     import pyarrow as pa
 
     buckets = [bucket for bucket in dataset.buckets if bucket.name != ALL]
     masks = [bucket.mask[rows] for bucket in buckets]
+    # the pairs may end before the slice does
     n = len(range(*rows.indices(len(dataset.pairs))))
     is_in_bucket = np.stack(masks, axis=1) if masks else np.zeros((n, 0), dtype=bool)
     offsets = np.concatenate([[0], np.cumsum(is_in_bucket.sum(axis=1))]).astype(np.int32)

@@ -10,11 +10,17 @@ from pydantic import TypeAdapter
 from assay.benchmark.records import DatasetScores
 from assay.benchmark.request import Request
 from assay.benchmark.tabulate import tabulate
-from assay.common.kept import MIN_WORK, KeptResults, default_results, result_key
+from assay.common.kept import KeptResults, default_results, result_key
 from assay.common.progress import Progress
 from assay.common.tables import annotations_of
 from assay.manifest import AgreementRow, BucketRecord
 from assay.settings import RequestSettings
+
+#: The least product of metrics, pairs and resamples of which a table is kept. One of less takes at most about 80 ms to
+#: compute, and about 90 ms to keep.
+MIN_WORK = 2_000_000
+#: A resample of a metric takes as long as so many pairs, besides the pairs themselves.
+PAIRS_OF_A_RESAMPLE = 500
 
 
 @dataclass(frozen=True)
@@ -41,16 +47,20 @@ def table_of(
         store: the store of scores that the kept results belong to; None for the shared one.
         progress: the progress display, advanced with every resample.
         fresh: whether to compute a table again that the results have.
+
+    Raises:
+        InputError: the column of groups holds lists, or the file of the results is no store of results.
+        StoreError: the results cannot be read or written.
     """
     pair_count = sum(int(bucket.mask.sum()) for bucket in dataset.buckets)
-    if pair_count * len(dataset.scores) * request.resamples < MIN_WORK:
+    if (pair_count + PAIRS_OF_A_RESAMPLE) * len(dataset.scores) * request.resamples < MIN_WORK:
         return tabulate(request, dataset, progress)
     key = _key_of(request, dataset)
     path = default_results() if store is None else store.with_name(f"{store.name}-results")
     with KeptResults(path) as results:
-        kept = None if fresh else results.find(key)
-        if kept is not None:
-            table = _ADAPTER.validate_python(kept)
+        kept_table = None if fresh else results.find(key)
+        if kept_table is not None:
+            table = _ADAPTER.validate_python(kept_table)
             return table.rows, table.buckets
         table = _Table(*tabulate(request, dataset, progress))
         plain = _ADAPTER.dump_python(table, mode="json")
@@ -65,7 +75,7 @@ def _key_of(request: Request, dataset: DatasetScores) -> bytes:
     pairs = dataset.pairs
     annotations, are_annotators = annotations_of(pairs.table)
     inputs = [request.values_of(RequestSettings), pairs.name, pairs.split, pairs.labels, are_annotators]
-    inputs += [[]] if annotations is None else [annotations]
+    inputs.append([] if annotations is None else annotations)
     if dataset.group_column is not None:
         inputs.append(pairs.column(dataset.group_column).to_pylist())
     for metric in request.metrics:

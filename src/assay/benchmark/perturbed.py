@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.benchmark.records import Outcome
+from assay.benchmark.records import DatasetScores, Outcome
 from assay.benchmark.request import Request
 from assay.common.messages import Message
 from assay.common.tables import GRAPH_COLUMNS
@@ -237,31 +237,47 @@ def score_perturbed(
         outcome = score(plan.request_of_metrics(changed_metrics))
         failures += _failure_lines(outcome, request)
         for dataset in outcome.datasets:
-            # under the name of the original metric, for comparison with its scores
-            by_metric = {}
-            for name, changed_metric in changed_metrics.items():
-                changed_name = str(changed_metric)
-                if changed_name in dataset.scores:
-                    by_metric[name] = dataset.scores[changed_name]
-            changed[dataset.pairs.name].append(ChangedScores(perturbation, np.arange(len(dataset.pairs)), by_metric))
+            changed[dataset.pairs.name].append(_scores_of_changed_option(dataset, perturbation, changed_metrics))
     results = []
     for pairs in request.pairs:
-        base = scores[pairs.name]
-        scored = {str(metric): metric for metric in request.metrics if str(metric) in base}
-        results.append(PerturbedScores(pairs, scored, base, tuple(changed[pairs.name]), plan.skipped[pairs.name]))
+        original_scores = scores[pairs.name]
+        scored_metrics = {str(metric): metric for metric in request.metrics if str(metric) in original_scores}
+        changes_of_pairs = tuple(changed[pairs.name])
+        results.append(
+            PerturbedScores(pairs, scored_metrics, original_scores, changes_of_pairs, plan.skipped[pairs.name])
+        )
     return results, list(dict.fromkeys(failures))
 
 
+def _scores_of_changed_option(
+    dataset: DatasetScores, perturbation: Perturbation, changed_metrics: Mapping[str, Metric]
+) -> ChangedScores:
+    """Return the scores of all pairs of a dataset under metrics with a changed option.
+
+    Args:
+        dataset: the pairs with the scores of the changed metrics that gave some.
+        perturbation: the perturbation of the option.
+        changed_metrics: the changed metrics by the name of the original one, which the scores are returned under.
+    """
+    by_metric = {}
+    for name, changed_metric in changed_metrics.items():
+        if str(changed_metric) in dataset.scores:
+            by_metric[name] = dataset.scores[str(changed_metric)]
+    return ChangedScores(perturbation, np.arange(len(dataset.pairs)), by_metric)
+
+
 def _failure_lines(outcome: Outcome, request: Request) -> list[str]:
-    """Return one line per metric that lacks the scores of a dataset, with the first such dataset, originals first."""
+    """Return one line per metric that lacks the scores of a dataset, with the first such dataset, originals first.
+
+    A metric of graphs has none for changed texts, on which it always fails.
+    """
     lines: dict[str, str] = {}
     originals = {pairs.name for pairs in request.pairs}
     graph_metrics = {str(metric) for metric in request.metrics if metric.declaration.reads_graphs}
     for record in sorted(outcome.metrics, key=lambda record: record.dataset not in originals):
         # changed texts have no graphs, so that a metric of graphs is expected to fail on them
-        if record.is_done or (record.metric in graph_metrics and record.dataset not in originals):
-            continue
-        if record.metric not in lines:
+        is_expected = record.metric in graph_metrics and record.dataset not in originals
+        if not record.is_done and not is_expected and record.metric not in lines:
             remedy = Message(" -> ", record.remedy) if record.remedy else ""
             lines[record.metric] = Message(f"metric {record.metric} on {record.dataset}: ", record.reason, remedy)
     return list(lines.values())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -27,13 +27,14 @@ if TYPE_CHECKING:
 
 
 def read_recorded(metric: ColumnMetric, pairs: Pairs) -> NDArray[np.float64] | None:
-    """Return the recorded score of every pair, shape (n,), NaN for an empty cell; None if the data lacks the column.
+    """Return the recorded score of every pair, shape (n,); None if the data lacks the column.
 
-    A separate score file is joined by ``pair_id`` if it has that column, else by row.
+    An empty cell, or one that stands for a missing value as the dataset was read, is NaN. A separate score file is
+    joined by ``pair_id`` if it has that column, else by row.
 
     Raises:
-        InputError: a score file without the column, with another number of rows or a duplicate pair; a cell that is no
-            number.
+        InputError: a score file that cannot be read, or lacks the column; without ``pair_id`` another number of rows
+            than pairs, with it an empty or repeated one, or a pair without a row; a cell that is no finite number.
     """
     if metric.file is None:
         if metric.column not in pairs.source_columns:
@@ -49,7 +50,8 @@ def _score_file_rows(metric: ColumnMetric, pairs: Pairs) -> pa.Table:
     """Return the rows of a metric's score file in the order of the pairs, joined by ``pair_id`` if it has that column.
 
     Raises:
-        InputError: a duplicate ``pair_id``, a pair without a row, or without ``pair_id`` another number of rows.
+        InputError: the file cannot be read, or its column of scores holds no numbers; a ``pair_id`` is empty or occurs
+            twice; a pair has no row; or, without ``pair_id``, the number of rows is another.
     """
     from assay.datasets import read_table_file
 
@@ -59,7 +61,7 @@ def _score_file_rows(metric: ColumnMetric, pairs: Pairs) -> pa.Table:
         raise InputError(f"{metric.file}, column {metric.column}: holds {left_out[metric.column]}; expected numbers")
     if "pair_id" in table.column_names:
         _check_ids(table.column("pair_id"), source.numbers(), str(metric.file))
-        return _joined_by_id(table, metric, pairs)
+        return _rows_by_pair_id(table, metric, pairs)
     if len(table) != len(pairs):
         raise InputError(
             f"{metric.file}: has {len(table)} rows, {pairs.name} has {len(pairs)}; rows must be in step, "
@@ -69,7 +71,13 @@ def _score_file_rows(metric: ColumnMetric, pairs: Pairs) -> pa.Table:
 
 
 def _check_ids(ids: pa.ChunkedArray, rows: NDArray[np.int64], file: str) -> None:
-    """Raise InputError, with the row's number in the file, for a row without a pair_id."""
+    """Raise InputError for a row without a pair_id.
+
+    Args:
+        ids: the pair_id of each row.
+        rows: the number of each row in the file, for the message.
+        file: the name of the file, for the message.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -79,7 +87,7 @@ def _check_ids(ids: pa.ChunkedArray, rows: NDArray[np.int64], file: str) -> None
         raise InputError(f"{file}, row {missing[0]}: has no pair_id; each row needs that of its pair")
 
 
-def _joined_by_id(table: pa.Table, metric: ColumnMetric, pairs: Pairs) -> pa.Table:
+def _rows_by_pair_id(table: pa.Table, metric: ColumnMetric, pairs: Pairs) -> pa.Table:
     """Return a score file's rows in the order of the pairs; raise InputError for a duplicate or missing pair_id."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -114,7 +122,6 @@ def _numbers_of_column(column: pa.ChunkedArray, where: str, name: str, pairs: Pa
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    from assay.datasets.labels import yes_and_no
     from assay.datasets.reading import Reading, normalised_word
 
     reading = Reading(**pairs.reading)
@@ -125,16 +132,9 @@ def _numbers_of_column(column: pa.ChunkedArray, where: str, name: str, pairs: Pa
         invalid_rows = np.flatnonzero(np.isinf(values)).tolist()
     else:
         cells = pc.fill_null(column.cast(pa.string()), "").to_pylist()
-        has_commas = has_decimal_commas(set(cells))
-        # verdicts of a judge: yes is 1, no is 0
-        verdicts = yes_and_no([cell for cell in dict.fromkeys(cells) if not reading.is_missing(normalised_word(cell))])
-        numbers_or_none = [
-            verdicts[cell] if cell in verdicts else finite_number(cell.replace(",", ".") if has_commas else cell)
-            for cell in cells
-        ]
-        values = np.array([np.nan if number is None else number for number in numbers_or_none], dtype=np.float64)
-        nan_rows = np.flatnonzero(np.isnan(values)).tolist()
-        invalid_rows = [row for row in nan_rows if not reading.is_missing(normalised_word(cells[row]))]
+        means_missing = {cell: reading.is_missing(normalised_word(cell)) for cell in dict.fromkeys(cells)}
+        values = _numbers_of_texts(cells, means_missing)
+        invalid_rows = [row for row in np.flatnonzero(np.isnan(values)).tolist() if not means_missing[cells[row]]]
     if invalid_rows:
         first = invalid_rows[0]
         pair_id = pairs.column("pair_id")[first].as_py()
@@ -142,6 +142,28 @@ def _numbers_of_column(column: pa.ChunkedArray, where: str, name: str, pairs: Pa
             f"{where}, pair {pair_id}, column {name}: a recorded score must be a number, not {column[first].as_py()!r}"
         )
     values[np.isin(values, reading.missing_numbers())] = np.nan
+    return values
+
+
+def _numbers_of_texts(cells: Sequence[str], means_missing: Mapping[str, bool]) -> NDArray[np.float64]:
+    """Return the number in each text, shape (n,), NaN for a text that is none.
+
+    Decimal commas are read if all numbers can have them. Words of yes and no, if there is nothing else, are 1 and 0.
+
+    Args:
+        cells: the n texts.
+        means_missing: for each distinct text, whether it means that there is no number.
+    """
+    from assay.datasets.labels import yes_no_labels
+
+    has_commas = has_decimal_commas(set(cells))
+    # verdicts of a judge: yes is 1, no is 0
+    verdicts = yes_no_labels([cell for cell, is_missing in means_missing.items() if not is_missing])
+    values = np.full(len(cells), np.nan)
+    for row, cell in enumerate(cells):
+        number = verdicts.get(cell, finite_number(cell.replace(",", ".") if has_commas else cell))
+        if number is not None:
+            values[row] = number
     return values
 
 
@@ -167,10 +189,10 @@ class PreparedDataset:
 
     Attributes:
         pairs: the rows that are used.
-        recorded: the recorded scores of these rows by metric, NaN for an empty cell.
+        recorded: the recorded scores of these rows by metric, NaN for a pair without one.
         dropped: the number of duplicates left out.
-        group_column: the column whose values are resampled as whole groups, or None.
-        rules: the bucket rules whose columns the data has.
+        group_column: the column whose values are resampled as whole groups; None without groups.
+        rules: the bucket rules whose columns and references the data has.
         scores: the scores so far by metric, shape (n,).
     """
 
@@ -179,22 +201,23 @@ class PreparedDataset:
         pairs: Pairs,
         recorded: dict[str, NDArray[np.float64]],
         dropped: int,
-        group: str | None,
+        group_column: str | None,
         rules: tuple[str, ...] = (),
     ) -> None:
         self.pairs = pairs
         self.recorded = recorded
         self.dropped = dropped
-        self.group_column = group
+        self.group_column = group_column
         self.rules = rules
         self.scores: dict[str, NDArray[np.float64]] = {}
         self._singles: dict[tuple[bool | bytes | None, ...], Singles] = {}
         self._rows: dict[frozenset[str], NDArray[np.intp] | None] = {}
 
     def parts(self, metric: Metric) -> list[DatasetPart]:
-        """Return the rows that a metric can score, as one part per language for a metric that depends on it.
+        """Return the rows for a metric, as one part per language if the metric picks by language.
 
-        If it can score no row, the list is empty, or its only part has no rows.
+        With a column of languages, the rows in languages that the metric is not made for are left out. If no row is
+        left, the list is empty, or its only part has no rows. Without such a column all rows are one part.
         """
         if "language" not in self.pairs.table.column_names:
             return [DatasetPart(None, self.pairs.language)]
@@ -269,21 +292,12 @@ def prepare_datasets(request: Request) -> list[PreparedDataset]:
     Recorded scores are read before any row is left out, so that a file without pair ids matches the data row by row.
 
     Raises:
-        InputError: a recorded column that no dataset has, or a cell of it that is not a number; a group column that a
-            dataset lacks; a statistic within groups if no dataset has groups.
+        InputError: recorded scores that cannot be read, see :func:`read_recorded`, or a column of them that no dataset
+            has; a group column that a dataset lacks; a statistic within groups if no dataset has groups.
     """
     column_metrics = [metric for metric in request.metrics if isinstance(metric, ColumnMetric)]
     recorded = _recorded_scores(column_metrics, request.pairs) if column_metrics else [{} for _ in request.pairs]
-    prepared = []
-    for pairs, scores in zip(request.pairs, recorded, strict=True):
-        numbered, dropped = request.choose_rows(pairs.with_column(_ROW, np.arange(len(pairs))))
-        rows = np.asarray(numbered.table.column(_ROW), dtype=np.intp)
-        kept = replace(numbered, table=numbered.table.drop_columns([_ROW]))
-        # a note on each bucket rule whose column the data lacks
-        rules, notes = usable_rules(kept, request.buckets)
-        kept = replace(kept, notes=(*kept.notes, *notes))
-        kept_scores = {name: values[rows] for name, values in scores.items()}
-        prepared.append(PreparedDataset(kept, kept_scores, dropped, request.group_column(kept), rules))
+    prepared = [_prepare_dataset(request, pairs, scores) for pairs, scores in zip(request.pairs, recorded, strict=True)]
     within_groups = [name for name in request.statistics if STATISTICS[name].labels is LabelKind.grouped]
     if within_groups and all(dataset.group_column is None for dataset in prepared):
         without = ", ".join(dataset.pairs.name for dataset in prepared)
@@ -294,6 +308,28 @@ def prepare_datasets(request: Request) -> list[PreparedDataset]:
             Setting("group_by"),
         )
     return prepared
+
+
+def _prepare_dataset(request: Request, pairs: Pairs, recorded: Mapping[str, NDArray[np.float64]]) -> PreparedDataset:
+    """Return the rows of a dataset that a run uses, with their recorded scores.
+
+    The dataset has a note on each bucket rule whose column or reference it lacks.
+
+    Args:
+        request: the settings of the run.
+        pairs: all n pairs.
+        recorded: the recorded scores of all pairs by metric, shape (n,).
+
+    Raises:
+        InputError: the dataset lacks the group column.
+    """
+    numbered = pairs.with_column(_ROW, np.arange(len(pairs)))
+    chosen, dropped = request.choose_rows(numbered)
+    rows = np.asarray(chosen.table.column(_ROW), dtype=np.intp)
+    rules, notes = usable_rules(chosen, request.buckets)
+    used_pairs = replace(chosen, table=chosen.table.drop_columns([_ROW]), notes=(*chosen.notes, *notes))
+    used_scores = {name: scores[rows] for name, scores in recorded.items()}
+    return PreparedDataset(used_pairs, used_scores, dropped, request.group_column(used_pairs), rules)
 
 
 def _recorded_scores(

@@ -121,14 +121,14 @@ def fit_power(sizes: Sequence[float], seconds: Sequence[float]) -> Fit | None:
         >>> fit_power([1, 2, 4], [3.0, 12.0, 48.0]).exponent
         2.0
     """
-    x, y = np.asarray(sizes, dtype=np.float64), np.asarray(seconds, dtype=np.float64)
-    if len(np.unique(x)) < 2 or min(x.min(), y.min()) <= 0:
+    if len(set(sizes)) < 2 or min(*sizes, *seconds) <= 0:
         return None
-    x, y = np.log(x), np.log(y)
-    x, y = x - x.mean(), y - y.mean()
+    log_sizes, log_seconds = np.log(sizes), np.log(seconds)
+    # the deviations from the means
+    x, y = log_sizes - log_sizes.mean(), log_seconds - log_seconds.mean()
     exponent = float((x @ y) / (x @ x))
-    # rounded, so that the noise of the last bits does not change the files
     total, residual = float(y @ y), float(((y - exponent * x) ** 2).sum())
+    # rounded, so that the noise of the last bits does not change the files
     r_squared = None if len(x) < 3 or total == 0 else round(1 - residual / total, 6)
     return Fit(round(exponent, 6), r_squared, len(x))
 
@@ -148,8 +148,8 @@ def profile_metric(
         metric: the name of the metric, whose models and files must be on this machine.
         pairs: distinct pairs, in an order in which the first k are a fair sample for any k.
         settings: the settings of the measurement; their metrics and dataset are ignored.
-        language: the language of the texts.
-        prices: the token prices of judges by model.
+        language: the language of the texts; None if unknown.
+        prices: the token prices of judges by model; None without any.
         advance: called with 1 after each point.
     """
     job: dict[str, Any] = {

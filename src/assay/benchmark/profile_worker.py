@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from assay.benchmark.executor import Unit
     from assay.metrics import Batch, Metric
     from assay.metrics.base import Engine
 
@@ -24,7 +25,7 @@ Tell = Callable[[dict[str, Any]], None]
 def lengthen(texts: Sequence[str], n: int, times: int = 1) -> list[str]:
     """Return n texts, each made of *times* consecutive texts.
 
-    If n exceeds the number of texts, they are repeated with a running number, so that all results differ.
+    If n exceeds the number of texts, they are repeated with a running number, so that no repetition equals another.
 
     Args:
         texts: the source texts, at least one.
@@ -163,7 +164,7 @@ def _score_timed(metric: Metric, engine: Engine | None, batch: Batch) -> tuple[f
     return time.perf_counter() - begun, time.process_time() - cpu_begun, truncated
 
 
-def _units_of_batch(metric: Metric, engine: Engine | None, batch: Batch) -> Iterator[Any]:
+def _units_of_batch(metric: Metric, engine: Engine | None, batch: Batch) -> Iterator[Unit]:
     """Yield the units of a batch, each with the texts that recur in a later unit, for the session to cache."""
     from assay.benchmark.executor import Unit
     from assay.benchmark.scoring import CHUNK
@@ -185,15 +186,8 @@ def _units_of_batch(metric: Metric, engine: Engine | None, batch: Batch) -> Iter
 
 def _cost_facts(cost: dict[str, Any]) -> dict[str, Any]:
     """Return those facts of a session's cost that a profile has, under the profile's names."""
-    facts: dict[str, Any] = {}
-    if "parameters" in cost:
-        facts["parameters"] = cost["parameters"]
-    if "threads" in cost:
-        facts["threads"] = cost["threads"]
-    if "price_per_1000" in cost:
-        facts["price_per_1000"] = cost["price_per_1000"]
-    if "peak_gpu_memory_mb" in cost:
-        facts["peak_gpu_memory_mb"] = cost["peak_gpu_memory_mb"]
+    same_names = ("parameters", "threads", "price_per_1000", "peak_gpu_memory_mb")
+    facts: dict[str, Any] = {name: cost[name] for name in same_names if name in cost}
     if "devices" in cost:
         facts["device"] = cost.get("device_name") or ", ".join(cost["devices"])
     return facts

@@ -132,7 +132,7 @@ class DatasetScores:
     Attributes:
         pairs: the n pairs that were used.
         duplicates_dropped: the number of duplicate rows left out.
-        group_column: the column whose values were resampled as whole groups, or None.
+        group_column: the column whose values were resampled as whole groups; None without groups.
         scores: the scores by name of each metric that succeeded, shape (n,); NaN for a pair without a score.
         buckets: the buckets with the pairs that each contains.
         controls: the quantities that agreement is adjusted for.

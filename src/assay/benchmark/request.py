@@ -35,7 +35,7 @@ class Request(RequestSettings, Offline):
         optional: the names of metrics whose absence is reported without failing the run.
         unavailable: the reason why each unavailable dataset is missing, by its name.
         absent: the error of each unavailable metric, by its name.
-        suite: the name of the suite, or None.
+        suite: the name of the suite; None without a suite.
         graphs: the files of AMR graphs that were joined to the pairs, by side.
 
     Raises:
@@ -52,7 +52,12 @@ class Request(RequestSettings, Offline):
     graphs: Mapping[str, Sequence[str | Path]] = field(default_factory=dict)
 
     def check(self) -> None:
-        """Raise InputError for invalid values and duplicates; set the rules and coefficients to their defaults."""
+        """Check all values, and set the rules and coefficients to their defaults if there are none.
+
+        Raises:
+            InputError: a value is outside its range, a rule cannot be parsed, two settings exclude each other, or a
+                metric or the name of a dataset occurs twice.
+        """
         # only a run checks whether its resamples suffice for the level: requests of earlier runs must stay readable
         check_resamples(self.resamples, none_allowed=True)
         check_level(self.confidence)
@@ -74,17 +79,21 @@ class Request(RequestSettings, Offline):
             raise InputError(
                 Setting("sample"), " draws pairs at random and ", Setting("limit"), " takes the first: give one of them"
             )
-        metric = first_repeated([str(metric) for metric in self.metrics])
-        if metric is not None:
-            # every function or object has a class of its own
-            same = {
-                type(other) for other in self.metrics if str(other) == metric and other.declaration.kind == "function"
-            }
-            hint = f'; name each: metrics={{"{metric}-1": …, "{metric}-2": …}}' if len(same) > 1 else ""
-            raise InputError(f"the metric {metric} is asked for twice{hint}")
-        dataset = first_repeated([pairs.name for pairs in self.pairs])
-        if dataset is not None:
-            raise InputError(f"two datasets are called {dataset}; leave one out or give it another name")
+        self._check_names()
+
+    def _check_names(self) -> None:
+        """Raise InputError if two metrics or two datasets have the same name."""
+        repeated_metric = first_repeated([str(metric) for metric in self.metrics])
+        if repeated_metric is not None:
+            functions = [metric for metric in self.metrics if metric.declaration.kind == "function"]
+            # every function or object has a class of its own: several classes are several functions of one name
+            classes = {type(metric) for metric in functions if str(metric) == repeated_metric}
+            example = f'{{"{repeated_metric}-1": …, "{repeated_metric}-2": …}}'
+            hint = f"; name each: metrics={example}" if len(classes) > 1 else ""
+            raise InputError(f"the metric {repeated_metric} is asked for twice{hint}")
+        repeated_dataset = first_repeated([pairs.name for pairs in self.pairs])
+        if repeated_dataset is not None:
+            raise InputError(f"two datasets are called {repeated_dataset}; leave one out or give it another name")
 
     def group_column(self, pairs: Pairs) -> str | None:
         """Return the column whose values are resampled as whole groups; None if pairs are resampled one by one.
@@ -109,13 +118,18 @@ class Request(RequestSettings, Offline):
         """Return the pairs that the run uses, and the number of duplicates that were left out.
 
         Duplicates are dropped first; a sample is then drawn, or the first rows are taken.
+
+        Raises:
+            InputError: a sample is drawn in groups, and the data lacks the requested group column.
         """
         dropped = 0
         if self.drop_duplicates:
             pairs, dropped = pairs.drop_duplicates()
         if self.sample is not None:
             pairs = pairs.sample(self.sample, self.seed, self.group_column(pairs))
-        return pairs.limit(self.limit), dropped
+        if self.limit is not None:
+            pairs = pairs.limit(self.limit)
+        return pairs, dropped
 
     def record(self) -> RequestRecord:
         """Return the request in the form of the manifest, with the SHA-256 digests of existing files of scores."""

@@ -59,8 +59,10 @@ def run(
 
     Raises:
         InputError: a level that the resamples cannot resolve; a duplicate bucket; a bucket or column that no dataset
-            has; a recorded score that none has; a name that no table can hold; a pair without a label.
-        StoreError: scores can no longer be stored.
+            has; a group column that one lacks; a statistic within groups if there are none; recorded scores that cannot
+            be read; a name that no table can hold; a pair without a label; a store that is none.
+        StoreError: the store is damaged, or cannot be read or written.
+        ClusterError: no machine is left to compute scores.
     """
     progress = progress or Silent()
     _check_request(request, progress)
@@ -68,7 +70,7 @@ def run(
     with ScoreStore(store or default_store()) as score_store:
         scorer = Scorer(score_store, executor or InProcess(), request.references, fresh, progress)
         datasets, records = _score_datasets(request, scorer)
-        scored = time.perf_counter()
+        scoring_end = time.perf_counter()
         finished = [_with_buckets(dataset, request, scorer) for dataset in datasets]
     rows: list[AgreementRow] = []
     summaries: list[BucketRecord] = []
@@ -78,9 +80,16 @@ def run(
         dataset_rows, dataset_summaries = table_of(request, scored_dataset, store, progress, fresh=fresh)
         rows += dataset_rows
         summaries += dataset_summaries
-    seconds = {"score": scored - begun, "agree": time.perf_counter() - scored}
+    seconds = {"score": scoring_end - begun, "agree": time.perf_counter() - scoring_end}
     log.info("scored in %.1f s, agreement in %.1f s", seconds["score"], seconds["agree"])
-    return Outcome(request, tuple(finished), tuple(records), tuple(summaries), tuple(rows), seconds)
+    return Outcome(
+        request,
+        datasets=tuple(finished),
+        metrics=tuple(records),
+        buckets=tuple(summaries),
+        agreement=tuple(rows),
+        seconds=seconds,
+    )
 
 
 def score_pairs(
@@ -103,8 +112,10 @@ def score_pairs(
         progress: the progress display; None for none.
 
     Raises:
-        InputError: a recorded score that no dataset has; a name that no table can hold.
-        StoreError: scores can no longer be stored.
+        InputError: recorded scores that cannot be read; a group column that a dataset lacks; a statistic within groups
+            if there are none; a name that no table can hold; a store that is none.
+        StoreError: the store is damaged, or cannot be read or written.
+        ClusterError: no machine is left to compute scores.
     """
     _check_utf8(map(str, request.metrics))
     begun = time.perf_counter()
@@ -112,7 +123,14 @@ def score_pairs(
         scorer = Scorer(score_store, executor or InProcess(), request.references, fresh, progress or Silent())
         datasets, records = _score_datasets(request, scorer)
     finished = tuple(dataset.finish() for dataset in datasets)
-    return Outcome(request, finished, tuple(records), (), (), {"score": time.perf_counter() - begun})
+    return Outcome(
+        request,
+        datasets=finished,
+        metrics=tuple(records),
+        buckets=(),
+        agreement=(),
+        seconds={"score": time.perf_counter() - begun},
+    )
 
 
 def _check_request(request: Request, progress: Progress) -> None:
@@ -128,8 +146,7 @@ def _check_request(request: Request, progress: Progress) -> None:
     if repeated_rule is not None:
         raise InputError(f"the bucket {repeated_rule} is asked for twice")
     _check_utf8([*(pairs.name for pairs in request.pairs), *map(str, request.metrics)])
-    check_columns(request.pairs, request.buckets)
-    check_columns(request.pairs, request.controls)
+    check_columns(request.pairs, [*request.buckets, *request.controls])
     for pairs in request.pairs:
         _check_labels(pairs)
         for note in usable_rules(pairs, [*request.buckets, *request.controls])[1]:
@@ -166,9 +183,14 @@ def _check_labels(pairs: Pairs) -> None:
 
 
 def _score_datasets(request: Request, scorer: Scorer) -> tuple[list[PreparedDataset], list[MetricRecord]]:
-    """Return the scored datasets and the record of each metric; the executor is closed even after an error."""
-    datasets = prepare_datasets(request)
+    """Return the scored datasets and the record of each metric; the executor is closed even after an error.
+
+    Raises:
+        InputError: as for :func:`~assay.benchmark.prepared.prepare_datasets`.
+        StoreError, ClusterError: as for :func:`~assay.benchmark.work.score_all`.
+    """
     try:
+        datasets = prepare_datasets(request)
         return datasets, score_all(request, datasets, scorer, scorer.progress.say)
     finally:
         scorer.executor.close()
@@ -179,4 +201,5 @@ def _token_f1(dataset: PreparedDataset, scorer: Scorer) -> NDArray[np.float64]:
     metric = load_metric("f1")
     if str(metric) in dataset.scores:
         return dataset.scores[str(metric)]
-    return scorer.score(metric, dataset.singles(metric, DatasetPart(None, None))).scores
+    all_pairs = DatasetPart(rows=None, language=None)
+    return scorer.score(metric, dataset.singles(metric, all_pairs)).scores

@@ -112,10 +112,10 @@ class _UnitProgress:
 
         The last pair is counted only by :meth:`finish_unit`.
         """
-        done = min(int(share * self._size), self._size - 1)
-        if done > self._counted:
-            self._progress.advance(done - self._counted)
-            self._counted = done
+        finished_pairs = min(int(share * self._size), self._size - 1)
+        if finished_pairs > self._counted:
+            self._progress.advance(finished_pairs - self._counted)
+            self._counted = finished_pairs
 
     def finish_unit(self, size: int) -> None:
         """Count the remaining pairs of a unit of *size* pairs that has ended, with scores or with an error."""
@@ -162,7 +162,8 @@ class Scorer:
             of them raised. After an error the finished units of the job stay in the store, and other jobs continue.
 
         Raises:
-            StoreError: scores can no longer be stored.
+            StoreError: the store is damaged, or cannot be read or written.
+            ClusterError: no machine is left to compute scores.
         """
         owners: dict[int, _JobState] = {}
         complete: list[_JobState] = []
@@ -196,22 +197,23 @@ class Scorer:
         Once a unit of a job has failed, its further units are left out, and their pairs count as done.
 
         Args:
-            engine: the engine that the metrics share, or None.
+            engine: the engine that the metrics share; None for a metric without one.
             jobs: the jobs. Without an engine each is looked up in the store when its turn comes; with one all are
                 looked up at once, to find the texts that recur.
             owners: receives the job of each unit by the unit's number.
             complete: receives the jobs whose scores all came from the store.
         """
-        states: Iterable[_JobState] = (self._look_up(position, job) for position, job in enumerate(jobs))
-        numbered: Iterable[_JobState] = self._numbered_states(states, CHUNK if engine is None else engine.pairs)
+        looked_up = (self._look_up(position, job) for position, job in enumerate(jobs))
+        states: Iterable[_JobState] = self._numbered_states(looked_up, CHUNK if engine is None else engine.pairs)
         recurrence = None
         if engine is not None:
-            all_states = list(numbered)
-            numbered, recurrence = all_states, _RecurringTexts(all_states)
+            all_states = list(states)
+            states, recurrence = all_states, _RecurringTexts(all_states)
         # an upper bound at first: pairs in the store are subtracted when the turn of their job comes
         remaining = sum(len(job.singles.digests) for job in jobs)
-        for state in numbered:
-            remaining -= state.scores.shape[1] - sum(map(len, state.units.values()))
+        for state in states:
+            to_score = sum(map(len, state.units.values()))
+            remaining -= state.scores.shape[1] - to_score
             if not state.units:
                 complete.append(state)
             for number, rows in list(state.units.items()):
@@ -225,13 +227,18 @@ class Scorer:
                 yield Unit(number, engine, metrics, state.job.singles.batch(rows), recurring, remaining)
 
     def _numbered_states(self, states: Iterable[_JobState], size: int) -> Iterator[_JobState]:
-        """Yield jobs with their missing pairs divided into units of at most *size*, numbered across all jobs."""
+        """Yield jobs with their missing pairs divided into units of at most *size*, numbered across all jobs.
+
+        The pairs of a job that the store has count as done when the job is yielded.
+        """
         number = 0
         for state in states:
             rows = np.flatnonzero(state.missing.any(axis=0))
-            self.progress.advance(state.scores.shape[1] - len(rows))
-            names, distinct = ", ".join(map(str, state.job.metrics)), state.scores.shape[1]
-            log.info("%s: the store has %s of %s distinct pairs", names, distinct - len(rows), distinct)
+            distinct_count = state.scores.shape[1]
+            stored_count = distinct_count - len(rows)
+            self.progress.advance(stored_count)
+            names = ", ".join(map(str, state.job.metrics))
+            log.info("%s: the store has %s of %s distinct pairs", names, stored_count, distinct_count)
             for start in range(0, len(rows), size):
                 state.units[number] = rows[start : start + size]
                 number += 1
@@ -247,6 +254,9 @@ class Scorer:
         """Return the state of a job with its scores from the store, and tell the store how many new ones to expect.
 
         No scores are looked up if all are to be computed again, or for a metric whose scores are not stored.
+
+        Raises:
+            StoreError: the store is damaged, or cannot be read or written.
         """
         keys = [self.store.metric_id(metric.signature()) for metric in job.metrics]
         shape = len(keys), len(job.singles.digests)
@@ -259,7 +269,9 @@ class Scorer:
         missing = np.isnan(scores)
         for key, missing_count in zip(keys, missing.sum(axis=1).tolist(), strict=True):
             self.store.expect(key, missing_count)
-        return _JobState(position, job, keys, scores, flags, missing, np.zeros(len(keys)))
+        return _JobState(
+            position, job, keys=keys, scores=scores, flags=flags, missing=missing, seconds=np.zeros(len(keys))
+        )
 
     def _keep_scores(self, state: _JobState, rows: NDArray[np.intp], scores: Scores) -> None:
         """Add the new scores of a unit, with their flags and seconds, to its job, and add the scores to the store.
@@ -270,17 +282,20 @@ class Scorer:
             state: the job of the unit.
             rows: the distinct pairs of the unit.
             scores: the scores of these pairs, one column for each metric that lacked one of them.
+
+        Raises:
+            StoreError: the scores can no longer be stored.
         """
         for column, index in enumerate(_metrics_to_score(state, rows)):
             missing = state.missing[index, rows]
-            new = rows[missing]
+            new_rows = rows[missing]
             values, flags = scores.values[missing, column], scores.flags[missing, column]
             if state.job.metrics[index].is_stored:
                 # a pair without a score is not stored, so that the next run tries it again
                 has_score = np.isfinite(values)
-                digests = state.job.singles.digests[new[has_score]]
+                digests = state.job.singles.digests[new_rows[has_score]]
                 self.store.put(state.keys[index], digests, values[has_score], flags[has_score])
-            state.scores[index, new], state.flags[index, new] = values, flags
+            state.scores[index, new_rows], state.flags[index, new_rows] = values, flags
             state.seconds[index] += scores.seconds[column]
             if scores.asymmetry is not None:
                 distances = scores.asymmetry[missing, column]
@@ -290,41 +305,47 @@ class Scorer:
         """Return the scores of all pairs under the metric of a job at *index*, with their cost.
 
         Raises:
-            StoreError: the speed can no longer be stored.
+            StoreError: the speed cannot be read or stored.
         """
         higher_is_better = state.job.metrics[index].declaration.higher_is_better
         singles = state.job.singles
         scores = singles.reduce(state.scores[index], self.references, higher_is_better=higher_is_better)
-        scored = int(state.missing[index].sum())
+        computed_count = int(state.missing[index].sum())
         flags = state.flags[index][singles.inverse]
-        counts = {flag.phrase: int((flags & flag > 0).sum()) for flag in Flag}
         return Scored(
-            scores,
-            float(state.seconds[index]),
-            scored,
-            state.scores.shape[1] - scored,
-            self._speed(state, index, scored),
-            {phrase: count for phrase, count in counts.items() if count},
-            _joined_asymmetry(state.asymmetry[index]) if index in state.asymmetry else None,
+            scores=scores,
+            seconds=float(state.seconds[index]),
+            scored=computed_count,
+            stored=state.scores.shape[1] - computed_count,
+            pairs_per_second=self._speed(state, index, computed_count),
+            flags={flag.phrase: int((flags & flag > 0).sum()) for flag in Flag if (flags & flag).any()},
+            asymmetry=_joined_asymmetry(state.asymmetry[index]) if index in state.asymmetry else None,
         )
 
-    def _speed(self, state: _JobState, index: int, scored: int) -> float | None:
-        """Return the pairs per second of the metric of a job at *index*, and store it; or that of an earlier run."""
-        metric, digests, seconds = state.keys[index], state.job.singles.digests, float(state.seconds[index])
+    def _speed(self, state: _JobState, index: int, computed_count: int) -> float | None:
+        """Return the pairs per second of the metric of a job at *index*, and store it; or that of an earlier run.
+
+        Returns:
+            The speed; None if no pair was scored now or before, or the clock shows no time.
+
+        Raises:
+            StoreError: the speed cannot be read or stored.
+        """
+        key, digests, seconds = state.keys[index], state.job.singles.digests, float(state.seconds[index])
         is_stored = state.job.metrics[index].is_stored
-        if not scored:
-            return self.store.speed(metric, digests) if is_stored else None
+        if not computed_count:
+            return self.store.speed(key, digests) if is_stored else None
         if seconds <= 0:
             return None
-        speed = round(scored / seconds, 1)
+        speed = round(computed_count / seconds, 1)
         if is_stored:
-            self.store.put_speed(metric, digests, speed)
+            self.store.put_speed(key, digests, speed)
         return speed
 
 
-def _joined_asymmetry(parts: list[NDArray[np.float64]]) -> Asymmetry | None:
+def _joined_asymmetry(distances_of_units: list[NDArray[np.float64]]) -> Asymmetry | None:
     """Return the mean and maximum of the distances between the two orders of the texts; None without distances."""
-    distances = np.concatenate([np.zeros(0), *parts])
+    distances = np.concatenate([np.zeros(0), *distances_of_units])
     if not len(distances):
         return None
     return Asymmetry(mean=float(distances.mean()), largest=float(distances.max()), pairs=len(distances))
@@ -346,27 +367,33 @@ class _RecurringTexts:
 
     Texts are identified by their hash in this process. After a collision a text is cached longer than needed, which
     does no harm.
+
+    Args:
+        states: the jobs of one engine, with the pairs of their units.
     """
 
     def __init__(self, states: Sequence[_JobState]) -> None:
-        hashes, units = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+        # empty arrays first, for jobs without units
+        hashes_of_units, unit_numbers = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
         for state in states:
             for number, rows in state.units.items():
-                hashes.append(np.unique(np.fromiter(map(hash, _texts_of_rows(state, rows)), dtype=np.int64)))
-                units.append(np.full(len(hashes[-1]), number))
-        all_hashes, all_units = np.concatenate(hashes), np.concatenate(units)
-        order = np.lexsort((all_units, all_hashes))
-        all_hashes, all_units = all_hashes[order], all_units[order]
+                distinct_hashes = np.unique(np.fromiter(map(hash, _texts_of_rows(state, rows)), dtype=np.int64))
+                hashes_of_units.append(distinct_hashes)
+                unit_numbers.append(np.full(len(distinct_hashes), number))
+        all_hashes, all_numbers = np.concatenate(hashes_of_units), np.concatenate(unit_numbers)
+        order = np.lexsort((all_numbers, all_hashes))
+        hashes, numbers = all_hashes[order], all_numbers[order]
         # the last of equal hashes has the last unit; a hash without an equal neighbour occurs in one unit only
-        same_as_before = all_hashes[1:] == all_hashes[:-1]
-        is_repeat = np.zeros(len(all_hashes), dtype=bool)
+        same_as_before = hashes[1:] == hashes[:-1]
+        is_repeat = np.zeros(len(hashes), dtype=bool)
         is_repeat[1:] = same_as_before
-        is_last = np.ones(len(all_hashes), dtype=bool)
+        is_last = np.ones(len(hashes), dtype=bool)
         is_last[:-1] = ~same_as_before
-        self._hashes, self._last_units = all_hashes[is_last & is_repeat], all_units[is_last & is_repeat]
+        self._hashes = hashes[is_last & is_repeat]
+        self._last_units = numbers[is_last & is_repeat]
 
     def after(self, number: int, texts: Sequence[str]) -> frozenset[str]:
-        """Return the texts that occur in a unit after *number*."""
+        """Return those of some texts that occur in a later unit than *number*."""
         if not len(self._hashes):
             return frozenset()
         hashes = np.fromiter(map(hash, texts), dtype=np.int64, count=len(texts))

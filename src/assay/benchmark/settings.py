@@ -78,7 +78,10 @@ class ScoreSettings(OwnData, Graphs, Limited, PaidScoring):
     )
 
     def check(self) -> None:
-        """Raise InputError if no output is given, no metric and no decision, or what goes only with a decision."""
+        """Raise InputError without an output, without metric and decision, or for settings that a decision excludes.
+
+        With a decision there may be one metric at most; without a decision there is no cost of asking.
+        """
         super().check()
         if self.out is None:
             raise InputError("no output: give ", Setting("out", "FILE"))
@@ -168,13 +171,13 @@ def _parse_positive_integers(name: str, value: str | int | Sequence[int]) -> tup
         value: its value.
 
     Raises:
-        InputError: the value is empty, or contains anything but positive integers.
+        InputError: the value is empty, or contains anything but positive integers, of at most nine digits in a text.
     """
     if isinstance(value, str):
-        parts = value.split(",")
-        if not all(re.fullmatch("[0-9]{1,9}", part.strip()) for part in parts):
+        words = value.split(",")
+        if not all(re.fullmatch("[0-9]{1,9}", word.strip()) for word in words):
             raise InputError("must be whole numbers with commas, such as 64,256,1024", setting=name, value=value)
-        numbers = tuple(map(int, parts))
+        numbers = tuple(map(int, words))
     else:
         numbers = tuple(value) if isinstance(value, Iterable) else (value,)
     if not numbers or not all(is_whole_number(number) and number >= 1 for number in numbers):

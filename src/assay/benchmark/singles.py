@@ -144,7 +144,7 @@ def _one_row_per_gold_answer(
     lists = columns["reference"]
     sizes = np.concatenate([np.zeros(0, np.int64), *(pc.list_value_length(chunk) for chunk in lists.chunks)])
     parents = np.repeat(np.arange(len(lists)), sizes)
-    others = {name: column for name, column in columns.items() if name != "reference"}
-    flat = take_table_rows(pa.table(others), parents)
+    other_columns = {name: column for name, column in columns.items() if name != "reference"}
+    flat = take_table_rows(pa.table(other_columns), parents)
     flat_references = pa.chunked_array([chunk.flatten() for chunk in lists.chunks], lists.type.value_type)
-    return {"reference": flat_references} | {name: flat.column(name) for name in others}, parents
+    return {"reference": flat_references} | {name: flat.column(name) for name in other_columns}, parents

@@ -46,8 +46,8 @@ MIN_PARQUET_ROWS = 1 << 14
 MAX_ROWS_IN_MEMORY = 1 << 20
 #: Digests looked up in one statement; older versions of SQLite allow at most 999 parameters.
 LOOKUP = 900
-#: The bytes of a score and its flags of which a checksum is made.
-_SCORE: Final = struct.Struct("<dq").pack
+#: Returns the bytes of a score and its flags of which a checksum is made.
+_pack_score: Final = struct.Struct("<dq").pack
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS metrics (id INTEGER PRIMARY KEY, signature TEXT NOT NULL UNIQUE);
@@ -78,15 +78,12 @@ class _ScoresOfDigests:
 
     Args:
         digests: the digests to collect scores for, shape (n,).
-
-    Attributes:
-        scores: the scores so far, shape (n,), NaN where none was found.
-        flags: the flags of these scores, shape (n,).
+        scores: an array that receives the scores, shape (n,).
+        flags: an array that receives the flags of these scores, shape (n,).
     """
 
-    def __init__(self, digests: NDArray[np.void]) -> None:
-        self.scores = np.full(len(digests), np.nan)
-        self.flags = np.zeros(len(digests), dtype=np.uint8)
+    def __init__(self, digests: NDArray[np.void], scores: NDArray[np.float64], flags: NDArray[np.uint8]) -> None:
+        self._scores, self._flags = scores, flags
         # as bytes, which NumPy sorts faster than values of type void
         self._digests = digests.view("S16")
 
@@ -106,6 +103,7 @@ class _ScoresOfDigests:
         row_digests, scores, flags = rows[0].view("S16"), rows[1], rows[2]
         # the fewer digests are looked up among the more
         if len(self._digests) < len(row_digests):
+            # the last row of equal digests; -1, which is the last row of all, for a digest before the first
             row_index = np.searchsorted(row_digests, self._digests, side="right") - 1
             index = np.flatnonzero(row_digests[row_index] == self._digests)
             row_index = row_index[index]
@@ -115,7 +113,7 @@ class _ScoresOfDigests:
             index = self._order[sorted_index[row_index]]
         else:
             return
-        self.scores[index], self.flags[index] = scores[row_index], flags[row_index]
+        self._scores[index], self._flags[index] = scores[row_index], flags[row_index]
 
 
 class ScoreStore(Database):
@@ -153,11 +151,13 @@ class ScoreStore(Database):
             StoreError: the store cannot be read or written.
         """
         signature_text = json.dumps(signature, sort_keys=True, ensure_ascii=False)
-        row = self._metric_row(signature_text)
+        select = "SELECT id FROM metrics WHERE signature = ?"
+        with self._raising_store_errors():
+            row = self._connection.execute(select, (signature_text,)).fetchone()
         if row is None:
             with self._transaction():
                 self._connection.execute("INSERT OR IGNORE INTO metrics (signature) VALUES (?)", (signature_text,))
-            row = self._metric_row(signature_text)
+                row = self._connection.execute(select, (signature_text,)).fetchone()
         key = int(row[0])
         if key not in self._checksums:
             content = signature_text.encode()
@@ -170,12 +170,12 @@ class ScoreStore(Database):
         return key
 
     def _open_parts(self, metric: int) -> None:
-        self._parts[metric] = ScoreParts(self._folders[metric], self._checksums[metric], self._damaged_part)
+        self._parts[metric] = ScoreParts(self._folders[metric], self._checksums[metric], self._part_damage_error)
 
-    def _damaged_part(self, part: Path, reason: str) -> DamagedStoreError:
+    def _part_damage_error(self, path: Path, reason: str) -> DamagedStoreError:
         """Return the error for a damaged Parquet file of the store."""
         return DamagedStoreError(
-            f"{part}: this part of the {self.title} is damaged ({reason}); move it away, or remove the store with: "
+            f"{path}: this part of the {self.title} is damaged ({reason}); move it away, or remove the store with: "
             f"{command_line('cache', 'prune', self.kind)}"
         )
 
@@ -230,16 +230,11 @@ class ScoreStore(Database):
             StoreError: the scores cannot be written.
         """
         try:
-            for parts in self._parts.values():
+            for writer in self._parts.values():
                 with self._writing_parts():
-                    parts.flush()
+                    writer.flush()
         finally:
             super().close()
-
-    def _metric_row(self, signature: str) -> Any:
-        """Return the row with the key of the metric with this signature, as JSON; None if the store lacks it."""
-        with self._raising_store_errors():
-            return self._connection.execute("SELECT id FROM metrics WHERE signature = ?", (signature,)).fetchone()
 
     def get(self, metric: int, pairs: NDArray[np.void]) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
         """Return the stored scores and flags of distinct pairs.
@@ -254,11 +249,11 @@ class ScoreStore(Database):
         Raises:
             StoreError: the store is damaged, or cannot be read.
         """
-        stored = _ScoresOfDigests(pairs)
-        scores, flags = stored.scores, stored.flags
+        scores, flags = np.full(len(pairs), np.nan), np.zeros(len(pairs), dtype=np.uint8)
         if metric in self._parts:
+            scores_of_digests = _ScoresOfDigests(pairs, scores, flags)
             for rows in self._parts[metric].read():
-                stored.add(rows)
+                scores_of_digests.add(rows)
         with self._raising_store_errors():
             # each look-up takes time even if SQLite has no score of this metric
             if not self.count(metric, limit=1):
@@ -287,14 +282,10 @@ class ScoreStore(Database):
         signature_checksum = self._checksums[metric]
         # the checksum inline: a call for each of a million rows takes longer than all else here
         for pair, score, flags, checksum in rows:
-            if not isinstance(score, float) or checksum != crc32(pair + _SCORE(score, flags), signature_checksum):
+            if not isinstance(score, float) or checksum != crc32(pair + _pack_score(score, flags), signature_checksum):
                 raise self.damage_error("a score does not fit its checksum")
             by_digest[pair] = score, flags
         return by_digest
-
-    def _checksum(self, metric: int, pair: bytes, score: float, flags: int) -> int:
-        """Return the checksum of a row, which also covers the signature of its metric."""
-        return crc32(pair + _SCORE(score, flags), self._checksums[metric])
 
     def put(
         self,
@@ -322,10 +313,10 @@ class ScoreStore(Database):
             with self._writing_parts():
                 self._parts[metric].add((pairs, scores, flags))
             return
-        rows = []
+        rows, signature_checksum = [], self._checksums[metric]
         for pair, score, flag in zip(pairs, scores.tolist(), flags.tolist(), strict=True):
             key = bytes(pair)
-            rows.append((metric, key, score, flag, self._checksum(metric, key, score, flag)))
+            rows.append((metric, key, score, flag, crc32(key + _pack_score(score, flag), signature_checksum)))
         with self._transaction():
             self._connection.executemany(
                 "INSERT OR REPLACE INTO scores (metric, pair, score, flags, checksum) VALUES (?, ?, ?, ?, ?)", rows
@@ -347,7 +338,7 @@ class ScoreStore(Database):
             self._connection.execute(insert, (metric, _digest_of_all(pairs), per_second))
 
     def speed(self, metric: int, pairs: NDArray[np.void]) -> float | None:
-        """Return the pairs per second at which a metric scored these pairs before; None if that is unknown.
+        """Return the pairs per second at which a metric scored these pairs, in this order; None if it is unknown.
 
         Raises:
             StoreError: the store cannot be read.
@@ -358,9 +349,14 @@ class ScoreStore(Database):
         return None if row is None else float(row[0])
 
     def count(self, metric: int, *, limit: int = -1) -> int:
-        """Return the number of scores of *metric* in SQLite, counted up to *limit* unless it is negative."""
+        """Return the number of scores of *metric* in SQLite, counted up to *limit* unless it is negative.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
         rows = "SELECT 1 FROM scores WHERE metric = ? LIMIT ?"
-        return int(self._connection.execute(f"SELECT count(*) FROM ({rows})", (metric, limit)).fetchone()[0])
+        with self._raising_store_errors():
+            return int(self._connection.execute(f"SELECT count(*) FROM ({rows})", (metric, limit)).fetchone()[0])
 
 
 def _digest_of_all(pairs: NDArray[np.void]) -> bytes:
@@ -387,13 +383,13 @@ class ScoreParts:
     Args:
         folder: the folder of the parts, created with the first of them.
         checksum: the checksum of the metric's signature, which is the initial value of each part's checksum.
-        damaged: a function that makes the error for a damaged or changed part from its path and the reason.
+        damage_error: a function that returns the error for a damaged or changed part from its path and the reason.
     """
 
-    def __init__(self, folder: Path, checksum: int, damaged: Callable[[Path, str], DamagedStoreError]) -> None:
+    def __init__(self, folder: Path, checksum: int, damage_error: Callable[[Path, str], DamagedStoreError]) -> None:
         self._folder = folder
         self._checksum = checksum
-        self._damaged = damaged
+        self._damage_error = damage_error
         #: rows that are not in a file yet, in blocks that are sorted by digest
         self._waiting: list[Rows] = []
         #: the rows of parts that were read before
@@ -478,9 +474,9 @@ class ScoreParts:
         except FileNotFoundError:
             raise
         except (pa.ArrowException, OSError, KeyError, ValueError) as error:
-            raise self._damaged(path, str(error).partition("\n")[0] or "no Parquet") from error
+            raise self._damage_error(path, str(error).partition("\n")[0] or "no Parquet") from error
         if checksum != self._checksum_of(rows):
-            raise self._damaged(path, "its scores do not fit their checksum")
+            raise self._damage_error(path, "its scores do not fit their checksum")
         return rows
 
     def _checksum_of(self, rows: Rows) -> int:

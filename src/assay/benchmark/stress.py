@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.analysis.data import ALL, keys_of_texts
+from assay.analysis.data import ALL
+from assay.analysis.pair_codes import keys_of_texts
 from assay.analysis.stress import (
     FOLDS,
     Effect,
@@ -51,6 +52,9 @@ class Source:
 
 def stress_subject(source: Source, scored: PerturbedScores, metric_name: str, settings: StressSettings) -> Subject:
     """Return the effects of all perturbations on one metric and dataset, and how far the metric agrees with people.
+
+    Perturbations without scores of the metric are left out. The agreement is the share of pairs with equal verdicts;
+    None if the verdicts of people or of the metric are unknown.
 
     Args:
         source: the dataset.
@@ -131,10 +135,10 @@ def _perturbation_effect(
     changed: ChangedScores,
     metric: Metric,
     original_scores: Floats,
-    all_thresholds: Floats,
+    thresholds: Floats,
     settings: StressSettings,
 ) -> Effect:
-    """Return the effect of one perturbation on the scores of a metric, with the worst fooled pair as an example.
+    """Return the effect of one perturbation on the scores of a metric, with the worst fooled pair as an example if any.
 
     Args:
         source: the dataset, n pairs.
@@ -142,29 +146,26 @@ def _perturbation_effect(
         changed: the changed pairs with their scores.
         metric: the metric.
         original_scores: the scores of the original pairs, shape (n,), rising with similarity; NaN if unscored.
-        all_thresholds: the threshold of each original pair for such scores, shape (n,); NaN if there is none.
+        thresholds: the threshold of each original pair for such scores, shape (n,); NaN if there is none.
         settings: the settings of the stress test.
     """
     perturbation = changed.perturbation
     sign = 1.0 if metric.declaration.higher_is_better else -1.0
     changed_scores = sign * changed.scores[str(metric)]
-    before, thresholds = original_scores[changed.rows], all_thresholds[changed.rows]
-    is_scored = np.isfinite(before) & np.isfinite(changed_scores)
+    is_scored = np.isfinite(original_scores[changed.rows]) & np.isfinite(changed_scores)
     rows = changed.rows[is_scored]
-    before, changed_scores, thresholds = before[is_scored], changed_scores[is_scored], thresholds[is_scored]
+    before, after = original_scores[rows], changed_scores[is_scored]
     tolerance = metric.declaration.tolerance
-    violations, fooled = effects_and_violations(perturbation.expected, before, changed_scores, thresholds, tolerance)
+    violations, fooled = effects_and_violations(perturbation.expected, before, after, thresholds[rows], tolerance)
     seed = seed_of(settings.seed, pairs.name, pairs.split, f"{ALL}|{perturbation.name}")
     groups = None if source.groups is None else source.groups[rows]
     estimated = mean_estimates({**violations, "fooled": fooled}, settings, seed, groups)
     example = None
     if changed.texts is not None and (fooled == 1).any():
-        fooled_rows = np.flatnonzero(fooled == 1)
-        severity = changed_scores if perturbation.expected == "negative" else np.abs(changed_scores - before)
-        worst_row = int(fooled_rows[np.argmax(severity[fooled_rows])])
-        example = _example_pair(
-            pairs, changed, int(rows[worst_row]), sign * before[worst_row], sign * changed_scores[worst_row]
-        )
+        fooled_positions = np.flatnonzero(fooled == 1)
+        severity = after if perturbation.expected == "negative" else np.abs(after - before)
+        worst = int(fooled_positions[np.argmax(severity[fooled_positions])])
+        example = _example_pair(pairs, changed, int(rows[worst]), sign * before[worst], sign * after[worst])
     return Effect(
         perturbation=perturbation.name,
         summary=perturbation.summary,

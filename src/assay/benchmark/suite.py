@@ -107,6 +107,9 @@ def _parse_suite(text: str, source: str) -> Suite:
         return Suite.model_validate(content)
     except ValidationError as error:
         first = error.errors()[0]
-        location = ".".join(str(part) for part in first["loc"])
-        suggestion = suggestion_for(location, Suite.model_fields)
-        raise InputError(f"{source}: {location}: {first['msg']}{suggestion}") from error
+        location = ".".join(str(key) for key in first["loc"])
+        where = f"{source}: {location}" if location else source
+        problem = first["msg"].removeprefix("Value error, ")
+        if first["type"] == "extra_forbidden":
+            problem = f"there is no such setting.{suggestion_for(location, Suite.model_fields)}"
+        raise InputError(f"{where}: {problem}") from error

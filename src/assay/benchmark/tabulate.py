@@ -14,10 +14,8 @@ from assay.benchmark.adjusted import AdjustedBlock, adjusted_blocks, vote_blocks
 from assay.benchmark.buckets import ALL, QUANTITIES, Bucket, distinct_numbers
 from assay.benchmark.records import DatasetScores
 from assay.benchmark.request import Request
-from assay.common.batches import codes_of_names
 from assay.common.progress import Progress
 from assay.common.tables import annotations_of
-from assay.exceptions import InputError
 from assay.manifest import AgreementRow, AlternativeAnnotators, AnnotatorReliability, BucketRecord, MetricAsAnnotator
 from assay.statistics.agreement import Estimate, agreement
 from assay.statistics.alternative_annotator import (
@@ -28,8 +26,9 @@ from assay.statistics.alternative_annotator import (
     lack_of_annotations,
 )
 from assay.statistics.annotators import LEVELS, agreements_with_other_annotators, krippendorff_alpha
+from assay.statistics.ceilings import tie_free_ceiling, tie_share
 from assay.statistics.coefficients import OF_VOTES
-from assay.statistics.reliability import are_means, split_half_reliability, tie_free_ceiling, tie_share
+from assay.statistics.reliability import are_means, split_half_reliability
 from assay.statistics.resampling import seed_of
 
 if TYPE_CHECKING:
@@ -54,13 +53,16 @@ def tabulate(
         request: the settings of the run.
         dataset: the labelled pairs with their scores and buckets.
         progress: the progress display, advanced with every resample.
+
+    Raises:
+        InputError: the column of groups holds lists.
     """
     pairs, buckets, labels = dataset.pairs, dataset.buckets, dataset.pairs.labels
     negated = {str(metric) for metric in request.metrics if not metric.declaration.higher_is_better}
     scores: Mapping[str, NDArray[np.float64]] = dataset.scores
     if negated:
         scores = {name: -values if name in negated else values for name, values in scores.items()}
-    groups = None if dataset.group_column is None else _group_codes(pairs, dataset.group_column)
+    groups = None if dataset.group_column is None else pairs.group_codes(dataset.group_column)
     annotations, columns_are_annotators = annotations_of(pairs.table)
     progress.begin(f"agreement on {pairs.name}", len(buckets) * len(scores) * request.resamples)
     rows, summaries = [], []
@@ -68,17 +70,7 @@ def tabulate(
         mask = bucket.mask
         # numbered anew from 0, since a bucket may lack some groups
         bucket_groups = None if groups is None else np.unique(groups[mask], return_inverse=True)[1]
-        estimates = agreement(
-            BucketScores(scores, mask),
-            labels if mask.all() else labels[mask],
-            statistics=request.statistics,
-            resamples=request.resamples,
-            confidence=request.confidence,
-            seed=seed_of(request.seed, pairs.name, pairs.split, bucket.name),
-            groups=bucket_groups,
-            interval=request.interval,
-            advance=progress.advance,
-        )
+        estimates = _bucket_estimates(request, pairs, bucket, scores, bucket_groups, progress)
         rows += _agreement_rows(pairs, bucket, estimates, negated)
         reliability = None
         if annotations is not None:
@@ -95,12 +87,44 @@ def tabulate(
             mean_rows, mean_summaries = mean_over_buckets(rule, value_buckets, rows, summaries)
             rows += mean_rows
             summaries += mean_summaries
-    votes = annotations if columns_are_annotators else None
-    for block in _adjusted_blocks(request, dataset, scores, annotations, votes, groups, summaries):
-        all_pairs = Bucket(block.name, np.ones(len(pairs), dtype=bool))
-        rows += _agreement_rows(pairs, all_pairs, block.estimates, negated)
-        summaries.append(_block_record(block, summaries[0]))
+    if dataset.controls or annotations is not None:
+        votes = annotations if columns_are_annotators else None
+        for block in _adjusted_blocks(request, dataset, scores, annotations, votes, groups, summaries):
+            all_pairs = Bucket(block.name, np.ones(len(pairs), dtype=bool))
+            rows += _agreement_rows(pairs, all_pairs, block.estimates, negated)
+            summaries.append(_block_record(block, summaries[0]))
     return rows, summaries
+
+
+def _bucket_estimates(
+    request: Request,
+    pairs: Pairs,
+    bucket: Bucket,
+    scores: Mapping[str, NDArray[np.float64]],
+    groups: NDArray[np.intp] | None,
+    progress: Progress,
+) -> list[Estimate]:
+    """Return the agreement of scores with the labels on the pairs of a bucket.
+
+    Args:
+        request: the settings of the run.
+        pairs: all n pairs.
+        bucket: the bucket, with m of them.
+        scores: the scores of all pairs by metric, higher for more similar, shape (n,).
+        groups: the group codes of the pairs of the bucket, shape (m,); None without groups.
+        progress: the progress display, advanced with every resample.
+    """
+    return agreement(
+        BucketScores(scores, bucket.mask),
+        pairs.labels if bucket.mask.all() else pairs.labels[bucket.mask],
+        statistics=request.statistics,
+        resamples=request.resamples,
+        confidence=request.confidence,
+        seed=seed_of(request.seed, pairs.name, pairs.split, bucket.name),
+        groups=groups,
+        interval=request.interval,
+        advance=progress.advance,
+    )
 
 
 def _adjusted_blocks(
@@ -112,7 +136,7 @@ def _adjusted_blocks(
     groups: NDArray[np.intp] | None,
     summaries: Sequence[BucketRecord],
 ) -> list[AdjustedBlock]:
-    """Return the agreement on all n pairs adjusted for controls, for the noise of annotators, or by their votes.
+    """Return the agreement on all n pairs adjusted for controls and for the noise of annotators, then that with votes.
 
     Args:
         request: the settings of the run.
@@ -131,11 +155,9 @@ def _adjusted_blocks(
         "seed": seed_of(request.seed, pairs.name, pairs.split, ALL),
         "groups": groups,
     }
-    blocks: list[AdjustedBlock] = []
-    if dataset.controls or annotations is not None:
-        reliability = summaries[0].reliability
-        known = None if reliability is None else vars(reliability)
-        blocks = adjusted_blocks(dataset.controls, dict(scores), pairs.labels, annotations, known, **drawing)
+    reliability = summaries[0].reliability
+    reliability_values = None if reliability is None else vars(reliability)
+    blocks = adjusted_blocks(dataset.controls, dict(scores), pairs.labels, annotations, reliability_values, **drawing)
     if OF_VOTES in request.statistics and votes is not None:
         blocks += vote_blocks(scores, pairs.labels, votes, interval=request.interval, **drawing)
     return blocks
@@ -197,12 +219,12 @@ def mean_over_buckets(
         rows: the agreement rows of the dataset, including the rows of these buckets.
         summaries: the bucket records of the dataset, including the records of these buckets.
     """
-    filled = [summary for summary in summaries if summary.bucket in buckets and summary.n]
-    if len(filled) < 2:
+    filled_buckets = [summary for summary in summaries if summary.bucket in buckets and summary.n]
+    if len(filled_buckets) < 2:
         return [], []
-    first = filled[0]
+    first = filled_buckets[0]
     name = f"mean over {column}"
-    filled_names = {summary.bucket for summary in filled}
+    filled_names = {summary.bucket for summary in filled_buckets}
     rows_by_number: dict[tuple[str, str], list[AgreementRow]] = {}
     for row in rows:
         if row.bucket in filled_names:
@@ -211,10 +233,10 @@ def mean_over_buckets(
         dataset=first.dataset,
         split=first.split,
         bucket=name,
-        n=sum(summary.n for summary in filled),
+        n=sum(summary.n for summary in filled_buckets),
         labels={},
         ties=None,
-        ceiling={statistic: _mean_ceiling(filled, statistic) for statistic in first.ceiling},
+        ceiling={statistic: _mean_ceiling(filled_buckets, statistic) for statistic in first.ceiling},
         reliability=None,
         groups=None,
     )
@@ -282,21 +304,6 @@ def _agreement_rows(
     return rows
 
 
-def _group_codes(pairs: Pairs, column: str) -> NDArray[np.intp]:
-    """Return one integer per pair, shape (n,), equal for equal cells; each empty cell is a group of its own.
-
-    Raises:
-        InputError: the column holds lists.
-    """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    cells = pairs.column(column)
-    if pa.types.is_nested(cells.type):
-        raise InputError(f"{pairs.name} holds lists there, not names of groups", setting="group_by", value=column)
-    return codes_of_names(pc.cast(cells, pa.string()))
-
-
 def _summarise_bucket(
     request: Request,
     dataset: DatasetScores,
@@ -304,7 +311,15 @@ def _summarise_bucket(
     groups: NDArray[np.intp] | None,
     reliability: AnnotatorReliability | None,
 ) -> BucketRecord:
-    """Return the record of a bucket: its number of pairs, its labels, ties and groups, and the ceilings due to ties."""
+    """Return the record of a bucket: its number of pairs, its labels, ties and groups, and the ceilings due to ties.
+
+    Args:
+        request: the settings of the run.
+        dataset: the dataset with its scores.
+        bucket: the bucket.
+        groups: the code of the group of each pair of the bucket, from 0, shape (n,); None without groups.
+        reliability: how far annotators agree on these pairs; None without annotations.
+    """
     pairs = dataset.pairs
     labels = pairs.labels[bucket.mask]
     undefined: dict[str, float | None] = dict.fromkeys(request.statistics)
@@ -363,20 +378,21 @@ def _alternative_annotators(
 ) -> AlternativeAnnotators | None:
     """Return whether each metric may take the place of an annotator, or what the annotations lack to tell.
 
-    It is None if no pair has two labels, which leaves nobody to compare with.
+    It is None if no pair has two labels, which leaves nobody to compare with. A metric without a result of the test is
+    left out.
 
     Args:
         request: the settings of the run.
         scores: the scores by metric, shape (n,), higher for a higher label.
         annotations: the annotators' labels, shape (n, annotators), NaN for a missing label.
         columns_are_annotators: whether each column is one annotator.
-        groups: the group code of each pair, shape (n,), or None.
+        groups: the group code of each pair, shape (n,); None without groups.
     """
     if (np.isfinite(annotations).sum(axis=1) < 2).all():
         return None
-    lack = lack_of_annotations(annotations, columns_are_annotators=columns_are_annotators)
-    if lack is not None:
-        return AlternativeAnnotators(lack=lack)
+    problem = lack_of_annotations(annotations, columns_are_annotators=columns_are_annotators)
+    if problem is not None:
+        return AlternativeAnnotators(lack=problem)
     alignment = alignment_of(annotations)
     annotators, tested = 0, []
     for name, values in {CONSTANT: np.zeros(len(annotations)), **scores}.items():

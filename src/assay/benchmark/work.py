@@ -44,7 +44,7 @@ class Task:
         metric: the metric, bound to the data.
         dataset: the dataset that receives the scores.
         part: the rows to score.
-        engine: the engine that the metric shares with others, or None.
+        engine: the engine that the metric shares with others; None for a metric without one.
     """
 
     name: str
@@ -57,11 +57,6 @@ class Task:
     def key(self) -> tuple[str, str]:
         """The names of metric and dataset."""
         return self.name, self.dataset.pairs.name
-
-    @property
-    def singles(self) -> Singles:
-        """The distinct pairs of texts in the part, made of what the metric reads; the dataset caches them."""
-        return self.dataset.singles(self.metric, self.part)
 
 
 def _record_of_column(name: str, dataset: str, metric: ColumnMetric) -> MetricRecord:
@@ -124,7 +119,7 @@ def _check_has_scores(scored: Scored, engine_cost: Cost) -> None:
 def _out_of_range_flags(metric: Metric, scored: Scored) -> dict[str, int]:
     """Return the number of scores outside the range that their metric declares, by its flag phrase.
 
-    The dict has one entry, or none if no score is outside.
+    Scores within the metric's tolerance of the range are not outside. The dict has one entry, or none if no score is.
     """
     declared = metric.declaration
     low, high = declared.low - declared.tolerance, declared.high + declared.tolerance
@@ -188,7 +183,7 @@ def score_all(
         say: receives one line before anything is downloaded.
 
     Raises:
-        StoreError: scores can no longer be stored.
+        StoreError: the store is damaged, or cannot be read or written.
         ClusterError: no machine is left to compute scores.
     """
     records = MetricRecords()
@@ -196,10 +191,10 @@ def score_all(
     tasks_by_engine: dict[Engine | None, list[Task]] = {}
     obtainer = _Obtainer(request.offline, say)
     combined: Sequence[Combined] = ()
-    others: Sequence[Metric] = request.metrics
+    other_metrics: Sequence[Metric] = request.metrics
     if any(isinstance(metric, Combined) for metric in request.metrics):
-        combined, others = combined_and_other_metrics(request.metrics, datasets, records)
-    for metric in others:
+        combined, other_metrics = combined_and_other_metrics(request.metrics, datasets, records)
+    for metric in other_metrics:
         for dataset in datasets:
             for task in _plan_tasks(metric, dataset, obtainer, records):
                 tasks_by_engine.setdefault(task.engine, []).append(task)
@@ -212,10 +207,10 @@ def score_all(
         for dataset in datasets:
             records.fail(name, dataset.pairs.name, absent)
     in_order = records.records_in_order(request, [dataset.pairs.name for dataset in datasets])
-    done = {(record.metric, record.dataset) for record in in_order if record.is_done}
+    scored_tasks = {(record.metric, record.dataset) for record in in_order if record.is_done}
     for dataset in datasets:
         # the order of the request, not the order of scoring
-        names = [str(metric) for metric in request.metrics if (str(metric), dataset.pairs.name) in done]
+        names = [str(metric) for metric in request.metrics if (str(metric), dataset.pairs.name) in scored_tasks]
         dataset.scores = {name: dataset.scores[name] for name in names}
     return in_order
 
@@ -275,18 +270,18 @@ def _plan_tasks(metric: Metric, dataset: PreparedDataset, obtainer: _Obtainer, r
     name, dataset_name, language = str(metric), dataset.pairs.name, dataset.pairs.language
     try:
         # rows is None for a part that is the whole dataset
-        parts = [part for part in dataset.parts(metric) if part.rows is None or len(part.rows)]
+        nonempty_parts = [part for part in dataset.parts(metric) if part.rows is None or len(part.rows)]
         if lacks_references(metric, dataset.pairs):
             records.skip(name, dataset_name, _reason_without_references(dataset.pairs))
             return []
-        if not is_made_for(metric, language) or not parts:
+        if not is_made_for(metric, language) or not nonempty_parts:
             records.skip(name, dataset_name, _reason_not_applicable(metric, language))
             return []
         if isinstance(metric, ColumnMetric):
             _copy_recorded_scores(metric, dataset, records)
             return []
         tasks = []
-        for part in parts:
+        for part in nonempty_parts:
             context = Context(part.language, partial(dataset.references, part))
             bound = metric.bind(context)
             needs_files = type(bound).obtain is not Metric.obtain
@@ -343,40 +338,16 @@ def _copy_recorded_scores(metric: ColumnMetric, dataset: PreparedDataset, record
 def _score_group(tasks: list[Task], scorer: Scorer, records: MetricRecords) -> None:
     """Score tasks of one engine together, and add their scores and records; after an error score them one by one.
 
-    So only the cause of an error fails. Metrics without an engine share nothing: each fails by itself.
+    So only the cause of an error fails. If the engine is unavailable, all fail at once. Metrics without an engine share
+    nothing: each fails by itself.
 
     Raises:
-        StoreError: scores can no longer be stored.
+        StoreError: the store is damaged, or cannot be read or written.
         ClusterError: no machine is left to compute scores.
     """
-    engine = tasks[0].engine
-    names = list(dict.fromkeys(task.name for task in tasks))
-    dataset_names = list(dict.fromkeys(task.dataset.pairs.name for task in tasks))
     pending = list(tasks)
     try:
-        jobs = _jobs_of_tasks(tasks)
-        total = sum(len(job.singles.digests) for job, _ in jobs)
-        shown = list(short_names(names).values())
-        scorer.progress.begin(f"{_abbreviated_names(shown)} on {_abbreviated_names(dataset_names)}, pairs", total)
-        reset_peak_memory()
-        finished: list[tuple[Task, Scored]] = []
-        with closing(scorer.score_jobs(engine, [job for job, _ in jobs])) as outcomes:
-            for position, outcome in outcomes:
-                members = jobs[position][1]
-                if isinstance(outcome, Exception):
-                    if engine is not None:
-                        raise outcome
-                    _record_failed(members, outcome, records)
-                elif engine is None:
-                    _record_finished(list(zip(members, outcome, strict=True)), [], scorer, records)
-                    # the peak memory is reported for each metric without an engine
-                    reset_peak_memory()
-                else:
-                    finished += zip(members, outcome, strict=True)
-                    continue
-                # without an engine, each job has one task
-                pending.remove(members[0])
-        _record_finished(finished, names, scorer, records)
+        _score_together(tasks, pending, scorer, records)
     except (StoreError, ClusterError):
         # scores can no longer be stored, or no machine is left to compute them: the run ends
         raise
@@ -387,6 +358,50 @@ def _score_group(tasks: list[Task], scorer: Scorer, records: MetricRecords) -> N
             return
         for task in pending:
             _score_group([task], scorer, records)
+
+
+def _score_together(tasks: list[Task], pending: list[Task], scorer: Scorer, records: MetricRecords) -> None:
+    """Score tasks of one engine in one call of the scorer, and add their scores and records.
+
+    With an engine nothing is recorded before all have been scored. Without one each task is recorded as soon as it
+    ends, with scores or an error.
+
+    Args:
+        tasks: the tasks of one engine, or without one.
+        pending: the same tasks, of which those that are recorded early are removed.
+        scorer: the scorer.
+        records: the records of the run, to which the new ones are added.
+
+    Raises:
+        Exception: any error of a task with an engine.
+    """
+    engine = tasks[0].engine
+    names = list(dict.fromkeys(task.name for task in tasks))
+    dataset_names = list(dict.fromkeys(task.dataset.pairs.name for task in tasks))
+    jobs = _jobs_of_tasks(tasks)
+    total = sum(len(job.singles.digests) for job, _ in jobs)
+    shown_names = list(short_names(names).values())
+    scorer.progress.begin(f"{_abbreviated_names(shown_names)} on {_abbreviated_names(dataset_names)}, pairs", total)
+    reset_peak_memory()
+    finished: list[tuple[Task, Scored]] = []
+    with closing(scorer.score_jobs(engine, [job for job, _ in jobs])) as outcomes:
+        for position, outcome in outcomes:
+            members = jobs[position][1]
+            if engine is not None:
+                if isinstance(outcome, Exception):
+                    raise outcome
+                finished += zip(members, outcome, strict=True)
+                continue
+            # without an engine, each job has one task
+            [task] = members
+            if isinstance(outcome, Exception):
+                _record_failed([task], outcome, records)
+            else:
+                _record_finished([(task, outcome[0])], [], scorer, records)
+                # the peak memory is reported for each metric without an engine
+                reset_peak_memory()
+            pending.remove(task)
+    _record_finished(finished, names, scorer, records)
 
 
 def _record_failed(tasks: Sequence[Task], error: Exception, records: MetricRecords) -> None:
@@ -451,12 +466,12 @@ def _jobs_of_tasks(tasks: list[Task]) -> list[tuple[ScoringJob, list[Task]]]:
 
     Tasks of an engine that score the same distinct pairs share a job. Without an engine each task has its own.
     """
-    by_singles: dict[int, list[Task]] = {}
+    by_singles: dict[int, tuple[Singles, list[Task]]] = {}
     for position, task in enumerate(tasks):
-        key = position if task.engine is None else id(task.singles)
-        by_singles.setdefault(key, []).append(task)
+        singles = task.dataset.singles(task.metric, task.part)
+        key = position if task.engine is None else id(singles)
+        by_singles.setdefault(key, (singles, []))[1].append(task)
     jobs = []
-    for members in by_singles.values():
-        metrics = tuple(task.metric for task in members)
-        jobs.append((ScoringJob(members[0].singles, metrics), members))
+    for singles, members in by_singles.values():
+        jobs.append((ScoringJob(singles, tuple(task.metric for task in members)), members))
     return jobs

@@ -12,7 +12,8 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from assay.cli.guard import TRACEBACK, OneLineErrors, guarded, log_to_stderr
+from assay.cli.guard import TRACEBACK, OneLineErrors, guarded
+from assay.cli.progress import log_to_stderr
 
 __all__ = ["app", "main", "verbs"]
 
@@ -83,6 +84,10 @@ def _declare_switches(traceback: Traceback = False, verbose: Verbose = False) ->
     """Do nothing: typer makes the parameters of the switches from this signature, in :func:`_add_switches`."""
 
 
+#: The first line of the docstring of a verb's file.
+_SUMMARY_LINE = re.compile(r'"""``assay (?P<verb>\w+)``: (?P<summary>.+?)(?:""")?$')
+
+
 @functools.cache
 def verbs() -> dict[str, str]:
     """Return the summary of each verb as a dict from verb to summary, in the order of the help.
@@ -96,8 +101,8 @@ def verbs() -> dict[str, str]:
     here = Path(__file__).parent
     for path in sorted([*here.glob("*.py"), *(here.parent / "api").glob("*.py")], key=lambda path: path.stem):
         with path.open(encoding="utf-8") as file:
-            summary_match = re.match(rf'"""``assay {path.stem}``: (?P<summary>.+?)(?:""")?$', file.readline())
-        if summary_match is not None:
+            summary_match = _SUMMARY_LINE.match(file.readline())
+        if summary_match is not None and summary_match["verb"] == path.stem:
             summaries[path.stem] = summary_match["summary"][:1].upper() + summary_match["summary"][1:]
     ordered_verbs = [verb for verb in VERB_ORDER if verb in summaries]
     return {verb: summaries[verb] for verb in dict.fromkeys([*ordered_verbs, *summaries])}
@@ -140,7 +145,7 @@ def _load_command(verb: str) -> Any:
 
 def _add_switches(command: Any) -> None:
     """Add the switches of the root to a verb, or to each verb of a group, so that they may also follow the verb."""
-    # of each command, since it may be built alone, and keeps the options for help of its first context
+    # set for each command: one may be built alone, and a command keeps the options for help of its first context
     command.context_settings = {**command.context_settings, "help_option_names": HELP_NAMES}
     # a group of verbs, such as assay train
     if hasattr(command, "commands"):
@@ -205,7 +210,7 @@ def _root(
     """Compare similarity metrics with human labels; the verb's defaults come from the configuration file, if any.
 
     Raises:
-        InputError: the file cannot be read, or has a key or table that no verb has.
+        InputError: the file cannot be read, has a key or table that no verb has, or a value that does not fit.
     """
     # doctor must run with an invalid configuration, since it reports what is wrong
     if no_config or context.invoked_subcommand in (None, "doctor"):

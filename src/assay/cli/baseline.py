@@ -34,19 +34,20 @@ def baseline(
     from assay.api.baseline import planned_ci_files
     from assay.common.addresses import command_line
 
-    planned = None
+    lines_on_ci: list[str] = []
     if settings.get("ci") is not None:
-        # shown before anything is written
+        # the files are shown before anything is written
         planned = planned_ci_files(run, out, BaselineSettings(**settings))
-        existing = [file.path for file in planned.files if file.path.exists()]
+        written = [file for file in planned.files if not file.path.exists()]
         for file in planned.files:
-            action = "exists and is left as it is; merge this into it" if file.path in existing else "is written"
+            action = "is written" if file in written else "exists and is left as it is; merge this into it"
             typer.echo(f"--- {file.path.as_posix()} {action}:\n{file.text}")
+        lines_on_ci += [f"wrote {file.path.as_posix()}" for file in written]
+        for file in planned.files:
+            if file not in written:
+                lines_on_ci.append(f"left as it is: {file.path.as_posix()}; merge what is shown above")
+        lines_on_ci += planned.notes
     path = assay.baseline(run, out, **settings)
-    lines = [f"wrote {path} ({path.stat().st_size / 1e3:.0f} kB)"]
-    if planned is not None:
-        lines += [f"wrote {file.path.as_posix()}" for file in planned.files if file.path not in existing]
-        lines += [f"left as it is: {file.as_posix()}; merge what is shown above" for file in existing]
-        lines += planned.notes
+    lines = [f"wrote {path} ({path.stat().st_size / 1e3:.0f} kB)", *lines_on_ci]
     lines.append(f"next: {command_line('check', 'RUN', '--against', out)}")
     report_failures([], [] if quiet else lines)

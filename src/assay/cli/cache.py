@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.guard import guarded, print_data, print_grid, print_to_stderr
+from assay.cli.guard import guarded
 from assay.cli.options import ListFormat, ListFormatOption
+from assay.cli.printing import print_data, print_grid, print_to_stderr
 
 app = typer.Typer(
     add_completion=False,

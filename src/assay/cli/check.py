@@ -9,8 +9,9 @@ import typer
 
 from assay.analysis.check.settings import CheckSettings
 from assay.cli.command import command
-from assay.cli.guard import print_report, print_to_stderr, progress_on_stderr
 from assay.cli.options import ExplainOption, QuietOption, ReportFormat, ReportFormatOption
+from assay.cli.printing import print_report, print_to_stderr
+from assay.cli.progress import progress_on_stderr
 
 #: Exit code when the run is worse than the baseline.
 EXIT_CODE_OF_FAILURE = 3
@@ -38,12 +39,13 @@ def check(
     import assay
     from assay.common.output import check_replaceable
     from assay.exceptions import InputError
-    from assay.reports.check import JUNIT, SUMMARY, write_file, write_summary
+    from assay.reports.check_files import JUNIT, SUMMARY, write_file, write_summary
 
     for path, kind in ((junit, JUNIT), (summary, SUMMARY)):
         if path is not None:
             check_replaceable(path, kind)
-    if junit is not None and summary is not None and junit.resolve() == summary.resolve():
+    is_one_file = junit is not None and summary is not None and junit.resolve() == summary.resolve()
+    if is_one_file:
         raise InputError(f"{summary}: is the file of --junit; give --summary another name")
     with progress_on_stderr(quiet) as progress:
         checked = assay.check(run, against, **settings, progress=progress)

@@ -14,8 +14,9 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
 
-from assay.cli.completion import COMPLETERS, complete_runs
-from assay.cli.guard import guarded, print_to_stderr
+from assay.cli.completion import COMPLETERS, Completer, complete_runs
+from assay.cli.guard import guarded
+from assay.cli.printing import print_to_stderr
 from assay.common.configuration import APPLIED
 from assay.exceptions import AssayError, InputError
 from assay.settings import (
@@ -53,7 +54,7 @@ def command(
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         """Return the guarded verb; its signature, which typer reads, has the own parameters and the options."""
         own_parameters = _own_parameters(function)
-        takes_context = "context" in {parameter.name for parameter in own_parameters}
+        takes_context = any(parameter.name == "context" for parameter in own_parameters)
         options = _setting_parameters(settings_class, position_callback)
         by_position = [name for name in declarations_of(settings_class) if name + POSITION in options]
         parameters = sorted(
@@ -62,6 +63,7 @@ def command(
 
         @functools.wraps(function)
         def call_verb(context: typer.Context, **values: Any) -> None:
+            """Call the function with the values of its parameters and with the settings that have one."""
             # typer passes None for a sequence option that is absent; dropped, so that the setting keeps its own default
             arguments = {name: value for name, value in values.items() if value is not None or name not in options}
             for name in by_position:
@@ -88,14 +90,17 @@ def command(
 
 
 def _own_parameters(function: Callable[..., None]) -> list[inspect.Parameter]:
-    """Return the parameters that a verb's function declares itself, all but ``**settings``, as keywords for typer."""
+    """Return the parameters that a verb's function declares itself, all but ``**settings``, as keywords for typer.
+
+    Arguments with run folders, ``run`` or ``runs``, get the completion of run folders.
+    """
     hints = get_type_hints(function, include_extras=True)
     parameters = []
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind is inspect.Parameter.VAR_KEYWORD:
             continue
         if name in ("run", "runs"):
-            # the argument with run folders; its annotation holds the typer.Argument
+            # the annotation holds the typer.Argument
             hints[name].__metadata__[0].autocompletion = complete_runs
         parameters.append(parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY))
     return parameters
@@ -131,23 +136,30 @@ def _merge_positions(
 
     They take precedence over those of a configuration file.
 
+    Args:
+        context: the context of the command.
+        settings_class: the settings class.
+        name: the name of the setting.
+        arguments: the values of the command's parameters by name, without absent ones; changed in place.
+
     Raises:
         InputError: there are values by position and by the flag, or the setting is required and has none.
     """
-    data = arguments.pop(name + POSITION, None)
+    values_by_position = arguments.pop(name + POSITION, None)
     flag = flag_of(name, declarations_of(settings_class)[name])
     field = next(field for field in dataclasses.fields(settings_class) if field.name == name)
-    if data:
+    if values_by_position:
         source = context.get_parameter_source(name)
-        if arguments.get(name) and source is not None and source.name == "COMMANDLINE":
+        is_flag_used = source is not None and source.name == "COMMANDLINE"
+        if is_flag_used and arguments.get(name):
             # the former form of some verbs had metrics by position, and the data by a flag
             words = [*context.command_path.split(), *_words(arguments[name])]
-            words += [word for metric in _words(data) for word in ("--metric", metric)]
+            words += [word for metric in _words(values_by_position) for word in ("--metric", metric)]
             raise InputError(
-                f"{' '.join(_words(data))}: data is given by position and by {flag}; give it once, and metrics by "
-                f"--metric: {shlex.join(words)}"
+                f"{' '.join(_words(values_by_position))}: data is given by position and by {flag}; give it once, and "
+                f"metrics by --metric: {shlex.join(words)}"
             )
-        arguments[name] = data
+        arguments[name] = values_by_position
     elif name not in arguments and field.default is dataclasses.MISSING:
         placeholder = declarations_of(settings_class)[name].metavar or name.upper()
         raise InputError(
@@ -180,7 +192,10 @@ def _help_rank(parameter: inspect.Parameter, own_parameters: Sequence[inspect.Pa
 def _setting_parameters(
     settings_class: type[Settings], position_callback: Callable[..., Any] | None
 ) -> dict[str, inspect.Parameter]:
-    """Return a keyword parameter, annotated for typer, for each setting that the command line has, by name.
+    """Return the keyword parameters, annotated for typer, for all settings that the command line has, by name.
+
+    A setting is an option, or an argument if it is declared as one. A setting that is declared as an argument with
+    flags has both: the argument is the parameter of its name with :data:`POSITION` added, the option that of its name.
 
     Args:
         settings_class: the settings class.
@@ -193,37 +208,24 @@ def _setting_parameters(
     for name, setting in declarations_of(settings_class).items():
         if setting.python_only:
             continue
-        typer_type = _typer_type(hints[name], setting)
+        value_type = _typer_type(hints[name], setting)
+        typer_type, default = _with_default(value_type, defaults[name], setting)
+        help_text = help_with_flags(setting.help, flags)
         # found by the name of the setting, or by its placeholder in the help
         completer = COMPLETERS.get(name) or COMPLETERS.get(setting.metavar or "")
-        help_text = help_with_flags(setting.help, flags)
-        if get_origin(typer_type) is list and not setting.argument and "repeatable" not in help_text:
-            help_text = f"{help_text.rstrip('.')}; repeatable."
-        typer_type, default = _with_default(typer_type, defaults[name], setting)
-        has_both = setting.argument and setting.flags
-        typer_info: Any
-        if setting.argument:
-            typer_info = typer.Argument(
-                help=help_text,
-                metavar=setting.metavar,
-                show_default=default is not None,
-                callback=position_callback,
-                autocompletion=completer,
-            )
-            if has_both:
-                parameters[name + POSITION] = _keyword(name + POSITION, typer_type | None, typer_info, None)
-                help_text = "The same."
-        if not setting.argument or has_both:
-            # a switch that is off by default gets its single flag, so that typer adds no --no- form
-            explicit_flags = (flag_of(name),) if default is False and not setting.flags else setting.flags
-            typer_info = typer.Option(
-                *explicit_flags,
-                help=help_text,
-                metavar=setting.metavar,
-                callback=_checking_callback(setting),
-                autocompletion=completer,
-            )
-        parameters[name] = _keyword(name, typer_type, typer_info, default)
+        if not setting.argument:
+            needs_note = get_origin(value_type) is list and "repeatable" not in help_text
+            option_text = f"{help_text.rstrip('.')}; repeatable." if needs_note else help_text
+            option = _option(name, setting, option_text, default, completer)
+            parameters[name] = _keyword(name, typer_type, option, default)
+            continue
+        argument = _argument(setting, help_text, default, completer, position_callback)
+        if setting.flags:
+            parameters[name + POSITION] = _keyword(name + POSITION, typer_type | None, argument, None)
+            option = _option(name, setting, "The same.", default, completer)
+            parameters[name] = _keyword(name, typer_type, option, default)
+        else:
+            parameters[name] = _keyword(name, typer_type, argument, default)
     return parameters
 
 
@@ -232,13 +234,62 @@ def _keyword(name: str, typer_type: Any, typer_info: Any, default: Any) -> inspe
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
+def _argument(
+    setting: SettingDeclaration,
+    help_text: str,
+    default: Any,
+    completer: Completer | None,
+    callback: Callable[..., Any] | None,
+) -> Any:
+    """Return what typer needs to know of a setting that is given by position, a ``typer.models.ArgumentInfo``.
+
+    Args:
+        setting: the declaration of the setting.
+        help_text: its description in ``--help``, with other settings as flags.
+        default: its default for typer, which ``--help`` shows unless it is None.
+        completer: completes its values in a shell; None for none.
+        callback: receives the context and the value, and returns the value; None for none.
+    """
+    return typer.Argument(
+        help=help_text,
+        metavar=setting.metavar,
+        show_default=default is not None,
+        callback=callback,
+        autocompletion=completer,
+    )
+
+
+def _option(name: str, setting: SettingDeclaration, help_text: str, default: Any, completer: Completer | None) -> Any:
+    """Return what typer needs to know of a setting that has a flag, a ``typer.models.OptionInfo``.
+
+    Args:
+        name: the name of the setting.
+        setting: its declaration.
+        help_text: its description in ``--help``, with other settings as flags.
+        default: its default for typer.
+        completer: completes its values in a shell; None for none.
+    """
+    # a switch that is off by default gets its single flag, so that typer adds no --no- form
+    flags = (flag_of(name),) if default is False and not setting.flags else setting.flags
+    return typer.Option(
+        *flags,
+        help=help_text,
+        metavar=setting.metavar,
+        callback=None if setting.parse is None else checking_callback(setting.parse),
+        autocompletion=completer,
+    )
+
+
 def _with_default(typer_type: Any, default: Any, setting: SettingDeclaration) -> tuple[Any, Any]:
-    """Return the type and the default that typer needs for a setting, from its type for typer and its own default."""
+    """Return the type and the default that typer needs for a setting, from its type for typer and its own default.
+
+    The default is ``inspect.Parameter.empty`` for a required setting. It is None, which the type then allows, in place
+    of an empty sequence, and for a required setting with an argument and an option, of which one is enough.
+    """
     if default is dataclasses.MISSING:
         if setting.argument and setting.flags:
-            # required in one of two places, which is checked when both are known
+            # _merge_positions checks that one of the two is given
             return typer_type | None, None
-        # the option is required
         return typer_type, inspect.Parameter.empty
     if default is None or default == ():
         # typer would show an empty sequence as a default in the help
@@ -246,17 +297,18 @@ def _with_default(typer_type: Any, default: Any, setting: SettingDeclaration) ->
     return typer_type, default
 
 
-def _checking_callback(setting: SettingDeclaration) -> Callable[[str | None], str | None] | None:
-    """Return a callback that checks a value with a syntax of its own; None if the setting has no such syntax.
+def checking_callback(parse: Callable[[str], object]) -> Callable[[str | None], str | None]:
+    """Return a callback of typer that checks a value with a syntax of its own, and returns it unchanged.
 
     It runs before the following words are read, so that the error about ``--scale 0 2`` says that 0 is not a range, and
-    not that 2 is an unexpected argument.
+    not that 2 is an unexpected argument. The error is a BadParameter of typer; None, for an absent option, has none.
+
+    Args:
+        parse: raises InputError for a malformed value; what it returns is not used.
     """
-    parse = setting.parse
-    if parse is None:
-        return None
 
     def check_syntax(value: str | None) -> str | None:
+        """Return a value unchanged; raises BadParameter if it cannot be parsed."""
         if value is not None:
             try:
                 parse(value)

@@ -57,14 +57,16 @@ def complete_buckets(context: typer.Context, incomplete: str) -> list[str]:
 
 
 def complete_runs(context: typer.Context, incomplete: str) -> list[str]:
-    """Return the run folders that begin with the typed path, newest first; without a slash, also those in ``runs``."""
-    typed_path = Path(incomplete)
-    parent = typed_path if incomplete.endswith("/") else typed_path.parent
-    folders = [parent, Path("runs")] if parent == Path() else [parent]
-    manifests = [manifest for folder in folders for manifest in folder.glob("*/run.json")]
-    manifests.sort(key=lambda manifest: manifest.stat().st_mtime, reverse=True)
-    runs = [str(manifest.parent) for manifest in manifests]
-    return _filter_by_prefix(incomplete, runs)
+    """Return the run folders that begin with the typed path, newest first; without a slash, also those in ``runs``.
+
+    The folder is written as it was typed, such as ``./runs/``: a shell offers only what begins with the typed text.
+    """
+    typed_folder = incomplete[: incomplete.rfind("/") + 1]
+    runs: dict[str, float] = {}
+    for folder in [typed_folder] if typed_folder else ["", "runs/"]:
+        for manifest in Path(folder).glob("*/run.json"):
+            runs[folder + manifest.parent.name] = manifest.stat().st_mtime
+    return _filter_by_prefix(incomplete, sorted(runs, key=runs.__getitem__, reverse=True))
 
 
 #: Completers, by the name of a setting (lower case) or by its metavar in the help (upper case).

@@ -86,15 +86,17 @@ class Option:
     settings: Any
 
     def parse(self, value: Any, folder: Path) -> Any:
-        """Return a value of the file in the form that the command line expects.
+        """Return a value of the file in the form that the command line expects: a list if the option accepts one.
 
         Args:
             value: the value as TOML has it.
             folder: the folder of the file, to which its paths are relative.
 
         Raises:
-            InputError: the value has another type, is outside its range, or names a metric that runs code. The message
-                does not name the key.
+            InputError: the value has another type, is a list where one value is expected, or is outside its range or
+                choices. The message does not name the key.
+            RefusedValueError: the value names a metric that runs code, calls a server or reads a key, or that cannot be
+                checked.
         """
         if isinstance(value, dict) and self.name in MAPPING_OPTIONS:
             # the command line writes a mapping as text: a=x+y,b=z
@@ -116,7 +118,8 @@ class Option:
         """Return a single value, checked, with its paths made relative to the working folder.
 
         Raises:
-            InputError: the value has another type, is outside its range, or names a metric that runs code.
+            InputError: the value has another type, or is outside its range or choices.
+            RefusedValueError: the value names a metric that no verb takes from a file, see :func:`_resolve_metric`.
         """
         value = self._checked(value)
         if isinstance(value, str) and self.name in METRIC_OPTIONS:
@@ -131,12 +134,13 @@ class Option:
         """Return a single value of the file if the option may have it; a number where a name is expected as text.
 
         Raises:
-            InputError: the value has another type or is outside its range.
+            InputError: the value has another type, or is outside its range or choices.
         """
         from assay.settings import check_value, declarations_of
 
-        # such a setting, a name or a number, is text on the command line
-        if self.value_type is str and float in self._types and type(value) in (int, float):
+        # a setting that is a name or a number is text on the command line
+        is_name_or_number = self.value_type is str and float in self._types
+        if is_name_or_number and type(value) in (int, float):
             value = str(value)
         toml_type: Any = self.value_type
         if self.value_type is Path:
@@ -144,7 +148,8 @@ class Option:
         elif self.value_type is float:
             toml_type = (int, float)
         # bool is a subclass of int
-        if not isinstance(value, toml_type) or (isinstance(value, bool) and self.value_type is not bool):
+        is_bool_as_number = isinstance(value, bool) and self.value_type is not bool
+        if is_bool_as_number or not isinstance(value, toml_type):
             raise InputError(f"expected {_TYPE_DESCRIPTIONS[self.value_type]}")
         if self.choices and value not in self.choices:
             raise InputError(f"must be {', '.join(self.choices[:-1])} or {self.choices[-1]}")
@@ -168,7 +173,8 @@ class RefusedValueError(InputError):
 def _resolve_metric(text: str, form: str, folder: Path) -> str:
     """Return the name of a metric whose paths, which are relative to *folder*, are relative to the working folder.
 
-    The metric of the returned name is built and checked, and no other text reaches the verb.
+    The metric of the returned name is built and checked, and no other text reaches the verb. A name of neither a metric
+    nor code is not checked: the verb reports it.
 
     Args:
         text: the value of the option.
@@ -186,10 +192,10 @@ def _resolve_metric(text: str, form: str, folder: Path) -> str:
 
     prefix = form.partition("{}")[0]
     try:
-        typed = MetricName.parse(form.format(text))
-        subject = None if typed.subject is None else _resolve_paths(typed.subject, folder)
-        options = tuple((key, _resolve_paths(value, folder)) for key, value in typed.options)
-        resolved = MetricName(typed.name, subject, options, typed.alias)
+        parsed_name = MetricName.parse(form.format(text))
+        subject = None if parsed_name.subject is None else _resolve_paths(parsed_name.subject, folder)
+        options = tuple((key, _resolve_paths(value, folder)) for key, value in parsed_name.options)
+        resolved = MetricName(parsed_name.name, subject, options, parsed_name.alias)
         # the verb reports an unknown name, which may be the name of a metric in a run
         if names_code(resolved) or any(entry.name == resolved.name for entry in registry().entries()):
             load_untrusted_metric(resolved.text)
@@ -207,17 +213,19 @@ def _resolve_metric(text: str, form: str, folder: Path) -> str:
 def _resolve_paths(text: str, folder: Path) -> str:
     """Return a text with the paths in it, which are relative to *folder*, made relative to the working folder.
 
-    A part of the text is a path if it has a slash or a dot and exists, such as in ``bi-encoder:models/a``.
+    A part of the text is a path if it has a slash or a dot and exists, such as in ``bi-encoder:models/a``. One that
+    exists only below the working folder is changed as well, since every path in the file is relative to its folder. An
+    address is returned unchanged.
     """
     if is_address(text):
         return text
     # with the separators, so that the parts can be joined again
-    parts = re.split(r"([=:,+#])", text)
-    for index, part in enumerate(parts):
-        looks_like_path = "/" in part or "." in part
-        if looks_like_path and (path_exists(folder / part) or path_exists(part)):
-            parts[index] = _relative_path(part, folder)
-    return "".join(parts)
+    pieces = re.split(r"([=:,+#])", text)
+    for index, piece in enumerate(pieces):
+        looks_like_path = "/" in piece or "." in piece
+        if looks_like_path and (path_exists(folder / piece) or path_exists(piece)):
+            pieces[index] = _relative_path(piece, folder)
+    return "".join(pieces)
 
 
 def _relative_path(path: str, folder: Path) -> str:
@@ -257,11 +265,17 @@ def _toml_key(key: str) -> str:
 
 
 def _option_from_annotation(name: str, annotation: Any, settings: Any) -> Option:
-    """Return an option from its annotation for typer: a plain type, Enum, Literal or list, or one of these or None."""
+    """Return an option from its annotation for typer: a plain type, Enum, Literal or list, or one of these or None.
+
+    Args:
+        name: the name of the parameter.
+        annotation: the type alone, without what ``Annotated`` adds.
+        settings: the settings class of the verb; None if it has none.
+    """
     hint = annotation
     if get_origin(annotation) not in (list, Literal):
         # without the None of an option that may be absent
-        hint = next((part for part in get_args(annotation) if part is not type(None)), annotation)
+        hint = next((member for member in get_args(annotation) if member is not NoneType), annotation)
     accepts_list = get_origin(hint) is list
     if accepts_list:
         (hint,) = get_args(hint)
@@ -287,7 +301,8 @@ def defaults_of(configuration: Configuration, root: Any, verb: str) -> dict[str,
     The tables of other verbs are not read, and other verbs are imported only for a key that this verb does not have.
 
     Raises:
-        InputError: no verb has a key or table, or a value does not fit; the message names the file and the key.
+        InputError: no verb has a key or table, a file may not set a key, or a value does not fit; the message names the
+            file and the key.
     """
     values: dict[str, Any] = _values_of_command(configuration, root, configuration.values, {}, only=verb)[verb]
     return values
@@ -315,15 +330,16 @@ def _values_of_command(
         only: the verb of a group whose values are returned; empty for all of them.
 
     Raises:
-        InputError: the table has a key or a table that the command lacks, or a value does not fit.
+        InputError: the table has a key or a table that the command lacks, a key that a file may not set, or a value
+            that does not fit.
     """
     own_values, tables = _split_table(table, command)
     commands = getattr(command, "commands", {})
     for name in tables:
         if name not in commands:
             location = f"{configuration.file}: {configuration.table_header(*path, _toml_key(name))}"
-            listed = f"{command_line(*path, '--help')} lists them"
-            raise InputError(f"{location}: there is no verb {name!r}.{suggestion_for(name, commands)} {listed}")
+            advice = f"{command_line(*path, '--help')} lists them"
+            raise InputError(f"{location}: there is no verb {name!r}.{suggestion_for(name, commands)} {advice}")
     for key, value in own_values.items():
         _check_key(configuration, key, value, command, path, first_verb=only)
     # for a verb all of its own values are accepted, since they were checked
@@ -341,15 +357,20 @@ def _split_table(table: Mapping[str, Any], command: Any) -> tuple[dict[str, Any]
     values: dict[str, Any] = {}
     tables: dict[str, Any] = {}
     for key, value in table.items():
-        is_table = (
-            isinstance(value, dict) and hasattr(command, "commands") and _normalise_key(key) not in MAPPING_OPTIONS
-        )
-        (tables if is_table else values)[key] = value
+        is_option = _normalise_key(key) in MAPPING_OPTIONS
+        if isinstance(value, dict) and hasattr(command, "commands") and not is_option:
+            tables[key] = value
+        else:
+            values[key] = value
     return values, tables
 
 
 def _accepted_values(values: Mapping[str, Any], options: Mapping[str, Option], folder: Path) -> dict[str, Any]:
-    """Return the values that these options accept, parsed, by parameter name; the rest are for other verbs."""
+    """Return the values that these options accept, parsed, by parameter name; the rest are for other verbs.
+
+    Raises:
+        RefusedValueError: a value is for one of the options, and no verb takes it from a file.
+    """
     accepted = {}
     for key, value in values.items():
         option = options.get(_normalise_key(key))
@@ -373,6 +394,9 @@ def _check_key(
     first_verb: str,
 ) -> None:
     """Raise InputError unless some verb below a command has an option of this key that accepts the value.
+
+    If verbs have the option and none accepts the value, the message has the reason of the first one. A key or a value
+    that no configuration file may have is refused whatever verbs accept.
 
     Args:
         configuration: the configuration with the key.
@@ -406,8 +430,7 @@ def _check_key(
             return
     if first_problem:
         raise InputError(f"{location} = {public_values(value)!r}: ", first_problem)
-    verb = " ".join(path)
-    complaint = f"assay {verb} has no such option" if verb else "no verb has such an option"
+    complaint = f"assay {' '.join(path)} has no such option" if path else "no verb has such an option"
     suggestion = suggestion_for(option_name, sorted(known_names))
     raise InputError(
         f"{location}: {complaint}.{suggestion} {command_line(*(path or ['VERB']), '--help')} lists the options"
@@ -462,8 +485,10 @@ def used_configuration(context: Any) -> Configuration | None:
     """Return the values of the configuration that the command line does not override; None if none is left."""
     values = context.default_map or {}
     sources = {name: context.get_parameter_source(name) for name in values}
-    used = {name: value for name, value in values.items() if sources[name] and sources[name].name == "DEFAULT_MAP"}
-    return Configuration(context.obj, used) if used else None
+    used_values = {
+        name: value for name, value in values.items() if sources[name] and sources[name].name == "DEFAULT_MAP"
+    }
+    return Configuration(context.obj, used_values) if used_values else None
 
 
 def origin_note(error: AssayError, configuration: Configuration) -> str:

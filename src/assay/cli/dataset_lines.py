@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from assay.cli.guard import print_line
+from assay.cli.printing import print_line
 from assay.common.messages import Message
 from assay.common.numbers import Number
 from assay.common.tables import exact_number
@@ -24,7 +24,7 @@ def print_description(description: dict[str, Any]) -> None:
 
 
 def _lines_on(key: str, value: Any) -> Iterator[str]:
-    """Yield the lines on one fact of a description."""
+    """Yield the lines on one fact of a description, by its name there and its value."""
     if key == "split_facts":
         for split, facts in value.items():
             yield f"split {split}: {', '.join(_split_fact(fact) for fact in facts.values())}"
@@ -62,25 +62,25 @@ def _published_line(figure: Mapping[str, Any]) -> str:
     return f"published: {figure['metric']}, {figure['statistic']}{where}: {figure['value']} ({figure['source']})"
 
 
-def _lines_on_measures(measured: dict[str, Any]) -> Iterator[str]:
+def _lines_on_measures(measures: dict[str, Any]) -> Iterator[str]:
     """Yield what was measured on the labels of a split, one line per measure."""
-    if "error" in measured:
-        yield Message("problem: ", measured["error"])
+    if "error" in measures:
+        yield Message("problem: ", measures["error"])
         return
-    counts = ", ".join(f"{label}: {count:,}" for label, count in measured["labels"].items())
-    yield f"labels of {measured['split']}: {counts}"
-    if "distinct" in measured:
-        distinct = measured["distinct"]
+    counts = ", ".join(f"{label}: {count:,}" for label, count in measures["labels"].items())
+    yield f"labels of {measures['split']}: {counts}"
+    if "distinct" in measures:
+        distinct = measures["distinct"]
         shares = ", ".join(f"{label}: {100 * share:.1f} %" for label, share in distinct["label_shares"].items())
         yield (
-            f"distinct pairs of {measured['split']}: {distinct['pairs']:,}, {distinct['no_common_token']:,} of them "
+            f"distinct pairs of {measures['split']}: {distinct['pairs']:,}, {distinct['no_common_token']:,} of them "
             f"without a common token (F1 = 0); labels {shares}; mean length {distinct['reference_length']:.1f} "
             f"characters (reference), {distinct['candidate_length']:.1f} (candidate)"
         )
-    if "ceiling" in measured:
-        yield f"ceiling of a score without ties: {_values_text(measured['ceiling'])}"
-    if "reliability" in measured:
-        facts = measured["reliability"]
+    if "ceiling" in measures:
+        yield f"ceiling of a score without ties: {_values_text(measures['ceiling'])}"
+    if "reliability" in measures:
+        facts = measures["reliability"]
         reliability = _values_text({"r": facts["pearson"], "ρ": facts["spearman"]})
         bound = _values_text({"r": facts["bound_pearson"], "ρ": facts["bound_spearman"]})
         alpha = _values_text({"Krippendorff's α": facts["alpha_interval"]})
@@ -98,16 +98,19 @@ MAX_SAMPLE_LENGTH = 120
 
 
 def _sample_line(sample: Mapping[str, Any]) -> str:
-    """Return the line on a pair: its texts, shortened, and the label."""
-    parts = []
+    """Return the line on a pair: its texts, shortened, and the label.
+
+    Of several gold answers the first is shown, with the number of the others.
+    """
+    fields = []
     for name, value in sample.items():
         texts: list[Any] = value if isinstance(value, list) else [value]
         more = f" and {len(texts) - 1} more" if len(texts) > 1 else ""
         first = texts[0]
         if isinstance(first, str) and len(first) > MAX_SAMPLE_LENGTH:
             first = f"{first[:MAX_SAMPLE_LENGTH]}…"
-        parts.append(f"{name} {_example_value(first)}{more}")
-    return f"sample: {' | '.join(parts)}"
+        fields.append(f"{name} {_example_value(first)}{more}")
+    return f"sample: {' | '.join(fields)}"
 
 
 def _split_fact(fact: Any) -> str:

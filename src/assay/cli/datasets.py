@@ -12,8 +12,9 @@ import typer
 from assay.cli.command import command
 from assay.cli.completion import complete_datasets
 from assay.cli.dataset_lines import count_phrase, print_check, print_description
-from assay.cli.guard import guarded, print_data, print_grid, print_line, print_to_stderr
+from assay.cli.guard import guarded
 from assay.cli.options import CardFormat, CardFormatOption, JsonOption, ListFormat, ListFormatOption, QuietOption
+from assay.cli.printing import print_data, print_grid, print_line, print_to_stderr
 from assay.common.messages import Message
 from assay.common.visible import brief_text
 from assay.exceptions import InputError, unknown_name
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from assay.datasets import DatasetEntry
     from assay.datasets.checks import DataFinding
     from assay.datasets.pairs import Pairs
+    from assay.datasets.reading import Reading
 
 app = typer.Typer(
     add_completion=False,
@@ -91,6 +93,11 @@ def list_(
 def _chosen_entries(task: str | None, language: str | None, annotators: int | None) -> list[DatasetEntry]:
     """Return the datasets that fit; cards that cannot be used are among them only if nothing is asked for.
 
+    Args:
+        task: a task of the dataset; None for any.
+        language: the code of a language of its texts; None for any.
+        annotators: the least number of people who judged each pair; None for any.
+
     Raises:
         InputError: there is no such task, or no dataset fits.
     """
@@ -102,21 +109,22 @@ def _chosen_entries(task: str | None, language: str | None, annotators: int | No
     entries = list_datasets()
     if task is None and language is None and annotators is None:
         return entries
-    chosen = []
+    fitting = []
     for entry in entries:
         card = entry.card
         if card is None or (task is not None and task not in card.tasks):
             continue
         is_in_language = language is None or language in card.languages
         if is_in_language and (annotators is None or (card.annotators or 0) >= annotators):
-            chosen.append(entry)
-    if not chosen:
-        known = sorted({code for entry in entries if entry.card is not None for code in entry.card.languages})
-        if language is None or language in known:
-            most = max((entry.card.annotators or 0 for entry in entries if entry.card is not None), default=0)
-            raise InputError(f"no dataset fits all that is asked for; the most annotators of any are {most}")
-        raise InputError(f"no dataset fits; there are the languages {', '.join(known)}")
-    return chosen
+            fitting.append(entry)
+    if fitting:
+        return fitting
+    cards = [entry.card for entry in entries if entry.card is not None]
+    languages = sorted({code for card in cards for code in card.languages})
+    if language is not None and language not in languages:
+        raise InputError(f"no dataset fits; there are the languages {', '.join(languages)}")
+    most_annotators = max((card.annotators or 0 for card in cards), default=0)
+    raise InputError(f"no dataset fits all that is asked for; the most annotators of any are {most_annotators}")
 
 
 #: The largest number of splits whose sizes are listed one by one.
@@ -124,8 +132,8 @@ MAX_LISTED_SPLITS = 3
 
 
 def _table_row(entry: DatasetEntry) -> tuple[str, ...]:
-    """Return the row of a dataset in the table."""
-    from assay.datasets import is_here
+    """Return the cells of a dataset in the table; a card that cannot be used has its error in place of a title."""
+    from assay.datasets import files_are_local
 
     name = f"{entry.name}@{entry.version}{'' if entry.default else ' (not the default)'}"
     card = entry.card
@@ -138,13 +146,13 @@ def _table_row(entry: DatasetEntry) -> tuple[str, ...]:
     scale = f"{card.scale.low:g}–{card.scale.high:g}"
     people = "" if card.annotators is None else str(card.annotators)
     languages = "+".join(card.languages)
-    here = "yes" if is_here(card) else "no"
+    here = "yes" if files_are_local(card) else "no"
     return (name, "+".join(card.tasks), languages, people, " / ".join(sizes), scale, card.title, here)
 
 
 def _json_record(entry: DatasetEntry) -> dict[str, Any]:
     """Return a dataset as a JSON object."""
-    from assay.datasets import is_here
+    from assay.datasets import files_are_local
     from assay.datasets.show import language_value
 
     record = {"name": entry.name, "version": entry.version, "default": entry.default, "origin": entry.origin}
@@ -161,7 +169,7 @@ def _json_record(entry: DatasetEntry) -> dict[str, Any]:
         "licence": card.licence,
         "splits": {title: split.rows for title, split in card.splits.items()},
         "scale": {"low": card.scale.low, "high": card.scale.high},
-        "here": is_here(card),
+        "here": files_are_local(card),
     }
 
 
@@ -181,13 +189,14 @@ def show_(
     """
     from assay.common.output import json_text
     from assay.datasets import describe_card, describe_file, load_card
-    from assay.datasets.card import ALL_SPLITS, parse_spec
+    from assay.datasets.card import ALL_SPLITS
     from assay.datasets.load import check_own_settings, is_own_file
     from assay.datasets.reading import Reading
+    from assay.datasets.spec import parse_spec
 
     reading = Reading(**settings)
     if output is CardFormat.markdown:
-        from assay.api.dataset_cards import dataset_card
+        from assay.datasets.card_page import dataset_card
 
         if is_own_file(name):
             raise InputError(f"{name}: only a dataset with a card is shown as Markdown", setting="output")
@@ -198,9 +207,10 @@ def show_(
         description = describe_file(name, reading=reading, directed=directed)
     else:
         check_own_settings(reading, name)
-        splits = parse_spec(name)[2]
+        splits = parse_spec(name)[2] or ()
         # labels are measured on one split, so that those of other ranges and meanings are not mixed
-        split = splits[0] if splits is not None and splits != (ALL_SPLITS,) and len(splits) == 1 else None
+        is_one_split = len(splits) == 1 and splits[0] != ALL_SPLITS
+        split = splits[0] if is_one_split else None
         description = describe_card(load_card(name), directed=directed, split=split)
     if as_json:
         print_data(json_text(description))
@@ -223,7 +233,16 @@ def fetch(name: CardOrSuite, quiet: QuietOption = False, **settings: Any) -> Non
 
 
 def _fetch_all(specs: Sequence[str], *, quiet: bool, **settings: Any) -> None:
-    """Bring the files of several datasets onto this machine, one line each; exit 1 if one with an address fails."""
+    """Bring the files of several datasets onto this machine, and print a line on each.
+
+    Args:
+        specs: the datasets.
+        quiet: whether to show no progress of downloads.
+        **settings: further arguments of :func:`assay.datasets.fetch_dataset`.
+
+    Raises:
+        Exit: with code 1, after the last line, if a dataset that could be downloaded was not.
+    """
     from assay.datasets import fetch_dataset, load_card
     from assay.datasets.card import NETWORK_KINDS
     from assay.exceptions import OfflineError, UnavailableError
@@ -234,7 +253,7 @@ def _fetch_all(specs: Sequence[str], *, quiet: bool, **settings: Any) -> None:
         try:
             files = fetch_dataset(spec, **settings, progress=None if quiet else _download_progress())
         except (UnavailableError, OfflineError) as error:
-            # data without an address is not brought by anybody
+            # that data without an address is absent is no failure: nothing could have downloaded it
             failed_count += any(source.kind in NETWORK_KINDS for source in load_card(spec).sources)
             print_line(Message(f"{heading}: ", error.message))
             continue
@@ -274,22 +293,15 @@ def check(
 
     With several datasets, or a suite, also the texts that two of them share.
     """
-    from assay.benchmark.suite import is_suite
     from assay.common.output import json_text
-    from assay.datasets import check_dataset, load_card, load_card_splits
+    from assay.datasets import check_dataset, load_card
     from assay.datasets.checks import annotation_notes, group_notes
     from assay.datasets.leaks import leaks_between
     from assay.datasets.load import is_own_file
     from assay.datasets.reading import Reading
 
     offline = settings.pop("offline")
-    reading = Reading(**settings)
-    all_splits: dict[str, dict[str, Pairs]] = {}
-    for name in names:
-        if is_suite(name):
-            all_splits |= _splits_of_suite(name, offline=offline)
-        else:
-            all_splits[name] = load_card_splits(name, reading=reading, offline=offline)
+    all_splits = _splits_by_dataset(names, Reading(**settings), offline=offline)
     has_several = len(all_splits) > 1
     findings: list[DataFinding] = []
     records: list[dict[str, Any]] = []
@@ -298,7 +310,8 @@ def check(
         data_findings = check_dataset(splits, card)
         notes = [*annotation_notes(splits, directed=directed), *group_notes(splits)]
         findings += data_findings
-        records += [({"dataset": name} if has_several else {}) | vars(finding) for finding in [*data_findings, *notes]]
+        dataset = {"dataset": name} if has_several else {}
+        records += [dataset | vars(finding) for finding in (*data_findings, *notes)]
         if not as_json:
             if has_several:
                 print_line(f"{name}:")
@@ -317,16 +330,32 @@ def check(
         raise typer.Exit(1)
 
 
-def _splits_of_suite(suite: str, *, offline: bool) -> dict[str, dict[str, Pairs]]:
-    """Return every split of the datasets of a suite; those whose files are absent are told, and left out."""
-    from assay.benchmark.suite import load_suite
+def _splits_by_dataset(names: Sequence[str], reading: Reading, *, offline: bool) -> dict[str, dict[str, Pairs]]:
+    """Return every split of datasets, files and the datasets of suites: the pairs by dataset and split.
+
+    A dataset of a suite whose files are absent is left out, which a line on stderr says.
+
+    Args:
+        names: the datasets, files and suites.
+        reading: how files of the user's own are read.
+        offline: whether the network is forbidden.
+
+    Raises:
+        InputError: a name is unknown, or a file cannot be read.
+        OfflineError, UnavailableError: a dataset that is named itself is absent.
+    """
+    from assay.benchmark.suite import is_suite, load_suite
     from assay.datasets import load_card_splits
     from assay.exceptions import OfflineError, UnavailableError
 
     all_splits = {}
-    for name in load_suite(suite).datasets:
-        try:
-            all_splits[name] = load_card_splits(name, offline=offline)
-        except (UnavailableError, OfflineError) as error:
-            print_to_stderr(Message(f"{name} is left out: ", error.message))
+    for name in names:
+        if not is_suite(name):
+            all_splits[name] = load_card_splits(name, reading=reading, offline=offline)
+            continue
+        for dataset in load_suite(name).datasets:
+            try:
+                all_splits[dataset] = load_card_splits(dataset, offline=offline)
+            except (UnavailableError, OfflineError) as error:
+                print_to_stderr(Message(f"{dataset} is left out: ", error.message))
     return all_splits

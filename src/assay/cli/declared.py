@@ -16,8 +16,10 @@ from typing import Annotated, Any
 import typer
 
 from assay.cli.command import command
-from assay.cli.guard import print_report, print_to_stderr, progress_on_stderr, report_failures
+from assay.cli.guard import report_failures
 from assay.cli.options import DryRunOption, ExplainOption, QuietOption, ReportFormat, ReportFormatOption
+from assay.cli.printing import print_report, print_to_stderr
+from assay.cli.progress import progress_on_stderr
 from assay.common.addresses import command_line
 from assay.settings import Settings, declarations_of
 
@@ -71,27 +73,39 @@ def app_of(name: str) -> typer.Typer:
 
 
 def read_verb(module: ast.Module, function: ast.FunctionDef) -> DeclaredVerb:
-    """Return the declaration of a verb in the parsed text of its module; only the settings are imported."""
+    """Return the declaration of a verb in the parsed text of its module; only the settings are imported.
+
+    It stands in the function's decorator, the call ``@verb(SETTINGS, HELP, EXAMPLE…)`` with keywords for further facts
+    and for the help of each subject, see :func:`assay.settings.verb`.
+
+    Raises:
+        LookupError: the module does not import the settings.
+        ValueError: the function has no such decorator, or an argument of it after the settings is no literal.
+    """
     (declaration,) = (node for node in function.decorator_list if isinstance(node, ast.Call))
-    settings_name, *texts = declaration.args
-    words = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in declaration.keywords}
-    help_text, *examples = map(ast.literal_eval, texts)
+    settings_name, *help_texts = declaration.args
+    options = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in declaration.keywords}
+    subjects = {name: text for name, text in options.items() if name not in ("output", "next", "estimate")}
     annotations = {argument.arg: ast.unparse(argument.annotation or argument) for argument in function.args.args}
     return DeclaredVerb(
-        function.name,
-        _imported(module, ast.unparse(settings_name)),
-        "\n\n".join([help_text, *examples]),
-        words.pop("output", "table"),
-        words.pop("next", ""),
-        words.pop("estimate", ""),
-        words,
-        frozenset(subject for subject in words if "Sequence" in annotations[subject]),
-        ast.unparse(function.returns or function) not in ("Path", "list[str]"),
+        name=function.name,
+        settings=_imported(module, ast.unparse(settings_name)),
+        help="\n\n".join(map(ast.literal_eval, help_texts)),
+        output=options.get("output", "table"),
+        next=options.get("next", ""),
+        estimate=options.get("estimate", ""),
+        subjects=subjects,
+        takes_several=frozenset(subject for subject in subjects if "Sequence" in annotations[subject]),
+        prints_tables=function.returns is None or ast.unparse(function.returns) not in ("Path", "list[str]"),
     )
 
 
 def _imported(module: ast.Module, name: str) -> Any:
-    """Return an object that a module imports under this name, without importing the module itself."""
+    """Return an object that a module imports under this name, without importing the module itself.
+
+    Raises:
+        LookupError: the module imports no such name.
+    """
     for statement in module.body:
         if isinstance(statement, ast.ImportFrom) and name in {alias.name for alias in statement.names}:
             return getattr(import_module(str(statement.module)), name)
@@ -106,6 +120,7 @@ def command_of(verb: DeclaredVerb) -> Callable[..., None]:
     has_progress = "progress" in declarations_of(verb.settings)
 
     def call(output: ReportFormat, explain: bool, quiet: bool, *, dry_run: bool = False, **arguments: Any) -> None:
+        """Call the function of the verb, or with *dry_run* the one that estimates, and print the result."""
         import assay
 
         subjects = [arguments.pop(name) for name in verb.subjects]
@@ -132,7 +147,7 @@ def command_of(verb: DeclaredVerb) -> Callable[..., None]:
             raise typer.Exit(result.exit_code)
 
     def call_silent(quiet: bool, **arguments: Any) -> None:
-        call(ReportFormat.table, False, quiet, **arguments)
+        call(ReportFormat.table, explain=False, quiet=quiet, **arguments)
 
     parameters = [_subject_parameter(verb, name) for name in verb.subjects] + _terminal_parameters(verb)
     function: Any = call if verb.prints_tables else call_silent
@@ -173,6 +188,8 @@ def _terminal_parameters(verb: DeclaredVerb) -> list[inspect.Parameter]:
 def _lines_on_files(verb: DeclaredVerb, result: Any, written: Any, settings: Mapping[str, Any]) -> list[str]:
     """Return a line for each file or folder that a verb wrote, and the command to suggest for it.
 
+    Words of the command with the placeholder of a setting that has no value are left out.
+
     Args:
         verb: the verb.
         result: what its function returned.
@@ -183,9 +200,8 @@ def _lines_on_files(verb: DeclaredVerb, result: Any, written: Any, settings: Map
     if written is not None:
         lines.append(_written_line(result, written))
         if verb.next:
-            values = {**settings, "out": written}
-            named = {name for name, value in values.items() if value is not None}
-            words = [word for word in verb.next.split() if named.issuperset(re.findall(r"{(\w+)}", word))]
+            values = {name: value for name, value in {**settings, "out": written}.items() if value is not None}
+            words = [word for word in verb.next.split() if values.keys() >= set(re.findall(r"{(\w+)}", word))]
             lines.append(f"next: {command_line(*(word.format(**values) for word in words))}")
     return lines
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from assay.cli.guard import guarded, print_data, print_grid, print_line
+from assay.cli.guard import guarded
 from assay.cli.options import ListFormat, ListFormatOption
+from assay.cli.printing import print_data, print_grid, print_line
 from assay.common.addresses import command_line
 from assay.exceptions import InputError
 
@@ -69,7 +70,8 @@ def _print_kind(kind: str, findings: list[DoctorFinding]) -> None:
     """Print what a user can act on: what is missing, with its remedy, and the names of what is here.
 
     The machine, the configuration and the variables that are set are shown whole. Datasets that are not here are
-    counted: most users want one of many, and ``assay datasets list`` finds it.
+    counted: most users want one of many, and ``assay datasets list`` finds it. Of these, only the ones with a damaged
+    card are listed.
     """
     here = [finding for finding in findings if finding.here]
     missing = [finding for finding in findings if not finding.here]

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from assay.analysis.errors.settings import ErrorSettings
-from assay.cli.command import command
-from assay.cli.guard import print_report
-from assay.cli.options import ExplainOption, ReportFormat, ReportFormatOption, check_scale_text
+from assay.cli.command import checking_callback, command
+from assay.cli.options import ExplainOption, ReportFormat, ReportFormatOption
+from assay.cli.printing import print_report
 from assay.common.messages import Setting
 from assay.exceptions import InputError
 from assay.settings import parse_scale
@@ -27,7 +27,7 @@ def errors(
         str | None,
         typer.Option(
             metavar="LOW,HIGH",
-            callback=check_scale_text,
+            callback=checking_callback(parse_scale),
             help="Lowest and highest label [default: as the data declares, else the ones that occur].",
         ),
     ] = None,

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli.completion import complete_metrics
-from assay.cli.guard import guarded, print_data, print_grid, print_line, print_to_stderr
+from assay.cli.guard import guarded
 from assay.cli.options import CardFormat, CardFormatOption, ListFormat, ListFormatOption
+from assay.cli.printing import print_data, print_grid, print_line, print_to_stderr
 
 if TYPE_CHECKING:
     from assay.metrics.base import Declaration
@@ -38,11 +39,14 @@ def list_(output: ListFormatOption = ListFormat.table) -> None:
 
 
 def _table_row(entry: Entry) -> dict[str, str]:
-    """Return the row of a metric in the list; ``here`` is yes, no, or the command that makes it usable."""
+    """Return the row of a metric in the list: ``name``, ``what``, ``languages``, ``origin`` and ``here``.
+
+    ``here`` is no if another metric has the name, else as in :func:`_availability`.
+    """
     from assay.exceptions import UnavailableError
 
-    def make_row(name: str, what: str, languages: str, here: str) -> dict[str, str]:
-        return {"name": name, "what": what, "languages": languages, "origin": entry.origin, "here": here}
+    def make_row(name: str, summary: str, languages: str, here: str) -> dict[str, str]:
+        return {"name": name, "what": summary, "languages": languages, "origin": entry.origin, "here": here}
 
     if entry.note:
         return make_row(entry.name, entry.note, "", "no")
@@ -58,7 +62,8 @@ def _table_row(entry: Entry) -> dict[str, str]:
 def _availability(name: str, declaration: Declaration) -> str:
     """Return ``yes``, or the command that makes a metric usable, or else the reason why it is not.
 
-    For a metric with a preset that is not usable by itself, the text has both: yes, and the command for the preset.
+    If a metric is usable with a model that the user names, but its preset is not, the text has both: yes, and the
+    command for the preset.
     """
     from assay.exceptions import UnavailableError
     from assay.metrics import load_metric

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assay.cli.command import command
-from assay.cli.guard import guarded, print_data, print_grid, print_line
+from assay.cli.guard import guarded
 from assay.cli.options import JsonOption, ListFormat, ListFormatOption
+from assay.cli.printing import print_data, print_grid, print_line
 from assay.settings import Offline
 
 if TYPE_CHECKING:

@@ -39,26 +39,6 @@ class CardFormat(StrEnum):
     markdown = "markdown"
 
 
-def check_scale_text(text: str | None) -> str | None:
-    """Return a text ``LOW,HIGH`` unchanged if it is valid.
-
-    This runs as a callback of the option: with a blank in place of the comma, typer would otherwise complain about an
-    unexpected argument.
-
-    Raises:
-        BadParameter: the text does not have that form.
-    """
-    if text is not None:
-        from assay.exceptions import InputError
-        from assay.settings import parse_scale
-
-        try:
-            parse_scale(text)
-        except InputError as error:
-            raise typer.BadParameter(str(error.message.problem)) from None
-    return text
-
-
 DryRunOption = Annotated[
     bool, typer.Option("--dry-run", help="Say what there is to score, and how many calls, tokens and what price.")
 ]

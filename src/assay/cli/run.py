@@ -10,8 +10,10 @@ import typer
 
 from assay.benchmark.settings import RunSettings
 from assay.cli.command import command
-from assay.cli.guard import print_report, progress_on_stderr, report_failures
+from assay.cli.guard import report_failures
 from assay.cli.options import DryRunOption, ExplainOption, Format, FormatOption, QuietOption
+from assay.cli.printing import print_report
+from assay.cli.progress import progress_on_stderr
 from assay.common.addresses import command_line
 from assay.exceptions import InputError
 
@@ -23,6 +25,11 @@ def _drop_configured_datasets(context: typer.Context, name: str | None) -> str |
     """Drop the datasets of the configuration if a dataset is named by position, and return the name unchanged.
 
     The command line takes precedence over a configuration, and datasets from both would all be scored.
+
+    Args:
+        context: the context of the command, whose defaults lose the datasets.
+        name: the dataset or suite that is given by position; None if none is. A suite drops nothing, nor does an
+            unknown name.
     """
     configured_defaults = dict(context.default_map or {})
     if name and "datasets" in configured_defaults:
@@ -85,11 +92,10 @@ def _suggestion_lines(result: Result, folder: Path) -> list[str]:
 
 
 def _suggested_commands(result: Result, folder: Path) -> list[str]:
-    """Return suggested commands; none if no agreement is defined.
+    """Return the commands to suggest after a run; none if no agreement is defined.
 
-    Args:
-        result: the result of the run.
-        folder: the run folder.
+    They compare several metrics, show errors and keep a baseline. If no dataset is the user's own, the last one runs
+    the recommended metric, if there is one, on a file of the user's.
     """
     defined_agreements = {(row.dataset, row.metric) for row in result.outcome.agreement if row.value is not None}
     if not defined_agreements:

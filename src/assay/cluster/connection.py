@@ -38,7 +38,9 @@ _FRAME_HEADER = 9
 
 
 def import_ray() -> Any:
-    """Return the module ray, with usage statistics and all but its error messages turned off.
+    """Return the module ray, with all but its error messages turned off.
+
+    Its usage statistics are turned off unless the environment variable RAY_USAGE_STATS_ENABLED is set.
 
     Raises:
         MissingExtraError: Ray is not installed.
@@ -54,7 +56,9 @@ def import_ray() -> Any:
 
 
 class Connection:
-    """A connection to a cluster, established on construction; an existing connection of this process is reused.
+    """A connection to a cluster, established on construction.
+
+    If this process is connected already, that connection is reused, and the arguments have no effect.
 
     Args:
         address: ``HOST:PORT`` of the head node, or ``auto`` for the cluster of this machine. None for the address in
@@ -62,7 +66,8 @@ class Connection:
         cores: the number of CPUs of a local Ray.
 
     Raises:
-        ClusterError: there is no cluster at the address, or this process cannot join it.
+        ClusterError: there is no cluster at the address, this process cannot join it, or a local Ray would be open to
+            other machines.
         MissingExtraError: Ray is not installed.
     """
 
@@ -72,27 +77,21 @@ class Connection:
         self._environment: dict[str, str | None] = {}
         if not self._is_own:
             return
-        address = address or os.environ.get("RAY_ADDRESS") or None
-        if address is not None:
-            check_address(address)
+        cluster_address = address or os.environ.get("RAY_ADDRESS") or None
         settings: dict[str, Any] = {"log_to_driver": False, "configure_logging": False}
-        if address is None:
+        if cluster_address is not None:
+            check_address(cluster_address)
+        else:
             settings |= {"num_cpus": cores, "include_dashboard": False}
             self._keep_to_this_machine()
         _redirect_ray_output()
         try:
-            self._ray.init(address=address or "local", **settings)
-        except (
-            ConnectionError,
-            RuntimeError,
-            ValueError,
-            TimeoutError,
-            OSError,
-            self._ray.exceptions.RayError,
-        ) as error:
+            self._ray.init(address=cluster_address or "local", **settings)
+        except (OSError, RuntimeError, ValueError, self._ray.exceptions.RayError) as error:
+            # Ray has no class of its own for most of what can go wrong here.
             self.close()
-            raise _unusable_error(address, error) from error
-        if address is None:
+            raise _unusable_error(cluster_address, error) from error
+        if cluster_address is None:
             self._check_closed_to_others()
 
     def _keep_to_this_machine(self) -> None:
@@ -106,7 +105,9 @@ class Connection:
         _reread_environment()
 
     def _check_closed_to_others(self) -> None:
-        """Check what :meth:`_keep_to_this_machine` is for, since Ray's ways to do it change between versions.
+        """Check that the local Ray is closed to other machines and requires a token.
+
+        Ray's ways to do so, which :meth:`_keep_to_this_machine` uses, change between its versions.
 
         Raises:
             ClusterError: the local Ray listens on another address or requires no token; it has been ended.
@@ -161,7 +162,7 @@ def _reread_environment() -> None:
 
 
 def _is_loopback(address: str) -> bool:
-    """Tell whether only this machine reaches an IP address."""
+    """Return whether only this machine reaches an address; False also for what is no IP address."""
     try:
         return ipaddress.ip_address(address).is_loopback
     except ValueError:
@@ -179,10 +180,13 @@ def _unusable_error(address: str | None, error: Exception) -> ClusterError:
 
 
 def check_address(address: str) -> None:
-    """Check that a gRPC server answers at an address; ``auto`` is not checked.
+    """Check that an HTTP/2 server, as those of Ray are, answers at an address; ``auto`` is not checked.
+
+    Args:
+        address: ``HOST:PORT``, with an IPv6 address in square brackets.
 
     Raises:
-        ClusterError: no gRPC server answers within :data:`PATIENCE` seconds, or the address is malformed.
+        ClusterError: no such server answers within :data:`PATIENCE` seconds, or the address is malformed.
     """
     if address == "auto":
         return
@@ -234,11 +238,11 @@ def _redirect_ray_output() -> None:
 
         # The function is private, so other versions of Ray may lack it.
         if hasattr(worker, "print_to_stdstream"):
-            worker.print_to_stdstream = _log_lines
+            worker.print_to_stdstream = _log_first_line
 
 
-def _log_lines(data: Mapping[str, Any], ignore_prefix: bool = False) -> None:
-    """Log the first line of a message that Ray would print; the rest is in Ray's own log.
+def _log_first_line(data: Mapping[str, Any], ignore_prefix: bool = False) -> None:
+    """Log the first line of a message that Ray would print, unless all are blank; the rest is in Ray's own log.
 
     Args:
         data: the message, with its texts under ``lines``.

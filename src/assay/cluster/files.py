@@ -56,14 +56,19 @@ class Content:
 
     @classmethod
     def from_path(cls, path: Path) -> Content:
-        """Return the content of a path: a file, or a folder with all of its files."""
+        """Return the content of a path: a file, or a folder with all of its files.
+
+        Raises:
+            InputError: the folder has more files or levels than that of a model.
+            OSError: a file cannot be read.
+        """
         if not path.is_dir():
             return cls(path, (), file_digest(path))
         names = list_files(path)
-        return cls(path, tuple(names), files_digest(path, names))
+        return cls(path, names, files_digest(path, names))
 
     def is_at(self, path: Path) -> bool:
-        """Return whether another path holds the same content."""
+        """Return whether another path holds the same content; False if it cannot be read."""
         try:
             return self.digest == (files_digest(path, self.names) if self.names else file_digest(path))
         except OSError:
@@ -85,13 +90,18 @@ class Parcel:
 
 
 def pack_content(content: Content) -> Parcel:
-    """Put a content into Ray's store, in chunks, and return the parcel that refers to it."""
+    """Put a content into Ray's store, in chunks, and return the parcel that refers to it.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
     ray = import_ray()
-    parts = []
+    content_files = []
+    # A single file has no names below its path: the path itself is read.
     for name in content.names or ("",):
         path = content.path / name if name else content.path
-        parts.append((name, tuple(ray.put(chunk) for chunk in _file_chunks(path))))
-    return Parcel(content, tuple(parts))
+        content_files.append((name, tuple(ray.put(chunk) for chunk in _file_chunks(path))))
+    return Parcel(content, tuple(content_files))
 
 
 def _file_chunks(path: Path) -> Iterator[bytes]:

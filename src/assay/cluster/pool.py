@@ -113,7 +113,8 @@ class Pool:
         say: receives a line on each retry, and on each node that gets no work.
 
     Raises:
-        ClusterError: the cluster has no such slot, none is free, or a node lacks assay or has another version.
+        ClusterError: the cluster has no such slot, none is free, or a node lacks assay, has another version or cannot
+            report.
 
     Attributes:
         done: the number of pieces of work done, with a result or an error, by the name of the node.
@@ -160,11 +161,12 @@ class Pool:
     def map(self, works: Iterable[Work]) -> Generator[tuple[int, Any]]:
         """Yield (number, result or exception) for every piece of work, in the order of completion.
 
-        *works* is consumed one by one, as slots become free. Work that is unfinished when the generator is closed is
-        dropped, and its slots are killed.
+        *works* is consumed one by one, as slots become free. Work that is unfinished when the generator is closed or
+        raises is dropped, and its slots are killed.
 
         Raises:
-            ClusterError: no slot is left.
+            ClusterError: no slot was ready for :data:`PATIENCE` seconds, or a slot could not report on its node.
+            OSError: a file to send to a node cannot be read.
         """
         source = iter(works)
         last_seen = time.monotonic()
@@ -172,7 +174,8 @@ class Pool:
             while True:
                 self._start_slots()
                 may_have_more = self._hand_out(source)
-                if not may_have_more and not self._retries and not any(call.work for call in self._calls.values()):
+                is_work_out = any(call.work for call in self._calls.values())
+                if not (may_have_more or is_work_out or self._retries):
                     return
                 yield from self._collect_answers()
                 if any(slot.is_ready for slot in self._slots):
@@ -185,7 +188,7 @@ class Pool:
     def costs(self, job: SharedJob) -> list[dict[str, Any]]:
         """Return the cost of a job on each slot, as :meth:`assay.cluster.slot.Job.cost` reports it there.
 
-        Slots that fail, or do not answer within :data:`COST_PATIENCE` seconds, are left out.
+        Slots that are not ready, that fail, or do not answer within :data:`COST_PATIENCE` seconds, are left out.
         """
         ready = [slot for slot in self._slots if slot.is_ready]
         references = [slot.actor.take_step.remote("cost", job.key, self._stored_reference(job), None) for slot in ready]
@@ -214,12 +217,13 @@ class Pool:
         """Start slots and wait until every node has one ready, or, after :data:`SPREAD` seconds, any node.
 
         Raises:
-            ClusterError: the cluster has no such slot, or none is ready in time.
+            ClusterError: the cluster has no such slot, none is ready in time, or a node lacks assay or has another
+                version.
         """
         self._start_slots()
         if not self._slots:
-            lack = "no GPU" if self._gpus else f"no node with {self._threads} CPUs"
-            raise ClusterError(f"the cluster has {lack} to work on ({self._describe_nodes()})")
+            missing_resource = "no GPU" if self._gpus else f"no node with {self._threads} CPUs"
+            raise ClusterError(f"the cluster has {missing_resource} to work on ({self._describe_nodes()})")
         start = time.monotonic()
         while True:
             # No work is out yet, so that all answers are reports, which are handled without a result.
@@ -259,14 +263,14 @@ class Pool:
                 resources = description["Resources"]
                 slots = resources.get("GPU", 0) if self._gpus else resources.get("CPU", 0) // self._threads
                 capacity[node] = int(slots)
-        wanted: Counter[str] = Counter()
+        slots_of_node: Counter[str] = Counter()
         remaining = sum(capacity.values()) if self._most is None else self._most
-        while remaining > 0 and any(wanted[node] < capacity[node] for node in capacity):
+        while remaining > 0 and any(slots_of_node[node] < capacity[node] for node in capacity):
             for node in capacity:
-                if remaining > 0 and wanted[node] < capacity[node]:
-                    wanted[node] += 1
+                if remaining > 0 and slots_of_node[node] < capacity[node]:
+                    slots_of_node[node] += 1
                     remaining -= 1
-        return wanted
+        return slots_of_node
 
     def _start_slot(self, node: str) -> None:
         """Start a slot on a node, and ask it for a report on the node."""
@@ -275,8 +279,8 @@ class Pool:
         # A slot with a GPU reserves no CPUs, so that every GPU of a node can be used, however few CPUs it has.
         needs = {"num_cpus": 0, "num_gpus": 1} if self._gpus else {"num_cpus": self._threads}
         strategy = NodeAffinitySchedulingStrategy(node, soft=False)
-        options = self._slot_class.options(**needs, scheduling_strategy=strategy, max_restarts=0)
-        actor = options.remote(slot_environment(self._threads), offered_environment())
+        placed_class = self._slot_class.options(**needs, scheduling_strategy=strategy, max_restarts=0)
+        actor = placed_class.remote(slot_environment(self._threads), offered_environment())
         slot = _Slot(actor, node, node[:6])
         self._slots.append(slot)
         self._register_call(_Call(slot), actor.report_on_node.remote(self._gpus))
@@ -295,6 +299,12 @@ class Pool:
 
     def _handle_report(self, slot: _Slot, report: Mapping[str, Any]) -> None:
         """Mark a slot as ready by its report on the node, or exclude a node that cannot work.
+
+        The name of the node and :attr:`bf16` are taken from the report, too.
+
+        Args:
+            slot: the slot.
+            report: what :func:`assay.cluster.slot.slot_class`'s ``report_on_node`` returned.
 
         Raises:
             ClusterError: the node lacks assay or has another version. Once the pool is open, such a node only gets no
@@ -322,12 +332,12 @@ class Pool:
 
     def _describe_nodes(self) -> str:
         """Return the nodes that are alive with their CPUs and GPUs, for messages."""
-        parts = []
+        descriptions = []
         for node, description in self._connection.nodes().items():
             resources = description["Resources"]
             cpus, gpus = resources.get("CPU", 0), resources.get("GPU", 0)
-            parts.append(f"{description['NodeManagerHostname']}/{node[:6]}: {cpus:.0f} CPUs, {gpus:.0f} GPUs")
-        return "; ".join(parts) or "no node is alive"
+            descriptions.append(f"{description['NodeManagerHostname']}/{node[:6]}: {cpus:.0f} CPUs, {gpus:.0f} GPUs")
+        return "; ".join(descriptions) or "no node is alive"
 
     # Work.
 
@@ -370,7 +380,7 @@ class Pool:
         return self._stored_jobs[job.key]
 
     def _collect_answers(self) -> Iterator[tuple[int, Any]]:
-        """Yield the results that have arrived; waits at most a second for the first one.
+        """Yield the results that have arrived; waits at most a second for the first answer of a slot.
 
         Raises:
             ClusterError: a slot cannot report on its node.
@@ -388,7 +398,11 @@ class Pool:
                 yield from self._handle_answer(reference)
 
     def _handle_answer(self, reference: Any) -> Iterator[tuple[int, Any]]:
-        """Handle one answer of a slot: yield the result of its work, or record its report, or that it refused files."""
+        """Handle one answer of a slot: yield the result of its work, or record its report, or that it refused files.
+
+        Raises:
+            ClusterError: the call for a report failed.
+        """
         call = self._calls[reference]
         try:
             answer = self._ray.get(reference)
@@ -442,6 +456,11 @@ class Pool:
         """Yield the results that an ended slot had finished, and queue the rest of its work for other slots.
 
         Work that has ended too many processes, or lost too many nodes, is given up: its result is a WorkerDiedError.
+        The slot is forgotten, and its node may get no work for a while, see :meth:`_exclude_node`.
+
+        Args:
+            slot: the slot, whose process ended or whose node went away.
+            error: Ray's error for one of its calls.
         """
         # Ray's error is the same for both causes: its text and the list of nodes tell which one it is.
         only_process_ended = "worker process has died" in str(error) and slot.node in self._connection.nodes()
@@ -457,8 +476,9 @@ class Pool:
             if answer is None:
                 unfinished.append(work)
             else:
+                _, result = answer
                 self.done[slot.node_name] += 1
-                yield work.number, answer[1]
+                yield work.number, result
         if unfinished:
             # Only the oldest unfinished work was running and may be the cause; the others were waiting.
             oldest, *waiting = unfinished

@@ -80,7 +80,9 @@ def slot_class() -> type:
             self._jobs: dict[str, Any] = {}
 
         def report_on_node(self, has_gpu: bool) -> dict[str, Any]:
-            """Return a report on the node: ``host``, ``assay`` (its version), ``bf16`` and ``problem`` (or empty).
+            """Return a report on the node: ``host``, ``assay`` (its version), ``bf16`` and ``problem``.
+
+            The problem is the error of a package that cannot be imported, as text; empty if there is none.
 
             Args:
                 has_gpu: whether the slot has a GPU, whose support of bf16 is then reported.
@@ -179,7 +181,7 @@ def describe_this_node() -> str:
 def _name_node_in_errors() -> Iterator[None]:
     """Replace file system errors in the block, such as of a full disk, by AssayErrors that name this node.
 
-    Without the name, they would seem to be the driver's.
+    Without the name, they would seem to be the driver's. An error that names no file passes unchanged.
     """
     try:
         yield
@@ -190,7 +192,10 @@ def _name_node_in_errors() -> Iterator[None]:
 
 
 def portable_error(error: Exception) -> Exception:
-    """Return an exception that survives pickling: the given one, or an AssayError with its type and message."""
+    """Return an exception that survives pickling: the given one, or an AssayError with its message.
+
+    The message is preceded by the type of the exception, unless that is an AssayError itself.
+    """
     try:
         copy = pickle.loads(pickle.dumps(error))
     except Exception:  # noqa: BLE001 - classes of others fail in many ways

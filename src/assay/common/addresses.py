@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -42,7 +41,7 @@ def is_address(text: object) -> bool:
 
 
 def split_of_address(text: str) -> tuple[str, str | None] | None:
-    """Return the address and the split of ``ADDRESS[:SPLIT]``; None if the text is neither."""
+    """Return the address and the split, None without one, of ``ADDRESS[:SPLIT]``; None if the text is no address."""
     if not is_address(text):
         return None
     match = _WITH_SPLIT.fullmatch(text)
@@ -69,26 +68,28 @@ def protocol_of(address: str) -> str:
 def is_encrypted_or_local(address: str) -> bool:
     """Tell whether an address has the form ``https://SERVER/…``, or ``http://`` with this machine as its server.
 
-    False if it holds a user or a password, behind which a server can hide: ``http://localhost:x@example.com/``.
+    False if it holds a user or a password, behind which a server can hide (``http://localhost:x@example.com/``), or a
+    blank, a backslash or a control character, which libraries read in different ways.
     """
     from urllib.parse import urlsplit
 
     try:
-        parts = urlsplit(address)
-        server, _ = parts.hostname, parts.port
+        url = urlsplit(address)
+        server, _ = url.hostname, url.port
     except ValueError:
         return False
     # libraries read these characters in different ways
-    if "@" in parts.netloc or not server or re.search(r"[\\\s\x00-\x20\x7f]", address):
+    if "@" in url.netloc or not server or re.search(r"[\\\s\x00-\x20\x7f]", address):
         return False
-    return parts.scheme == "https" or (parts.scheme == "http" and server in ("localhost", "127.0.0.1", "::1"))
+    return url.scheme == "https" or (url.scheme == "http" and server in ("localhost", "127.0.0.1", "::1"))
 
 
 def public_address(text: str) -> str:
     """Return a text with its addresses written without user, password and query, which may be secret.
 
-    The last address ends where the text ends: use it for one word, such as an argument of a command, and
-    :func:`public_text` for sentences.
+    An address whose server cannot be read for sure becomes ``PROTOCOL://…``. A query begins at ``?``, ``#``, ``;`` or
+    ``&``, and it goes on to the end of the text, as the last address does: use this function for one word, such as an
+    argument of a command, and :func:`public_text` for sentences.
     """
     parts = []
     rest = text
@@ -98,13 +99,14 @@ def public_address(text: str) -> str:
         piece = rest[match.end() : end]
         parts.append(rest[: match.end()])
         if not _has_public_server(match.group(), piece):
-            # a password that was not encoded may hold any character, even "://": the last @ ends it
-            piece, end = (piece, end) if "@" in piece else (rest[match.end() :], len(rest))
-            piece = piece.rpartition("@")[2] if "@" in piece else "…"
-            if not _has_public_server("", piece):
-                piece = "…"
-        parts.append(re.split(r"[?#;&]", piece, maxsplit=1)[0])
-        if re.search(r"[?#;&]", piece) is not None:
+            if "@" not in piece:
+                # a password that was not encoded may hold any character, even "://": its @ may come later
+                piece, end = rest[match.end() :], len(rest)
+            _, at, behind = piece.rpartition("@")
+            piece = behind if at and _has_public_server("", behind) else "…"
+        server_and_path, *query = re.split(r"[?#;&]", piece, maxsplit=1)
+        parts.append(server_and_path)
+        if query:
             # a query goes on to the end
             return "".join(parts)
         rest = rest[end:]
@@ -122,7 +124,7 @@ def _public_match(match: re.Match[str]) -> str:
 
 
 def public_values(value: Any) -> Any:
-    """Return a value of JSON, or a tuple, in which every text is written by :func:`public_address`."""
+    """Return a value of JSON, or a tuple, in which every text and key is written by :func:`public_address`."""
     if isinstance(value, str):
         return public_address(value)
     if isinstance(value, dict):
@@ -133,7 +135,12 @@ def public_values(value: Any) -> Any:
 
 
 def _has_public_server(protocol: str, rest: str) -> bool:
-    """Tell whether what follows ``protocol://`` begins with a server that has no user and no password before it."""
+    """Tell whether an address begins with a server that has no user and no password before it.
+
+    Args:
+        protocol: the beginning of the address, such as ``abfs://``, whose servers may have a container before them.
+        rest: what follows it.
+    """
     server = re.split(r"[/?#]", rest, maxsplit=1)[0].removesuffix("::")
     has_container = protocol.lower() in _CONTAINERS and _SERVER_WITH_CONTAINER.fullmatch(server) is not None
     return has_container or _PLAIN_SERVER.fullmatch(server) is not None
@@ -142,27 +149,37 @@ def _has_public_server(protocol: str, rest: str) -> bool:
 def public_reason(error: BaseException, address: str) -> str:
     """Return a summary of an error about an address; only its type if the message has a secret of the address.
 
+    Every address in the summary is written by :func:`public_text`.
+
     Args:
         error: the exception of a library.
         address: the address, as the user typed it.
     """
-    written = public_text(summary_of(error))
-    return type(error).__name__ if any(secret in written for secret in _secrets_of(address)) else written
+    reason = public_text(summary_of(error))
+    return type(error).__name__ if any(secret in reason for secret in _secrets_of(address)) else reason
 
 
 def _secrets_of(address: str) -> set[str]:
-    """Return the parts of an address that :func:`public_address` leaves out, as they are, encoded and decoded."""
+    """Return the parts of an address that :func:`public_address` leaves out: as they are, encoded, decoded and escaped.
+
+    If no server can be read from the address, what is in its place counts as well: it may be a user and a password.
+    """
     rest, public_rest = address.partition("://")[2], public_address(address).partition("://")[2]
-    parts: set[str] = set()
+    secrets: set[str] = set()
     if "@" in rest and "@" not in public_rest:
-        user = rest.rpartition("@")[0]
-        parts |= {user, user.partition(":")[2], *re.split("[:@/?#]", user)}
-    for query in re.split(r"[?#;&]", rest)[1:]:
-        parts |= {query, query.partition("=")[2]}
-    parts = {part for part in parts if part}
+        user_and_password = rest.rpartition("@")[0]
+        secrets |= {user_and_password, user_and_password.partition(":")[2], *re.split("[:@/?#]", user_and_password)}
+    elif public_rest.startswith("…"):
+        server = rest.partition("/")[0]
+        secrets |= {server, *server.split(":")}
+    for parameter in re.split(r"[?#;&]", rest)[1:]:
+        secrets |= {parameter, parameter.partition("=")[2]}
+    secrets.discard("")
     # as libraries write them in their messages
-    written = (unquote, lambda part: quote(part, safe=""), lambda part: repr(part)[1:-1])
-    return parts.union(*(map(write, parts) for write in written))
+    decoded = {unquote(part) for part in secrets}
+    encoded = {quote(part, safe="") for part in secrets}
+    escaped = {repr(part)[1:-1] for part in secrets}
+    return secrets | decoded | encoded | escaped
 
 
 def command_line(*words: object) -> str:
@@ -171,4 +188,6 @@ def command_line(*words: object) -> str:
     Every command that is shown comes from here. What stands for something of the user's own is in capitals. The secrets
     of addresses are left out.
     """
+    import shlex
+
     return shlex.join(["assay", *(public_address(str(word)) for word in words)])

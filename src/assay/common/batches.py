@@ -115,11 +115,11 @@ def take_cells(column: pa.ChunkedArray, rows: NDArray[np.integer[Any]]) -> pa.Ar
     order = np.argsort(chunk_of, kind="stable")
     # the rows of a chunk are order[bounds[chunk] : bounds[chunk + 1]]
     bounds = np.searchsorted(chunk_of[order], np.arange(len(starts)))
-    parts = []
+    arrays = []
     for chunk in np.unique(chunk_of).tolist():
         chunk_rows = rows[order[bounds[chunk] : bounds[chunk + 1]]]
-        parts.append(column.chunk(chunk).take(pa.array(chunk_rows - starts[chunk])))
-    cells = pa.concat_arrays(parts) if parts else pa.array([], column.type)
+        arrays.append(column.chunk(chunk).take(pa.array(chunk_rows - starts[chunk])))
+    cells = pa.concat_arrays(arrays) if arrays else pa.array([], column.type)
     is_in_requested_order = (order[1:] > order[:-1]).all()
     if is_in_requested_order:
         return cells
@@ -130,7 +130,11 @@ def take_cells(column: pa.ChunkedArray, rows: NDArray[np.integer[Any]]) -> pa.Ar
 
 
 def take_table_rows(table: pa.Table, rows: NDArray[np.integer[Any]]) -> pa.Table:
-    """Return the rows of a table at the indices *rows*, in that order; a large result is memory-mapped from a file."""
+    """Return the rows of a table at the indices *rows*, in that order; a large result is memory-mapped from a file.
+
+    Raises:
+        InputError: the file cannot be written, or its disk is full.
+    """
     import pyarrow as pa
 
     if not table.num_columns:
@@ -156,6 +160,9 @@ def converted_column(
         kind: the new type.
         convert: a function that receives a list of cells and the row index of the first one, and returns the same
             number of converted cells.
+
+    Raises:
+        InputError: the file cannot be written, or its disk is full; what *convert* raises passes unchanged.
     """
     import pyarrow as pa
 
@@ -173,11 +180,12 @@ def converted_column(
 
 
 def row_digests(columns: Sequence[pa.ChunkedArray | None], rows: int) -> NDArray[np.bytes_]:
-    """Return a digest of the cells of each row, shape (rows,), in a type that NumPy can sort; equal for equal cells.
+    """Return a digest of the cells of each row, shape (n,), in a type that NumPy can sort; equal for equal cells.
 
     Args:
-        columns: columns of text, or of lists of texts; None for a column of empty cells. Missing cells count as empty.
-        rows: the number of rows in each column.
+        columns: columns of text, or of lists of texts; None for a column of empty texts. A missing text counts as
+            empty, but a missing list differs from an empty one.
+        rows: the number n of rows in each column.
     """
     digests = np.empty(rows, dtype=DIGEST)
     for start in range(0, rows, SLICE):
@@ -189,7 +197,7 @@ def row_digests(columns: Sequence[pa.ChunkedArray | None], rows: int) -> NDArray
 
 
 def cell_texts(column: pa.ChunkedArray) -> list[str]:
-    """Return the cells as strings: a list of texts becomes JSON, a missing cell an empty string."""
+    """Return the cells as strings: lists of texts as JSON, a missing list as ``null``, a missing text as empty."""
     cells = column.to_pylist()
     if is_list(column.type):
         # JSON keeps lists of different lengths apart, as joining would not
@@ -226,7 +234,8 @@ def distinct_rows(digests: NDArray[np.bytes_]) -> tuple[NDArray[np.intp], NDArra
 def codes_of_names(column: pa.ChunkedArray, *, stripped: bool = False) -> NDArray[np.intp]:
     """Return an integer code for the name in each row, shape (n,), with the numbering of ``codes_of_groups``.
 
-    Names are numbered in order of first occurrence. Rows without a name follow, each with a code of its own.
+    Names are numbered in order of first occurrence. Rows whose cell is empty or missing have no name: they follow, each
+    with a code of its own.
 
     Args:
         column: a column of text.
@@ -263,7 +272,7 @@ def counts_of_names(column: pa.ChunkedArray, *, stripped: bool = False) -> NDArr
 def _digests_of_names(column: pa.ChunkedArray, stripped: bool) -> tuple[NDArray[np.bytes_], NDArray[np.bool_]]:
     """Return the digests of the m names in a column, shape (m,), and which of its n rows have a name, shape (n,).
 
-    Empty cells have no name; with *stripped*, cells of blanks have none either.
+    Empty and missing cells have no name; with *stripped*, cells of blanks have none either.
     """
     digests = np.empty(len(column), dtype=DIGEST)
     has_name = np.empty(len(column), dtype=bool)

@@ -34,9 +34,15 @@ class Configuration:
     values: dict[str, Any] = field(default_factory=dict)
 
     def names(self, text: str) -> bool:
-        """Tell whether a name is a value of this configuration, or one after its prefix, such as ``cross-encoder:``."""
-        items = [item for value in self.values.values() for item in (value if isinstance(value, list) else [value])]
-        return any(text == item or text.endswith(f":{item}") for item in items if isinstance(item, str) and item)
+        """Tell whether a text is one of the values, or one behind a prefix, as ``cross-encoder:PATH`` for ``PATH``.
+
+        Items of lists are values, too. Numbers, tables and empty texts are not compared.
+        """
+        for value in self.values.values():
+            for item in value if isinstance(value, list) else [value]:
+                if isinstance(item, str) and item and (text == item or text.endswith(f":{item}")):
+                    return True
+        return False
 
     def table_header(self, *verb: str) -> str:
         """Return the header of a verb's table in this file, such as ``[run]``; without a verb, that of the top level.
@@ -59,35 +65,36 @@ APPLIED: ContextVar[Configuration | None] = ContextVar("configuration", default=
 
 
 def find_configuration(start: Path) -> Configuration | None:
-    """Return the nearest configuration in a folder or its parents; None if there is none.
+    """Return the nearest configuration in a folder or its parents; None if there is none, or the folder was removed.
 
     Within a folder ``assay.toml`` comes first; a ``pyproject.toml`` without a section of assay is passed over. The
     search ends at the root of the repository or at the home folder. If the folder is in neither, only the folder itself
     is searched, since its parents may belong to someone else.
 
     Raises:
-        InputError: a file cannot be read, is not TOML, or is a link out of these folders.
+        InputError: a file cannot be read, is not TOML, or is a link out of these folders, or its section of assay is
+            not a table.
     """
     try:
-        start = start.resolve()
+        folders = _folders_to_search(start.resolve())
     except FileNotFoundError:
         # the working directory was removed
         return None
-    folders = _folders_to_search(start)
     for folder in folders:
         for name in (NAME, PYPROJECT):
             file = folder / name
             # unlike the methods of Path, access does not raise if a parent folder may not be read
-            if os.access(file, os.F_OK):
-                # a repository of somebody else could otherwise have any file of the user read, and named in messages
-                if file.is_symlink() and not Path(os.path.realpath(file)).is_relative_to(os.path.realpath(folders[-1])):
-                    raise InputError(
-                        f"{file}: is a link out of {folders[-1]}, which is not followed; copy the file, or run "
-                        "assay --no-config"
-                    )
-                values = _read_toml(file)
-                if values is not None:
-                    return Configuration(file, values)
+            if not os.access(file, os.F_OK):
+                continue
+            # a repository of somebody else could otherwise have any file of the user read, and named in messages
+            if file.is_symlink() and not Path(os.path.realpath(file)).is_relative_to(os.path.realpath(folders[-1])):
+                raise InputError(
+                    f"{file}: is a link out of {folders[-1]}, which is not followed; copy the file, or run "
+                    "assay --no-config"
+                )
+            values = _read_toml(file)
+            if values is not None:
+                return Configuration(file, values)
     return None
 
 

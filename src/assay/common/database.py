@@ -26,7 +26,7 @@ class Database:
         path: the path of the file. If it does not exist, it is created with its folder, readable by the user alone.
 
     Raises:
-        InputError: the file is not a database, or cannot be written.
+        InputError: the file is not a database, cannot be written, or stays locked.
     """
 
     #: The name of the file in messages, such as ``score store``, and its kind for ``assay cache prune``.
@@ -57,7 +57,8 @@ class Database:
         """Turn on WAL and create the tables, retrying while another process has the file locked.
 
         Raises:
-            sqlite3.Error: the file is not a database, or was locked for longer than :data:`PATIENCE`.
+            sqlite3.Error: the file is not a database, cannot be written, or was locked for longer than
+                :data:`PATIENCE`.
         """
         deadline = time.monotonic() + PATIENCE
         while True:
@@ -104,10 +105,10 @@ class Database:
 
     @contextmanager
     def _raising_store_errors(self) -> Iterator[None]:
-        """Turn SQLite errors in the block into errors that say what the user can do.
+        """Turn SQLite errors in the block into errors that say what the user can do; others pass unchanged.
 
         Raises:
-            StoreError: the file cannot be written, stays locked, or is damaged.
+            StoreError: the file cannot be read or written, stays locked, or is damaged.
         """
         try:
             yield
@@ -137,7 +138,7 @@ class Database:
 
 
 class StoreError(AssayError):
-    """A store could not be written; this stops the whole run, since its scores could not be kept."""
+    """A store could not be read or written; where it is that of scores, this stops the run: they could not be kept."""
 
 
 class StoreFullError(StoreError, InputError):

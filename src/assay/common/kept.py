@@ -20,9 +20,6 @@ import numpy as np
 from assay.common.database import Database
 from assay.paths import cache_dir
 
-#: The least product of metrics, pairs and resamples of which a result is kept. Few pairs take nearly as long as a few
-#: hundred, since each resample of each metric has a cost of its own.
-MIN_WORK = 100_000
 #: The libraries by which results are computed.
 _LIBRARIES = ("numpy", "scipy", "pandas", "pyarrow", "regex", "jinja2")
 #: The suffixes of the sources.
@@ -95,18 +92,19 @@ def result_key(*inputs: Any) -> bytes:
     """Return the digest of what a result follows from: the inputs, and the code by which it is computed.
 
     Args:
-        inputs: arrays, and JSON values, with other values as their text.
+        inputs: arrays, and JSON values, with other values as their text. The order of the keys of a dict does not
+            count.
     """
     digest = blake2b(_code_digest(), digest_size=16)
     for value in inputs:
         if isinstance(value, np.ndarray):
             content = np.ascontiguousarray(value).tobytes()
-            about = f"{value.dtype.str} {value.shape}"
+            kind = f"{value.dtype.str} {value.shape}"
         else:
             content = json.dumps(value, sort_keys=True, default=str).encode()
-            about = "json"
+            kind = "json"
         # the length in front keeps neighbours apart
-        digest.update(f"{about} {len(content)} ".encode())
+        digest.update(f"{kind} {len(content)} ".encode())
         digest.update(content)
     return digest.digest()
 

@@ -19,7 +19,8 @@ def lazy_attributes(package: str) -> tuple[Callable[[str], Any], Callable[[], li
     checkers and editors read, so that each name is written only once: ``from assay.metrics.base import Metric as
     Metric``, which says that the package exports it. Assign both functions in the ``else:`` of the block: a type
     checker that saw a ``__getattr__`` would accept any name. ``__all__`` and ``__dir__`` are these names and those that
-    the package assigns itself, sorted.
+    the package assigns itself, sorted. For any other name ``__getattr__`` raises AttributeError, and both functions
+    raise ImportError if the package has no source.
 
     Args:
         package: the ``__name__`` of the package, whose imports must be absolute.
@@ -68,11 +69,16 @@ def _names_of(package: str) -> _Names:
         if isinstance(statement, ast.Assign):
             names.assigned.extend(target.id for target in statement.targets if isinstance(target, ast.Name))
         elif isinstance(statement, ast.If) and ast.unparse(statement.test) == "TYPE_CHECKING":
-            for imported in statement.body:
-                if isinstance(imported, ast.ImportFrom) and imported.module:
-                    for alias in imported.names:
-                        names.imported[alias.asname or alias.name] = imported.module, alias.name
+            for import_statement in statement.body:
+                names.imported.update(_imported_names(import_statement))
     return names
+
+
+def _imported_names(statement: ast.stmt) -> dict[str, tuple[str, str]]:
+    """Return the module, and the name in it, of each name that ``from MODULE import …`` imports; else nothing."""
+    if not isinstance(statement, ast.ImportFrom) or not statement.module:
+        return {}
+    return {alias.asname or alias.name: (statement.module, alias.name) for alias in statement.names}
 
 
 def find_declarations(package: str, pattern: re.Pattern[str]) -> dict[str, str]:
@@ -83,7 +89,8 @@ def find_declarations(package: str, pattern: re.Pattern[str]) -> dict[str, str]:
 
     Args:
         package: the dotted name of the package; subpackages are not searched.
-        pattern: a pattern of a declaration, with the groups ``name`` and ``attribute``.
+        pattern: a pattern of a declaration, with the groups ``name`` and ``attribute``. Of two declarations of one name
+            the later module's counts, in alphabetical order.
     """
     declarations = {}
     for source in sorted(files(package).iterdir(), key=lambda item: item.name):

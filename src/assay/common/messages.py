@@ -6,8 +6,6 @@ may contain anything.
 
 from __future__ import annotations
 
-import json
-import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
@@ -34,12 +32,17 @@ class Setting:
         """Return the setting as Python users write it: `` `engine="ray"` ``."""
         if self.value is None:
             return f"`{self.name}`"
+        # not needed for assay --help
+        import json
+
         value = json.dumps(self.value, ensure_ascii=False) if isinstance(self.value, str) else self.value
         return f"`{self.name}={value}`"
 
     def with_flag(self, flags: Mapping[str, str]) -> str:
         """Return the setting as the command line has it, its value quoted for a shell: ``--engine ray``."""
         flag = flags.get(self.name, default_flag(self.name))
+        import shlex
+
         return flag if self.value is None else f"{flag} {shlex.quote(str(self.value))}"
 
 
@@ -66,7 +69,7 @@ class Message(str):
     setting: Setting | None
 
     def __new__(cls, *parts: str | Setting, setting: str = "", value: object = None) -> Self:
-        """Return the message, whose text is that for Python users."""
+        """Return the message, whose text is that for Python users; the arguments are those of the class."""
         text = "".join(map(str, parts))
         if setting:
             text = f"{setting}: {text}" if value is None else f"{setting}={value}: {text}"
@@ -108,20 +111,26 @@ class Message(str):
                 yield from part.settings()
 
     def removeprefix(self, prefix: str, /) -> Message:
-        """Return the message without a text at its beginning, which must end within the first part to be found."""
+        """Return the message without a text at its beginning.
+
+        A message that is about a setting stays as it is, and so does one whose first part is not a text that begins
+        with the whole prefix.
+        """
         if self.setting is None and self.parts and isinstance(self.parts[0], str):
             return Message(self.parts[0].removeprefix(prefix), *self.parts[1:])
         return self
 
     def replace_text(self, old: str, new: str) -> Message:
         """Return the message with *new* in place of *old* in its text, but not in its settings."""
-        parts: list[str | Setting] = []
+        new_parts: list[str | Setting] = []
         for part in self.parts:
             if isinstance(part, Message):
-                parts.append(part.replace_text(old, new))
+                new_parts.append(part.replace_text(old, new))
+            elif isinstance(part, str):
+                new_parts.append(part.replace(old, new))
             else:
-                parts.append(part.replace(old, new) if isinstance(part, str) else part)
-        return _make_message(tuple(parts), self.setting)
+                new_parts.append(part)
+        return _make_message(tuple(new_parts), self.setting)
 
 
 def _make_message(parts: tuple[str | Setting, ...], about: Setting | None) -> Message:

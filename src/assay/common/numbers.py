@@ -39,7 +39,7 @@ class Number:
 
     @property
     def value_and_bounds(self) -> tuple[float | None, float | None, float | None]:
-        """The value, the lower bound and the upper bound."""
+        """The value, the lower bound and the upper bound; each is None if it is undefined."""
         return self.value, self.low, self.high
 
     @property
@@ -79,7 +79,7 @@ def none_if_nan(value: float) -> float | None:
 
 
 def short(value: float | None, decimals: int) -> str:
-    """Return a number between -1 and 1 without the zero before the point, such as ``-.25``; a dash for None."""
+    """Return a number with *decimals* decimals and no zero before the point: ``-.25``, ``1.20``; a dash for None."""
     if value is None:
         return "–"
     text = f"{value:.{decimals}f}"
@@ -90,7 +90,7 @@ def short(value: float | None, decimals: int) -> str:
 
 
 def label_texts(labels: Sequence[float]) -> list[str]:
-    """Return labels with four significant digits, or with more if two of them would look the same."""
+    """Return integers with all digits, and other labels with four significant ones, or more if two would look alike."""
     for significant_digits in (4, 6, 15):
         texts = [_label_text(label, significant_digits) for label in labels]
         # as numbers, since 1e+15 and 1000000000000000 are one
@@ -100,7 +100,12 @@ def label_texts(labels: Sequence[float]) -> list[str]:
 
 
 def label_text(label: float, labels: NDArray[np.float64]) -> str:
-    """Return one of the labels of a dataset with as many digits as tell it from the nearest others."""
+    """Return one of the labels of a dataset with as many digits as tell it from the nearest others.
+
+    Args:
+        label: the label.
+        labels: the labels of all pairs, shape (n,), NaN for a pair without one.
+    """
     lower, higher = labels[labels < label], labels[labels > label]
     nearest = [float(lower.max())] if len(lower) else []
     if len(higher):
@@ -122,7 +127,7 @@ def is_exact_integer(value: float) -> bool:
 
 
 def p_value(value: float | None) -> str:
-    """Return a p-value with three decimals; a dash for None or NaN."""
+    """Return a p-value with three decimals, ``< .001`` for a smaller one; a dash for None or NaN."""
     if value is None or math.isnan(value):
         return "–"
     return "< .001" if value < 0.001 else short(value, 3)
@@ -141,7 +146,10 @@ def rate(number: float) -> str:
 
 
 def money(amount: float | None) -> str:
-    """Return a price without its currency: ``1,250.00``, ``0.42``, ``0.0031``; ``free`` for 0; a dash for None."""
+    """Return a price without its currency: ``1,250.00``, ``0.42``, ``0.0031``; ``free`` for 0; a dash for None.
+
+    It has two decimals, or below 0.1 up to two significant digits.
+    """
     if amount is None:
         return "–"
     if not amount:
@@ -149,7 +157,9 @@ def money(amount: float | None) -> str:
     if amount >= 0.0995:
         # with two decimals, the amount has at least two significant digits: 0.0995 rounds to 0.10
         return f"{amount:,.2f}"
-    return f"{amount:.{1 - math.floor(math.log10(amount))}f}".rstrip("0")
+    # two significant digits: 2 decimals from .01 on, 3 from .001 on
+    decimals = 1 - math.floor(math.log10(amount))
+    return f"{amount:.{decimals}f}".rstrip("0")
 
 
 def signed(value: float, decimals: int = 3) -> str:
@@ -170,7 +180,7 @@ def ticks(low: float, high: float, max_intervals: int = 6) -> list[float]:
     The first is at or below *low*, and the last is at or above *high*, up to rounding errors.
 
     Args:
-        low, high: the range of the values; if they are equal, the axis extends by 0.5 on both sides.
+        low, high: the range of the values; if they are equal, the axis extends by at least 0.5 on both sides.
         max_intervals: the approximate maximum number of intervals between ticks.
     """
     # values that are equal up to rounding would make ticks that look the same
@@ -179,5 +189,6 @@ def ticks(low: float, high: float, max_intervals: int = 6) -> list[float]:
     min_step = (high - low) / max_intervals
     power = 10.0 ** math.floor(math.log10(min_step))
     step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= min_step * (1 - TOLERANCE))
-    first_multiple, last_multiple = math.floor(low / step + TOLERANCE), math.ceil(high / step - TOLERANCE)
+    first_multiple = math.floor(low / step + TOLERANCE)
+    last_multiple = math.ceil(high / step - TOLERANCE)
     return [round(number * step, 10) for number in range(first_multiple, last_multiple + 1)]

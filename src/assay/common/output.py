@@ -41,6 +41,9 @@ def unfinished_folder(beside: Path) -> Iterator[Path]:
 
     Args:
         beside: the final path of what is being written; its parent folder exists.
+
+    Raises:
+        OSError: the folder cannot be made.
     """
     remove_leftovers(beside.parent)
     # the name is not derived from that of *beside*, which may already have the maximum length of a name
@@ -68,6 +71,9 @@ def atomic_write(path: Path) -> Iterator[Path]:
 
     Args:
         path: the path of the file to write; its folder exists.
+
+    Raises:
+        OSError: the temporary file cannot be made, or cannot replace *path*.
     """
     with unfinished_folder(path) as folder:
         temporary = folder / "file"
@@ -76,7 +82,10 @@ def atomic_write(path: Path) -> Iterator[Path]:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove the unfinished files and folders that killed processes left in a folder."""
+    """Remove the unfinished files and folders that killed processes left in a folder, which must exist.
+
+    What was not locked yet (``.new``) stays, and so does everything on a system without locks of folders.
+    """
     for path in folder.iterdir():
         # a folder that ends in .new is not locked yet, but may belong to a running process
         if path.suffix != ".part" or not is_unfinished(path):
@@ -111,8 +120,8 @@ def exclusive_lock(folder: Path) -> Iterator[None]:
 def _acquire_lock(path: Path, *, wait: bool = False) -> int | None:
     """Lock a file or folder and return the descriptor that holds the lock; closing it releases the lock.
 
-    The result is None if the path is gone, if the system has no such locks, or if another process or thread has the
-    lock; with *wait*, the call waits for that one to release it instead.
+    The result is None if the path is gone or cannot be opened, if the system has no such locks, or without *wait* if
+    the path is a link, or if another process or thread has the lock. With *wait*, the call waits for its release.
     """
     try:
         import fcntl
@@ -136,8 +145,8 @@ def _acquire_lock(path: Path, *, wait: bool = False) -> int | None:
 def put_folder(scratch: Path, folder: Path) -> None:
     """Rename the folder *scratch* to *folder*, replacing an older one, in one step if the system can swap names.
 
-    After a swap the older folder is at *scratch*. Other systems move the older folder aside for a moment; if the
-    process is killed then, :func:`restore_folder` moves it back.
+    After a swap the older folder is at *scratch*. On other systems the older folder is moved aside, and removed once
+    the new one is in its place; if the process is killed in between, :func:`restore_folder` moves it back.
 
     Raises:
         OSError: the folder cannot be renamed; the older one is back in its place, or the text says where it is.
@@ -293,6 +302,11 @@ def write_rows(stream: _Stream, rows: Iterable[Iterable[Any]], *, delimiter: str
 
 def write_records(stream: _Stream, heads: Sequence[str], records: Iterable[Mapping[str, Any]]) -> None:
     """Write a CSV header and one row per record; a value that a record lacks is an empty cell.
+
+    Args:
+        stream: the stream to write to.
+        heads: the names of the columns.
+        records: the cells of each row, by the name of the column.
 
     Raises:
         ValueError: a record has a key that is not in the header.

@@ -1,6 +1,6 @@
 """Progress of long work: the bars that Python users see, and what reports to them.
 
-The command line has bars of its own, see :mod:`assay.cli.guard`.
+The command line has bars of its own, see :mod:`assay.cli.progress`.
 
 Code deep inside a unit of work, such as the loop over the batches of a model, has no :class:`Progress`. It reports the
 share of its texts that is done to a listener of this process instead.
@@ -118,20 +118,25 @@ def reported_here() -> Iterator[None]:
         _DEPTH.reset(token)
 
 
+#: The methods of :class:`Progress`.
+_METHODS = ("begin", "advance", "say")
+
+
 @contextmanager
 def shown_progress(progress: object) -> Iterator[Progress]:
-    """Yield the progress that the ``progress`` of a Python call means.
+    """Yield the progress that the ``progress`` of a Python call means; within another verb or a command it is silent.
 
     Args:
         progress: None for bars in a terminal or a notebook, True for bars anywhere, False for none; or an object with
-            the methods of :class:`Progress`, which is yielded.
+            the methods of :class:`Progress`, which is yielded even within another verb.
 
     Raises:
         InputError: it is something else.
     """
     if isinstance(progress, bool | None):
-        shows = _has_viewer() if progress is None else progress
-        chosen: Any = Bars() if shows and not _DEPTH.get() else Silent()
+        is_wanted = _has_viewer() if progress is None else progress
+        is_outermost = not _DEPTH.get()
+        listener: Any = Bars() if is_wanted and is_outermost else Silent()
     elif isinstance(progress, type) or not all(callable(getattr(progress, name, None)) for name in _METHODS):
         raise InputError(
             "expected True, False, or an object with the methods begin, advance and say",
@@ -139,16 +144,13 @@ def shown_progress(progress: object) -> Iterator[Progress]:
             value=repr(progress),
         )
     else:
-        chosen = progress
+        listener = progress
     try:
         with reported_here():
-            yield chosen
+            yield listener
     finally:
-        if isinstance(chosen, Bars):
-            chosen.close()
-
-
-_METHODS = ("begin", "advance", "say")
+        if isinstance(listener, Bars):
+            listener.close()
 
 
 def _has_viewer() -> bool:
@@ -182,7 +184,7 @@ def report_share(share: float) -> None:
 def scaled_shares(start: float, stop: float) -> Iterator[None]:
     """Map shares reported inside the block, from 0 to 1, to the part of the work from *start* to *stop*.
 
-    *stop* is reported when the block ends. Without a listener, nothing happens.
+    *stop* is reported when the block ends without an exception. Without a listener, nothing happens.
     """
     if not _listeners:
         yield
@@ -199,9 +201,9 @@ def track_progress(items: Iterable[Item], total: int) -> Iterator[Item]:
     A report follows an item if more than :data:`SECONDS_BETWEEN_REPORTS` have passed since the last one.
     """
     last_report = time.monotonic()
-    for done, item in enumerate(items, start=1):
+    for count, item in enumerate(items, start=1):
         yield item
         # not at every item: a report takes about as long as a fast metric takes for a pair
         if _listeners and time.monotonic() - last_report > SECONDS_BETWEEN_REPORTS:
             last_report = time.monotonic()
-            report_share(done / total)
+            report_share(count / total)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from assay.exceptions import InputError
@@ -57,9 +59,9 @@ def has_contexts(table: pa.Table) -> bool:
 def annotations_of(table: pa.Table) -> tuple[NDArray[np.float64] | None, bool]:
     """Return the annotators' labels of a pairs table, and whether each column is one annotator.
 
-    The labels have the shape (n, most labels of a pair), padded with NaN; None for data without annotators' labels.
-    Lists of different lengths do not say who gave which label. Lists made from one column per annotator are equally
-    long, with null for an empty cell.
+    The labels have the shape (n, most labels of a pair), padded with NaN. Lists of different lengths do not say who
+    gave which label. Lists made from one column per annotator are equally long, with null for an empty cell. Without a
+    column ``annotations`` the result is None and False.
     """
     import numpy as np
 
@@ -157,10 +159,10 @@ def _known_column(table: pa.Table, name: str, where: str, rows_before: int = 0) 
 
 
 def _cast_to_known_type(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """Return a column as text, int64, float64, truth values, or lists of text or float64.
+    """Return a column as text, int64, float64, truth values, or lists of text or float64; None for any other type.
 
-    The result is None if the type of the column cannot be converted to one of these. Unsigned integers of which one
-    does not fit in int64 become text.
+    Unsigned integers of which one does not fit in int64 become text. A column of nothing but missing cells keeps the
+    type null.
 
     Raises:
         pa.ArrowException: a value cannot be converted.
@@ -173,8 +175,14 @@ def _cast_to_known_type(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
     if isinstance(kind, pa.BaseExtensionType):
         column = pa.chunked_array([chunk.storage for chunk in column.chunks], kind.storage_type)
         kind = kind.storage_type
-    if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
-        column, kind = column.cast(kind.value_type), kind.value_type
+    if pa.types.is_dictionary(kind):
+        column = column.cast(kind.value_type)
+    elif pa.types.is_run_end_encoded(kind):
+        column = pa.chunked_array([pc.run_end_decode(chunk) for chunk in column.chunks], kind.value_type)
+    kind = column.type
+    if pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind):
+        # a cast of views to lists loses rows (Arrow 26)
+        column = pa.chunked_array([_lists_of_views(chunk) for chunk in column.chunks], pa.large_list(kind.value_type))
     if is_list(kind):
         value_type = _known_scalar_type(kind.value_type)
         if value_type is None or value_type == pa.bool_():
@@ -196,23 +204,48 @@ def _cast_to_known_type(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
     return column if known_type == kind else column.cast(known_type)
 
 
+def _lists_of_views(views: pa.ListViewArray | pa.LargeListViewArray) -> pa.LargeListArray:
+    """Return an array of views of lists as plain lists; missing ones stay missing."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    lengths = pc.list_value_length(views).fill_null(0).cast(pa.int64())
+    offsets = pa.concat_arrays([pa.array([0]), pc.cumulative_sum(lengths)])
+    return pa.LargeListArray.from_arrays(offsets, views.flatten(), mask=views.is_null())
+
+
+@contextmanager
+def long_csv_cells() -> Iterator[None]:
+    """Let :mod:`csv` read cells of up to 2 GiB within the block; its own limit is 128 KiB."""
+    # a C long has 32 bits on some systems
+    earlier_limit = csv.field_size_limit(2**31 - 1)
+    try:
+        yield
+    finally:
+        # the limit is global, so other users of the csv module get theirs back
+        csv.field_size_limit(earlier_limit)
+
+
 def is_text(kind: pa.DataType) -> bool:
     """Tell whether a type of Arrow is one of its kinds of text."""
-    return any(_is_type(kind, name) for name in ("string", "large_string", "string_view"))
+    import pyarrow as pa
+
+    types = pa.types
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
 def is_list(kind: pa.DataType) -> bool:
     """Tell whether the cells of a type are lists of any kind, such as several gold answers."""
-    names = ("list", "large_list", "fixed_size_list", "list_view", "large_list_view")
-    return any(_is_type(kind, name) for name in names)
-
-
-def _is_type(kind: pa.DataType, name: str) -> bool:
-    """Tell whether a type is the one that Arrow calls *name*; False for types that the installed Arrow lacks."""
     import pyarrow as pa
 
-    check = getattr(pa.types, f"is_{name}", None)
-    return check is not None and bool(check(kind))
+    types = pa.types
+    return bool(
+        types.is_list(kind)
+        or types.is_large_list(kind)
+        or types.is_fixed_size_list(kind)
+        or types.is_list_view(kind)
+        or types.is_large_list_view(kind)
+    )
 
 
 def _known_scalar_type(kind: pa.DataType) -> pa.DataType | None:
@@ -228,9 +261,8 @@ def _known_scalar_type(kind: pa.DataType) -> pa.DataType | None:
         return pa.float64()
     if types.is_duration(kind) or types.is_interval(kind):
         return None
-    texts = ("string", "large_string", "string_view", "binary", "large_binary", "binary_view")
-    is_text = any(_is_type(kind, name) for name in texts)
-    return pa.string() if is_text or types.is_temporal(kind) else None
+    holds_bytes = types.is_binary(kind) or types.is_large_binary(kind) or types.is_binary_view(kind)
+    return pa.string() if is_text(kind) or holds_bytes or types.is_temporal(kind) else None
 
 
 def _first_non_utf8_row(column: pa.ChunkedArray) -> int | None:

@@ -72,9 +72,9 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def mismatch_message(path: Path, expected: str, got: str) -> str:
+def mismatch_message(path: Path, expected: str, actual: str) -> str:
     """Return the message that a file has another SHA-256 than expected."""
-    return f"{path} has the SHA-256 {got}; expected {expected}"
+    return f"{path} has the SHA-256 {actual}; expected {expected}"
 
 
 class WheelError(Exception):
@@ -93,6 +93,11 @@ class DownloadError(Exception):
         self.mismatch = mismatch
 
 
+#: Numbers of errors of the operating system: no room on the disk, and no right to write there.
+FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
+NOT_WRITABLE = (errno.EACCES, errno.EROFS, errno.EPERM)
+
+
 @contextmanager
 def disk_errors(target: Path) -> Iterator[None]:
     """Turn errors of a full or read-only disk inside the block into an InputError about *target*.
@@ -103,11 +108,11 @@ def disk_errors(target: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        if error.errno in FULL_DISK:
             raise InputError(
                 f"{target}: the disk is full; free some space or set ASSAY_CACHE to a folder on another disk"
             ) from None
-        if error.errno in (errno.EACCES, errno.EROFS, errno.EPERM):
+        if error.errno in NOT_WRITABLE:
             raise InputError(
                 f"{target}: may not be written ({error.strerror}); set ASSAY_CACHE to a folder that may"
             ) from None
@@ -138,40 +143,39 @@ def download(
         return target
     with disk_errors(target):
         make_private_folder(target.parent)
-        with _open_part(target, sha256 or "") as (part, stream):
+        with _open_part(target, sha256 or "") as (partial_file, stream):
             try:
                 _download_rest(url, stream, target.name, size, progress)
-                if sha256 is not None and sha256_of(part) != sha256:
+                if sha256 is not None and sha256_of(partial_file) != sha256:
                     # the resumed part may have belonged to another file: try once more from the start
                     _truncate_file(stream)
                     _download_rest(url, stream, target.name, size, progress)
-                    _check_sha256(url, part, stream, sha256)
-                part.replace(target)
+                    _check_received(url, partial_file, stream, sha256)
+                partial_file.replace(target)
             except OSError as error:
                 # what was received would keep the disk full
-                if error.errno in (errno.ENOSPC, errno.EDQUOT):
-                    part.unlink(missing_ok=True)
+                if error.errno in FULL_DISK:
+                    partial_file.unlink(missing_ok=True)
                 raise
     return target
 
 
-def _check_sha256(url: str, part: Path, stream: IO[bytes], sha256: str) -> None:
-    """Check that a complete part file has the expected checksum, and delete it if it has not.
+def _check_received(url: str, partial_file: Path, stream: IO[bytes], sha256: str) -> None:
+    """Check that a complete part file has the expected checksum, and empty it if it has not.
 
     Args:
         url: the address, for the message.
-        part: the path of the part file.
+        partial_file: the path of the part file.
         stream: the part file, open for writing.
         sha256: the expected SHA-256, in hex.
 
     Raises:
         DownloadError: its checksum is wrong.
     """
-    actual = sha256_of(part)
+    actual = sha256_of(partial_file)
     if actual != sha256:
-        # truncated first, since a process that opened the file before its removal could resume it
+        # a part file that is empty is removed when it is closed
         _truncate_file(stream)
-        part.unlink(missing_ok=True)
         raise DownloadError(f"{url} gives a file with the SHA-256 {actual}; expected {sha256}", mismatch=True)
 
 
@@ -180,6 +184,10 @@ def _open_part(target: Path, checksum: str) -> Iterator[tuple[Path, IO[bytes]]]:
     """Yield the path and stream of a part file: the shared one, or a private one if another process is using that.
 
     When the block ends, a private file is removed, and a shared one only if it is empty.
+
+    Args:
+        target: the final path of the file.
+        checksum: the expected SHA-256, in hex, whose beginning is in the name of a shared file; empty if unknown.
     """
     shared_path = target.with_name(f"{target.name}.{checksum[:12] or 'new'}.part")
     stream = _open_locked(shared_path)
@@ -233,7 +241,8 @@ def _download_rest(url: str, stream: IO[bytes], name: str, size: int | None, pro
     The arguments are those of :func:`_attempt_download`. The pause before each further attempt is longer than the last.
 
     Raises:
-        DownloadError: the server refuses the file, or all attempts failed.
+        DownloadError: the server refuses the file or sends too many bytes, or all attempts failed.
+        OSError: the disk is full or not writable.
     """
     problem = ""
     for attempt in range(ATTEMPTS):
@@ -260,7 +269,8 @@ def _attempt_download(
         progress: called after each piece, see :data:`DownloadProgress`; None to report nothing.
 
     Raises:
-        DownloadError: the server refuses the file.
+        DownloadError: the server refuses the file, or sends more bytes than *size*.
+        OSError: the disk is full or not writable.
     """
     import requests
     import urllib3
@@ -269,7 +279,7 @@ def _attempt_download(
     if size is not None and received == size:
         return ""
     if size is not None and received > size:
-        # it is the start of another file
+        # what was received before belongs to another file
         _truncate_file(stream)
         received = 0
     headers = {"Accept-Encoding": "identity"}  # so that sizes and ranges mean bytes of the file
@@ -314,18 +324,20 @@ def _append_body(
 ) -> None:
     """Write the body of a response to *stream*, which has *received* bytes already, and report progress.
 
+    The other arguments are those of :func:`_attempt_download`.
+
     Raises:
         DownloadError: the body makes the file longer than *size*, so that it is another file; *stream* is emptied.
     """
-    done = received
+    received_now = received
     for piece in response.iter_content(CHUNK):
-        if size is not None and done + len(piece) > size:
+        if size is not None and received_now + len(piece) > size:
             _truncate_file(stream)
             raise DownloadError(f"the server sends more than the {size} bytes of {name}", mismatch=True)
         stream.write(piece)
-        done += len(piece)
+        received_now += len(piece)
         if progress is not None:
-            progress(name, done, size)
+            progress(name, received_now, size)
     stream.flush()
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 
 #: The longest word, in characters, that is shown unshortened: longer than any file name.
 LONGEST_WORD = 260
@@ -22,18 +23,20 @@ _JOINERS = "\N{ZERO WIDTH JOINER}\N{ZERO WIDTH NON-JOINER}"
 def visible_text(text: str, *, keep: str = "") -> str:
     r"""Return text with control characters escaped as in Python: ``\x1b``, ``\n``.
 
+    Escaped as well are format characters other than joiners, halves of surrogate pairs, line and paragraph separators,
+    and noncharacters.
+
     Args:
         text: the text, from any source.
         keep: the characters to leave unescaped, such as line ends.
     """
     if text.isprintable():
         return text
-    shown = []
+    shown_characters = []
     for character in text:
-        if character not in keep and _must_be_escaped(character):
-            character = character.encode("unicode_escape").decode("ascii")
-        shown.append(character)
-    return "".join(shown)
+        is_shown_as_is = character in keep or not _must_be_escaped(character)
+        shown_characters.append(character if is_shown_as_is else character.encode("unicode_escape").decode("ascii"))
+    return "".join(shown_characters)
 
 
 def _must_be_escaped(character: str) -> bool:
@@ -47,24 +50,45 @@ def _must_be_escaped(character: str) -> bool:
 
 def code_span(text: str) -> str:
     """Return text as code within a line of Markdown, whatever backticks it holds; control characters are escaped."""
-    text = visible_text(text)
-    longest_run = max(map(len, re.findall("`+", text)), default=0)
+    shown = visible_text(text)
+    longest_run = max(map(len, re.findall("`+", shown)), default=0)
     fence = "`" * (longest_run + 1)
-    # Markdown removes one blank at each end
-    needs_blanks = text.startswith("`") or text.endswith("`") or text != text.strip(" ") or not text
-    return f"{fence} {text} {fence}" if needs_blanks else f"{fence}{text}{fence}"
+    # Markdown removes one blank at each end: those put here, in place of blanks of the text or beside its backticks
+    needs_blanks = not shown or shown[0] in "` " or shown[-1] in "` "
+    return f"{fence} {shown} {fence}" if needs_blanks else f"{fence}{shown}{fence}"
 
 
 def code_block(text: str) -> str:
-    """Return lines as a block of code in Markdown, whatever backticks they hold; control characters are escaped."""
+    """Return lines as a block of code in Markdown, whatever backticks they hold.
+
+    Control characters other than line ends and tabs are escaped.
+    """
     text = visible_text(text, keep="\n\t")
     longest_run = max(map(len, re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest_run + 1)
     return f"{fence}\n{text}\n{fence}"
 
 
+def markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return a table as lines of Markdown.
+
+    In cells bars are escaped, and line breaks become blanks; other Markdown in them stays what it is.
+
+    Args:
+        heads: the names of the columns, as Markdown without bars.
+        rows: the cells of each row, as many as there are columns.
+    """
+    lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
+    for row in rows:
+        cells = [" ".join(cell.split()).replace("|", r"\|") for cell in row]
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
 def brief_text(text: str) -> str:
-    """Return text as one line of limited length: control characters are escaped, and overlong words are shortened.
+    """Return text as one line of up to :data:`LONGEST_LINE` characters, with control characters escaped.
+
+    The middle of a longer line, and of a word longer than :data:`LONGEST_WORD`, becomes a note of the number left out.
 
     Args:
         text: the text, from any source; line ends are escaped as well.

@@ -128,7 +128,11 @@ class AnnotationGraph:
         return self.deviation / self.mean_degree
 
     def take(self, rows: Sequence[int] | NDArray[Any]) -> AnnotationGraph:
-        """Return the graph of the given rows only; its nodes are their texts, in the order of the nodes here."""
+        """Return the graph of some rows only; its nodes are their texts, in the order of the nodes here.
+
+        Args:
+            rows: the indices of the rows, in the order in which the new graph has them.
+        """
         row_indices = np.asarray(rows, dtype=np.int64)
         end_nodes = np.concatenate([self.first[row_indices], self.second[row_indices]])
         nodes, new_nodes = np.unique(end_nodes, return_inverse=True)
@@ -166,6 +170,10 @@ def graph_of(tables: Sequence[Pairs], *, directed: bool = False) -> AnnotationGr
     """Return one annotation graph of several pairs tables, such as the splits of a dataset.
 
     If a text is empty and the pair has an AMR graph for it, the AMR graph takes the place of the text.
+
+    Args:
+        tables: the pairs tables; without any the graph is empty.
+        directed: whether the order of two texts matters.
 
     Raises:
         InputError: pairs have no or several gold answers, and so are not pairs of two texts.
@@ -208,7 +216,7 @@ def describe_graph(graph: AnnotationGraph) -> dict[str, Any]:
 
 
 def graph_line(measures: dict[str, Any]) -> str:
-    """Return the measures of a graph as one line of text, without those of the degree if they are undefined.
+    """Return the measures of a graph as one line of text, without those of the degree if its deviation is undefined.
 
     Args:
         measures: the result of :func:`describe_graph`, or a dict with the reason as ``error`` if the graph could not be

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from assay.common.batches import distinct_rows, row_digests
 from assay.common.messages import Setting
 from assay.datasets.columns import SourceTable
 from assay.datasets.labels import label_columns
-from assay.datasets.reading import Reading
+from assay.datasets.reading import Reading, normalised_word
 from assay.exceptions import InputError, unknown_name
 
 #: Names of a column that names the annotator, in lower case and without signs and a final "id".
@@ -55,10 +56,11 @@ def pool_annotations(
 ) -> Pooled:
     """Return a table with one row per pair, if its rows are annotations of pairs; else the table as it is.
 
-    Labels that are lists become a column for each annotator. Rows are annotations if the user names the column of
-    annotators. Without that, they are if most rows repeat the texts of another one (or some, where the column is called
-    ``annotator``), and a column with a usual name tells them apart; if there is no such column and labels differ, the
-    result has a hint.
+    If the user names a column of annotators, rows of one pair are annotations. Otherwise labels that are all lists, in
+    one column, become a column for each annotator. In other tables of one label column and up to
+    :data:`MAX_SEARCHED_ROWS` rows, rows are annotations if most repeat the texts of another one (or some, where there
+    is a column ``annotator``), and a column with a usual name tells them apart. If there is no such column and labels
+    differ, the result has a hint, unless names of systems tell the rows apart.
 
     Args:
         source: the table as it was read.
@@ -68,66 +70,101 @@ def pool_annotations(
 
     Raises:
         InputError: there is no such column of annotators, a row has none, an annotator labelled a pair twice, a label
-            cannot be read, or the labels are in several columns already.
+            cannot be read, or the user names annotators and there is not exactly one label column.
     """
     names = list(mapping.get("label", ()))
     if len(names) == 1 and reading.annotator is None:
-        lists = _label_lists(source.table.column(names[0]))
+        lists = _label_lists(source.table.column(names[0]), reading)
         if lists is not None:
-            return _spread(source, names[0], lists)
+            return _with_column_per_item(source, names[0], lists)
     unpooled = Pooled(source, names)
     column = reading.annotator
-    if column is None and not find_annotators:
-        return unpooled
     if column is not None:
-        if column != UNKNOWN and column not in source.table.column_names:
-            problem = f"{source.name}: has no column"
-            raise InputError(unknown_name(problem, column, source.table.column_names), setting="annotator")
-        if len(names) != 1:
-            raise InputError("goes with one label column", setting="annotator", value=column)
-    else:
-        tells_pairs_apart = "candidate" in mapping and not mapping.keys().isdisjoint(("reference", "question"))
-        if len(names) != 1 or not tells_pairs_apart or len(source.table) > MAX_SEARCHED_ROWS:
-            return unpooled
+        _check_annotator_column(source, column, names)
+    elif not find_annotators or not _may_hold_annotations(source, mapping):
+        return unpooled
     first_rows, pair_codes = _distinct_pairs(source, mapping)
     if len(first_rows) == len(pair_codes):
         return unpooled
     if column is None:
-        repeated = np.bincount(pair_codes)[pair_codes] > 1
-        # a sheet of which a second person labelled a part says so by the name of its column
-        if repeated.sum() <= len(pair_codes) / 2 and SHEET_COLUMN not in source.table.column_names:
-            return unpooled
-        candidates = [name for name in source.table.column_names if _tells_apart(source, name, mapping, pair_codes)]
-        column = next((name for name in candidates if _plain_name(name) in USUAL_NAMES), None)
-        if column is None and _count_within_pairs(source.table.column(names[0]), pair_codes) == len(first_rows):
-            # the labels of a pair are equal
-            return unpooled
-        people = [name for name in candidates if _plain_name(name) not in SYSTEM_NAMES]
-        if column is None and candidates and not people:
-            # equal answers of several systems, with labels that differ
-            return unpooled
+        column, hint = _find_annotator_column(source, mapping, pair_codes)
         if column is None:
-            option = Setting("annotator", people[0] if people else UNKNOWN).with_flag({})
-            count = f"{repeated.sum():,} of {len(repeated):,} rows repeat the texts of another row with other labels"
-            return unpooled._replace(hint=f"{count}; if each row is the label of one annotator, run with {option}")
+            return unpooled._replace(hint=hint)
     # every label once, so that a message has the row of the annotation
     labels = label_columns(source, names, reading, allow_missing=True).columns["label"].to_numpy(zero_copy_only=False)
     identifier = next(iter(mapping.get("pair_id", ())), None)
     annotators = source.table.column(column).to_pylist() if column != UNKNOWN else _ranks(labels, pair_codes)
-    return _wide(source, names[0], column, annotators, identifier, first_rows, pair_codes)
+    return _with_row_per_pair(source, names[0], column, annotators, identifier, first_rows, pair_codes)
 
 
-def _label_lists(column: pa.ChunkedArray) -> list[list[Any]] | None:
-    """Return the cells of a label column as lists, one label per annotator; None if they are not all lists."""
+def _check_annotator_column(source: SourceTable, column: str, label_names: Sequence[str]) -> None:
+    """Raise InputError if there is no such column of annotators, or not exactly one label column beside it."""
+    if column != UNKNOWN and column not in source.table.column_names:
+        problem = f"{source.name}: has no column"
+        raise InputError(unknown_name(problem, column, source.table.column_names), setting="annotator")
+    if len(label_names) != 1:
+        raise InputError("goes with one label column", setting="annotator", value=column)
+
+
+def _may_hold_annotations(source: SourceTable, mapping: Mapping[str, Sequence[str]]) -> bool:
+    """Tell whether a table has one label column and texts that tell pairs apart, and is small enough to search."""
+    has_one_label = len(mapping.get("label", ())) == 1
+    tells_pairs_apart = "candidate" in mapping and not mapping.keys().isdisjoint(("reference", "question"))
+    return has_one_label and tells_pairs_apart and len(source.table) <= MAX_SEARCHED_ROWS
+
+
+def _find_annotator_column(
+    source: SourceTable, mapping: Mapping[str, Sequence[str]], pair_codes: np.ndarray[Any, Any]
+) -> tuple[str | None, str]:
+    """Return the column that names annotators, None if there is none, and a hint on rows that may be annotations.
+
+    The hint is empty if there is such a column, if too few rows repeat texts, if the labels of each pair are equal, or
+    if only columns that name systems tell the rows apart.
+
+    Args:
+        source: the table as it was read.
+        mapping: the source columns of each pair column, with one for the label.
+        pair_codes: the number of the pair of each row, shape (n,); some rows share one.
+    """
+    repeated = np.bincount(pair_codes)[pair_codes] > 1
+    # a sheet of which a second person labelled a part says so by the name of its column
+    if repeated.sum() <= len(pair_codes) / 2 and SHEET_COLUMN not in source.table.column_names:
+        return None, ""
+    candidates = [name for name in source.table.column_names if _tells_rows_apart(source, name, mapping, pair_codes)]
+    for name in candidates:
+        if _plain_name(name) in USUAL_NAMES:
+            return name, ""
+    (label_name,) = mapping["label"]
+    if _count_within_pairs(source.table.column(label_name), pair_codes) == len(np.unique(pair_codes)):
+        # the labels of a pair are equal
+        return None, ""
+    people = [name for name in candidates if _plain_name(name) not in SYSTEM_NAMES]
+    if candidates and not people:
+        # equal answers of several systems, with labels that differ
+        return None, ""
+    option = Setting("annotator", people[0] if people else UNKNOWN).with_flag({})
+    count = f"{repeated.sum():,} of {len(repeated):,} rows repeat the texts of another row with other labels"
+    return None, f"{count}; if each row is the label of one annotator, run with {option}"
+
+
+def _label_lists(column: pa.ChunkedArray, reading: Reading) -> list[list[Any]] | None:
+    """Return the cells of a label column as lists, one label per annotator; None if they are not all lists.
+
+    A cell that is missing, such as that of a pair that nobody has labelled, is an empty list beside others.
+    """
+
+    def is_missing(cell: Any) -> bool:
+        return cell is None or (isinstance(cell, str) and reading.is_missing(normalised_word(cell)))
+
     if not pa.types.is_nested(column.type) and not pa.types.is_string(column.type):
         return None
-    first = column[0].as_py() if len(column) else None
-    if isinstance(first, str) and not first.lstrip().startswith("["):
+    first = next((cell.as_py() for cell in column if not is_missing(cell.as_py())), None)
+    if first is None or (isinstance(first, str) and not first.lstrip().startswith("[")):
         # without reading the rest
         return None
     lists = []
     for cell in column.to_pylist():
-        labels = _listed_labels(cell)
+        labels = [] if is_missing(cell) else _listed_labels(cell)
         if labels is None:
             return None
         lists.append(labels)
@@ -145,13 +182,20 @@ def _listed_labels(cell: Any) -> list[Any] | None:
     return cell if is_list_of_labels else None
 
 
-def _spread(source: SourceTable, label: str, lists: list[list[Any]]) -> Pooled:
-    """Return the table with a label column for each place in the lists of labels."""
+def _with_column_per_item(source: SourceTable, label: str, lists: list[list[Any]]) -> Pooled:
+    """Return the table with a label column for each place in the lists of labels, null where a list is shorter.
+
+    Args:
+        source: the table as it was read.
+        label: the column of lists, which is left out.
+        lists: its cells.
+    """
     table = source.table.drop_columns([label])
     added = []
-    for index in range(max(map(len, lists))):
-        name = f"{label} {index + 1}"
-        cells = [None if index >= len(labels) or labels[index] is None else str(labels[index]) for labels in lists]
+    # one label after the other: those of the first annotators, of the second ones, …
+    for index, labels in enumerate(zip_longest(*lists)):
+        name = _unused_name(f"{label} {index + 1}", table)
+        cells = [None if cell is None else str(cell) for cell in labels]
         table = table.append_column(name, pa.array(cells, pa.string()))
         added.append(name)
     note = f"labels of up to {len(added)} annotators, from the lists in {label}"
@@ -161,7 +205,10 @@ def _spread(source: SourceTable, label: str, lists: list[list[Any]]) -> Pooled:
 def _distinct_pairs(
     source: SourceTable, mapping: Mapping[str, Sequence[str]]
 ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Return the index of the first row of each pair in ascending order, and the number of the pair of each row."""
+    """Return the index of the first row of each pair in ascending order, and the number of the pair of each row.
+
+    Rows are of one pair if they agree in :data:`_KEY_COLUMNS`, and in the identifier if rows share one.
+    """
     names = [mapping[name][0] for name in _KEY_COLUMNS if name in mapping]
     for name in mapping.get("pair_id", ()):
         if len(_distinct(source.table.column(name))[0]) < len(source.table):
@@ -171,12 +218,14 @@ def _distinct_pairs(
 
 def _distinct(*columns: pa.ChunkedArray) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Return the index of the first of equal rows in ascending order, and the number of the equal rows of each row."""
-    cells = []
+    text_columns = []
     for column in columns:
         if pa.types.is_nested(column.type):
-            column = pa.chunked_array([pa.array([json.dumps(cell) for cell in column.to_pylist()], pa.string())])
-        cells.append(column.cast(pa.string()))
-    return distinct_rows(row_digests(cells, len(columns[0])))
+            texts = pa.array([json.dumps(cell) for cell in column.to_pylist()], pa.string())
+            text_columns.append(pa.chunked_array([texts]))
+        else:
+            text_columns.append(column.cast(pa.string()))
+    return distinct_rows(row_digests(text_columns, len(columns[0])))
 
 
 def _count_within_pairs(column: pa.ChunkedArray, pair_codes: np.ndarray[Any, Any]) -> int:
@@ -185,10 +234,12 @@ def _count_within_pairs(column: pa.ChunkedArray, pair_codes: np.ndarray[Any, Any
     return len(np.unique(np.stack([pair_codes, codes], axis=1), axis=0))
 
 
-def _tells_apart(
+def _tells_rows_apart(
     source: SourceTable, name: str, mapping: Mapping[str, Sequence[str]], pair_codes: np.ndarray[Any, Any]
 ) -> bool:
     """Tell whether a column without a role has few values, and another one in each row of a pair.
+
+    Few are at most half as many as there are rows.
 
     Args:
         source: the table with one row per annotation.
@@ -196,9 +247,10 @@ def _tells_apart(
         mapping: the source columns of each pair column.
         pair_codes: the number of the pair of each row.
     """
-    if any(name in sources for sources in mapping.values()) or pa.types.is_nested(source.table.column(name).type):
-        return False
     column = source.table.column(name)
+    has_role = any(name in sources for sources in mapping.values())
+    if has_role or pa.types.is_nested(column.type):
+        return False
     if len(_distinct(column)[0]) > len(pair_codes) / 2:
         return False
     return _count_within_pairs(column, pair_codes) == len(pair_codes)
@@ -209,7 +261,7 @@ def _plain_name(name: str) -> str:
     return "".join(filter(str.isalpha, name.lower())).removesuffix("id")
 
 
-def _wide(
+def _with_row_per_pair(
     source: SourceTable,
     label: str,
     column: str,
@@ -220,11 +272,13 @@ def _wide(
 ) -> Pooled:
     """Return the first row of each pair, with a label column for each annotator.
 
+    Other columns whose cells differ within a pair are left out, with a note; the first identifier stands for the pair.
+
     Args:
         source: the table with one row per annotation.
         label: the column of labels.
         column: the column of annotators, or :data:`UNKNOWN`.
-        annotators: the annotator of each row.
+        annotators: the annotator of each row; for :data:`UNKNOWN`, the rank of its label within the pair.
         identifier: the column of identifiers; None if there is none.
         first_rows: the first row of each pair.
         pair_codes: the number of the pair of each row.
@@ -241,19 +295,18 @@ def _wide(
     table = source.table.select(constant).take(first_rows)
     labels = source.table.column(label)
     added = []
+    # in place of unknown annotators there are ranks, from the lowest on
     for annotator in sorted(row_by_annotator) if column == UNKNOWN else row_by_annotator:
         row_of_pair = row_by_annotator[annotator]
-        name = f"{label} by {annotator}"
-        while name in table.column_names:
-            name += "'"
+        name = _unused_name(f"{label} by {annotator}", table)
         rows = pa.array([row_of_pair.get(pair) for pair in range(len(first_rows))])
         table = table.append_column(name, labels.take(rows))
         added.append(name)
     if label in table.column_names:
         table = table.drop_columns([label])
     count = len(row_by_annotator)
-    annotators = f"up to {count:,} of each pair" if column == UNKNOWN else f"by {count:,} annotators ({column})"
-    note = f"{len(pair_codes):,} annotations, {annotators}, read as {len(first_rows):,} pairs"
+    by_whom = f"up to {count:,} of each pair" if column == UNKNOWN else f"by {count:,} annotators ({column})"
+    note = f"{len(pair_codes):,} annotations, {by_whom}, read as {len(first_rows):,} pairs"
     varying = [name for name in source.table.column_names if name not in {*constant, label, column}]
     if varying:
         note += f"; columns that differ between annotations left out: {', '.join(varying)}"
@@ -262,15 +315,25 @@ def _wide(
     return Pooled(pooled, added, added, note)
 
 
+def _unused_name(name: str, table: pa.Table) -> str:
+    """Return a name that no column of a table has: *name*, with as many apostrophes behind it as are needed."""
+    while name in table.column_names:
+        name += "'"
+    return name
+
+
 def _ranks(labels: np.ndarray[Any, Any], pair_codes: np.ndarray[Any, Any]) -> list[int]:
     """Return the rank of each label within its pair, from 1 for the lowest, in place of an annotator whom nobody knows.
 
-    Labels that are sorted say that the first of two pairs need not be one person's: see
-    :func:`assay.statistics.reliability.are_sorted`.
+    The labels of each pair are then sorted, by which :func:`assay.statistics.reliability.are_sorted` recognises that a
+    column is not one person's.
+
+    Args:
+        labels: the label of each row, shape (n,); NaN, for none, ranks highest.
+        pair_codes: the number of the pair of each row, shape (n,).
     """
     ranks = [0] * len(labels)
     labels_so_far: Counter[int] = Counter()
-    # a missing label, NaN, comes last
     for row in np.argsort(labels, kind="stable").tolist():
         pair = int(pair_codes[row])
         labels_so_far[pair] += 1

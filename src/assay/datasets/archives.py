@@ -28,10 +28,10 @@ def is_archive(path: str | Path) -> bool:
 
 
 def archive_members(path: Path) -> list[str]:
-    """Return the names of the files in an archive, without those that macOS adds (``__MACOSX/…``, ``._…``).
+    """Return the names of the files in an archive, each once, without those that macOS adds (``__MACOSX/…``, ``._…``).
 
     Raises:
-        InputError: the archive is damaged, or holds more than the limits allow.
+        InputError: the archive is damaged or encrypted, or a tar archive holds more than the limits allow.
     """
     status = path.stat()
     return list(_members(path, status.st_mtime_ns, status.st_size))
@@ -39,9 +39,13 @@ def archive_members(path: Path) -> list[str]:
 
 @functools.lru_cache(maxsize=16)
 def _members(path: Path, _changed: int, size: int) -> tuple[str, ...]:
-    """Return the names of the files; cached by the time of the last change and the size."""
+    """Return the names of the files; cached by the time of the last change and the size.
+
+    Raises:
+        InputError: see :func:`archive_members`.
+    """
     with _damage_as_error(path):
-        return tuple(name for name, _ in _files(path, unpacked_limit(size)))
+        return tuple(dict.fromkeys(name for name, _ in _files(path, unpacked_limit(size))))
 
 
 def unpacked_members(path: Path, names: Collection[str]) -> dict[str, Path]:
@@ -52,7 +56,8 @@ def unpacked_members(path: Path, names: Collection[str]) -> dict[str, Path]:
         names: names from :func:`archive_members`.
 
     Raises:
-        InputError: the archive is damaged, or the files are larger than the limit together.
+        InputError: the archive is damaged or encrypted, has several files of one of the names, or the files together
+            are larger than the limit.
     """
     status = path.stat()
     return _unpack(path, frozenset(names), status.st_mtime_ns, status.st_size)
@@ -60,7 +65,11 @@ def unpacked_members(path: Path, names: Collection[str]) -> dict[str, Path]:
 
 @functools.lru_cache(maxsize=16)
 def _unpack(path: Path, names: frozenset[str], _changed: int, size: int) -> dict[str, Path]:
-    """Return the paths of the unpacked files; cached by the time of the last change and the size."""
+    """Return the paths of the unpacked files; cached by the time of the last change and the size.
+
+    Raises:
+        InputError: see :func:`unpacked_members`.
+    """
     limit = unpacked_limit(size)
     folder = temporary_folder()
     paths: dict[str, Path] = {}
@@ -69,6 +78,8 @@ def _unpack(path: Path, names: frozenset[str], _changed: int, size: int) -> dict
         for name, stream in _files(path, limit):
             if name not in names:
                 continue
+            if name in paths:
+                raise InputError(f"{path}: has several files of the name {name!r}; pack the one that counts alone")
             # numbered, since files in several folders of the archive may have one name
             paths[name] = folder / str(len(paths)) / Path(name).name
             paths[name].parent.mkdir()
@@ -77,10 +88,15 @@ def _unpack(path: Path, names: frozenset[str], _changed: int, size: int) -> dict
 
 
 def _files(path: Path, limit: int) -> Iterator[tuple[str, IO[bytes]]]:
-    """Yield the name and the content of each regular file in an archive.
+    """Yield the name and the content of each regular file in an archive, without those that macOS adds.
+
+    Args:
+        path: the archive.
+        limit: the number of bytes of a tar archive that are read at most.
 
     Raises:
-        InputError: a tar archive holds more bytes or headers than the limits allow.
+        InputError: a tar archive holds more bytes or headers than the limits allow. A damaged or encrypted archive
+            raises the exceptions that :func:`_damage_as_error` turns into one.
     """
     if not zipfile.is_zipfile(path):
         yield from _files_of_tar(path, limit)
@@ -92,7 +108,11 @@ def _files(path: Path, limit: int) -> Iterator[tuple[str, IO[bytes]]]:
 
 
 def _files_of_tar(path: Path, limit: int) -> Iterator[tuple[str, IO[bytes]]]:
-    """Yield the name and the content of each regular file in a tar archive; see :func:`_files`."""
+    """Yield the name and the content of each regular file in a tar archive; see :func:`_files`.
+
+    Raises:
+        InputError: the archive is larger than the limit, has too many headers, or is followed by further bytes.
+    """
     with tarfile.open(path) as archive:
         header_count = 0
         for member in archive:
@@ -102,6 +122,18 @@ def _files_of_tar(path: Path, limit: int) -> Iterator[tuple[str, IO[bytes]]]:
             content = archive.extractfile(member) if member.isreg() and _is_wanted(member.name) else None
             if content is not None:
                 yield member.name, content
+        if archive.fileobj is None:
+            return
+        # only zeros may follow: a damaged header ends the members, and so does the end of the first of joined archives
+        archive.fileobj.seek(archive.offset)
+        while block := archive.fileobj.read(1 << 20):
+            if archive.fileobj.tell() > limit:
+                raise InputError(f"{path}: holds more than {limit:,} bytes")
+            if block.strip(b"\0"):
+                raise InputError(
+                    f"{path}: has further bytes behind the end of its last file, as damaged archives and several joined"
+                    " ones have; get the file again, or pack what is needed in one archive"
+                )
 
 
 def _is_wanted(name: str) -> bool:
@@ -117,7 +149,7 @@ def unpacked_limit(size: int) -> int:
 
 @contextmanager
 def _damage_as_error(path: Path) -> Iterator[None]:
-    """Turn the exceptions of damaged and encrypted archives into an InputError."""
+    """Turn the exceptions of damaged and encrypted archives in the block into an InputError; others pass unchanged."""
     try:
         yield
     except InputError:
@@ -128,6 +160,12 @@ def _damage_as_error(path: Path) -> Iterator[None]:
 
 def copy_bounded(path: Path, stream: IO[bytes], target: Path, limit: int) -> int:
     """Write the content of a stream of *path* to a new file, and return its size in bytes.
+
+    Args:
+        path: the archive or compressed file, for the message.
+        stream: the unpacked content.
+        target: the path of the new file.
+        limit: the largest size.
 
     Raises:
         InputError: the content is larger than *limit* bytes.

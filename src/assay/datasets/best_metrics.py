@@ -14,8 +14,9 @@ COLUMNS = ("dataset", "split", "metric", "spearman", "low", "high", "n", "as_goo
 def best_metrics_of(name: str) -> list[dict[str, Any]]:
     """Return the best metric of each split of a dataset that was ranked; empty for a dataset that was not.
 
-    Each has the split, the metric of the highest Spearman's ρ with its value and interval, the number n of pairs that
-    it rests on, and the list of the other metrics that could be the best, too.
+    Each has the ``split``, the ``metric`` of the highest Spearman's ρ, its value ``spearman`` with the bounds ``low``
+    and ``high``, None without an interval, the number ``n`` of pairs, and in ``as_good`` the list of the other metrics
+    that could be the best, too.
 
     Args:
         name: the name of the dataset.

@@ -58,21 +58,23 @@ class BestWorstAnnotations:
 
 
 def read_best_worst(path: str | Path, gold: GoldQuestions | None = None) -> BestWorstAnnotations:
-    """Read annotated tuples from CSV, TSV, JSONL or Parquet, one annotation per row.
+    """Read annotated tuples from a file, such as CSV, TSV, JSONL or Parquet, one annotation per row.
 
     The columns are ``item1``, ``item2`` … or ``items`` (a list, written as JSON in CSV and TSV); ``best`` and
     ``worst``, each an item of the tuple; optionally ``tuple``, the tuple's name (without it, rows with the same items
     have the same tuple); and optionally ``annotator``.
 
     Args:
-        path: the file.
+        path: the file, see :func:`~assay.datasets.files.read_table_file`.
         gold: gold questions, which are left out, as are all annotations of those who answered too few of them as
             agreed; None for none.
 
     Raises:
-        InputError: a column is missing, or a row is invalid: the tuple has a duplicate item or a different size from
-            the first, the same item is best and worst, a chosen item is not in the tuple, or the tuple's name was used
-            for other items before; or there are gold questions, and no annotators, or none of them is kept.
+        InputError: the file cannot be read, a column is missing, a cell is empty, or a row is invalid: the tuple has a
+            duplicate item or a different size from the first, the same item is best and worst, a chosen item is not in
+            the tuple, or the tuple's name was used for other items before. With *gold* also: there is no column
+            ``annotator``, no gold question was answered, or no annotation is left.
+        UnavailableError: the file is at an address that cannot be reached, or needs a package that is not installed.
     """
     source, choices = read_choices(path)
     tuple_names = optional_texts(source, "tuple")
@@ -90,9 +92,10 @@ def read_best_worst(path: str | Path, gold: GoldQuestions | None = None) -> Best
     code_of_tuple = _codes_by_first_appearance(tuple_keys)
     tuples = np.array([code_of_tuple[key] for key in tuple_keys], dtype=np.intp)
     code_of_item = _codes_by_first_appearance(item for choice in choices for item in choice.items)
+    shown = [[code_of_item[item] for item in choice.items] for choice in choices]
     annotations = BestWorstAnnotations(
         items=tuple(code_of_item),
-        shown=np.array([[code_of_item[item] for item in choice.items] for choice in choices], dtype=np.intp),
+        shown=np.array(shown, dtype=np.intp),
         best=np.array([code_of_item[choice.best] for choice in choices], dtype=np.intp),
         worst=np.array([code_of_item[choice.worst] for choice in choices], dtype=np.intp),
         tuples=tuples,
@@ -163,17 +166,17 @@ def _repeat_warnings(
         source: the table, for the message.
         choices: m choices.
         tuples: the code of the tuple of each choice, shape (m,).
-        annotators: the annotator of each row of the table.
+        annotators: the annotator of each row of the table; None if unknown.
     """
     if annotators is None:
         return []
-    seen: set[tuple[int, str]] = set()
+    annotations_before: set[tuple[int, str]] = set()
     repeated_rows = []
     for choice, code in zip(choices, tuples.tolist(), strict=True):
         annotation = code, annotators[choice.row]
-        if annotation in seen:
+        if annotation in annotations_before:
             repeated_rows.append(choice.row)
-        seen.add(annotation)
+        annotations_before.add(annotation)
     if not repeated_rows:
         return []
     location = source.location(repeated_rows[0])

@@ -35,7 +35,8 @@ def read_choices(path: str | Path) -> tuple[SourceTable, list[Choice]]:
     """Return a table of annotations, and the choice of each row; see :func:`assay.datasets.best_worst.read_best_worst`.
 
     Raises:
-        InputError: the file cannot be read, or a row is invalid.
+        InputError: the file cannot be read, a column is missing, or a row is invalid.
+        UnavailableError: the file is at an address that cannot be reached, or needs a package that is not installed.
     """
     source = read_table_file(path)
     tuples = [tuple(items) for items in _items_by_row(source)]
@@ -49,7 +50,8 @@ def _items_by_row(source: SourceTable) -> Iterator[list[str]]:
     """Yield the items of each row, from the columns ``item1``, ``item2`` … or the lists of ``items``.
 
     Raises:
-        InputError: the table has both forms or neither, or a cell is empty or not a list of names.
+        InputError: the table has both forms or neither, such as a single numbered column, or a cell is empty or not a
+            list of names.
     """
     column_names = source.table.column_names
     numbered_columns = sorted((int(match[1]), name) for name in column_names if (match := _ITEM_COLUMN.fullmatch(name)))
@@ -69,7 +71,7 @@ def _items_by_row(source: SourceTable) -> Iterator[list[str]]:
 
 
 def _parse_items(source: SourceTable, row: int, cell: Any) -> list[str]:
-    """Return the item names in one cell of the column ``items``.
+    """Return the item names in one cell of the column ``items``, without surrounding space; whole numbers are names.
 
     Args:
         source: the table, for messages.
@@ -124,18 +126,23 @@ def _faults_of_choices(choices: Sequence[Choice]) -> Iterator[tuple[int, str]]:
 
 
 def _fault_of_choice(choice: Choice, tuple_size: int) -> str | None:
-    """Return what is wrong with a choice; None if nothing is."""
+    """Return what is wrong with a choice; None if nothing is.
+
+    Args:
+        choice: the choice.
+        tuple_size: the number of items of the first tuple, which every tuple needs.
+    """
     _, items, best, worst = choice
-    listed = ", ".join(items)
+    items_text = ", ".join(items)
     if len(items) != tuple_size or tuple_size < 2:
         return f"the tuple has {len(items)} items; expected {max(tuple_size, 2)} as in the first row"
     commonest_item, count = Counter(items).most_common(1)[0]
     if count > 1:
         return f"the item {commonest_item!r} appears {count} times in the tuple"
     if best not in items:
-        return f"best is {best!r}, which is not in the tuple ({listed})"
+        return f"best is {best!r}, which is not in the tuple ({items_text})"
     if worst not in items:
-        return f"worst is {worst!r}, which is not in the tuple ({listed})"
+        return f"worst is {worst!r}, which is not in the tuple ({items_text})"
     if best == worst:
         return f"{best!r} is best and worst"
     return None

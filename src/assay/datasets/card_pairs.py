@@ -18,9 +18,9 @@ from assay.common.transfer import DownloadProgress
 from assay.datasets.card import Card
 from assay.datasets.convert import order_pair_columns
 from assay.datasets.kept import kept_result
+from assay.datasets.locate import LocatedFile, locate_files
 from assay.datasets.pairs import Pairs
 from assay.datasets.readers.base import Reader, ReaderResult, built_in_readers, check_options, load_reader
-from assay.datasets.sources import LocatedFile, locate_files
 from assay.exceptions import AssayError, InputError, OfflineError, UnavailableError, summary_of
 from assay.statistics.labels import round_labels
 
@@ -28,13 +28,16 @@ from assay.statistics.labels import round_labels
 def load_card_pairs(
     card: Card,
     splits: tuple[str, ...],
-    offline: bool,
-    name: str | None,
-    progress: DownloadProgress | None,
     *,
+    offline: bool,
+    name: str | None = None,
+    progress: DownloadProgress | None = None,
     check_rows: bool = True,
 ) -> Pairs:
     """Return the pairs of some splits of a card, one split after the other; missing files are downloaded.
+
+    With the pairs come the sources and the digest of the files, the notes of the card and of its reader, and a hint if
+    labels are outside the scale of the card.
 
     Args:
         card: the card.
@@ -45,10 +48,11 @@ def load_card_pairs(
         check_rows: whether a number of rows that differs from the card is an error.
 
     Raises:
-        InputError: labels of the splits are not comparable, the reader cannot read a file, a file differs from the
-            card, or a number of rows is wrong.
+        InputError: labels of the splits are not comparable, there is no such reader, it cannot read a file, a file
+            differs from the card, a number of rows is wrong, or the disk of the cache is full or read-only.
         OfflineError: a file would have to be downloaded, and the network is forbidden.
-        UnavailableError: no source has a file.
+        UnavailableError: no source has a file, or the reader of another package cannot be loaded.
+        AssayError: another error of the reader.
     """
     _check_pooling(card, splits)
     tables: list[pa.Table] = []
@@ -70,7 +74,7 @@ def load_card_pairs(
         notes += [f"passed over, not the file of the card: {path}" for path in located.passed_over]
     if card.superseded_by:
         notes.append(f"version {card.version} is superseded by {card.superseded_by}")
-    # that of every split, or they could not be pooled
+    # every split has this scale, or _check_pooling would have raised
     scale = card.scale_of(splits[0])
     pairs = Pairs(
         table,
@@ -107,7 +111,11 @@ def _check_pooling(card: Card, splits: tuple[str, ...]) -> None:
 def _files_of_split(
     card: Card, split_name: str, offline: bool, progress: DownloadProgress | None
 ) -> dict[str, LocatedFile]:
-    """Return the files of a split by name: all that it needs, and those optional ones that are on this machine."""
+    """Return the files of a split by name: all that it needs, and those optional ones that are on this machine.
+
+    Raises:
+        InputError, OfflineError, UnavailableError: a file that it needs is unavailable, see :func:`locate_files`.
+    """
     split = card.splits[split_name]
     files = locate_files(card, split.files, offline=offline, progress=progress)
     for optional_file in split.optional_files:
@@ -119,10 +127,12 @@ def _files_of_split(
 
 
 def _read_split(card: Card, split_name: str, files: Mapping[str, LocatedFile]) -> ReaderResult:
-    """Return what the card's reader reads from the files of a split.
+    """Return what the card's reader reads from the files of a split, or has read before and kept in the cache.
 
     Raises:
-        InputError: an option of the split is wrong, or the reader cannot read a file.
+        InputError: there is no such reader, an option of the split is wrong, or the reader cannot read a file.
+        UnavailableError: the reader of another package cannot be loaded.
+        AssayError: another error that the reader raised.
     """
     reader = load_reader(card.reader)
     paths = {file: located.path for file, located in files.items()}
@@ -141,9 +151,15 @@ def _run_reader(
 ) -> ReaderResult:
     """Return the result of a reader.
 
+    Args:
+        reader: the reader.
+        paths, options: what it is called with: the files of the split by name, and the options of the split.
+        origin: the path of the card, or the dataset and split; a message on settings names them as options of it.
+        problem: the beginning of the message on an unexpected exception.
+
     Raises:
-        InputError: a file or an option is wrong. A message on settings names them as options of the card in *origin*.
-            That on an unexpected exception begins with *problem*.
+        InputError: a file or an option is wrong, or the reader raised an unexpected exception.
+        AssayError: another error that the reader raised.
     """
     try:
         return reader(paths, options)
@@ -167,17 +183,17 @@ def _check_row_count(card: Card, split_name: str, row_count: int, files: Sequenc
     expected = card.splits[split_name].rows
     if expected is None or row_count == expected:
         return
-    listed = ", ".join(files[:3]) + (", …" if len(files) > 3 else "")
+    files_text = ", ".join(files[:3]) + (", …" if len(files) > 3 else "")
     raise InputError(
-        f"{_location(card, split_name)}: {row_count} pairs were read; its card says {expected}: get {listed} again,"
+        f"{_location(card, split_name)}: {row_count} pairs were read; its card says {expected}: get {files_text} again,"
         f" or correct rows in {card.origin}"
     )
 
 
 def _with_language(table: pa.Table, card: Card, split_name: str) -> pa.Table:
-    """Return the table of a split with the column ``language``, if the card names one and the table lacks it.
+    """Return the table of a split with the column ``language``, if the split has its own and the table lacks it.
 
-    The cells are null if the two texts of a pair differ in language.
+    The cells are null if the split has several, since the two texts of a pair then differ in language.
     """
     if not card.splits[split_name].language or "language" in table.column_names:
         return table
@@ -189,7 +205,7 @@ def _with_language(table: pa.Table, card: Card, split_name: str) -> pa.Table:
 def _with_split_column(table: pa.Table, split_name: str, *, is_only_split: bool) -> pa.Table:
     """Return a split's table with ordered columns, the column ``split``, and pair ids that are unique across splits.
 
-    Labels are rounded by :func:`~assay.statistics.labels.round_labels`.
+    A column ``split`` that the table has is kept. Labels are rounded by :func:`~assay.statistics.labels.round_labels`.
 
     Args:
         table: the pairs of the split; without ``pair_id`` the pairs are numbered from 1.

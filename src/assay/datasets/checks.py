@@ -68,7 +68,7 @@ def looks_encoded_twice(text: str) -> bool:
 def encoding_findings(table: pa.Table) -> list[tuple[str, str, np.ndarray[Any, Any], str]]:
     """Return (name, severity, row indices, description) for each check of characters that some rows fail.
 
-    The row indices are ascending.
+    The row indices are ascending. Blank texts are among the checks; blank references only if others are not blank.
 
     Args:
         table: a pairs table with the columns reference and candidate, and question if there is one.
@@ -80,8 +80,9 @@ def encoding_findings(table: pa.Table) -> list[tuple[str, str, np.ndarray[Any, A
             columns.append(pc.binary_join(column, "\n") if pa.types.is_list(column.type) else column)
     findings = []
     # only reference and candidate: a blank question is not a fault, nor is data without references
-    blank_masks = [pc.equal(pc.utf8_trim_whitespace(column), "") for column in columns[-2:]]
-    blank_rows = _rows_with_any(blank_masks[1:] if pc.all(blank_masks[0]).as_py() else blank_masks)
+    blank_references, blank_candidates = (pc.equal(pc.utf8_trim_whitespace(column), "") for column in columns[-2:])
+    has_references = not pc.all(blank_references).as_py()
+    blank_rows = _rows_with_any([blank_references, blank_candidates] if has_references else [blank_candidates])
     if len(blank_rows):
         findings.append(("blank-texts", "note", blank_rows, "pairs with a blank text"))
     # a cheap search finds candidates, which are then decoded one by one
@@ -119,13 +120,14 @@ class DataFinding:
 
     Attributes:
         name: ``rows``, ``unlabelled``, ``out-of-scale``, ``constant-label``, ``duplicates``, ``swapped-duplicates``,
-            ``conflicting-labels``, ``no-groups``, ``leaks``, ``blank-texts`` or one of the encoding checks;
-            ``annotation-graph`` and ``design-effect`` for measures that are not faults.
+            ``conflicting-labels``, ``no-groups``, ``leaks``, ``shared-texts``, ``blank-texts`` or one of the encoding
+            checks; ``annotation-graph`` and ``design-effect`` for measures that are not faults.
         severity: ``error`` (the data is wrong), ``warning`` (results may mislead) or ``note``.
-        split: the split; several are joined by ``+``.
+        split: the split, or for ``shared-texts`` the dataset; several are joined by ``+``.
         count: the number of cases, in the unit of the message.
         message: one line that describes the finding.
-        examples: up to three of the pairs, with pair_id, question, reference, candidate and label.
+        examples: up to three of the pairs, with pair_id, question, reference, candidate and label; of ``shared-texts``
+            the text.
     """
 
     name: str
@@ -139,7 +141,8 @@ class DataFinding:
 def check_dataset(pairs_by_split: Mapping[str, Pairs], card: Card | None = None) -> list[DataFinding]:
     """Return the findings in a dataset, first split by split and then across splits; empty if there is no fault.
 
-    Two pairs are the same if question (if any) and both texts are equal, in either order of the texts.
+    Two pairs are the same if question (if any) and both texts are equal, in either order of the texts. Splits of
+    different aspects, which have the same pairs by design, are not compared with each other.
 
     Args:
         pairs_by_split: the pairs of each split by its name.
@@ -167,14 +170,18 @@ def check_dataset(pairs_by_split: Mapping[str, Pairs], card: Card | None = None)
 def annotation_notes(pairs_by_split: Mapping[str, Pairs], *, directed: bool = False) -> list[DataFinding]:
     """Return a note on the annotation graph of each split, and of all splits together if there are several.
 
-    Splits whose pairs have several gold answers are left out. The notes are measures, not faults, so
-    :func:`check_dataset` does not return them. The ``count`` of a note is the number of texts.
+    Splits whose pairs have no reference or several gold answers, and so are not pairs of two texts, are left out. The
+    notes are measures, not faults, so :func:`check_dataset` does not return them. The ``count`` of a note is the number
+    of texts.
 
     Args:
         pairs_by_split: the pairs of each split by its name.
         directed: whether the order of two texts matters.
     """
-    measurable = {split: pairs for split, pairs in pairs_by_split.items() if not pairs.has_several_references}
+    measurable = {}
+    for split, pairs in pairs_by_split.items():
+        if pairs.has_references and not pairs.has_several_references:
+            measurable[split] = pairs
     tables_by_split = {split: [pairs] for split, pairs in measurable.items()}
     if len(measurable) > 1:
         tables_by_split["+".join(measurable)] = list(measurable.values())
@@ -187,7 +194,10 @@ def annotation_notes(pairs_by_split: Mapping[str, Pairs], *, directed: bool = Fa
 
 
 def group_notes(pairs_by_split: Mapping[str, Pairs]) -> list[DataFinding]:
-    """Return a note on the design effect of groups for each split with groups; ``count`` is the number of groups."""
+    """Return a note on the design effect of groups for each split with groups; ``count`` is the number of groups.
+
+    A split without such an effect, since its labels are equal or it has a single group, has no note.
+    """
     notes = []
     for split, pairs in pairs_by_split.items():
         codes = column_codes(pairs, "group") if "group" in pairs.table.column_names else None
@@ -213,8 +223,24 @@ def _group_findings(split: str, pairs: Pairs) -> list[DataFinding]:
 def _rows_finding(
     name: str, severity: str, split: str, pairs: Pairs, rows: np.ndarray[Any, Any], description: str
 ) -> DataFinding:
-    """Return a finding on some rows of a split; its message is their number, followed by the description."""
-    return DataFinding(name, severity, split, len(rows), f"{len(rows)} {description}", _example_rows(pairs, rows))
+    """Return a finding on some rows of a split; its message is their number, followed by the description.
+
+    Args:
+        name: the name of the check.
+        severity: ``error``, ``warning`` or ``note``.
+        split: the name of the split.
+        pairs: its pairs.
+        rows: the indices of the rows, shape (m,).
+        description: what these rows are, as it follows their number.
+    """
+    return DataFinding(
+        name,
+        severity,
+        split,
+        count=len(rows),
+        message=f"{len(rows)} {description}",
+        examples=_example_rows(pairs, rows),
+    )
 
 
 def _example_rows(pairs: Pairs, rows: np.ndarray[Any, Any]) -> tuple[dict[str, Any], ...]:
@@ -274,7 +300,7 @@ def _repeat_findings(split: str, pairs: Pairs) -> list[DataFinding]:
 
 
 def _conflicting_rows(keys: np.ndarray[Any, Any], labels: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return the first row of each key that has more than one label, ascending; a missing label is not counted.
+    """Return the first row of each key that has different labels, ascending; a missing label is not counted.
 
     Args:
         keys: the keys of the pairs, shape (n,).
@@ -317,15 +343,24 @@ def _leak_findings(pairs_by_split: Mapping[str, Pairs]) -> list[DataFinding]:
         leaked_rows = _first_rows_of_keys(keys_by_split[splits[0]], leaked_keys)
         examples = _example_rows(pairs_by_split[splits[0]], leaked_rows)
         message = f"{len(leaked_keys)} pairs appear in {' and '.join(splits)}"
-        findings.append(DataFinding("leaks", "warning", "+".join(splits), len(leaked_keys), message, examples))
+        findings.append(
+            DataFinding(
+                name="leaks",
+                severity="warning",
+                split="+".join(splits),
+                count=len(leaked_keys),
+                message=message,
+                examples=examples,
+            )
+        )
     return findings
 
 
 def _pair_codes(tables: list[Pairs]) -> list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]:
     """Return two codes per pair for each table, int64, shape (n,) each: by ordered texts, and by texts in any order.
 
-    Equal pairs have equal codes across all tables. Texts are compared without the space around them; an empty text is
-    replaced by its AMR graph.
+    Pairs with equal texts and questions have equal codes across all tables. Texts are compared without the space around
+    them; an empty text is replaced by its AMR graph.
     """
     references = [_texts_or_graphs(table, "reference") for table in tables]
     candidates = [_texts_or_graphs(table, "candidate") for table in tables]

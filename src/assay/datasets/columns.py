@@ -20,7 +20,7 @@ class Misfit(NamedTuple):
 
     Attributes:
         row: its row index, from 0.
-        description: it in words.
+        description: the value, or the reason, in words.
         is_answer_list: whether it is a list with whole numbers or truth values, which a reference may be.
         is_empty: whether the file lacks the value of a cell that is not empty to a reader.
     """
@@ -90,8 +90,8 @@ class SourceTable:
         return self.name, number
 
     def take(self, indices: np.ndarray[Any, np.dtype[np.int64]]) -> SourceTable:
-        """Return the rows at *indices*; rows keep their numbers."""
-        # the first of the rows that a misfit's row has become
+        """Return the rows at *indices*, in that order; rows keep their numbers."""
+        # by the index of a row here, its index in the result; of a row taken several times, the first one
         new_rows: dict[int, int] = {}
         if self.misfits:
             for new_row, index in enumerate(indices):
@@ -104,7 +104,7 @@ class SourceTable:
         return replace(self, table=table, rows=self.numbers()[indices], misfits=misfits)
 
     def with_column(self, name: str, values: Any) -> SourceTable:
-        """Return the table with a column added, or replaced if the name exists."""
+        """Return the table with a column (Arrow, a cell for each row) added, or replaced if the name exists."""
         misfits = {other: misfit for other, misfit in self.misfits.items() if other != name}
         if name not in self.table.column_names:
             return replace(self, table=self.table.append_column(name, values), misfits=misfits)
@@ -112,13 +112,22 @@ class SourceTable:
         return replace(self, table=self.table.set_column(position, name, values), misfits=misfits)
 
     def numbers_text(self, indices: Sequence[int] | np.ndarray[Any, Any]) -> str:
-        """Return the numbers of the rows at *indices* as text, at most five of them, such as ``rows 4, 7, 9``."""
+        """Return the numbers of the rows at *indices* as text, at most five of them, such as ``rows 4, 7, 9``.
+
+        If the rows come from several files, these are their locations, such as ``FILE, row 4; FILE, row 7``.
+        """
         ellipsis = ", …" if len(indices) > 5 else ""
         if self.parts:
             return "; ".join(self.location(index) for index in indices[:5]) + ellipsis
         shown_numbers = ", ".join(str(self.number(index)) for index in indices[:5])
         unit = f"{self.unit}s" if len(indices) > 1 else self.unit
         return f"{unit} {shown_numbers}{ellipsis}"
+
+
+def rows_unless_consecutive(numbers: Sequence[int]) -> np.ndarray[Any, np.dtype[np.int64]] | None:
+    """Return the numbers of rows for :attr:`SourceTable.rows`; None if each is one more than the number before it."""
+    rows = np.asarray(numbers, dtype=np.int64)
+    return None if (np.diff(rows) == 1).all() else rows
 
 
 #: The pair columns that a mapping may name. ``annotations`` is not among them, since ``label=a1+a2`` creates it.
@@ -184,25 +193,29 @@ class MissingColumnsError(InputError):
             options: further settings of the proposal by name; None for those that are not needed.
             is_clear: whether nothing in the proposal is in doubt.
         """
-        further = [part for name, value in (options or {}).items() if value for part in (" ", Setting(name, value))]
-        super().__init__(f"{problem} Say which is which: ", Setting("columns", columns), *further, remark)
+        needed_options = {name: value for name, value in (options or {}).items() if value}
+        parts: list[str | Setting] = [f"{problem} Say which is which: ", Setting("columns", columns)]
+        for name, value in needed_options.items():
+            parts += [" ", Setting(name, value)]
+        super().__init__(*parts, remark)
         self.problem = problem
         self.columns = columns
         self.remark = remark
         self.unclear = unclear
-        settings = {"columns": columns, **(options or {})}
-        self.clear_settings = {name: value for name, value in settings.items() if value} if is_clear else {}
+        self.clear_settings = {"columns": columns, **needed_options} if is_clear else {}
 
 
 def parse_columns(columns: str | Mapping[str, str | Sequence[str]] | None) -> dict[str, list[str]]:
     """Return the source columns of each pair column that a mapping names, by pair column.
 
     Args:
-        columns: ``reference=answer1,candidate=answer2,label=a1+a2``, or a mapping, whose values are literal names or,
-            for label and reference, a list of names; None for an empty result.
+        columns: ``reference=answer1,candidate=answer2,label=a1+a2``, or a mapping, whose values are names or, for
+            label, reference and system, lists of names; None for an empty result. A name ``a1+a2`` stays as it is
+            here: only :func:`resolve_columns`, which knows the columns of the source, divides it.
 
     Raises:
-        InputError: the text has another form, or names an unknown or duplicate pair column.
+        InputError: the text has another form, a pair column is unknown or a duplicate, or one has no source column or
+            several and may not.
     """
     if columns is None:
         return {}
@@ -269,9 +282,10 @@ def resolve_columns(
 ) -> dict[str, list[str]]:
     """Return the source columns of each pair column; a source column with the name of a pair column needs no mapping.
 
-    If required ones are missing, columns with usual names are taken for them, and for the question and the label. The
-    reference has an empty list if the mapping says that there is none (``reference=-``), or if it alone is missing and
-    there is a question.
+    If required ones are missing, columns with usual names are taken for them, and for question, context and, with
+    *need_texts*, label. If none is missing, only a column with that name in another case, ``Question``, is taken for
+    the question. The reference has an empty list if the mapping says that there is none (``reference=-``), or if no
+    column has a usual name of it and there is a question.
 
     Args:
         mapping: the user's mapping, see :func:`parse_columns`.
@@ -285,32 +299,22 @@ def resolve_columns(
         MissingColumnsError: a required column is missing, and not exactly one column has a usual name of it (see
             :data:`USUAL_NAMES`); the message has similar names and the option that solves it.
     """
-    resolved: dict[str, list[str]] = {}
-    for name, sources in mapping.items():
-        source_names = list(sources)
-        if name == "reference" and source_names == [NO_COLUMN] and NO_COLUMN not in source_columns:
-            resolved[name] = []
-            continue
-        # a1+a2 is one column if the source has a column of that name, else two annotators or two gold answers
-        may_be_sum = name in SEVERAL and len(source_names) == 1 and "+" in source_names[0]
-        if may_be_sum and source_names[0] not in source_columns:
-            source_names = [source_name.strip() for source_name in source_names[0].split("+")]
-        for source_name in source_names:
-            if source_name not in source_columns:
-                problem = f"{where}, for {name}={'+'.join(source_names)}: has no column"
-                raise InputError(unknown_name(problem, source_name, source_columns))
-        resolved[name] = source_names
+    resolved = _mapped_columns(mapping, source_columns, where)
     for name in FIELDS:
         if name not in resolved and name in source_columns:
             resolved[name] = [name]
-    required_names = [*(["reference", "candidate"] if need_texts else []), *(["label"] if need_label else [])]
+    required_names = ["reference", "candidate"] if need_texts else []
+    if need_label:
+        required_names = [*required_names, "label"]
     missing = [name for name in required_names if name not in resolved]
     if not missing:
         # the column of questions need not be named
         questions = [column for column in source_columns if column.lower() == "question"]
         return resolved if "question" in resolved or len(questions) != 1 else resolved | {"question": questions}
-    wanted = dict.fromkeys([*missing, "question", CONTEXT, *(["label"] if need_texts else [])])
-    by_usual_names = {name: _columns_by_usual_names(name, source_columns, resolved) for name in wanted}
+    pair_columns = dict.fromkeys([*missing, "question", CONTEXT])
+    if need_texts:
+        pair_columns["label"] = None
+    by_usual_names = {name: _columns_by_usual_names(name, source_columns, resolved) for name in pair_columns}
     has_question = "question" in resolved or len(by_usual_names["question"]) == 1
     if "reference" in missing and not by_usual_names["reference"] and has_question:
         missing.remove("reference")
@@ -323,6 +327,38 @@ def resolve_columns(
     return resolved | recognised
 
 
+def _mapped_columns(
+    mapping: Mapping[str, Sequence[str]], source_columns: Sequence[str], where: str
+) -> dict[str, list[str]]:
+    """Return the source columns of each pair column in the user's mapping; none for ``reference=-``.
+
+    ``a1+a2`` is one column if the source has a column of that name, else two annotators or two gold answers.
+
+    Args:
+        mapping: the user's mapping.
+        source_columns: the names of all columns of the source.
+        where: the name of the source for messages.
+
+    Raises:
+        InputError: the source has no such column; the message lists similar names.
+    """
+    mapped: dict[str, list[str]] = {}
+    for name, sources in mapping.items():
+        source_names = list(sources)
+        if name == "reference" and source_names == [NO_COLUMN] and NO_COLUMN not in source_columns:
+            mapped[name] = []
+            continue
+        may_be_sum = name in SEVERAL and len(source_names) == 1 and "+" in source_names[0]
+        if may_be_sum and source_names[0] not in source_columns:
+            source_names = [source_name.strip() for source_name in source_names[0].split("+")]
+        for source_name in source_names:
+            if source_name not in source_columns:
+                problem = f"{where}, for {name}={'+'.join(source_names)}: has no column"
+                raise InputError(unknown_name(problem, source_name, source_columns))
+        mapped[name] = source_names
+    return mapped
+
+
 #: The columns of the table of a harness whose results are a DataFrame.
 _COLUMNS_OF_LOGS = {"ragas": {"user_input", "response"}, "DeepEval": {"input", "actual_output"}}
 #: Names of labels that only people give.
@@ -332,7 +368,7 @@ _HUMAN_LABELS = frozenset(
 
 
 def check_human_label(source: SourceTable, mapping: Mapping[str, Sequence[str]]) -> None:
-    """Check that a log of another harness has labels of people: scores of the harness are none unless they are named.
+    """Check that a log of another harness has labels of people; its own scores count only if the mapping names one.
 
     Args:
         source: the table, a log or not.
@@ -343,7 +379,8 @@ def check_human_label(source: SourceTable, mapping: Mapping[str, Sequence[str]])
     """
     names = source.table.column_names
     log = source.log or next((log for log, columns in _COLUMNS_OF_LOGS.items() if columns <= set(names)), "")
-    if not log or "label" in mapping or not _HUMAN_LABELS.isdisjoint(map(str.lower, names)):
+    has_label = "label" in mapping or not _HUMAN_LABELS.isdisjoint(map(str.lower, names))
+    if not log or has_label:
         return
     scores = [field.name for field in source.table.schema if pa.types.is_floating(field.type)]
     own_scores = f"; it has scores of its own ({', '.join(scores[:5])})" if scores else ""
@@ -359,6 +396,8 @@ def _missing_columns_error(
 ) -> MissingColumnsError:
     """Return the error to raise for missing pair columns, with a guess of the source columns to use.
 
+    If the names of the columns look like a row of data, and no column has a role, the guess is of numbers of columns.
+
     Args:
         missing: the required pair columns without a source column.
         source_columns: the names of all columns of the source.
@@ -366,11 +405,12 @@ def _missing_columns_error(
         where: the name of the source for the message.
     """
     guessed_columns = {}
-    # no column was found for a reference
+    # a reference for which no column was found is resolved to none
     unclear = ["reference"] if resolved.get("reference") == [] else []
     # optional columns are guessed as well, since the caller's next step may require them: the labels for training, the
     # texts for a report on errors
-    for name in dict.fromkeys([*missing, *(usual for usual in USUAL_NAMES if usual not in (*resolved, CONTEXT))]):
+    optional = [name for name in USUAL_NAMES if name not in (*resolved, CONTEXT)]
+    for name in dict.fromkeys([*missing, *optional]):
         candidates = _columns_by_usual_names(name, source_columns, resolved) if name in USUAL_NAMES else []
         if len(candidates) > 1 or (not candidates and name in missing):
             unclear.append(name)
@@ -392,53 +432,73 @@ def _missing_columns_error(
 
 
 def _numbered_alike(source_columns: Iterable[str], resolved: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the unused columns of one name with numbers behind it, such as a1, a2, a3; empty if it is not one name."""
-    used = {source_name for source_names in resolved.values() for source_name in source_names}
+    """Return the unused columns of one name with numbers behind it, such as a1, a2, a3; empty unless one name has them.
+
+    Args:
+        source_columns: the names of all columns of the source.
+        resolved: the source columns of each pair column, which are in use.
+    """
+    used_columns = {source_name for source_names in resolved.values() for source_name in source_names}
     by_name: dict[str, list[str]] = {}
     for column in source_columns:
         match = re.fullmatch(r"(.*?\D)\d{1,2}", column)
-        if match and column not in used:
+        if match and column not in used_columns:
             by_name.setdefault(match[1], []).append(column)
     numbered = [columns for columns in by_name.values() if len(columns) > 1]
     return numbered[0] if len(numbered) == 1 else []
 
 
 def columns_by_number(first_row: Sequence[str]) -> str:
-    """Return a mapping of columns by number, if a first row does not look like a header; else an empty text."""
+    """Return a mapping of columns by number, if a first row does not look like a header; else an empty text.
+
+    A row is hardly a header if a cell is a number, is repeated, or has more than four words. The mapping is
+    ``reference=1,candidate=2,label=3``, without the label for a row of two cells. A row of one cell, or of whole
+    numbers alone, has no such mapping.
+
+    Args:
+        first_row: the cells of the first row.
+    """
     if len(first_row) < 2 or all(cell.isdecimal() for cell in first_row):
         return ""
     has_numbers = any(finite_number(cell) is not None for cell in first_row)
     longest = max(len(cell.split()) for cell in first_row)
     if not has_numbers and longest <= _MAX_NAME_WORDS and first_repeated(first_row) is None:
         return ""
-    names = PAIR_COLUMNS[1 : len(first_row) + 1]
+    # all but pair_id, which comes first
+    names = PAIR_COLUMNS[1:][: len(first_row)]
     return ",".join(f"{name}={number}" for number, name in enumerate(names, 1))
 
 
 def _columns_by_usual_names(
     name: str, source_columns: Iterable[str], resolved: Mapping[str, Sequence[str]]
 ) -> list[str]:
-    """Return the unused source columns with a usual name of the pair column *name*, the likeliest first."""
-    used = {source_name for source_names in resolved.values() for source_name in source_names}
-    unused = [column for column in source_columns if column not in used]
-    plain_names = {re.sub(r"[\W_]+", "_", column.lower()).strip("_"): column for column in unused}
+    """Return the unused source columns with a usual name of a pair column, the likeliest first.
+
+    If one has the very name in another case or with other signs, it is the only one.
+
+    Args:
+        name: the pair column, one of :data:`USUAL_NAMES`.
+        source_columns: the names of all columns of the source.
+        resolved: the source columns of each pair column, which are in use.
+    """
+    used_columns = {source_name for source_names in resolved.values() for source_name in source_names}
+    unused_columns = [column for column in source_columns if column not in used_columns]
+    plain_names = {re.sub(r"[\W_]+", "_", column.lower()).strip("_"): column for column in unused_columns}
     # its own name in another case leaves no doubt
-    return (
-        [plain_names[name]]
-        if name in plain_names
-        else [plain_names[usual_name] for usual_name in USUAL_NAMES[name] if usual_name in plain_names]
-    )
+    if name in plain_names:
+        return [plain_names[name]]
+    return [plain_names[usual_name] for usual_name in USUAL_NAMES[name] if usual_name in plain_names]
 
 
 def labels_apart(columns: str | Mapping[str, str | Sequence[str]] | None) -> list[tuple[str, Any]]:
     """Return a mapping of columns once for each of its labels, as (label column, mapping with that label alone).
 
-    ``label=coherence,label=relevance`` means two datasets of the same pairs. With one label or none, the only entry is
-    an empty text and the mapping itself.
+    ``label=coherence,label=relevance`` means two datasets of the same pairs. With one label or none, or for a mapping
+    that is not a text, the only entry is an empty text and the mapping itself.
     """
     assignments = re.split(r",(?=\s*\w+\s*=)", columns) if isinstance(columns, str) else []
     labels = [assignment for assignment in assignments if re.match(r"\s*label\s*=", assignment)]
     if len(labels) < 2:
         return [("", columns)]
-    others = [assignment for assignment in assignments if assignment not in labels]
-    return [(label.partition("=")[2].strip(), ",".join([*others, label])) for label in labels]
+    other_assignments = [assignment for assignment in assignments if assignment not in labels]
+    return [(label.partition("=")[2].strip(), ",".join([*other_assignments, label])) for label in labels]

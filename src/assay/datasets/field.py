@@ -70,11 +70,24 @@ def field_agreement() -> tuple[FieldValue, ...]:
     """Return the agreement of every free metric with people on every set, and by category of the probe set."""
     values = []
     for row in _rows(AGREEMENT_FILE):
-        value, low, high = (float(row[key]) if row[key] else None for key in ("spearman", "low", "high"))
-        speed = float(row["pairs_per_second"]) if row["pairs_per_second"] else None
-        where = (row["dataset"], row["split"], row["category"], row["metric"])
-        values.append(FieldValue(*where, Number(value, low, high), int(row["n"]), row["could_be_best"] == "yes", speed))
+        value, low, high = (_number(row[key]) for key in ("spearman", "low", "high"))
+        values.append(
+            FieldValue(
+                dataset=row["dataset"],
+                split=row["split"],
+                category=row["category"],
+                metric=row["metric"],
+                spearman=Number(value, low, high),
+                n=int(row["n"]),
+                could_be_best=row["could_be_best"] == "yes",
+                pairs_per_second=_number(row["pairs_per_second"]),
+            )
+        )
     return tuple(values)
+
+
+def _number(cell: str) -> float | None:
+    return float(cell) if cell else None
 
 
 @cache

@@ -21,6 +21,7 @@ from assay.common.tables import first_repeated
 from assay.common.transfer import sha256_of
 from assay.datasets.archives import ARCHIVES, is_archive
 from assay.datasets.columns import Misfit, SourceTable
+from assay.datasets.content import check_content
 from assay.datasets.readers.delimited import read_delimited
 from assay.datasets.readers.json import read_json
 from assay.datasets.readers.jsonl import column_of, misfit_of, read_jsonl, table_of_columns, table_of_records
@@ -28,7 +29,15 @@ from assay.datasets.readers.logs import is_lm_eval, read_inspect_archive, read_l
 from assay.datasets.readers.parquet import is_folder, parts_of, read_parquet
 from assay.datasets.readers.workbook import read_workbook
 from assay.datasets.reading import Columns
-from assay.datasets.unpacking import COMPRESSIONS, inner_name, is_packed, recoded, temporary_file, unpacked
+from assay.datasets.unpacking import (
+    COMPRESSIONS,
+    check_no_member,
+    inner_name,
+    is_packed,
+    temporary_file,
+    unpacked_file,
+    utf8_file,
+)
 from assay.exceptions import InputError
 from assay.paths import check_is_no_run, check_regular_file, no_such_file, user_path
 
@@ -53,7 +62,10 @@ _DELIMITERS = {"csv": ",", "tsv": "\t", "tab": "\t", "text": "\t"}
 
 
 def is_table_file(path: str | Path) -> bool:
-    """Tell whether a name has the suffix of a file of pairs, or is standard input, a folder or an address."""
+    """Tell whether a name has the suffix of a file of pairs, also packed, or is standard input, a folder or an address.
+
+    A name with a split behind it, as in ``FILE:SPLIT``, is none of these.
+    """
     address = split_of_address(str(path))
     if address is not None:
         # not by its suffix, which a split may have too
@@ -66,10 +78,11 @@ def is_table_file(path: str | Path) -> bool:
 
 def is_standard_input(path: str | Path) -> bool:
     """Tell whether a name stands for standard input: ``-``, or ``-`` with a suffix, such as ``-.jsonl``."""
-    return str(path) == STANDARD_INPUT or (
-        # a file of this name in a folder is a file
-        Path(path).name == str(path) and is_table_file(path) and Path(path).stem == STANDARD_INPUT
-    )
+    if str(path) == STANDARD_INPUT:
+        return True
+    # a file of this name in a folder is a file
+    is_in_folder = Path(path).name != str(path)
+    return not is_in_folder and Path(path).stem == STANDARD_INPUT and is_table_file(path)
 
 
 def local_path_of(path: str | Path) -> Path:
@@ -86,14 +99,19 @@ def local_path_of(path: str | Path) -> Path:
 
 
 def digest_of_files(path: str | Path) -> str:
-    """Return the SHA-256 (hex) of a file, or of the digests of a folder's parts; an empty string for an address."""
+    """Return the SHA-256 (hex) of a file, or of the digests of a folder's parts; an empty string for an address.
+
+    Raises:
+        InputError: standard input is empty, or a folder has no parts.
+        OSError: the file cannot be read, or is a pipe, a device or a socket.
+    """
     if is_address(path):
         return ""
     file = local_path_of(path)
     if not file.is_dir():
         check_regular_file(file)
         return sha256_of(file)
-    return hashlib.sha256("".join(sha256_of(part) for part in parts_of(file)).encode()).hexdigest()
+    return hashlib.sha256("".join(sha256_of(part_path) for part_path in parts_of(file)).encode()).hexdigest()
 
 
 @functools.cache
@@ -122,13 +140,14 @@ def read_table_file(
     member: str | None = None,
     columns: Columns = None,
 ) -> SourceTable:
-    """Read any file of rows; the suffix determines the format, and the columns keep their names.
+    """Return the rows of a file in any format, which the suffix determines; the columns keep their names.
 
     ``.csv`` has commas, ``.tsv`` tabs, both with quotes around a cell if necessary, ``.txt`` either; another delimiter
     is found. ``.tab`` has tabs and no quoting; ``.jsonl`` has one object per line, ``.json`` a list of objects;
-    ``.xlsx`` is a workbook (extra ``excel``); ``.parquet`` stays Arrow. Text may be in any encoding. Behind these may
-    stand ``.gz``, ``.bz2``, ``.xz`` or ``.zst``; a ``.zip``, ``.tar`` or ``.tar.gz`` holds such a file. A folder, or an
-    address with one of :data:`assay.common.addresses.PROTOCOLS`, holds Parquet, which is read part by part.
+    ``.xlsx`` is a workbook (extra ``excel``); ``.eval`` a log of Inspect; ``.parquet`` stays Arrow. Text may be in any
+    encoding. Behind these may stand ``.gz``, ``.bz2``, ``.xz`` or ``.zst``; a ``.zip``, ``.tar`` or ``.tar.gz`` holds
+    such a file. A folder, or an address with one of :data:`assay.common.addresses.PROTOCOLS`, holds Parquet, which is
+    read part by part.
 
     Args:
         path: the file, folder or address; ``-`` for standard input.
@@ -141,9 +160,10 @@ def read_table_file(
     Raises:
         InputError: the file cannot be read; one line with file and row.
         OfflineError: *path* is an address and the network is forbidden.
-        UnavailableError: an address cannot be reached, or needs a package that is not installed.
+        UnavailableError: an address cannot be reached, or it or a workbook needs a package that is not installed.
     """
     if isinstance(path, str) and is_address(path):
+        check_no_member(path, member)
         return read_parquet(path, offline=offline)
     if not is_standard_input(path):
         return _read_local(Path(path), encoding, member, columns)
@@ -152,7 +172,16 @@ def read_table_file(
 
 
 def read_under_name(content: Path, name: str, read: Callable[[Path], SourceTable]) -> SourceTable:
-    """Read a temporary file; the table and messages have the name of the file that the user knows."""
+    """Return the rows of a temporary file; the table and messages have the name of the file that the user knows.
+
+    Args:
+        content: the path of the temporary file.
+        name: the name that the user knows.
+        read: a function that reads a file.
+
+    Raises:
+        InputError: the file cannot be read; the message names *name*.
+    """
     try:
         source = read(content)
         return replace(source, name=name, notes=tuple(note.replace(str(content), name) for note in source.notes))
@@ -166,10 +195,11 @@ def _is_readable_file(path: Path) -> bool:
 
 
 def _read_local(path: Path, encoding: str | None, member: str | None, columns: Columns) -> SourceTable:
-    """Return the rows of a file, or of the parts of a folder.
+    """Return the rows of a file, or of the parts of a folder; the arguments are those of :func:`read_table_file`.
 
     Raises:
         InputError: the file is missing, empty or of an unknown format, or cannot be read.
+        MissingExtraError: it is a workbook, and openpyxl is not installed.
     """
     if path == Path():
         raise InputError(f"the name of a file is empty (or '.'); expected one that ends in {', '.join(SUFFIXES)}")
@@ -177,6 +207,7 @@ def _read_local(path: Path, encoding: str | None, member: str | None, columns: C
         check_regular_file(path)
         if path.is_dir():
             check_is_no_run(path)
+            check_no_member(path, member)
             return read_parquet(path)
         file_format = SUFFIXES.get(path.suffix.lower())
         if file_format is None and not is_packed(path):
@@ -186,8 +217,10 @@ def _read_local(path: Path, encoding: str | None, member: str | None, columns: C
             )
         if path.stat().st_size == 0:
             raise InputError(f"{path}: the file is empty; expected a header and at least one row")
+        check_content(path)
         if file_format is None:
-            content = unpacked(path, member)
+            content = unpacked_file(path, member)
+            member = None if is_archive(path) else member
             return read_under_name(content, str(path), lambda file: _read_local(file, encoding, member, columns))
         return read_format(path, file_format, encoding, member, columns)
     except FileNotFoundError:
@@ -214,14 +247,21 @@ def read_format(
         encoding: the encoding of its text; None to find it.
         member: the sheet of a workbook, or the key of a list in JSON; None if there is one.
         columns: the mapping of the user, which may say that there is no header.
+
+    Raises:
+        InputError: the file is damaged or has no rows, or its encoding is not known.
+        MissingExtraError: it is a workbook, and openpyxl is not installed.
+        OSError: it cannot be opened.
     """
+    if file_format not in ("workbook", "json"):
+        check_no_member(path, member)
     if file_format == "parquet":
         return read_parquet(path)
     if file_format == "inspect":
         return read_inspect_archive(path)
     if file_format == "workbook":
         return read_workbook(path, member, columns)
-    content, note = recoded(path, encoding)
+    content, note = utf8_file(path, encoding)
     if content != path:
         source = read_under_name(
             content, str(path), lambda file: read_format(file, file_format, "utf-8", member, columns)
@@ -244,8 +284,8 @@ def table_from_memory(data: Any, name: str = "data in memory") -> SourceTable:
     not changed.
 
     Raises:
-        InputError: the data has another form or is empty; columns have duplicate names or unequal lengths; or a text
-            has half of a surrogate pair.
+        InputError: the data has another form or is empty; columns have duplicate names or unequal lengths, or are
+            pandas columns whose rows have other names; or a text has half of a surrogate pair.
     """
     try:
         return _convert_from_memory(data, name)
@@ -261,7 +301,7 @@ def _convert_from_memory(data: Any, name: str) -> SourceTable:
     """Return data in memory as a table; *name* is its name in messages.
 
     Raises:
-        InputError: the data has no supported form or no rows, or its columns have duplicate names or unequal lengths.
+        InputError: the data has no supported form or no rows, or its columns do not fit together.
         UnicodeEncodeError: a text has half of a surrogate pair.
     """
     misfits: dict[str, Misfit] = {}
@@ -272,7 +312,7 @@ def _convert_from_memory(data: Any, name: str) -> SourceTable:
     elif type(data).__module__.split(".")[0] == "pandas" and hasattr(data, "columns"):
         table, misfits = _table_of_data_frame(data, name)
     elif holds_splits(data):
-        splits = ", ".join(f"{split} ({_row_count_text(part)})" for split, part in data.items())
+        splits = ", ".join(f"{split} ({_row_count_text(rows)})" for split, rows in data.items())
         raise InputError(f"{name}: holds the splits {splits}; pass one of them, such as data[{next(iter(data))!r}]")
     elif hasattr(data, "with_format") and hasattr(data, "column_names"):
         table = _table_of_hub_dataset(data, name)
@@ -295,13 +335,13 @@ def holds_splits(data: Any) -> bool:
     """Tell whether data maps names to tables, such as a ``DatasetDict``, and so holds splits instead of one table."""
     if not isinstance(data, Mapping) or not data:
         return False
-    return all(hasattr(part, "with_format") or hasattr(part, "columns") for part in data.values())
+    return all(hasattr(value, "with_format") or hasattr(value, "columns") for value in data.values())
 
 
-def _row_count_text(part: Any) -> str:
-    if not hasattr(part, "__len__"):
+def _row_count_text(rows: Any) -> str:
+    if not hasattr(rows, "__len__"):
         return "streamed"
-    return "1 row" if len(part) == 1 else f"{len(part):,} rows"
+    return "1 row" if len(rows) == 1 else f"{len(rows):,} rows"
 
 
 def _table_of_data_frame(data: Any, name: str) -> tuple[pa.Table, dict[str, Misfit]]:
@@ -343,12 +383,13 @@ def _table_of_mapping(data: Mapping[Any, Any], name: str) -> tuple[pa.Table, dic
     """
     _check_unique_names([str(column_name) for column_name in data], name)
     indexes = {str(column_name): values.index for column_name, values in data.items() if hasattr(values, "iloc")}
-    first = next(iter(indexes), "")
+    first_name = next(iter(indexes), "")
     for column_name, index in indexes.items():
-        if len(index) == len(indexes[first]) and not index.equals(indexes[first]):
+        # columns of unequal length are refused below, whatever their index
+        if len(index) == len(indexes[first_name]) and not index.equals(indexes[first_name]):
             # pandas would join them by their index, others by their order
             raise InputError(
-                f"{name}: the columns {first!r} and {column_name!r} have rows of another index or order; pass a"
+                f"{name}: the columns {first_name!r} and {column_name!r} have rows of another index or order; pass a"
                 " DataFrame, or columns with .reset_index(drop=True)"
             )
     columns = {str(column_name): list(values) for column_name, values in data.items()}
@@ -388,7 +429,8 @@ def _table_of_tuples(rows: list[Any], name: str) -> tuple[pa.Table, dict[str, Mi
         InputError: there are no rows, or they are not tuples of one length, 2 or 3.
     """
     for index, row in enumerate(rows):
-        if isinstance(row, str) or not isinstance(row, Sequence) or len(row) not in (2, 3) or len(row) != len(rows[0]):
+        is_pair = isinstance(row, Sequence) and not isinstance(row, str) and len(row) in (2, 3)
+        if not is_pair or len(row) != len(rows[0]):
             raise InputError(
                 f"{name}, row {index}: expected (reference, candidate) or (reference, candidate, label) in every row;"
                 ' columns go in as a dict, {"reference": [...], "candidate": [...], "label": [...]}'
@@ -401,7 +443,7 @@ def _table_of_tuples(rows: list[Any], name: str) -> tuple[pa.Table, dict[str, Mi
 
 
 def _series_as_arrow(series: Any) -> tuple[pa.Array, Misfit | None]:
-    """Return a pandas column as an Arrow array, and its first value that cannot be read as text, or None.
+    """Return a pandas column as an Arrow array, and its first value that cannot be read as text, None without one.
 
     A column of mixed types becomes text; only such a column is searched for that value.
     """

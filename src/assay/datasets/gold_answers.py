@@ -47,7 +47,8 @@ def listed_answers(text: str) -> list[str] | None:
 
     A list is one of JSON (also encoded twice), of Python (a tuple or set, too), of NumPy (``['a' 'b']``,
     ``array(['a'], dtype=object)``) or of R (``c("a", "b")``), or the object of SQuAD, whose answers are its ``text``.
-    Whole numbers and truth values among the answers become text; a list of numbers alone is none.
+    Whole numbers and truth values among the answers become text. A list of these alone, or with anything else in it, is
+    none.
     """
     text = text.strip()
     if not text.startswith(_LIST_BEGINNINGS):
@@ -73,17 +74,21 @@ def squad_answers(value: Mapping[str, Any]) -> Any:
 
 
 def _printed_value(text: str) -> Any:
-    """Return the list, or the dictionary of lists, that a program printed; None for anything else."""
+    """Return the list, dictionary, text or whole number that a program printed, see :func:`_value_of`; else None."""
     try:
         with_commas = _QUOTED_TEXT.sub(lambda match: f"{match[1]}," if match[2] else match[1], text)
         tree = ast.parse(with_commas, mode="eval").body
         return _value_of(tree)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        # a key of a dictionary that cannot be one is a TypeError
         return None
 
 
 def _value_of(node: ast.expr) -> Any:
-    """Return the value of an expression of lists, dictionaries, texts and numbers.
+    """Return the value of an expression of lists, dictionaries, texts, whole numbers and truth values.
+
+    Tuples, sets, and calls of ``c`` with their arguments become lists. A call of another function that prints lists or
+    texts, such as ``array``, has the value of its first argument.
 
     Raises:
         ValueError: it has something else.
@@ -93,6 +98,7 @@ def _value_of(node: ast.expr) -> Any:
     if isinstance(node, ast.List | ast.Tuple | ast.Set):
         return [_value_of(item) for item in node.elts]
     if isinstance(node, ast.Dict):
+        # **OTHER has no key
         return {_value_of(key): _value_of(value) for key, value in zip(node.keys, node.values, strict=True) if key}
     if isinstance(node, ast.Call) and node.args:
         function = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
@@ -106,73 +112,81 @@ def _value_of(node: ast.expr) -> Any:
 # The column of references.
 
 
-def answers_column(source: SourceTable, name: str, column: pa.ChunkedArray, separator: str | None) -> pa.ChunkedArray:
+def answers_column(
+    source: SourceTable, name: str, column: pa.ChunkedArray, separator: str | None, *, may_be_empty: bool = False
+) -> pa.ChunkedArray:
     """Return a column of gold answers, as strings, or as list<string> if cells hold several.
 
-    Without a separator, a text column of which every cell is a list is read as lists; in any other, a cell that looks
-    like a list stays text.
+    Without a separator, a text column of which every cell is a list, and not every one empty, is read as lists; in any
+    other, a cell that looks like a list stays text.
 
     Args:
         source: the table, for messages.
         name: the name of the column.
         column: its cells, string or list<string>.
         separator: the text between the answers in a cell; ``json`` if some cells are lists; None if there is none.
+        may_be_empty: whether a list may be empty or missing, since another column has the answer.
 
     Raises:
-        InputError: a list is empty or holds something other than text, or a separator was given for lists.
+        InputError: a list is empty and may not be, or holds something other than text, a separator was given for lists,
+            or a cell has separators but no answer.
     """
     holds_lists = pa.types.is_nested(column.type)
     if separator is not None:
         if not holds_lists:
-            return _split_answers(source, name, column, separator)
+            return _split_answers(source, name, column, separator, may_be_empty=may_be_empty)
         raise InputError(
             f"{source.name}, column {name}: holds lists of gold answers already; leave ",
             Setting("separator", separator),
             " out",
         )
-    if holds_lists:
+    first = next((cell.as_py() for cell in column if cell.is_valid), None)
+    # most columns hold no lists, as their first cell says
+    if holds_lists or first is None or listed_answers(first) is None:
         return column
     try:
         lists = converted_column(column, pa.list_(pa.string()), _all_listed_answers)
     except _NotAListError:
         return column
-    if not any(pc.sum(pc.list_value_length(chunk)).as_py() for chunk in lists.chunks):
+    if not may_be_empty and not any(pc.sum(pc.list_value_length(chunk)).as_py() for chunk in lists.chunks):
         # every cell is []: more likely plain answers with that text than empty lists
         return column
-    return checked_answer_lists(source, name, lists)
+    return checked_answer_lists(source, name, lists, may_be_empty=may_be_empty)
 
 
 class _NotAListError(Exception):
     """Raised for a cell that is not a list of gold answers."""
 
 
-def _all_listed_answers(texts: list[str], _first_row: int) -> list[list[str]]:
-    """Return the lists in some cells; the index of their first row is not used.
+def _all_listed_answers(texts: list[str | None], _first_row: int) -> list[list[str]]:
+    """Return the lists in some cells, an empty one for a missing cell; the index of their first row is not used.
 
     Raises:
         _NotAListError: a cell is something else.
     """
     lists = []
     for text in texts:
-        answers = listed_answers(text)
+        answers = [] if text is None else listed_answers(text)
         if answers is None:
             raise _NotAListError
         lists.append(answers)
     return lists
 
 
-def checked_answer_lists(source: SourceTable, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+def checked_answer_lists(
+    source: SourceTable, name: str, column: pa.ChunkedArray, *, may_be_empty: bool = False
+) -> pa.ChunkedArray:
     """Return a column of lists as list<string>, after checking that each has a gold answer and none is null.
 
     Raises:
-        InputError: the lists hold something other than text, or a list is empty or has a null.
+        InputError: the lists hold something other than text, or a list has a null, or is empty and may not be.
     """
     value_type = column.type.value_type
     if not is_text(value_type) and not pa.types.is_null(value_type):
         raise InputError(f"{source.name}, column {name}: holds lists of {value_type}, not of text")
     column = column.cast(pa.list_(pa.string()))
     sizes = pc.fill_null(pc.list_value_length(column), 0).to_numpy()
-    if (sizes == 0).any():
+    if not may_be_empty and (sizes == 0).any():
         row = int((sizes == 0).argmax())
         raise InputError(f"{source.location(row)}, column {name}: has no gold answer (an empty list)")
     answers = pc.list_flatten(column)
@@ -183,27 +197,46 @@ def checked_answer_lists(source: SourceTable, name: str, column: pa.ChunkedArray
     return column
 
 
-def _split_answers(source: SourceTable, name: str, column: pa.ChunkedArray, separator: str) -> pa.ChunkedArray:
+def _split_answers(
+    source: SourceTable, name: str, column: pa.ChunkedArray, separator: str, *, may_be_empty: bool
+) -> pa.ChunkedArray:
     """Return a text column as lists of gold answers, list<string>.
 
     Answers between separators are stripped of surrounding space, and blank ones are left out. A cell without the
-    separator is one answer, even if it is empty. With the separator ``json``, a cell that is not a list is one answer.
+    separator is one answer, even if it is empty, and a missing cell is none. With the separator ``json``, a cell that
+    is not a list is one answer, and so is an empty list, unless it may be empty.
+
+    Args:
+        source: the table, for messages.
+        name: the name of the column, for messages.
+        column: its cells.
+        separator: the text between answers, or ``json``.
+        may_be_empty: whether a list may be empty.
 
     Raises:
         InputError: a cell has separators but no answer.
     """
 
-    def split_cells(texts: list[str], first_row: int) -> list[list[str]]:
-        """Return the gold answers in each cell; *first_row* is the row index of the first cell, for messages."""
+    def split_cells(texts: list[str | None], first_row: int) -> list[list[str]]:
+        """Return the gold answers in each cell; *first_row* is the row index of the first cell, for messages.
+
+        Raises:
+            InputError: a cell has no answer between its separators.
+        """
         answer_lists = []
         for row, text in enumerate(texts, first_row):
-            if separator == JSON_SEPARATOR:
-                answers = listed_answers(text) or [text]
+            answers: list[str]
+            if text is None:
+                # another column has the gold answer of this row
+                answers = []
+            elif separator == JSON_SEPARATOR:
+                listed = listed_answers(text)
+                answers = [text] if listed is None or not (listed or may_be_empty) else listed
             elif separator in text:
                 answers = [answer.strip() for answer in text.split(separator) if answer.strip()]
             else:
                 answers = [text]
-            if not answers:
+            if not answers and text is not None and separator != JSON_SEPARATOR:
                 raise InputError(
                     f"{source.location(row)}, column {name}: {text!r} holds no answer between the separators (",
                     Setting("separator", separator),
@@ -244,7 +277,8 @@ def separator_hint(references: pa.ChunkedArray, candidates: pa.ChunkedArray) -> 
 def likely_separator(references: pa.ChunkedArray, candidates: pa.ChunkedArray) -> str | None:
     """Return the separator that the references seem to hold between several answers; None if they hold none.
 
-    The arguments are those of :func:`separator_hint`.
+    It is the first one that is frequent there and much rarer in the candidates, see :data:`MIN_LIKELY_SHARE` and
+    :data:`MIN_LIKELY_RATIO`. The arguments are those of :func:`separator_hint`.
     """
     for separator in (*CLEAR_SEPARATORS, *WEAK_SEPARATORS):
         count_cells = _counter_of(separator)
@@ -282,14 +316,18 @@ def _count_cells_with(texts: pa.ChunkedArray, separator: str) -> int:
 
 
 def _count_short_answers(texts: pa.ChunkedArray, separator: str) -> int:
-    """Return in how many of the first texts the separator stands between short answers, each with a letter.
+    """Return in how many of the first :data:`MAX_SEARCHED_CELLS` texts the separator stands between short answers.
 
-    Dates, fractions and addresses hold a slash, and sentences a comma.
+    Each answer has a letter. Dates, fractions and addresses hold a slash as well, and sentences a comma.
     """
     texts = texts.slice(0, MAX_SEARCHED_CELLS)
     cell_count = 0
     for text in texts.filter(pc.match_substring(texts, separator)).to_pylist():
-        answers = text.split(separator)
-        is_short = all(len(answer.split()) <= MAX_ANSWER_WORDS for answer in answers)
-        cell_count += is_short and "://" not in text and all(any(map(str.isalpha, answer)) for answer in answers)
+        if "://" not in text and all(map(_is_short_answer, text.split(separator))):
+            cell_count += 1
     return cell_count
+
+
+def _is_short_answer(text: str) -> bool:
+    """Tell whether a text has a letter and at most :data:`MAX_ANSWER_WORDS` words."""
+    return len(text.split()) <= MAX_ANSWER_WORDS and any(map(str.isalpha, text))

@@ -52,10 +52,17 @@ class GoldScore:
 
 
 def read_gold_questions(path: str | Path, least_share: float) -> GoldQuestions:
-    """Read gold questions: a file as for :func:`read_best_worst`, in which rows with the same items are all right.
+    """Return the gold questions in a file as for :func:`~assay.datasets.best_worst.read_best_worst`.
+
+    If several rows have the same items, the answer of each is right.
+
+    Args:
+        path: the file.
+        least_share: the share of right answers, in [0, 1], below which all answers of an annotator are discarded.
 
     Raises:
-        InputError: the file cannot be read, or a row is invalid.
+        InputError: the file cannot be read, a column is missing, or a row is invalid.
+        UnavailableError: the file is at an address that cannot be reached, or needs a package that is not installed.
     """
     answers: dict[frozenset[str], set[tuple[str, str]]] = defaultdict(set)
     for choice in read_choices(path)[1]:

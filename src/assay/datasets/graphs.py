@@ -27,7 +27,8 @@ def read_valid_graphs(paths: Sequence[Path]) -> list[GraphBlock]:
     """Return the AMR graphs of several files in order, after checking that each graph can be read.
 
     Raises:
-        InputError: a graph is broken; the message has file and line.
+        InputError: a file cannot be read or has no graph, or a graph is broken; the message has file and line.
+        MissingExtraError: penman is not installed.
     """
     blocks = [block for path in paths for block in read_graph_file(path)]
     for block in blocks:
@@ -46,9 +47,10 @@ def join_graphs(pairs: Pairs, graphs: GraphFiles | str) -> Pairs:
         graphs: the files in Penman notation: ``reference=A.amr+B.amr,candidate=C.amr``, or a mapping.
 
     Raises:
-        InputError: a graph cannot be read (the message has file and line), a side has no file, the numbers of graphs
-            and pairs differ, the graph of a pair is missing or a duplicate, pairs have several gold answers, or the
-            user's own data has graphs already.
+        InputError: *graphs* has another form, a graph cannot be read (the message has file and line), a side has no
+            file, the numbers of graphs and pairs differ, the graph of a pair is missing or a duplicate, pairs have
+            several gold answers, or the user's own data has graphs already.
+        MissingExtraError: penman is not installed.
     """
     files = parse_graph_files(graphs)
     missing_sides = [side for side in _SIDES if side not in files]
@@ -86,18 +88,22 @@ def parse_graph_files(graphs: GraphFiles | str) -> dict[str, list[str]]:
         return {side: [str(file) for file in files] for side, files in graphs.items()}
     files_of_side: dict[str, list[str]] = {}
     for assignment in graphs.split(","):
-        side, equals, files = assignment.partition("=")
-        if side.strip() not in _SIDES or not equals or not files.strip() or side.strip() in files_of_side:
+        side_text, _, files = assignment.partition("=")
+        side = side_text.strip()
+        is_new_side = side in _SIDES and side not in files_of_side
+        if not is_new_side or not files.strip():
             expected_form = "reference=FILE[+FILE],candidate=FILE[+FILE]"
             raise InputError(
                 f"expected {expected_form} where {assignment.strip()!r} stands", setting="graphs", value=repr(graphs)
             )
-        files_of_side[side.strip()] = [file.strip() for file in files.split("+")]
+        files_of_side[side] = [file.strip() for file in files.split("+")]
     return files_of_side
 
 
 def _graphs_in_order(pairs: Pairs, side: str, blocks: Sequence[GraphBlock]) -> list[str]:
     """Return the graph of each pair on one side, by its ``::id``, or by row if no ``::id`` is a pair_id.
+
+    Pair ids that merely number the rows are not matched.
 
     Args:
         pairs: the pairs.
@@ -105,7 +111,8 @@ def _graphs_in_order(pairs: Pairs, side: str, blocks: Sequence[GraphBlock]) -> l
         blocks: the graphs of that side.
 
     Raises:
-        InputError: only some pairs have a graph with their id; or, by row, the numbers of graphs and pairs differ.
+        InputError: only some pairs have a graph with their id, or one has two; or, by row, the numbers of graphs and
+            pairs differ.
     """
     identifiers = pairs.table.column("pair_id").to_pylist()
     # pairs without ids of their own are numbered; a parser may number its graphs from another start
@@ -156,15 +163,15 @@ def _graphs_by_pair_id(blocks: Sequence[GraphBlock], pair_ids: Collection[str]) 
 def check_graph_cells(columns: Mapping[str, Any], source: SourceTable) -> None:
     """Check that every graph in the graph columns can be read; cells may be empty.
 
-    Nothing is checked if the package penman is not installed: a metric that reads graphs reports that, and other
-    metrics do not need them.
+    Without the package penman no graph is read here: a metric that reads graphs reports that, and other metrics do not
+    need them.
 
     Args:
         columns: the pair columns by name.
         source: the table that they came from, for messages.
 
     Raises:
-        InputError: a graph is broken (file, row and column), or a pair with graphs has several gold answers.
+        InputError: a graph is broken (file, row and column), or there are graphs and a pair has several gold answers.
     """
     graphs = {name: columns[name].to_pylist() for name in GRAPH_COLUMNS if name in columns}
     if not any(map(any, graphs.values())):

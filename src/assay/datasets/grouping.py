@@ -39,7 +39,7 @@ class SuggestedGroups:
         pairs: the number of all pairs.
         shared: the number of pairs whose value another pair also has.
         groups: the number of distinct values; each pair without a value counts as a group.
-        effect: the design effect of the mean label; None if all labels are equal or missing.
+        effect: the design effect of the mean label; None if labels are equal or missing, or of one group.
     """
 
     column: str
@@ -66,7 +66,9 @@ def effect_text(effect: float) -> str:
 def suggest_groups(pairs: Pairs) -> SuggestedGroups | None:
     """Return the column by which data without a column ``group`` should be resampled; None if none looks like groups.
 
-    None is also returned for labels that were not given by people: such pairs are designed one by one.
+    It is the first of :data:`GROUP_COLUMNS` with enough groups and enough pairs that share a value, and for
+    ``reference`` also with an effect on the labels. None is also returned for data that has a column ``group``, and for
+    labels that were not given by people: such pairs are designed one by one.
     """
     if "group" in pairs.table.column_names or pairs.kind in NOT_BY_PEOPLE:
         return None
@@ -81,7 +83,8 @@ def suggest_groups(pairs: Pairs) -> SuggestedGroups | None:
         if shared_count < MIN_SHARED_SHARE * len(pairs) or group_count < MIN_GROUPS:
             continue
         effect = label_design_effect(pairs, codes_of_names(cells, stripped=True))
-        if name != "reference" or (effect is not None and effect >= MIN_REFERENCE_EFFECT):
+        has_effect = effect is not None and effect >= MIN_REFERENCE_EFFECT
+        if name != "reference" or has_effect:
             return SuggestedGroups(name, len(pairs), shared_count, group_count, effect)
     return None
 
@@ -90,6 +93,9 @@ def column_codes(pairs: Pairs, name: str) -> Rows | None:
     """Return the codes of a column's values, shape (n,); None for a column of lists.
 
     Values are compared without surrounding space, and each blank cell has a code of its own.
+
+    Raises:
+        InputError: there is no such column.
     """
     cells = _text_cells(pairs, name)
     return None if cells is None else codes_of_names(cells, stripped=True)

@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from assay.common.database import StoreError
 from assay.common.kept import KeptResults, default_results, result_key
+from assay.datasets.locate import LocatedFile
 from assay.datasets.readers.base import ReaderResult
-from assay.datasets.sources import LocatedFile
 from assay.exceptions import InputError
 
 #: The least size in bytes of the files of a split whose pairs are kept; less is read in a few hundredths of a second.
@@ -25,6 +25,8 @@ def kept_result(
 ) -> ReaderResult:
     """Return the result of a reader of the package: kept by an earlier process, or read and kept.
 
+    Of files of fewer than :data:`MIN_BYTES` together nothing is kept: they are read each time.
+
     Args:
         reader: the name of the reader.
         files: the files of the split, by name; their contents are known by their digests.
@@ -32,7 +34,7 @@ def kept_result(
         read: the function that reads the files.
 
     Raises:
-        InputError: the files cannot be read. A cache that cannot be read or written is left alone.
+        AssayError: what *read* raises. A cache that cannot be read or written is left alone.
     """
     if sum(file.path.stat().st_size for file in files.values()) < MIN_BYTES:
         return read()

@@ -120,13 +120,13 @@ def _check_all_labelled(source: SourceTable, names: Sequence[str], labels: _Floa
         if misfit is not None and misfit.is_empty and misfit.row in missing_rows:
             raise InputError(f"{source.location(misfit.row)}, column {name}: holds {misfit.description}")
     if len(names) == 1:
-        location, lacking, wanted = f"column {names[0]}", "no label", "a label in each"
+        location, lacking, expected = f"column {names[0]}", "no label", "a label in each"
     else:
         location = f"columns {', '.join(names)}"
-        lacking, wanted = "no label from anyone", "a label from at least one annotator"
+        lacking, expected = "no label from anyone", "a label from at least one annotator"
     raise InputError(
         f"{source.name}, {location}: {len(missing_rows)} of {len(labels)} rows have {lacking}"
-        f" ({source.numbers_text(missing_rows)}); expected {wanted}, or ",
+        f" ({source.numbers_text(missing_rows)}); expected {expected}, or ",
         Setting("drop_unlabelled"),
         " to leave these rows out",
     )
@@ -136,9 +136,12 @@ def _check_all_labelled(source: SourceTable, names: Sequence[str], labels: _Floa
 
 
 def _numbers_by_word(source: SourceTable, names: Sequence[str], reading: Reading) -> dict[str, float]:
-    """Return the number of each word in the label columns, by normalised word; empty if the columns hold numbers.
+    """Return the number of each word in the label columns, as it is first written; empty if the columns hold numbers.
 
-    Words get their number from the setting ``labels``; without it, one of :data:`BINARY_WORD_PAIRS` must fit.
+    Words get their number from the setting ``labels``. Without it they may be votes, numbers with a text behind them,
+    or words of yes and no of several pairs; else, and if the setting has none of them, one of
+    :data:`BINARY_WORD_PAIRS` must fit. If other words are among numbers, or no pair has one of the words, the result
+    is empty as well: the word is refused where its cell is read as a number.
 
     Raises:
         InputError: a word has no number, although other words have one.
@@ -154,8 +157,11 @@ def _numbers_by_word(source: SourceTable, names: Sequence[str], reading: Reading
     present = [word for word in words if word in configured_numbers or not reading.is_missing(word)]
     numbers = {word: configured_numbers[word] for word in present if word in configured_numbers}
     if not configured_numbers:
+        if all(finite_number(word) is not None for word in present):
+            return {}
         cells = [words[word] for word in present]
-        if numbers_in_cells := _shares_of_votes(cells) or _numbers_before_texts(cells) or yes_and_no(cells):
+        numbers_in_cells = _shares_of_votes(cells) or _numbers_before_texts(cells) or yes_no_labels(cells)
+        if numbers_in_cells:
             return numbers_in_cells
     if not numbers:
         if any(finite_number(word) is not None for word in present) or has_decimal_commas(present):
@@ -184,11 +190,11 @@ def _unknown_word_error(
         numbers: the numbers of the known words.
     """
     name, row, cell = next(_cells_of_word(source, names, unknown))
-    known = [f"{word}={exact_number(number)}" for word, number in numbers.items()]
+    known_words = [f"{word}={exact_number(number)}" for word, number in numbers.items()]
     return InputError(
         f"{source.location(row)}, column {name}: the label {_quoted(cell)} is none of {', '.join(numbers)}; give it a"
         " number: ",
-        Setting("labels", ",".join([*known, f"{cell}=NUMBER"])),
+        Setting("labels", ",".join([*known_words, f"{cell}=NUMBER"])),
         ", or say that it is no label: ",
         Setting("missing", cell),
     )
@@ -214,12 +220,12 @@ def _shares_of_votes(words: Sequence[str]) -> dict[str, float]:
     votes = [(int(match["some"] or match["pro"]), int(match["all"] or match["of"])) for match in matches if match]
     if not votes or len(votes) < len(words):
         return {}
-    sums = {some + other for some, other in votes}
+    sums = {votes_for + votes_against for votes_for, votes_against in votes}
     if len(sums) == 1 and len(votes) > 1:
-        votes = [(some, some + other) for some, other in votes]
-    if any(some > total or not total for some, total in votes):
+        votes = [(votes_for, votes_for + votes_against) for votes_for, votes_against in votes]
+    if any(votes_for > total or not total for votes_for, total in votes):
         return {}
-    return {word: some / total for word, (some, total) in zip(words, votes, strict=True)}
+    return {word: votes_for / total for word, (votes_for, total) in zip(words, votes, strict=True)}
 
 
 def _numbers_before_texts(words: Sequence[str]) -> dict[str, float]:
@@ -230,11 +236,11 @@ def _numbers_before_texts(words: Sequence[str]) -> dict[str, float]:
     ``1m``, are rather units.
     """
     matches = [_NUMBER_BEFORE_TEXT.fullmatch(normalised_word(word)) for word in words]
-    parts = [(match["number"], match["text"]) for match in matches if match]
-    if not parts or len(parts) < len(words):
+    numbers_and_texts = [(match["number"], match["text"]) for match in matches if match]
+    if not numbers_and_texts or len(numbers_and_texts) < len(words):
         return {}
-    texts = [text for _, text in parts]
-    digits = [number for number, _ in parts]
+    texts = [text for _, text in numbers_and_texts]
+    digits = [number for number, _ in numbers_and_texts]
     if has_decimal_commas(digits):
         digits = [number.replace(",", ".") for number in digits]
     numbers = [finite_number(number) for number in digits]
@@ -254,10 +260,11 @@ def _numbers_before_texts(words: Sequence[str]) -> dict[str, float]:
     return {word: number / divisor for word, number in zip(words, numbers, strict=True) if number is not None}
 
 
-def yes_and_no(words: Sequence[str]) -> dict[str, float]:
-    """Return the labels 0 and 1 of words of yes and no of several pairs, and of 0 and 1; empty if there are others.
+def yes_no_labels(words: Sequence[str]) -> dict[str, float]:
+    """Return by word the label 0 or 1 of words of yes and no, and of 0 and 1 among them; empty if there are others.
 
-    Single letters are such words if they are of one pair; among numbers one is rather a slip or a code.
+    The result is also empty for numbers alone. Letters are such words only if they are of one pair: a letter among
+    numbers is rather a slip or a code.
     """
     label_of = {word: float(label) for pair in BINARY_WORD_PAIRS for label, word in enumerate(pair)}
     labels: dict[str, float] = {}
@@ -273,7 +280,10 @@ def yes_and_no(words: Sequence[str]) -> dict[str, float]:
 
 
 def _words_note(numbers: Mapping[str, float]) -> str:
-    """Return a note on the words that were read as labels, sorted by number: ``labels: no as 0, yes as 1``."""
+    """Return a note on the words that were read as labels, sorted by number: ``labels: no as 0, yes as 1``.
+
+    Of votes, and of numbers before texts, it has the word in the middle as an example.
+    """
     in_order = sorted(numbers.items(), key=lambda item: item[1])
     if numbers == _shares_of_votes(list(numbers)):
         word, share = in_order[len(in_order) // 2]
@@ -303,19 +313,20 @@ def _label_numbers(source: SourceTable, name: str, numbers_by_word: Mapping[str,
     value_type = column.type
     if pa.types.is_null(value_type):
         return np.full(len(column), np.nan)
-    if _is_numeric(value_type):
-        # an unsafe cast may round large integers; _check_label_size refuses those
+    if is_text(value_type):
+        numbers = {normalised_word(word): number for word, number in numbers_by_word.items()}
+        values = _parsed_labels(source, name, column.cast(pa.string()), numbers, reading)
+    elif _is_numeric(value_type):
+        # cast unsafely, since this rounds large integers, which _check_label_size refuses below
         values = np.array(pc.fill_null(pc.cast(column, pa.float64(), safe=False), float("nan")).to_numpy())
         infinite_rows = np.flatnonzero(np.isinf(values))
         if len(infinite_rows):
             row = int(infinite_rows[0])
             raise InputError(f"{source.location(row)}, column {name}: the label is {values[row]}; expected a number")
-    elif is_text(value_type):
-        numbers = {normalised_word(word): number for word, number in numbers_by_word.items()}
-        values = _parsed_labels(source, name, column.cast(pa.string()), numbers, reading)
     else:
         raise InputError(f"{source.name}, column {name}: holds {value_type}; expected numbers")
-    values[np.isin(values, reading.missing_numbers())] = np.nan
+    if reading.missing:
+        values[np.isin(values, reading.missing_numbers())] = np.nan
     if not numbers_by_word:
         _check_label_size(source, name, values)
     return values
@@ -373,8 +384,8 @@ def _check_label_size(source: SourceTable, name: str, values: _Floats) -> None:
 def _code_hint(labels: _Floats, reading: Reading) -> str:
     """Return a line on a label that may mean that there is none, such as -1 or 99, with the setting for it; else empty.
 
-    It is the only negative label, unless the scale is symmetric, or lies more than twice the range of the others above
-    or below them.
+    It is a whole number, the lowest or the highest of 3 to 20 distinct labels, and either the only negative one, unless
+    the scale is symmetric, or more than twice the range of the others above or below them.
 
     Args:
         labels: shape (n, annotators).
@@ -383,14 +394,15 @@ def _code_hint(labels: _Floats, reading: Reading) -> str:
     values, counts = np.unique(labels[~np.isnan(labels)], return_counts=True)
     if not 3 <= len(values) <= MAX_SCALE_LABELS:
         return ""
-    for index, others in ((0, values[1:]), (len(values) - 1, values[:-1])):
+    # the lowest label and the highest one
+    for index, other_values in ((0, values[1:]), (len(values) - 1, values[:-1])):
         value = values[index]
-        is_only_negative = value < 0 <= others.min() and value != -others.max()
-        distance = np.abs(others - value).min()
-        if value.is_integer() and (is_only_negative or distance > FAR_FROM_OTHERS * np.ptp(others)):
+        is_only_negative = value < 0 <= other_values.min() and value != -other_values.max()
+        distance = np.abs(other_values - value).min()
+        if value.is_integer() and (is_only_negative or distance > FAR_FROM_OTHERS * np.ptp(other_values)):
             words = ",".join([*reading.missing_words(), exact_number(value)])
             option = Setting("missing", words).with_flag({})
-            low, high = exact_number(others.min()), exact_number(others.max())
+            low, high = exact_number(other_values.min()), exact_number(other_values.max())
             finding = f"the label {exact_number(value)} ({counts[index]:,} times) lies apart from the others"
             return f"{finding}, {low} to {high}; if it means that there is no label, run with {option}"
     return ""
@@ -423,7 +435,14 @@ def _is_numeric(column_type: pa.DataType) -> bool:
 
 
 def _invalid_label_error(source: SourceTable, name: str, texts: pa.ChunkedArray, cell: str) -> InputError:
-    """Return the error to raise for a cell that is not a finite number, at its first row and with a hint."""
+    """Return the error to raise for a cell that is not a finite number, at its first row and with a hint.
+
+    Args:
+        source: the table.
+        name: the name of the column.
+        texts: its cells, among which the first such cell is looked for.
+        cell: the text of the cell.
+    """
     row = pc.index(texts, pa.scalar(cell, texts.type)).as_py()
     cell = cell.strip()
     is_comma_number = finite_number(cell.replace(",", ".", 1)) is not None
@@ -442,7 +461,9 @@ def _quoted(cell: str) -> str:
 
 
 def _words_hint(texts: pa.ChunkedArray, invalid: str) -> str:
-    """Return a hint for the settings that read a column with words; empty if its cells are neither words nor numbers.
+    """Return a hint for the setting that reads words: ``missing`` if some cells are numbers, else ``labels``.
+
+    It is empty if there are too many words, or if one is too long or cannot be written in the setting.
 
     Args:
         texts: the cells.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 
 from assay.datasets.checks import MAX_EXAMPLES, DataFinding
 from assay.datasets.pairs import Pairs
@@ -22,21 +22,28 @@ def leaks_between(datasets: Mapping[str, Sequence[Pairs]]) -> list[DataFinding]:
         datasets: the pairs of each dataset by its name, split by split.
     """
     pairs_of = {name: _long_pairs(tables) for name, tables in datasets.items()}
-    texts_of = {name: {text for pair in pairs for text in pair if _is_long(text)} for name, pairs in pairs_of.items()}
+    texts_of = {name: set(filter(_is_long, chain.from_iterable(pairs))) for name, pairs in pairs_of.items()}
     findings = []
     for first, second in combinations(datasets, 2):
         shared_pairs = pairs_of[first] & pairs_of[second]
         shared_texts = texts_of[first] & texts_of[second]
         if not shared_texts:
             continue
-        share = max(len(shared_texts) / len(texts_of[name]) for name in (first, second))
         smaller = min((first, second), key=lambda name: len(texts_of[name]))
+        share = len(shared_texts) / len(texts_of[smaller])
         message = (
             f"share {len(shared_texts):,} texts ({share:.0%} of those of {smaller}) and {len(shared_pairs):,} pairs"
         )
         examples = tuple({"text": text} for text in sorted(shared_texts)[:MAX_EXAMPLES])
         findings.append(
-            DataFinding("shared-texts", "warning", f"{first}+{second}", len(shared_texts), message, examples)
+            DataFinding(
+                name="shared-texts",
+                severity="warning",
+                split=f"{first}+{second}",
+                count=len(shared_texts),
+                message=message,
+                examples=examples,
+            )
         )
     return findings
 

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from assay.common.addresses import is_address
 from assay.common.messages import Setting
 from assay.common.transfer import DownloadProgress
-from assay.datasets.card import ALL_SPLITS, Card, load_card, parse_spec
+from assay.datasets.card import ALL_SPLITS, Card
 from assay.datasets.card_pairs import load_card_pairs
 from assay.datasets.columns import SourceTable
 from assay.datasets.convert import convert_table
@@ -29,6 +29,9 @@ from assay.datasets.files import (
 )
 from assay.datasets.pairs import Pairs
 from assay.datasets.reading import Columns, Labels, Reading
+from assay.datasets.registry import load_card
+from assay.datasets.spec import parse_spec
+from assay.datasets.unpacking import check_no_member
 from assay.exceptions import InputError, unknown_name
 from assay.paths import path_exists, user_path
 
@@ -78,12 +81,12 @@ def load_dataset(
 
     Args:
         spec: ``NAME[@VERSION][:SPLIT[+SPLIT]]`` of a card (``:all`` for every split); the path of a card
-            (.toml) or of a CSV, TSV, JSONL or Parquet file, also as ``NAME=FILE``; a folder of Parquet parts
+            (.toml) or of a file such as CSV, TSV, JSONL or Parquet, also as ``NAME=FILE``; a folder of Parquet parts
             (``parts/``); the address of a Parquet file or folder, with one of the protocols of
             :data:`assay.common.addresses.PROTOCOLS` (``s3://bucket/x.parquet``); ``-`` for rows of CSV or JSONL from
-            standard input (``-.tsv`` for another
-            format); a list of dicts or of tuples (reference, candidate[, label]); a DataFrame, an Arrow table or a
-            Hugging Face dataset; with *split*, a ``DatasetDict``.
+            standard input (``-.tsv`` for another format); a list of dicts or of tuples (reference, candidate[, label]);
+            a dict of lists, a DataFrame, an Arrow table or a Hugging Face dataset; with *split*, a ``DatasetDict``; or
+            a :class:`~assay.datasets.card.Card`.
         columns: for your own data, the source column of each pair column: ``reference=answer1,candidate=answer2`` or a
             mapping. ``label=a1+a2`` is the mean of two annotators.
         separator: for your own data, the text between several gold answers in one cell, such as ``|``; ``json`` if only
@@ -100,46 +103,47 @@ def load_dataset(
         offline: whether the network is forbidden.
         language: the language code of your own data, such as ``de``; for a card with several languages, the one whose
             splits to read if no split is named.
-        name: the name of your own data in tables.
+        name: the name of the data in tables; None for that of the card or the file, or ``data``.
         allow_unlabelled: whether to keep rows without a label, and accept data without a label column.
         progress: a callback progress(file, bytes done, total bytes or None) during a download.
 
     Raises:
-        InputError: a name or split is unknown, a file cannot be read, or a cell is invalid; one line with the location.
-        OfflineError: the dataset would have to be downloaded, and the network is forbidden.
-        UnavailableError: no source has the dataset; the line has the reason for each source.
+        InputError: a name or split is unknown, a setting does not fit, a file cannot be read, or a cell is invalid; one
+            line with the location.
+        OfflineError: the dataset would have to be downloaded or read at an address, and the network is forbidden.
+        UnavailableError: no source has the dataset (the line has the reason for each), an address cannot be reached, or
+            a package is not installed.
     """
     if not isinstance(language, str | None):
         raise InputError(f"language: {language!r} is not a language code; expected one such as 'de'")
     reading = Reading(columns, separator, labels, drop_unlabelled, missing, annotator, encoding, member)
+    names_of_splits = split.split("+") if isinstance(split, str) else split
+    requested = None if names_of_splits is None else tuple(names_of_splits)
     if isinstance(spec, Card):
-        return load_card_pairs(spec, _card_splits(spec, _requested_splits(split), language), offline, name, progress)
+        card_splits = _card_splits(spec, requested, language)
+        return load_card_pairs(spec, card_splits, offline=offline, name=name, progress=progress)
     if isinstance(spec, str | Path):
-        if isinstance(spec, Path) and is_table_file(spec):
-            # a path is one file, whatever its name looks like
-            pairs = _load_file_pairs(spec, reading, name, language, allow_unlabelled, offline)
-            return _select_splits(pairs, _requested_splits(split))
-        own_name, file_or_card = parse_named_file(str(spec))
-        name = name or own_name
-        if not file_or_card:
-            raise InputError("the name of a dataset is empty; expected a dataset (assay datasets list) or a file")
-        if is_table_file(spec if own_name is None else file_or_card):
-            pairs = _load_file_pairs(file_or_card, reading, name, language, allow_unlabelled, offline)
-            return _select_splits(pairs, _requested_splits(split))
-        card_name, spec_version, splits = parse_spec(file_or_card)
-        if is_table_file(card_name) or is_address(card_name):  # FILE:SPLIT
-            pairs = _load_file_pairs(card_name, reading, name, language, allow_unlabelled, offline)
-            return _select_splits(pairs, _requested_splits(split) or splits)
-        is_file = path_exists(file_or_card) and Path(file_or_card).is_file() and not file_or_card.endswith(".toml")
-        if is_file or ("/" in card_name and not card_name.endswith(".toml")):
-            read_table_file(card_name)  # raises an error that lists the supported endings
+        own_file = _own_file_of(spec)
+        if own_file is not None:
+            own_name, file, file_splits = own_file
+            return _load_file_pairs(
+                file,
+                reading,
+                requested=requested or file_splits,
+                name=name or own_name,
+                language=language,
+                allow_unlabelled=allow_unlabelled,
+                offline=offline,
+            )
+        card_name, spec_version, spec_splits = parse_spec(str(spec))
         check_own_settings(reading, card_name)
         card = load_card(card_name, version or spec_version)
-        chosen_splits = _card_splits(card, _requested_splits(split) or splits, language)
-        return load_card_pairs(card, chosen_splits, offline, name, progress)
+        card_splits = _card_splits(card, requested or spec_splits, language)
+        return load_card_pairs(card, card_splits, offline=offline, name=name, progress=progress)
     if isinstance(split, str) and holds_splits(spec) and split in spec:
-        spec, split = spec[split], None
+        spec, requested = spec[split], None
     source = table_from_memory(spec, name or "data in memory")
+    check_no_member(source.name, member)
     pairs = own_pairs(
         source,
         reading,
@@ -148,7 +152,32 @@ def load_dataset(
         language=language,
         allow_unlabelled=allow_unlabelled,
     )
-    return _select_splits(pairs, _requested_splits(split))
+    return pairs if requested is None else _select_splits(pairs, requested)
+
+
+def _own_file_of(spec: str | Path) -> tuple[str | None, str | Path, tuple[str, ...] | None] | None:
+    """Return the name, the file and the splits in ``[NAME=]FILE[:SPLIT[+SPLIT]]``; None for the name of a card.
+
+    The name or the splits are None if they are not given. A Path is one file, whatever its name looks like.
+
+    Raises:
+        InputError: *spec* is empty, or is a path that is neither that of a file of pairs nor that of a card.
+    """
+    if isinstance(spec, Path) and is_table_file(spec):
+        return None, spec, None
+    own_name, text = parse_named_file(str(spec))
+    if not text:
+        raise InputError("the name of a dataset is empty; expected a dataset (assay datasets list) or a file")
+    if is_table_file(text):
+        return own_name, text, None
+    file_or_card, _, splits = parse_spec(text)
+    if is_table_file(file_or_card) or is_address(file_or_card):
+        return own_name, file_or_card, splits
+    is_other_file = path_exists(text) and Path(text).is_file()
+    if (is_other_file and not text.endswith(".toml")) or ("/" in file_or_card and not file_or_card.endswith(".toml")):
+        # raises an error that lists the supported endings
+        read_table_file(file_or_card)
+    return None
 
 
 def check_own_settings(reading: Reading, card: str) -> None:
@@ -172,7 +201,8 @@ def load_card_splits(
     """Return every split of a card (or the splits named in ``NAME:SPLIT``) by name, for ``check_dataset``.
 
     The numbers of rows are not compared with the card here; ``check_dataset`` does that. A file that is not a card is
-    divided by its column ``split``; without that column it is one split named ``data``.
+    divided by its column ``split``, without the rows that name no split; without that column, or if no row names one,
+    it is one split named ``data``.
 
     Args:
         spec: a card, its name or path, or a file of pairs.
@@ -181,12 +211,12 @@ def load_card_splits(
 
     Raises:
         InputError: there is no such card or split, a file cannot be read, or *reading* is given for a card.
-        OfflineError: a file would have to be downloaded, and the network is forbidden.
-        UnavailableError: no source has a file.
+        OfflineError: a file would have to be downloaded or read at an address, and the network is forbidden.
+        UnavailableError: no source has a file, or an address cannot be reached.
     """
     reading = reading or Reading()
     if isinstance(spec, str) and is_own_file(spec):
-        pairs = load_dataset(spec, **vars(reading), allow_unlabelled=True)
+        pairs = load_dataset(spec, **vars(reading), offline=offline, allow_unlabelled=True)
         if "split" not in pairs.table.column_names:
             return {"data": pairs}
         split_names = [
@@ -200,14 +230,7 @@ def load_card_splits(
         card = load_card(name, version)
     check_own_settings(reading, card.name)
     chosen_splits = _card_splits(card, splits or (ALL_SPLITS,))
-    return {split: load_card_pairs(card, (split,), offline, None, None, check_rows=False) for split in chosen_splits}
-
-
-def _requested_splits(split: str | Sequence[str] | None) -> tuple[str, ...] | None:
-    """Return the names of the requested splits, which ``+`` joins in a text; None if no split was requested."""
-    if split is None:
-        return None
-    return tuple(split.split("+")) if isinstance(split, str) else tuple(split)
+    return {split: load_card_pairs(card, (split,), offline=offline, check_rows=False) for split in chosen_splits}
 
 
 def has_language(spec: str, language: str) -> bool:
@@ -216,67 +239,77 @@ def has_language(spec: str, language: str) -> bool:
     Raises:
         InputError: there is no such card or split.
     """
-    name, version, wanted = parse_spec(spec)
+    name, version, splits = parse_spec(spec)
     card = load_card(name, version)
-    return any(language in card.languages_of(split) for split in _card_splits(card, wanted or (ALL_SPLITS,)))
+    return any(language in card.languages_of(split) for split in _card_splits(card, splits or (ALL_SPLITS,)))
 
 
-def _card_splits(card: Card, wanted: tuple[str, ...] | None, language: str | None = None) -> tuple[str, ...]:
-    """Return the splits of a card to load: the wanted ones, for ``all`` every split.
+def _card_splits(card: Card, requested: tuple[str, ...] | None, language: str | None = None) -> tuple[str, ...]:
+    """Return the splits of a card to load: the requested ones, for ``all`` every split.
 
-    Without wanted ones, these are the splits in the language, those in it alone before those across languages; of
-    several the default split, if it is among them.
+    If none are requested, they are the splits in the language: those in it alone, or else those across languages, and
+    of several the default split alone, if it is among them. If no language is given, or the card names none, it is
+    the default split.
 
     Args:
         card: the card.
-        wanted: the names of the splits; None for the default split or the language.
+        requested: the names of the splits; None for the default split or the language.
         language: the language; None for any.
 
     Raises:
-        InputError: the card lacks a split or the language, a named split is in another one, or a split is a duplicate.
+        InputError: the card lacks a split or the language, the named splits are in others, or a split is named twice.
     """
-    if wanted is None:
+    if requested is None:
         if language is None or not card.languages:
             return (card.default_split,)
         in_language = [split for split in card.splits if language in card.languages_of(split)]
         if not in_language:
-            raise _no_such_language(card, language)
-        in_language = [split for split in in_language if card.languages_of(split) == (language,)] or in_language
-        return (card.default_split,) if card.default_split in in_language else tuple(in_language)
-    if wanted == (ALL_SPLITS,) and ALL_SPLITS not in card.splits:
-        wanted = tuple(card.splits)
-    for split in wanted:
+            raise _missing_language_error(card, language)
+        in_language_alone = [split for split in in_language if card.languages_of(split) == (language,)]
+        candidates = in_language_alone or in_language
+        return (card.default_split,) if card.default_split in candidates else tuple(candidates)
+    if requested == (ALL_SPLITS,) and ALL_SPLITS not in card.splits:
+        requested = tuple(card.splits)
+    for split in requested:
         if split not in card.splits:
             raise InputError(unknown_name(f"dataset {card.name}@{card.version} has no split", split, card.splits))
-    if len(set(wanted)) < len(wanted):
-        raise InputError(f"dataset {card.name}: a split is named twice in {'+'.join(wanted)}")
-    languages = {code for split in wanted for code in card.languages_of(split)}
+    if len(set(requested)) < len(requested):
+        raise InputError(f"dataset {card.name}: a split is named twice in {'+'.join(requested)}")
+    languages = {code for split in requested for code in card.languages_of(split)}
     if language is not None and languages and language not in languages:
-        raise _no_such_language(card, language)
-    return wanted
+        raise _missing_language_error(card, language)
+    return requested
 
 
-def _no_such_language(card: Card, language: str) -> InputError:
+def _missing_language_error(card: Card, language: str) -> InputError:
     """Return the error to raise if a card, or the splits that are named, have no texts in a language."""
     problem = f"dataset {card.name}@{card.version} has no texts in the language"
     return InputError(unknown_name(problem, language, card.languages), setting="language")
 
 
 def _load_file_pairs(
-    spec: str | Path, reading: Reading, name: str | None, language: str | None, allow_unlabelled: bool, offline: bool
+    spec: str | Path,
+    reading: Reading,
+    *,
+    requested: tuple[str, ...] | None,
+    name: str | None,
+    language: str | None,
+    allow_unlabelled: bool,
+    offline: bool,
 ) -> Pairs:
-    """Return the pairs of a file, folder or address; they are called *name*, or after the file if it is None.
+    """Return the pairs of a file, folder or address.
 
     Args:
         spec: the file, folder or address.
         reading: the settings for its columns and cells.
+        requested: the splits whose rows to keep; None for every row.
         name: the name of the dataset in tables; None for that of the file.
         language: the language code of the texts; None for the one in the column ``language``.
         allow_unlabelled: whether to keep rows without a label, and accept data without a label column.
         offline: whether the network is forbidden.
 
     Raises:
-        InputError: the file cannot be read, or its rows are not pairs.
+        InputError: the file cannot be read, its rows are not pairs, or it lacks a split.
         OfflineError, UnavailableError: an address is forbidden or cannot be reached.
     """
     path = spec if is_address(spec) else user_path(spec)
@@ -293,7 +326,8 @@ def _load_file_pairs(
         language=language,
         allow_unlabelled=allow_unlabelled,
     )
-    return replace(pairs, sha256=digest_of_files(path))
+    pairs = replace(pairs, sha256=digest_of_files(path))
+    return pairs if requested is None else _select_splits(pairs, requested)
 
 
 def own_pairs(
@@ -343,22 +377,24 @@ def _common_language(table: pa.Table) -> str | None:
     return languages[0] if len(languages) == 1 and languages[0] else None
 
 
-def _select_splits(pairs: Pairs, wanted: tuple[str, ...] | None) -> Pairs:
-    """Return the rows of the wanted splits, by the column ``split``, with a note; for None or ``all`` every row.
+def _select_splits(pairs: Pairs, requested: tuple[str, ...]) -> Pairs:
+    """Return the rows of the requested splits, by the column ``split``, with a note; for ``all`` every row.
 
     Raises:
-        InputError: there is no column ``split``, or a wanted split has no row.
+        InputError: there is no column ``split``, or a requested split has no row.
     """
-    if wanted is None or wanted == (ALL_SPLITS,):
+    if requested == (ALL_SPLITS,):
         return pairs
     if "split" not in pairs.table.column_names:
-        raise InputError(f"{pairs.name}: a split was asked for ({'+'.join(wanted)}) and there is no column 'split'")
+        raise InputError(f"{pairs.name}: a split was asked for ({'+'.join(requested)}) and there is no column 'split'")
     split_column = pairs.table.column("split")
     known_splits = sorted(split for split in split_column.unique().to_pylist() if split is not None)
-    for split in wanted:
+    for split in requested:
         if split not in known_splits:
             raise InputError(unknown_name(f"{pairs.name}: has no split", split, known_splits))
-    row_indices = np.flatnonzero(pc.is_in(split_column, value_set=pa.array(wanted, split_column.type)))
+    row_indices = np.flatnonzero(pc.is_in(split_column, value_set=pa.array(requested, split_column.type)))
     return replace(
-        pairs.take(row_indices), split="+".join(wanted), notes=(*pairs.notes, f"rows of split {'+'.join(wanted)} only")
+        pairs.take(row_indices),
+        split="+".join(requested),
+        notes=(*pairs.notes, f"rows of split {'+'.join(requested)} only"),
     )

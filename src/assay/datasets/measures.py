@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
 
+from assay.common.numbers import label_texts
 from assay.common.tables import annotations_of
 from assay.datasets.pairs import Pairs
 from assay.language.answer_tokens import answer_tokens
 from assay.statistics.annotators import krippendorff_alpha
+from assay.statistics.ceilings import tie_free_ceiling
 from assay.statistics.coefficients import default_statistics
-from assay.statistics.reliability import split_half_reliability, tie_free_ceiling
+from assay.statistics.reliability import split_half_reliability
 
 #: The largest number of distinct labels that are counted each; more are counted in this many equal parts of the scale.
 MAX_COUNTED_LABELS, PARTS = 7, 5
@@ -23,24 +25,29 @@ NO_LICENCE = "none stated"
 
 
 def label_counts(pairs: Pairs) -> dict[str, int]:
-    """Return the number of pairs with each label, or in each of five equal parts of the scale if there are many."""
+    """Return the number of pairs with each label, or in each of five equal parts of the scale if there are many.
+
+    More than seven distinct labels are many. If the scale is unknown, the parts are those of the range of the labels.
+    Pairs without a label are not counted, and in parts of the scale those with a label outside of it neither.
+    """
     labels = pairs.labels[~np.isnan(pairs.labels)]
     values, counts = np.unique(labels, return_counts=True)
     if len(values) <= MAX_COUNTED_LABELS:
-        return {f"{value:g}": int(count) for value, count in zip(values, counts, strict=True)}
+        return dict(zip(label_texts(values.tolist()), counts.tolist(), strict=True))
     low, high = pairs.scale or (labels.min(), labels.max())
     counts, edges = np.histogram(labels, PARTS, (low, high))
-    parts = zip(edges[:-1], edges[1:], counts, strict=True)
-    return {f"{start:g} to {end:g}": int(count) for start, end, count in parts}
+    intervals = pairwise(label_texts(edges.tolist()))
+    return {f"{start} to {end}": count for (start, end), count in zip(intervals, counts.tolist(), strict=True)}
 
 
 def measure_labels(pairs: Pairs) -> dict[str, Any]:
     """Return measures of the labels as JSON values.
 
-    ``labels`` has the counts of :func:`label_counts`, ``distinct`` what :func:`measure_distinct` returns, ``ceiling``
-    the highest value of each coefficient for a score without ties. With annotators, ``reliability`` has how many labels
-    a pair has, what halves of them share, the highest correlation of a metric that follows from it, and Krippendorff's
-    alpha on the interval level.
+    ``split`` is the name of the split, ``labels`` has the counts of :func:`label_counts`, ``distinct`` what
+    :func:`measure_distinct` returns, ``ceiling`` the highest value of each coefficient for a score without ties. With
+    annotators, ``reliability`` has how many labels a pair has, what two halves of them share, the highest
+    correlation of a metric that follows from it, and Krippendorff's alpha on the interval level. What cannot be
+    measured is absent, such as the ceiling of a single label.
     """
     labels = pairs.labels[~np.isnan(pairs.labels)]
     measures: dict[str, Any] = {"split": pairs.split, "labels": label_counts(pairs)}
@@ -100,7 +107,10 @@ def _share_a_token(gold_answers: list[str], candidate: str) -> bool:
 
 
 def sample_pairs(pairs: Pairs) -> list[dict[str, Any]]:
-    """Return up to five pairs from the lowest to the highest label, each as its texts and label by column."""
+    """Return up to five labelled pairs, spread evenly from the lowest to the highest label, each a dict by column.
+
+    The columns are question (if the data has it), reference, candidate and label.
+    """
     labelled = np.flatnonzero(~np.isnan(pairs.labels))
     order = labelled[np.argsort(pairs.labels[labelled], kind="stable")]
     positions = np.unique(np.linspace(0, len(order) - 1, min(SAMPLES, len(order))).round().astype(int))

@@ -26,18 +26,22 @@ def with_nested_columns(source: SourceTable, mapping: Mapping[str, Sequence[str]
     A path is a column, then keys of objects or indices of lists, with dots between them. The cells of that column are
     objects or lists: Arrow structures, or JSON texts.
 
-    If the path of the candidate leads through a list, each of its items becomes a row.
+    If the path of the candidate leads to or through a list, each of its items becomes a row, and a record without any
+    gives no row, with a note.
 
     Args:
         source: the table as it was read.
-        mapping: the source columns of each pair column; a name that is a column is no path.
+        mapping: the source columns of each pair column; a name that is a column is no path, and one such as
+            ``ref.a+ref.b`` names two.
 
     Raises:
-        InputError: no row has a value at a path; the message has similar paths.
+        InputError: no row has a value at a path (the message has similar paths), or a value that lies beside the
+            candidates is missing for some of them.
     """
     column_names = source.table.column_names
     values_by_path: dict[str, list[Any]] = {}
-    for name in dict.fromkeys(chain.from_iterable(mapping.values())):
+    names = chain.from_iterable(mapping.values())
+    for name in dict.fromkeys(chain.from_iterable(_joined_names(name, column_names) for name in names)):
         column = next((prefix for prefix in _prefixes(name) if prefix in column_names), None)
         if name not in column_names and column is not None:
             values_by_path[name] = _values_of_path(source, column, name)
@@ -53,8 +57,20 @@ def with_nested_columns(source: SourceTable, mapping: Mapping[str, Sequence[str]
     return replace(source, table=table, misfits=misfits)
 
 
+def _joined_names(name: str, column_names: Sequence[str]) -> list[str]:
+    """Return the names that a name joins by ``+``; the name alone if it is a column, or a part is no column or path."""
+    parts = [part.strip() for part in name.split("+")]
+    are_known = all(any(prefix in column_names for prefix in (part, *_prefixes(part))) for part in parts)
+    return parts if are_known and name not in column_names else [name]
+
+
 def _values_of_path(source: SourceTable, column: str, path: str) -> list[Any]:
-    """Return what each row has at a path, whose first part is a column; None for a row without a value.
+    """Return what each row has at a path; None for a row without a value.
+
+    Args:
+        source: the table.
+        column: the column with which the path begins, and whose name may have dots itself.
+        path: the path.
 
     Raises:
         InputError: no row has a value; the message has similar paths.
@@ -67,8 +83,8 @@ def _values_of_path(source: SourceTable, column: str, path: str) -> list[Any]:
     known_paths: dict[str, None] = {}
     for record in records[:_SEARCHED_ROWS]:
         known_paths.update(dict.fromkeys(_paths_of(record, column)))
-    near = get_close_matches(path, known_paths, n=_SHOWN_PATHS, cutoff=0.4) or list(known_paths)[:_SHOWN_PATHS]
-    hint = f"; there is {', '.join(near)}" if near else f"; {column} holds no objects"
+    similar_paths = get_close_matches(path, known_paths, n=_SHOWN_PATHS, cutoff=0.4) or list(known_paths)[:_SHOWN_PATHS]
+    hint = f"; there is {', '.join(similar_paths)}" if similar_paths else f"; {column} holds no objects"
     raise InputError(f"{source.name}: no row has a value at {path}{hint}", setting="columns")
 
 
@@ -76,6 +92,8 @@ def _row_per_candidate(
     source: SourceTable, values_by_path: Mapping[str, list[Any]], candidate: str
 ) -> tuple[SourceTable, dict[str, list[Any]]]:
     """Return a row for each candidate of a record; what lies in the same list goes with it, all else is repeated.
+
+    Records without a candidate are left out, with a note. Without a column ``pair_id``, rows are called ``RECORD-N``.
 
     Args:
         source: the table with one row per record.
@@ -103,15 +121,15 @@ def _row_per_candidate(
     numbers = np.repeat(source.numbers(), counts)
     table = source.table.take(pa.array(np.repeat(np.arange(len(counts)), counts)))
     if "pair_id" not in table.column_names:
-        numbers_in_record = np.concatenate([np.arange(1, count + 1) for count in counts])
-        pair_ids = [f"{number}-{own}" for number, own in zip(numbers, numbers_in_record, strict=True)]
+        positions = np.concatenate([np.arange(1, count + 1) for count in counts])
+        pair_ids = [f"{number}-{position}" for number, position in zip(numbers, positions, strict=True)]
         table = table.append_column("pair_id", pa.array(pair_ids))
     notes = [*source.notes]
     without_candidate = np.flatnonzero(np.array(counts) == 0)
     if len(without_candidate):
         count_of_all = f"{len(without_candidate):,} of {len(counts):,} records"
-        listed = source.numbers_text(without_candidate)
-        notes.append(f"{count_of_all} have no {candidate} and give no pair ({listed})")
+        row_numbers = source.numbers_text(without_candidate)
+        notes.append(f"{count_of_all} have no {candidate} and give no pair ({row_numbers})")
     return replace(source, table=table, rows=numbers, misfits={}, notes=tuple(notes)), new_values
 
 
@@ -121,7 +139,7 @@ def _prefixes(name: str) -> list[str]:
 
 
 def _decoded(cell: Any) -> Any:
-    """Return a JSON text as the value that it stands for, and any other cell unchanged."""
+    """Return a JSON text as the value that it stands for, None if it is invalid, and any other cell unchanged."""
     if not isinstance(cell, str) or not cell.lstrip().startswith(("{", "[")):
         return cell
     try:

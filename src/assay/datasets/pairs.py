@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from assay.common.batches import codes_of_names, distinct_rows, row_digests, take_table_rows
 from assay.common.tables import CONTEXT, GRAPH_COLUMNS, OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS, has_contexts, is_list
@@ -31,8 +32,8 @@ class Pairs:
     Attributes:
         table: the columns ``pair_id`` string (unique), ``reference`` string or list<string> (several gold
             answers), ``candidate`` string, ``label`` float64 (null if unlabelled); if the data has them,
-            ``question, subset, split, language, group`` string and ``annotations`` list<float64>;
-            ``context`` string; then every further column of the source under its own name and type.
+            ``question, subset, split, language, group, reference_graph, candidate_graph`` string, ``annotations``
+            list<float64> and ``context`` string; then every further column of the source under its own name and type.
         name: the dataset's name, as shown in tables.
         version: the version of its card; empty for data without a card.
         split: the name of the split, ``train+dev`` for several (the column ``split`` then distinguishes them); empty if
@@ -42,7 +43,8 @@ class Pairs:
         kind: ``human`` (a card with human labels), ``probe`` (labels by a rule, one category per pair), ``machine``
             (labels by a model or a rule, for training), or ``own`` (the user's data).
         source: the origin of the data: a file, the sources of a card, or "data in memory".
-        sha256: the SHA-256 (hex) of the files read, in order; an empty string for data in memory.
+        sha256: the SHA-256 (hex) of the file read, or of the digests of several, in order; an empty string for data in
+            memory or at an address.
         notes: facts that a reader of the results should know, such as rows left out.
         hints: parts that may have been read differently from what the user meant, with the setting that changes it.
         reading: the settings with which a table of the user's own was read, see
@@ -71,10 +73,18 @@ class Pairs:
         return self._digest_of_pairs(by_chunk=False)
 
     def has_digest(self, digest: str) -> bool:
-        """Tell whether a recorded digest is that of the pairs; earlier, that of lists depended on their chunks."""
+        """Tell whether a digest from a run folder is that of the pairs, as it is computed now or was in old folders.
+
+        In these, the digest of columns of lists depended on how the table was divided into chunks.
+        """
         return digest == self.digest or digest == self._digest_of_pairs(by_chunk=True)
 
     def _digest_of_pairs(self, *, by_chunk: bool) -> str:
+        """Return the SHA-256 (hex) of the names and the contents of the pair columns.
+
+        Args:
+            by_chunk: whether the digest of lists depends on the chunks, as in old run folders.
+        """
         sha256 = hashlib.sha256()
         for name in (*PAIR_COLUMNS, *OPTIONAL_PAIR_COLUMNS):
             if name in self.table.column_names:
@@ -185,7 +195,11 @@ class Pairs:
         return replace(self, table=self.table.append_column(name, column))
 
     def take(self, indices: Sequence[int] | np.ndarray[Any, Any]) -> Pairs:
-        """Return the rows at *indices*, in that order."""
+        """Return the rows at *indices*, in that order.
+
+        Raises:
+            InputError: the file to which a large table is written cannot be written, or its disk is full.
+        """
         return replace(self, table=take_table_rows(self.table, np.asarray(indices, dtype=np.int64)))
 
     def limit(self, n: int | None) -> Pairs:
@@ -204,6 +218,17 @@ class Pairs:
         note = f"the first {n} of {len(self)} rows"
         return replace(self, table=self.table.slice(0, n), notes=(*self.notes, note))
 
+    def group_codes(self, column: str) -> NDArray[np.intp]:
+        """Return one integer per pair, shape (n,), equal for equal cells; each empty cell is a group of its own.
+
+        Raises:
+            InputError: there is no such column, or it holds lists.
+        """
+        cells = self.column(column)
+        if pa.types.is_nested(cells.type):
+            raise InputError(f"{self.name} holds lists there, not names of groups", setting="group_by", value=column)
+        return codes_of_names(cells.cast(pa.string()))
+
     def sample(self, n: int, seed: int, group: str | None = None) -> Pairs:
         """Return a random sample of *n* rows in their original order, with a note.
 
@@ -216,12 +241,12 @@ class Pairs:
                 to draw single rows.
 
         Raises:
-            InputError: there is no such column.
+            InputError: there is no such column, it holds lists, or the rows cannot be taken, see :meth:`take`.
         """
         if n >= len(self):
             return self
         # without groups, each row is a group of its own
-        group_codes = np.arange(len(self)) if group is None else codes_of_names(self.column(group).cast(pa.string()))
+        group_codes = np.arange(len(self)) if group is None else self.group_codes(group)
         group_sizes = np.bincount(group_codes)
         random_order = np.random.default_rng(seed).permutation(len(group_sizes))
         group_count = max(1, int(np.searchsorted(np.cumsum(group_sizes[random_order]), n, side="right")))
@@ -236,8 +261,8 @@ class Pairs:
         Rows are duplicates if question, context, reference, candidate, graphs and label are equal; the first one is
         kept.
         """
-        compared = ("question", "reference", "candidate", *GRAPH_COLUMNS, "label")
-        names = [name for name in compared if name in self.table.column_names]
+        compared_columns = ("question", "reference", "candidate", *GRAPH_COLUMNS, "label")
+        names = [name for name in compared_columns if name in self.table.column_names]
         names += [CONTEXT] if has_contexts(self.table) else []
         first_rows = np.unique(row_codes(self.table, names), return_index=True)[1]
         dropped_count = len(self) - len(first_rows)
@@ -276,14 +301,16 @@ def _column_digest(chunks: Sequence[pa.Array], *, by_chunk: bool) -> bytes:
             lengths of all lists by those of all items.
     """
     lengths, content = hashlib.sha256(), hashlib.sha256()
-    for part in [[chunk] for chunk in chunks] if by_chunk else [chunks]:
-        cells = [chunk for chunk in part if len(chunk)]
-        while cells and is_list(cells[0].type):
-            for lists in cells:
+    groups_of_chunks = [[chunk] for chunk in chunks] if by_chunk else [chunks]
+    for group in groups_of_chunks:
+        arrays = [chunk for chunk in group if len(chunk)]
+        # lists give way to their items, until texts or numbers are left
+        while arrays and is_list(arrays[0].type):
+            for lists in arrays:
                 list_lengths = pc.fill_null(pc.list_value_length(lists), -1)
                 lengths.update(np.asarray(list_lengths.to_numpy(zero_copy_only=False), dtype=np.int64).tobytes())
-            cells = [items for lists in cells if len(items := lists.flatten())]
-        for array in cells:
+            arrays = [items for lists in arrays if len(items := lists.flatten())]
+        for array in arrays:
             _update_column_digests(array, lengths, content)
     return lengths.digest() + content.digest()
 

@@ -61,8 +61,10 @@ MIN_ALIASES, MIN_ALIAS_RATIO = 10, 10
 MIN_ALIAS_LABEL, MAX_ALIAS_LOSS = 2 / 3, 0.15
 
 
-def completed(error: MissingColumnsError, source: SourceTable, reading: Reading) -> MissingColumnsError:
+def complete_proposal(error: MissingColumnsError, source: SourceTable, reading: Reading) -> MissingColumnsError:
     """Return an error for missing columns that proposes the labels, what is missing among them, and a separator.
+
+    Its ``clear_settings`` are set if nothing in the proposal is in doubt. A proposal of column numbers stays as it is.
 
     Args:
         error: the error, which proposes columns by their names alone.
@@ -74,26 +76,26 @@ def completed(error: MissingColumnsError, source: SourceTable, reading: Reading)
         # numbers of columns: the first row is one of data, and names none
         return error
     table = source.table
-    known = {field: names for field, names in proposal.items() if set(names) <= set(table.column_names)}
+    present_columns = {field: names for field, names in proposal.items() if set(names) <= set(table.column_names)}
     missing: list[str] = []
-    if "label" in proposal and "label" not in known:
-        labels, missing = _label_columns(table, used=set(chain.from_iterable(known.values())))
+    if "label" in proposal and "label" not in present_columns:
+        labels, missing = _label_columns(table, used_columns=set(chain.from_iterable(present_columns.values())))
         if labels:
             proposal["label"] = labels
-    text_names = set(chain.from_iterable(names for field, names in known.items() if field != "label"))
-    is_clear = (
-        not missing and {*error.unclear} <= {"label"} and _are_labels(proposal.get("label", []), table, text_names)
-    )
+    text_names = set(chain.from_iterable(names for field, names in present_columns.items() if field != "label"))
+    texts_are_clear = {*error.unclear} <= {"label"}
+    is_clear = texts_are_clear and not missing and _are_labels(proposal.get("label", []), table, text_names)
     separator = None
-    if reading.separator is None and {"reference", "candidate"} <= known.keys():
-        separator = _separator(table, known)
-        is_clear = is_clear and (separator is None or _divides_aliases(table, known, proposal["label"], separator))
+    if reading.separator is None and {"reference", "candidate"} <= present_columns.keys():
+        separator = _separator(table, present_columns)
+    if is_clear and separator is not None:
+        is_clear = _divides_aliases(table, present_columns, proposal["label"], separator)
     options = {"separator": separator, "missing": ",".join(missing) if reading.missing is None and missing else None}
     columns = ",".join(f"{field}={'+'.join(names)}" for field, names in proposal.items())
     return MissingColumnsError(error.problem, columns, remark=error.remark, options=options, is_clear=is_clear)
 
 
-def _are_labels(names: Sequence[str], table: pa.Table, used: set[str]) -> bool:
+def _are_labels(names: Sequence[str], table: pa.Table, used_columns: set[str]) -> bool:
     """Tell whether columns are beyond doubt the labels of people: no other column could be one, and their names say so.
 
     Two or more columns of verdicts may have names such as Anna and Ben, each one capitalised word. These do not say
@@ -103,10 +105,12 @@ def _are_labels(names: Sequence[str], table: pa.Table, used: set[str]) -> bool:
     Args:
         names: the columns.
         table: the source's columns.
-        used: the columns that the pair has for its texts.
+        used_columns: the columns that the pair has for its texts.
     """
-    candidates = [name for name in table.column_names if name not in used and _may_be_label(name, table.column(name))]
-    if [*names] != candidates or [*names] != _label_columns(table, used)[0]:
+    candidates = [
+        name for name in table.column_names if name not in used_columns and _may_be_label(name, table.column(name))
+    ]
+    if [*names] != candidates or [*names] != _label_columns(table, used_columns)[0]:
         return False
     if all(_PEOPLE.fullmatch(_plain_name(name)) for name in names):
         return True
@@ -134,16 +138,16 @@ def _has_agreed_label(words: Sequence[Sequence[str]]) -> bool:
     if len(words) < 3:
         return False
     for index, column in enumerate(words):
-        others = [*words[:index], *words[index + 1 :]]
-        if not any(_contradicts(word, cells) for word, *cells in zip(column, *others, strict=True)):
+        other_columns = [*words[:index], *words[index + 1 :]]
+        if not any(_contradicts(word, cells) for word, *cells in zip(column, *other_columns, strict=True)):
             return True
     return False
 
 
-def _contradicts(word: str, others: Sequence[str]) -> bool:
+def _contradicts(word: str, other_words: Sequence[str]) -> bool:
     """Tell whether a word differs from those of the others, which are all the same; missing words say nothing."""
-    first = others[0]
-    return len({*others}) == 1 and MISSING_WORDS.isdisjoint((word, first)) and word != first
+    first = other_words[0]
+    return len({*other_words}) == 1 and MISSING_WORDS.isdisjoint((word, first)) and word != first
 
 
 def _plain_name(name: str) -> str:
@@ -152,7 +156,13 @@ def _plain_name(name: str) -> str:
 
 
 def _may_be_label(name: str, column: pa.ChunkedArray) -> bool:
-    """Tell whether a column could be a label: it has few values, but for odd cells, or the name of one."""
+    """Tell whether a column could be a label: it has the name of one, or few values, but for odd cells.
+
+    It has few values if :data:`MIN_SHARE_OF_WORDS` of its cells have one of the commonest, of which there are up to
+    :data:`MAX_SCALE_LABELS` if most cells are numbers, else up to :data:`MAX_PROPOSED_WORDS`, and each occurs at least
+    :data:`MIN_REPEATS` times. Cells that say that a value is missing do not count. A column called ``topic``, say, is
+    no label.
+    """
     if _DESCRIPTION.fullmatch(_plain_name(name)):
         return False
     counts = Counter(normalised_word(str(cell)) for cell in column.to_pylist() if cell is not None)
@@ -170,7 +180,10 @@ def _may_be_label(name: str, column: pa.ChunkedArray) -> bool:
 
 
 def _kappa(first: Sequence[str], second: Sequence[str]) -> float:
-    """Return Cohen's kappa of two columns of words over the rows where both have one; 0 where it is undefined."""
+    """Return Cohen's kappa of two columns of words over the rows where both have one; 0 if it is undefined.
+
+    It is undefined if no row has both, or all words are the same.
+    """
     pairs = [pair for pair in zip(first, second, strict=True) if MISSING_WORDS.isdisjoint(pair)]
     first_counts = Counter(word for word, _ in pairs)
     second_counts = Counter(word for _, word in pairs)
@@ -183,18 +196,21 @@ def _kappa(first: Sequence[str], second: Sequence[str]) -> float:
 
 
 def _divides_aliases(
-    table: pa.Table, known: Mapping[str, Sequence[str]], label_names: Sequence[str], separator: str
+    table: pa.Table, present_columns: Mapping[str, Sequence[str]], label_names: Sequence[str], separator: str
 ) -> bool:
     """Tell whether a separator stands between answers of which each is enough, as candidates and their labels show.
 
+    It does if many candidates have some of the answers and few have all, see :data:`MIN_ALIASES`, and if the labels of
+    the former are high and hardly below those of the latter, see :data:`MIN_ALIAS_LABEL`.
+
     Args:
         table: the source's columns.
-        known: the columns of ``reference`` and ``candidate``.
+        present_columns: the columns of ``reference`` and ``candidate``.
         label_names: the columns of labels.
         separator: the separator.
     """
-    references = table.column(known["reference"][0]).to_pylist()
-    candidates = table.column(known["candidate"][0]).to_pylist()
+    references = table.column(present_columns["reference"][0]).to_pylist()
+    candidates = table.column(present_columns["candidate"][0]).to_pylist()
     # labels of candidates with some of several answers, and with all of them
     of_some: list[float | None] = []
     of_all: list[float | None] = []
@@ -220,7 +236,7 @@ def _divides_aliases(
 def _relative_labels(table: pa.Table, names: Sequence[str]) -> list[float | None]:
     """Return the mean label of each row in some columns, from 0 for the lowest to 1 for the highest; None without one.
 
-    Words of yes and no are 1 and 0.
+    Words of yes and no are 1 and 0. If all labels are equal, every row has None.
     """
     label_of_word = {word: float(label) for pair in BINARY_WORD_PAIRS for label, word in enumerate(pair)}
     labels_of_rows: list[list[float]] = [[] for _ in range(table.num_rows)]
@@ -238,29 +254,30 @@ def _relative_labels(table: pa.Table, names: Sequence[str]) -> list[float | None
     return [(fmean(labels) - lowest) / width if labels else None for labels in labels_of_rows]
 
 
-def _separator(table: pa.Table, known: Mapping[str, Sequence[str]]) -> str | None:
+def _separator(table: pa.Table, present_columns: Mapping[str, Sequence[str]]) -> str | None:
     """Return the separator that references seem to have between gold answers; None without one."""
-    columns = [table.column(known[field][0]) for field in ("reference", "candidate")]
+    columns = [table.column(present_columns[field][0]) for field in ("reference", "candidate")]
     if not all(is_text(column.type) for column in columns):
         return None
     references, candidates = (column.cast(pa.string()).fill_null("") for column in columns)
     return likely_separator(references, candidates)
 
 
-def _label_columns(table: pa.Table, used: set[str]) -> tuple[list[str], list[str]]:
+def _label_columns(table: pa.Table, used_columns: set[str]) -> tuple[list[str], list[str]]:
     """Return the unused columns that look like the labels of people, and their words that are no labels.
 
-    They have words of yes and no, else few numbers of overlapping scales. If two kinds of columns do, none is returned.
+    They have words of yes and no, else few numbers, and by their names come from people, see :func:`_by_people`. If
+    they differ in the pair of words, or scales of numbers do not overlap, none is returned.
 
     Args:
         table: the source's columns.
-        used: the columns that hold something else.
+        used_columns: the columns that hold something else.
     """
     word_pairs: dict[str, tuple[str, str]] = {}
     other_words: dict[str, list[str]] = {}
     ranges: dict[str, tuple[float, float]] = {}
     for name in table.column_names:
-        counts = _word_counts(table.column(name)) if name not in used else Counter[str]()
+        counts = _word_counts(table.column(name)) if name not in used_columns else Counter[str]()
         total = counts.total()
         if not total:
             continue
@@ -271,16 +288,18 @@ def _label_columns(table: pa.Table, used: set[str]) -> tuple[list[str], list[str
             other_words[name] = [word for word in counts if word not in word_pair]
             continue
         numbers = [number for number in map(finite_number, counts) if number is not None]
-        if 2 <= len(numbers) == len(counts) <= min(MAX_SCALE_LABELS, total / MIN_REPEATS):
+        are_all_numbers = len(numbers) == len(counts)
+        if are_all_numbers and 2 <= len(numbers) <= min(MAX_SCALE_LABELS, total / MIN_REPEATS):
             ranges[name] = (min(numbers), max(numbers))
     if word_pairs:
         names = _by_people(list(word_pairs))
         missing = list(dict.fromkeys(chain.from_iterable(other_words[name] for name in names)))
         return (names, missing) if len({word_pairs[name] for name in names}) == 1 else ([], [])
     names = _by_people(list(ranges))
-    lowest_top = min((ranges[name][1] for name in names), default=0.0)
-    overlap = all(ranges[name][0] < lowest_top for name in names)
-    return (names, []) if overlap else ([], [])
+    # ranges have a number in common if each begins below the end of every other
+    lowest_end = min((ranges[name][1] for name in names), default=0.0)
+    do_overlap = all(ranges[name][0] < lowest_end for name in names)
+    return (names, []) if do_overlap else ([], [])
 
 
 def _word_counts(column: pa.ChunkedArray) -> Counter[str]:

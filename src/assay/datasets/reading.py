@@ -74,7 +74,7 @@ class Reading:
         self.configured_numbers()  # raises an error if the labels are invalid
 
     def configured_numbers(self) -> dict[str, float]:
-        """Return the number that the setting ``labels`` gives each word, by case-folded word; empty without labels.
+        """Return the number that the setting ``labels`` gives each word, by normalised word; empty without labels.
 
         Raises:
             InputError: the labels have another form, a word has two numbers, or a number is not finite.
@@ -113,7 +113,11 @@ class Reading:
         return {"encoding": self.encoding, "member": self.member, "columns": self.columns}
 
     def record(self) -> dict[str, Any]:
-        """Return the settings as JSON values for the run folder, so that the data can be read again in the same way."""
+        """Return the settings as JSON values for the run folder, so that the data can be read again in the same way.
+
+        Raises:
+            InputError: a mapping of columns has an unknown pair column, or a name that has no place in ``--columns``.
+        """
         labels = ",".join(f"{word}={exact_number(number)}" for word, number in self.configured_numbers().items())
         return {
             "columns": columns_text(self.columns) or "",

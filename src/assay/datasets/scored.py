@@ -22,7 +22,8 @@ def load_scored_pairs(file: Path, reading: Reading) -> tuple[Pairs, list[str]]:
     has no others.
 
     Raises:
-        InputError: the file cannot be read or has no label.
+        InputError: the file cannot be read, has no label, or its rows cannot be read as pairs.
+        MissingExtraError: it is a workbook, and openpyxl is not installed.
     """
     import pyarrow as pa
 

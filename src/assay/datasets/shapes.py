@@ -23,6 +23,7 @@ SYSTEM = "{system}"
 FIRST_WORDS = ("a", "1", "first", "left", "model_a", "answer_a", "response_a", "candidate", "a>b", "win")
 SECOND_WORDS = ("b", "2", "second", "right", "model_b", "answer_b", "response_b", "other", "b>a", "loss", "lose")
 TIE_WORDS = ("tie", "equal", "both", "draw", "neither", "same", "a=b", "=", "tie (bothbad)", "both_bad", "bothbad")
+_LABEL_OF_TIES = dict.fromkeys(TIE_WORDS, 0.5)
 
 #: Names that people give the columns of the two systems whose answers are compared.
 SYSTEM_PAIRS = (
@@ -35,6 +36,7 @@ SYSTEM_PAIRS = (
 )
 
 Columns = Mapping[str, Sequence[str]]
+_Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
 class Reshaped(NamedTuple):
@@ -55,8 +57,9 @@ def pairs_as_rows(source: SourceTable, columns: Columns, reading: Reading) -> Re
     """Return a table with one row per pair, as the mapping of columns says; most tables stay as they are.
 
     With ``{system}`` in names of columns each row becomes one row per system, and the column ``system`` has its name.
-    With ``other`` and ``preference`` each row becomes two of one group, with the labels 1 and 0, or .5 for a tie, and
-    the column ``system`` if the columns of both systems are named (``system=model_a+model_b``) or have usual names.
+    With ``other`` and ``preference`` each row becomes two of one group, with the labels 1 and 0, .5 for a tie or none
+    without a preference, with the column ``position``, and with the column ``system`` if the columns of both systems
+    are named (``system=model_a+model_b``) or have usual names. Both get identifiers of their own, ``ROW-SUFFIX``.
 
     Args:
         source: the table as it was read.
@@ -64,14 +67,15 @@ def pairs_as_rows(source: SourceTable, columns: Columns, reading: Reading) -> Re
         reading: the user's settings, whose labels give words of a preference a number.
 
     Raises:
-        InputError: no column fits a pattern, a system lacks a column, or a preference is unknown.
+        InputError: no column fits a pattern, a system lacks a column, a preference is unknown, a column of preferences
+            is missing, the mapping has a label beside them, or a column has the name of one that is to be added.
     """
-    plain = {name: list(sources) for name, sources in columns.items()}
-    if any(SYSTEM in name for names in plain.values() for name in names):
-        return _rows_per_system(source, plain)
-    if any(name in plain for name in PREFERENCE_FIELDS):
-        return _rows_per_answer(source, plain, reading)
-    return Reshaped(source, plain)
+    sources_by_field = {name: list(sources) for name, sources in columns.items()}
+    if any(SYSTEM in name for name in chain.from_iterable(sources_by_field.values())):
+        return _rows_per_system(source, sources_by_field)
+    if not sources_by_field.keys().isdisjoint(PREFERENCE_FIELDS):
+        return _rows_per_answer(source, sources_by_field, reading)
+    return Reshaped(source, sources_by_field)
 
 
 def _rows_per_system(source: SourceTable, columns: dict[str, list[str]]) -> Reshaped:
@@ -80,6 +84,9 @@ def _rows_per_system(source: SourceTable, columns: dict[str, list[str]]) -> Resh
     Args:
         source: the table as it was read, with a column for each system.
         columns: the source columns of each pair column; some have ``{system}`` in their names.
+
+    Raises:
+        InputError: there is a column ``system`` already, no column fits a pattern, or a system lacks a column.
     """
     names = source.table.column_names
     patterns = [name for sources in columns.values() for name in sources if SYSTEM in name]
@@ -92,7 +99,7 @@ def _rows_per_system(source: SourceTable, columns: dict[str, list[str]]) -> Resh
     wide_names = set(chain.from_iterable(columns_of_systems.values()))
     shared_names = [name for name in names if name not in wide_names]
     table = source.table.select(shared_names).take(pa.array(np.repeat(np.arange(row_count), system_count)))
-    # the answers of one row stay together
+    # the stacked cells are in the order of systems: these indices put the answers of one row beside each other
     order = pa.array(np.arange(row_count * system_count).reshape(system_count, row_count).T.reshape(-1))
     for pattern, column_names in columns_of_systems.items():
         table = table.append_column(pattern, _stacked(source.table, column_names).take(order))
@@ -136,6 +143,8 @@ def _with_identifiers(
 ) -> Reshaped:
     """Return the table with identifiers ``ROW-SUFFIX``, as a row of the file has become one row per suffix.
 
+    ROW is the identifier of the old row, or its number if it has none.
+
     Args:
         source: the table as it was read, of n rows.
         table: the new table, of n times ``len(suffixes)`` rows.
@@ -167,10 +176,17 @@ def _systems(pattern: str, names: Sequence[str]) -> list[str]:
 def _rows_per_answer(source: SourceTable, columns: dict[str, list[str]], reading: Reading) -> Reshaped:
     """Return two rows of one group for each preference between two answers, the preferred one with the label 1.
 
+    The columns ``label`` and ``position`` are added, ``group`` unless there is one, and ``system`` if systems are
+    named.
+
     Args:
         source: the table as it was read, a row per preference.
         columns: the source columns of each pair column, with ``candidate``, ``other`` and ``preference``.
         reading: the user's settings, whose labels give words of a preference a number.
+
+    Raises:
+        InputError: a column is missing or is not to be there, a preference is unknown, or a column that is to be added
+            exists already.
     """
     _check_preference_columns(source, columns)
     names = source.table.column_names
@@ -198,10 +214,8 @@ def _rows_per_answer(source: SourceTable, columns: dict[str, list[str]], reading
         table = table.append_column(name, cells)
 
     ties = int((labels == 0.5).sum())
-    note = (
-        f"{row_count:,} preferences, {ties:,} of them ties, read as {2 * row_count:,} answers with the labels 1, 0"
-        " and .5"
-    )
+    counts = f"{row_count:,} preferences, {ties:,} of them ties, read as {2 * row_count:,} answers"
+    note = f"{counts} with the labels 1, 0 and .5"
     if systems:
         note += f", of the systems in {' and '.join(systems)}"
     if is_by_name:
@@ -230,29 +244,29 @@ def _alternating(first: pa.ChunkedArray, second: pa.ChunkedArray) -> list[Any]:
     return list(chain.from_iterable(zip(first.to_pylist(), second.to_pylist(), strict=True)))
 
 
-def _system_columns(source: SourceTable, named: Sequence[str] | None) -> tuple[str, str] | None:
+def _system_columns(source: SourceTable, named_columns: Sequence[str] | None) -> tuple[str, str] | None:
     """Return the two columns that name the systems of the answers: those named, or with usual names; None without any.
 
     Args:
         source: the table as it was read.
-        named: the columns in the user's mapping, or one text with ``+`` between them; None if the mapping has none.
+        named_columns: the columns in the user's mapping, or one text with ``+`` between them; None without any.
 
     Raises:
         InputError: not two columns are named, or one is missing.
     """
     names = source.table.column_names
-    if named is None:
+    if named_columns is None:
         return next((pair for pair in SYSTEM_PAIRS if set(pair) <= set(names)), None)
-    wanted = named[0].split("+") if len(named) == 1 else named
-    if len(wanted) != 2:
+    columns = named_columns[0].split("+") if len(named_columns) == 1 else named_columns
+    if len(columns) != 2:
         raise InputError(
             f"{source.name}: the two answers of a preference are of two systems: ",
             Setting("columns", "system=SYSTEM_A+SYSTEM_B"),
         )
-    for name in wanted:
+    for name in columns:
         if name not in names:
             raise InputError(unknown_name(f"{source.name}, for system: has no column", name, names), setting="columns")
-    return wanted[0], wanted[1]
+    return columns[0], columns[1]
 
 
 def _labels_of_first(
@@ -261,7 +275,7 @@ def _labels_of_first(
     answers: tuple[str, str],
     systems: tuple[str, str] | None,
     reading: Reading,
-) -> tuple[np.ndarray[Any, np.dtype[np.float64]], bool]:
+) -> tuple[_Floats, bool]:
     """Return the label of the first answer of each row, and whether preferences are the names of systems.
 
     The label is 1 if the answer is preferred, .5 for a tie, NaN if nothing is said. A preference names an answer, or,
@@ -280,31 +294,40 @@ def _labels_of_first(
     cells = source.table.column(winner).to_pylist()
     words = [normalised_word("" if cell is None else str(cell)) for cell in cells]
     configured = reading.configured_numbers()
-    ties = dict.fromkeys(TIE_WORDS, 0.5)
     first_words = dict.fromkeys((*FIRST_WORDS, normalised_word(answers[0])), 1.0)
     second_words = dict.fromkeys((*SECOND_WORDS, normalised_word(answers[1])), 0.0)
-    # by row, the label that each word stands for
-    labels_by_word = [configured or first_words | second_words | ties] * len(words)
+    label_of_word_by_row = [configured or first_words | second_words | _LABEL_OF_TIES] * len(words)
     is_by_name = False
     if systems and not configured:
-        of_first, of_second = (source.table.column(name).cast(pa.string()).to_pylist() for name in systems)
-        labels_by_system = []
-        for first, second in zip(of_first, of_second, strict=True):
-            labels_by_system.append({normalised_word(first or ""): 1.0, normalised_word(second or ""): 0.0} | ties)
-        is_by_name = all(
-            word in known or reading.is_missing(word) for word, known in zip(words, labels_by_system, strict=True)
-        )
+        label_of_system_by_row = _labels_by_system(source, systems)
+        words_and_labels = zip(words, label_of_system_by_row, strict=True)
+        is_by_name = all(word in label_of or reading.is_missing(word) for word, label_of in words_and_labels)
         if is_by_name:
-            labels_by_word = labels_by_system
+            label_of_word_by_row = label_of_system_by_row
 
     labels = []
-    for row, (word, known) in enumerate(zip(words, labels_by_word, strict=True)):
-        if word not in known and not reading.is_missing(word):
+    for row, (word, label_of) in enumerate(zip(words, label_of_word_by_row, strict=True)):
+        if word not in label_of and not reading.is_missing(word):
             raise InputError(
                 f"{source.location(row)}, column {winner}: the preference {str(cells[row])!r} is unknown; say which"
                 " label the first answer gets: ",
                 Setting("labels", f"{cells[row]}=NUMBER"),
                 " (1 preferred, 0.5 tie, 0 not)",
             )
-        labels.append(known.get(word, np.nan))
+        labels.append(label_of.get(word, np.nan))
     return np.array(labels, dtype=np.float64), is_by_name
+
+
+def _labels_by_system(source: SourceTable, systems: tuple[str, str]) -> list[dict[str, float]]:
+    """Return for each row the label of its first answer by what is preferred: a system, by normalised name, or a tie.
+
+    Args:
+        source: the table as it was read.
+        systems: the columns of the systems of the first and of the second answer.
+    """
+    of_first, of_second = (source.table.column(name).cast(pa.string()).to_pylist() for name in systems)
+    labels_of_rows = []
+    for first, second in zip(of_first, of_second, strict=True):
+        label_of_system = {normalised_word(first or ""): 1.0, normalised_word(second or ""): 0.0}
+        labels_of_rows.append(label_of_system | _LABEL_OF_TIES)
+    return labels_of_rows

@@ -11,14 +11,15 @@ import pyarrow.compute as pc
 from assay.common.tables import GRAPH_COLUMNS
 from assay.datasets.annotation_graph import describe_graph, graph_of
 from assay.datasets.best_metrics import best_metrics_of
-from assay.datasets.card import Card, Split, parse_spec
+from assay.datasets.card import Card
 from assay.datasets.columns import MissingColumnsError
 from assay.datasets.files import is_table_file, read_table_file
 from assay.datasets.load import load_card_splits, load_dataset, parse_named_file
+from assay.datasets.locate import files_are_local
 from assay.datasets.measures import NO_LICENCE, measure_labels, sample_pairs
 from assay.datasets.pairs import Pairs
 from assay.datasets.reading import Reading
-from assay.datasets.sources import is_here
+from assay.datasets.spec import parse_spec
 from assay.exceptions import AssayError, InputError, unknown_name
 
 
@@ -26,8 +27,8 @@ def describe_card(card: Card, *, directed: bool = False, split: str | None = Non
     """Return the description of a card as JSON values; nothing is downloaded.
 
     What is measured is present only if the files are on this machine: ``measured`` on the labels of one split,
-    ``samples`` with five of its pairs unless no licence is stated, and ``annotation_graph`` on all splits together. If
-    these cannot be read, they have the reason as ``error``.
+    ``samples`` with up to five of its pairs, none if no licence is stated, and ``annotation_graph`` on all splits
+    together. If these cannot be read, ``measured`` or ``annotation_graph`` has the reason as ``error``.
 
     Args:
         card: the card.
@@ -39,7 +40,26 @@ def describe_card(card: Card, *, directed: bool = False, split: str | None = Non
     """
     if split is not None and split not in card.splits:
         raise InputError(unknown_name(f"dataset {card.name}@{card.version} has no split", split, card.splits))
-    description: dict[str, Any] = {
+    description = _facts_of_card(card)
+    measured_split = split or card.default_split
+    if files_are_local(card, measured_split):
+        description |= _measures_of_split(card, measured_split)
+    if all(files_are_local(card, split_name) for split_name in card.splits):
+        description["annotation_graph"] = _graph_measures(
+            lambda: list(load_card_splits(card, offline=True).values()), directed
+        )
+    return description
+
+
+def _facts_of_card(card: Card) -> dict[str, Any]:
+    """Return what a card says, as JSON values, whether its files are on this machine, and the best metrics known."""
+    own_facts_of_splits = {}
+    for split_name, split in card.splits.items():
+        own_facts = split.model_dump(include={"language", "scale", "aspect"})
+        known_facts = {name: fact for name, fact in own_facts.items() if fact}
+        if known_facts:
+            own_facts_of_splits[split_name] = known_facts
+    facts: dict[str, Any] = {
         "name": card.name,
         "version": card.version,
         "title": card.title,
@@ -56,11 +76,11 @@ def describe_card(card: Card, *, directed: bool = False, split: str | None = Non
         "homepage": card.homepage,
         "description": card.description,
         "splits": {split_name: split.rows for split_name, split in card.splits.items()},
-        "split_facts": {name: facts for name, split in card.splits.items() if (facts := _split_facts(split))},
+        "split_facts": own_facts_of_splits,
         "default_split": card.default_split,
         "files": [entry.model_dump() for entry in card.files],
         "sources": [source.describe() for source in card.sources],
-        "here": is_here(card),
+        "here": files_are_local(card),
         "reader": card.reader,
         "notes": list(card.notes),
         "published": [figure.model_dump() for figure in card.published],
@@ -69,26 +89,15 @@ def describe_card(card: Card, *, directed: bool = False, split: str | None = Non
     for name in ("supersedes", "superseded_by", "instructions"):
         value = getattr(card, name)
         if value:
-            description[name] = value
-    split = split or card.default_split
-    if is_here(card, split):
-        description |= _measures_of_split(card, split)
-    if all(is_here(card, split_name) for split_name in card.splits):
-        description["annotation_graph"] = _graph_measures(
-            lambda: list(load_card_splits(card, offline=True).values()), directed
-        )
-    return description
+            facts[name] = value
+    return facts
 
 
 def language_value(card: Card) -> str | list[str]:
-    """Return the language of a card, a list for several, and an empty text if it is unknown."""
-    return "".join(card.languages) if len(card.languages) < 2 else list(card.languages)
-
-
-def _split_facts(split: Split) -> dict[str, Any]:
-    """Return what a split has of its own: language, scale and aspect; empty if it has what the card has."""
-    facts = split.model_dump(include={"language", "scale", "aspect"})
-    return {name: fact for name, fact in facts.items() if fact}
+    """Return the language of a card and its splits, a list for several, and an empty text if it is unknown."""
+    if len(card.languages) > 1:
+        return list(card.languages)
+    return card.languages[0] if card.languages else ""
 
 
 def describe_file(spec: str, *, reading: Reading | None = None, directed: bool = False) -> dict[str, Any]:
@@ -104,6 +113,7 @@ def describe_file(spec: str, *, reading: Reading | None = None, directed: bool =
 
     Raises:
         InputError: the file cannot be read, a cell is invalid, or *reading* does not fit the file.
+        UnavailableError: it is an address that cannot be reached, or needs a package that is not installed.
     """
     file = parse_named_file(spec)[1]
     reading = reading or Reading()
@@ -148,7 +158,10 @@ def _describe_pairs(pairs: Pairs) -> dict[str, Any]:
 
 
 def _measures_of_split(card: Card, split: str) -> dict[str, Any]:
-    """Return what is measured on the labels of a split, and five of its pairs."""
+    """Return what is measured on the labels of a split, and up to five of its pairs; or the reason as ``error``.
+
+    Without a stated licence the list of pairs is empty.
+    """
     try:
         pairs = load_dataset(card, split=split, offline=True)
     except AssayError as error:

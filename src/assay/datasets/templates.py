@@ -39,14 +39,14 @@ class Template:
         A gap ends where the text after it first occurs, and the last one as late as possible. It may be empty, and two
         gaps of one name hold the same. The time grows with the length of the text, whatever the template.
         """
-        first, *others = self._parts
+        first, *further_parts = self._parts
         if not text.startswith(first):
             return None
         gaps: dict[str, str] = {}
         start = len(first)
-        for position in range(0, len(others), 2):
-            name, following = others[position : position + 2]
-            is_last = position == len(others) - 2
+        for position in range(0, len(further_parts), 2):
+            name, following = further_parts[position : position + 2]
+            is_last = position == len(further_parts) - 2
             end = len(text) - len(following) if is_last else text.find(following, start)
             if end < start or not text.startswith(following, end):
                 return None
@@ -63,7 +63,11 @@ class Template:
 def matching_names(pattern: str, names: Collection[str]) -> list[tuple[str, dict[str, str]]]:
     """Return the names of files that fit a template, each with what stands in its gaps, which is never empty.
 
-    A gap holds no ``/``. Without gaps, the only name is the template itself.
+    A gap holds no ``/``. Without gaps, only the template itself fits, if it is among the names.
+
+    Args:
+        pattern: the template.
+        names: the names of all files.
     """
     template = Template(pattern)
     matches = ((name, template.match(name)) for name in names)

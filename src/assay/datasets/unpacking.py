@@ -25,6 +25,9 @@ from assay.exceptions import InputError
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".xz": None}
 #: Bytes of which the encoding is guessed, and the fewest bytes beyond ASCII for a guess.
 _SAMPLE_BYTES, _MIN_GUESS_BYTES = 1 << 20, 32
+#: The share of characters beyond ASCII that are UTF-8 in a file in which only some bytes are damaged. Bytes of other
+#: encodings are UTF-8 by chance, hardly ever most of them.
+_MIN_UTF8_SHARE = 0.9
 #: The encoding of a file whose bytes say too little: that of Windows in Western Europe.
 _USUAL_ENCODING = "cp1252"
 _MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
@@ -41,7 +44,7 @@ def is_packed(path: Path) -> bool:
     return path.suffix.lower() in COMPRESSIONS or is_archive(path)
 
 
-def unpacked(path: Path, member: str | None) -> Path:
+def unpacked_file(path: Path, member: str | None) -> Path:
     """Return the path of the content of a compressed file or archive; of any other file its own path.
 
     Args:
@@ -49,7 +52,8 @@ def unpacked(path: Path, member: str | None) -> Path:
         member: the file in an archive; None if there is one.
 
     Raises:
-        InputError: the file is damaged or unpacks to too much, or the archive has several files and *member* is none.
+        InputError: the file is damaged or unpacks to too much, or the archive has no such file; or, if *member* is
+            None, no file or several.
     """
     if is_archive(path):
         name = _chosen_member(path, member)
@@ -67,20 +71,24 @@ def _unpack(path: Path, _changed: int, size: int) -> Path:
     Cached by the time of the last change and the size, since a file is read more than once.
 
     Raises:
-        InputError: see :func:`unpacked`.
+        InputError: see :func:`unpacked_file`.
     """
     codec = COMPRESSIONS[path.suffix.lower()]
     target = temporary_file(path.stem)
     try:
         with lzma.open(path) if codec is None else pa.CompressedInputStream(pa.OSFile(str(path)), codec) as stream:
             copy_bounded(path, stream, target, unpacked_limit(size))
-    except (lzma.LZMAError, NotImplementedError, RuntimeError, EOFError, OSError) as error:
+    except (lzma.LZMAError, pa.ArrowException, NotImplementedError, RuntimeError, EOFError, OSError) as error:
         raise InputError(f"{path}: cannot be unpacked ({error or type(error).__name__}); get the file again") from None
     return target
 
 
 def _chosen_member(path: Path, member: str | None) -> str:
     """Return the name of the file in an archive that is to be read.
+
+    Args:
+        path: the archive.
+        member: the name that the user gives; None for the only file.
 
     Raises:
         InputError: the archive is damaged, or has no such file, none or several.
@@ -93,10 +101,19 @@ def _chosen_member(path: Path, member: str | None) -> str:
             )
         return member
     if len(names) != 1:
-        listed = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
-        problem = f"{path}: has {len(names)} files ({listed}); say which one: " if names else f"{path}: has no file"
-        raise InputError(problem, *([Setting("member", names[0])] if names else []))
+        if not names:
+            raise InputError(f"{path}: has no file")
+        names_text = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
+        problem = f"{path}: has {len(names)} files ({names_text}); say which one: "
+        raise InputError(problem, Setting("member", names[0]))
     return names[0]
+
+
+def check_no_member(name: str | Path, member: str | None) -> None:
+    """Raise InputError if *member* is not None: data of this name has no members, as CSV has none."""
+    if member is not None:
+        problem = f"{name}: has no members to choose from, as an archive, a workbook or a JSON object has"
+        raise InputError(problem, setting="member", value=member)
 
 
 def temporary_file(name: str) -> Path:
@@ -104,8 +121,11 @@ def temporary_file(name: str) -> Path:
     return temporary_folder() / name
 
 
-def recoded(path: Path, encoding: str | None) -> tuple[Path, str]:
-    """Return the path of a text file as UTF-8, and a note on the encoding that was found; empty if it was UTF-8.
+def utf8_file(path: Path, encoding: str | None) -> tuple[Path, str]:
+    """Return the path of a text file as UTF-8, and a note on the encoding that was found.
+
+    The path is that of the file itself if it is UTF-8 without a mark, or is said to be, else that of a copy, which is
+    deleted when the process ends. The note is empty if the encoding was given or is UTF-8.
 
     Args:
         path: the path of the file.
@@ -130,12 +150,21 @@ def recoded(path: Path, encoding: str | None) -> tuple[Path, str]:
         ) from None
     option = Setting("encoding", "NAME").with_flag({})
     # a mark at its beginning leaves no doubt about UTF-8
-    is_clear = encoding or name == "utf-8-sig"
-    return target, "" if is_clear else f"read as {name}, since it is not UTF-8; {option} for another encoding"
+    is_clear = encoding is not None or name == "utf-8-sig"
+    note = "" if is_clear else f"read as {name}, since it is not UTF-8; {option} for another encoding"
+    return target, note
 
 
 def encoding_of(path: Path) -> str:
-    """Return the name of the encoding of a text file: by its mark, UTF-8 if all its bytes are, else the likeliest."""
+    """Return the name of the encoding of a text file, as Python knows it.
+
+    It is that of the mark at its beginning, UTF-16 if zero bytes are there, UTF-8 if all bytes are, else the likeliest:
+    that of Windows in Western Europe if few bytes tell.
+
+    Raises:
+        InputError: some bytes are not UTF-8, and nearly all others beyond ASCII are, which another encoding would turn
+            into other characters.
+    """
     with path.open("rb") as file:
         sample = file.read(_SAMPLE_BYTES)
     for mark, name in _MARKS.items():
@@ -145,12 +174,32 @@ def encoding_of(path: Path) -> str:
         return "utf-16-be" if sample.startswith(b"\0") else "utf-16-le"
     if is_utf8(path):
         return "utf-8"
+    _refuse_damaged_utf8(path, sample)
     if sum(byte > 127 for byte in sample) < _MIN_GUESS_BYTES:
         return _USUAL_ENCODING
     from charset_normalizer import from_bytes
 
     best = from_bytes(sample).best()
     return _USUAL_ENCODING if best is None else best.encoding
+
+
+def _refuse_damaged_utf8(path: Path, sample: bytes) -> None:
+    """Raise InputError with the first line of a file that is not UTF-8 if its *sample* is, but for few characters."""
+    text = codecs.getincrementaldecoder("utf-8")("replace").decode(sample)
+    invalid_count = text.count("\ufffd")
+    valid_count = sum(character > "\x7f" for character in text) - invalid_count
+    if valid_count < _MIN_UTF8_SHARE * max(1, invalid_count + valid_count):
+        return
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                raise InputError(
+                    f"{path}, line {number}: holds the byte 0x{line[error.start]:02x}, which is not UTF-8 as the rest"
+                    " is; correct it, or say what the encoding is: ",
+                    Setting("encoding", "NAME"),
+                ) from None
 
 
 def is_utf8(path: Path) -> bool:

@@ -89,8 +89,10 @@ _HINT = regex.compile(
 def without_addresses(answer: str, golds: Collection[str] = ()) -> str:
     """Return an answer without what it says to its judge.
 
-    It is the answer itself if nothing else is in it, or if a gold answer is such a text, of which that is the content.
-    An instruction stays if it has a telling word of a gold answer: one who knows that need not instruct the judge.
+    Of the parts between role markers and lines of other speakers, the first one with text stays, without instructions,
+    verdicts and white space at its ends. The answer is returned as it is if it has none of these or nothing else, or if
+    a gold answer has such a text, which is content there. An instruction stays if it has a telling word of a gold
+    answer: one who knows that need not instruct the judge.
 
     Args:
         answer: the text of the answer.
@@ -109,23 +111,33 @@ def without_addresses(answer: str, golds: Collection[str] = ()) -> str:
         'It ends with <|im_end|>'
     """
     own_part = _own_part(answer, golds)
-    # a gold answer alone would stay, as any text without anything else
-    if own_part == answer or any(_own_part(f"x\n{gold}").strip() != f"x\n{gold}".strip() for gold in golds):
+    if own_part == answer:
+        return answer
+    # behind another text, since a gold answer alone would stay as any text without anything else does
+    golds_behind_text = [f"x\n{gold}" for gold in golds]
+    if any(_own_part(text).strip() != text.strip() for text in golds_behind_text):
         return answer
     return own_part or answer
 
 
 def _own_part(answer: str, golds: Collection[str] = ()) -> str:
-    """Return an answer without what it says to its judge; empty if nothing else is in it."""
+    """Return an answer without what it says to its judge; empty if nothing else is in it.
+
+    It is the answer as it is if it has no word or mark of such a text, else without white space at its ends. An
+    instruction with a telling word of one of the *golds* stays.
+    """
     if not _HINT.search(answer):
         return answer
-    parts = [_ROLE_LINE.sub("", part, count=1) if index else part for index, part in enumerate(_MARKER.split(answer))]
-    own_text: str = next((part.strip() for part in parts if part and part.strip()), "")
+    first_part, *parts_behind_markers = _MARKER.split(answer)
+    parts = [first_part, *(_ROLE_LINE.sub("", part, count=1) for part in parts_behind_markers)]
+    # the first text is the answer's own; what follows it behind a marker is said in another role
+    own_text: str = next((part.strip() for part in parts if part.strip()), "")
     own_text = _VERDICT.sub("", _OTHER_SPEAKER.sub("", own_text))
-    sentences = [
-        text for text in _SENTENCE.findall(own_text) if not _INSTRUCTION.match(text) or _is_content(text, golds)
-    ]
-    return "".join(sentences).strip()
+    kept_sentences = []
+    for sentence in _SENTENCE.findall(own_text):
+        if not _INSTRUCTION.match(sentence) or _is_content(sentence, golds):
+            kept_sentences.append(sentence)
+    return "".join(kept_sentences).strip()
 
 
 def _is_content(instruction: str, golds: Collection[str]) -> bool:

@@ -54,7 +54,7 @@ ASPECTS = (
 
 @dataclass(frozen=True)
 class Graph:
-    """A graph whose node ``i`` is the i-th variable that appears in its text.
+    """A graph whose node ``i`` is the i-th variable that is defined in its text, from 0.
 
     Attributes:
         variables: the names of the n variables as written.
@@ -78,7 +78,9 @@ def parse_graph(text: str) -> Graph:
     From the first call on, penman logs errors but no warnings.
 
     Raises:
-        InputError: the text is not a graph; the message says what is wrong, and where in the text.
+        InputError: the text is not a single graph, is nested deeper than :data:`MAX_NESTING_DEPTH`, defines a variable
+            twice, or has a relation without a target or an inverted one from what is no variable; the message says
+            what is wrong.
         MissingExtraError: penman is not installed.
 
     Example:
@@ -124,10 +126,10 @@ def _check_nesting_depth(text: str) -> None:
 
 
 def _concepts_by_variable(triples: Sequence[tuple[str, str, str | None]]) -> dict[str, str]:
-    """Return the concept of each variable, in order of first mention; empty for a variable without a concept.
+    """Return the concept of each variable, in order of definition; empty for a variable without a concept.
 
     Raises:
-        InputError: a variable has two concepts.
+        InputError: a variable is defined twice.
     """
     concepts: dict[str, str] = {}
     for source, role, target in triples:
@@ -198,7 +200,9 @@ def _parentheses_with_depth(text: str) -> Iterator[tuple[re.Match[str], int]]:
 
 
 def normalized(graph: Graph) -> Graph:
-    """Return the graph in lower case, without quotes and duplicate triples, and with ``domain`` as an inverted ``mod``.
+    """Return the graph without quotes and duplicate triples, and with ``domain`` as an inverted ``mod``.
+
+    Concepts, roles and constants are in lower case; variables are as they were.
 
     AMR defines ``domain`` as the inverse of ``mod``; it does not define what a duplicate triple means (AMR guidelines
     1.2.6).
@@ -255,7 +259,7 @@ def read_graph_file(path: Path) -> list[GraphBlock]:
     The graphs are not parsed; see :func:`parse_block`.
 
     Raises:
-        InputError: the file cannot be read, or has no graph.
+        InputError: the file cannot be read, is not UTF-8, or has no graph.
     """
     try:
         check_regular_file(path)
@@ -317,7 +321,8 @@ def parse_block(block: GraphBlock) -> Graph:
     """Return the parsed graph of a block.
 
     Raises:
-        InputError: the graph is broken; the message has its file and line.
+        InputError: as for :func:`parse_graph`; the message begins with the file and the line.
+        MissingExtraError: penman is not installed.
     """
     try:
         return parse_graph(block.text)

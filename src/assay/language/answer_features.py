@@ -49,6 +49,8 @@ FEATURES_VERSION = "4"
 OF_QUESTION = frozenset(FEATURES)
 #: The features of which a higher value speaks against the answer; of the others it speaks for it.
 AGAINST = frozenset({"no-gold-word", "other-number", "yes-for-no", "denied", "negated", "gives-up", "repeats-question"})
+#: The features that are 1 if neither the answer nor the gold answer has words.
+_OF_AN_EQUAL_ANSWER = FEATURES.keys() - AGAINST - {"long-answer-in-gold"}
 
 #: The similarity from which two different words match, such as two spellings of a name, and their shortest length.
 _MIN_SIMILARITY, _MIN_FUZZY_LENGTH = 0.75, 4
@@ -153,8 +155,8 @@ class _Match:
 
     Attributes:
         gold, answer: the two texts.
-        alike: for each word of the gold answer that is found, the words of the answer that match it, with their
-            similarity.
+        matching_words: for each word of the gold answer that is found, the words of the answer that match it, with
+            their similarity.
         gold_found, answer_found: how well each word of one text is found in the other.
         words_share, characters_share: the shares of the gold answer's words and trigrams that are in the answer.
         is_phrase: whether the gold answer occurs in the answer word by word.
@@ -162,7 +164,7 @@ class _Match:
 
     gold: _Text
     answer: _Text
-    alike: Mapping[str, _SimilarityByWord]
+    matching_words: Mapping[str, _SimilarityByWord]
     gold_found: _SimilarityByWord
     answer_found: _SimilarityByWord
     words_share: float
@@ -173,58 +175,63 @@ class _Match:
 def answer_features(pairs: Sequence[TextPair]) -> Floats:
     """Return the :data:`FEATURES` of n answers, float64, shape (n, 15), in their order; all are between 0 and 1.
 
-    Without a question, features that read it are those of an empty question. A gold answer without words matches an
-    answer without words only.
+    A gold answer without words matches an answer without words only.
 
     Args:
-        pairs: the texts of each answer.
+        pairs: the texts of each answer, with at least one gold answer each.
     """
     values = np.empty((len(pairs), len(FEATURES)))
     for row, pair in enumerate(pairs):
-        values[row] = _features_of(pair)
+        features = _features_of(pair)
+        values[row] = [features[name] for name in FEATURES]
     return values
 
 
-def _features_of(pair: TextPair) -> tuple[float, ...]:
-    """Return the features of one answer, in the order of :data:`FEATURES`."""
+def _features_of(pair: TextPair) -> Mapping[str, float]:
+    """Return the :data:`FEATURES` of one answer by name.
+
+    An answer without words equals a gold answer without words, which is found in no other answer. An answer that
+    repeats the question has the features of an answer in which nothing is found.
+    """
     candidate = without_addresses(pair.candidate, pair.golds)
     question, golds = _recurring_text_of(pair.question), _gold_answers_of(tuple(pair.golds))
     answer = _without_question(_text_of(candidate), question, golds)
     match = _best_match(golds, answer)
     gold = match.gold
     if not gold.words:
-        is_equal = float(not answer.words)
-        return (is_equal, 1 - is_equal, *(is_equal,) * 5, 0.0, is_equal, *(0.0,) * 6)
+        names_of_ones = {"no-gold-word"} if answer.words else _OF_AN_EQUAL_ANSWER
+        return {name: float(name in names_of_ones) for name in FEATURES}
     if _repeats(question, match):
-        # as an answer without words
-        return (0.0, 1.0, *(0.0,) * 12, 1.0)
+        return {name: float(name in ("no-gold-word", "repeats-question")) for name in FEATURES}
     gold_is_negated = _has_negation(gold)
     candidate_beside_question = _said_beside(pair.question, candidate)
     is_denied = not gold_is_negated and not _has_negation(question) and _is_denied(match)
     new_words_share = _new_share(answer, match.answer_found, question, otherwise=0.0)
-    return (
-        _new_share(gold, match.gold_found, question, otherwise=match.words_share),
-        float(not any(gold.weights[word] >= gold.telling_weight for word in match.gold_found)),
-        match.characters_share,
-        _beyond_chance(match.characters_share, answer),
-        float(match.is_phrase),
-        _share_together(match),
-        new_words_share,
-        new_words_share * _long_share(match),
-        float(_is_part(answer, gold)),
-        float(_has_other_number(gold, answer, question)),
-        float(_says_opposite(gold, answer)),
-        float(is_denied or _is_called_wrong(candidate_beside_question, pair.golds)),
-        float(_has_negation(answer) and not gold_is_negated),
-        float(bool(_GIVES_UP.search(candidate_beside_question))),
-        0.0,
-    )
+    finds_telling_word = any(gold.weights[word] >= gold.telling_weight for word in match.gold_found)
+    return {
+        "gold-words": _new_share(gold, match.gold_found, question, otherwise=match.words_share),
+        "no-gold-word": float(not finds_telling_word),
+        "gold-characters": match.characters_share,
+        "characters-beyond-chance": _beyond_chance(match.characters_share, answer),
+        "gold-phrase": float(match.is_phrase),
+        "gold-words-together": _share_together(match),
+        "new-words-in-gold": new_words_share,
+        "long-answer-in-gold": new_words_share * _long_share(match),
+        "part-of-gold": float(_is_part(answer, gold)),
+        "other-number": float(_has_other_number(gold, answer, question)),
+        "yes-for-no": float(_says_opposite(gold, answer)),
+        "denied": float(is_denied or _is_called_wrong(candidate_beside_question, pair.golds)),
+        "negated": float(_has_negation(answer) and not gold_is_negated),
+        "gives-up": float(bool(_GIVES_UP.search(candidate_beside_question))),
+        "repeats-question": 0.0,
+    }
 
 
 def _without_question(answer: _Text, question: _Text, golds: Sequence[_Text]) -> _Text:
     """Return an answer without the question that it repeats word by word beside it: "Who …? Neil Armstrong".
 
-    It is the answer itself if it has nothing else, or if a gold answer has the words of the question, too.
+    It is the answer itself if it has nothing else, if a gold answer repeats the question, too, or if the question has
+    fewer than :data:`_MIN_QUESTION_LENGTH` words.
     """
     if len(question.words) < _MIN_QUESTION_LENGTH or question.phrase not in answer.phrase:
         return answer
@@ -235,11 +242,12 @@ def _without_question(answer: _Text, question: _Text, golds: Sequence[_Text]) ->
 
 
 def _best_match(golds: Sequence[_Text], answer: _Text) -> _Match:
-    """Return the gold answer that an answer matches best, beside it; of equally good ones the first of the longest."""
-    alike = _alike_words({word for gold in golds for word in gold.weights}, answer)
-    similarity_by_word = {word: max(matches.values()) for word, matches in alike.items()}
+    """Return the gold answer that an answer matches best, beside it; of equally good ones that of most words."""
+    matching_words = _matching_words({word for gold in golds for word in gold.weights}, answer)
+    similarity_by_word = {word: max(matches.values()) for word, matches in matching_words.items()}
     best, best_closeness = golds[0], (-1.0, 0)
     for gold in golds:
+        # the words count most, then the characters, which see other spellings of them
         closeness = 0.5 * _share(gold, similarity_by_word) + 0.3 * _characters_share(gold, answer)
         closeness += 0.2 * _is_phrase(gold, answer)
         # equal up to rounding, so that the order of the gold answers decides nothing
@@ -249,10 +257,10 @@ def _best_match(golds: Sequence[_Text], answer: _Text) -> _Match:
     gold_found = {word: similarity_by_word[word] for word in best.weights if word in similarity_by_word}
     answer_found: dict[str, float] = {}
     for word in gold_found:
-        for other, similarity in alike[word].items():
+        for other, similarity in matching_words[word].items():
             answer_found[other] = max(similarity, answer_found.get(other, 0.0))
     shares = _share(best, similarity_by_word), _characters_share(best, answer)
-    return _Match(best, answer, alike, gold_found, answer_found, *shares, _is_phrase(best, answer))
+    return _Match(best, answer, matching_words, gold_found, answer_found, *shares, _is_phrase(best, answer))
 
 
 def _share(gold: _Text, similarity_by_word: _SimilarityByWord) -> float:
@@ -269,7 +277,10 @@ def _characters_share(gold: _Text, answer: _Text) -> float:
 
 
 def _beyond_chance(share: float, answer: _Text) -> float:
-    """Return a share of a gold answer's characters without what a text as long as the answer has of any other text."""
+    """Return how far a share of a gold answer's characters exceeds chance, as a share of what chance leaves, in [0, 1].
+
+    By chance, a text as long as the answer has some of the characters of any other text.
+    """
     chance = -math.expm1(-len(answer.trigrams) / _CHANCE_TRIGRAMS)
     return max(0.0, (share - chance) / (1 - chance))
 
@@ -284,26 +295,27 @@ def _is_phrase(gold: _Text, answer: _Text) -> bool:
     return bool(gold.words) and gold.phrase in answer.phrase
 
 
-def _alike_words(words: Collection[str], answer: _Text) -> Mapping[str, _SimilarityByWord]:
+def _matching_words(words: Collection[str], answer: _Text) -> Mapping[str, _SimilarityByWord]:
     """Return for each of some words that an answer has, the words of the answer that match it, with their similarity.
 
-    A word that the answer has itself matches that one alone, with 1. Otherwise it matches those that share at least
-    :data:`_MIN_SIMILARITY` of its characters, such as two spellings of a name; numbers and short words never do.
+    A word that the answer has itself matches that one alone, with 1. Otherwise it matches those with which it
+    shares, in order, at least :data:`_MIN_SIMILARITY` of the characters of both, such as two spellings of a name;
+    numbers and short words never do.
     """
     from rapidfuzz.distance import Indel
     from rapidfuzz.process import cdist
 
-    alike: dict[str, dict[str, float]] = {word: {word: 1.0} for word in words if word in answer.weights}
-    missing = sorted(word for word in words if word not in alike and _may_vary(word))
-    others = [word for word in answer.weights if _may_vary(word)]
-    if not missing or not others:
-        return alike
+    matching_words: dict[str, dict[str, float]] = {word: {word: 1.0} for word in words if word in answer.weights}
+    missing = sorted(word for word in words if word not in matching_words and _may_vary(word))
+    variable_words = [word for word in answer.weights if _may_vary(word)]
+    if not missing or not variable_words:
+        return matching_words
     similarity = cdist(
-        missing, others, scorer=Indel.normalized_similarity, score_cutoff=_MIN_SIMILARITY, dtype=np.float64
+        missing, variable_words, scorer=Indel.normalized_similarity, score_cutoff=_MIN_SIMILARITY, dtype=np.float64
     )
     for row, column in zip(*(indices.tolist() for indices in similarity.nonzero()), strict=True):
-        alike.setdefault(missing[row], {})[others[column]] = float(similarity[row, column])
-    return alike
+        matching_words.setdefault(missing[row], {})[variable_words[column]] = float(similarity[row, column])
+    return matching_words
 
 
 def _may_vary(word: str) -> bool:
@@ -343,7 +355,7 @@ def _share_together(match: _Match) -> float:
             passage = set(words[start : start + length])
             similarity_by_word = {}
             for word in match.gold_found:
-                similarities = [value for other, value in match.alike[word].items() if other in passage]
+                similarities = [value for other, value in match.matching_words[word].items() if other in passage]
                 similarity_by_word[word] = max(similarities, default=0.0)
             best = max(best, _share(match.gold, similarity_by_word))
             if best >= match.words_share:
@@ -352,11 +364,11 @@ def _share_together(match: _Match) -> float:
 
 
 def _is_part(answer: _Text, gold: _Text) -> bool:
-    """Tell whether an answer occurs in a gold answer as words, or without regard to blanks."""
+    """Tell whether an answer occurs in a gold answer as words or, from four characters on, without regard to blanks."""
     if not answer.words:
         return False
-    joined = "".join(answer.words)
-    return answer.phrase in gold.phrase or (len(joined) >= _MIN_JOINED_LENGTH and joined in "".join(gold.words))
+    unspaced = "".join(answer.words)
+    return answer.phrase in gold.phrase or (len(unspaced) >= _MIN_JOINED_LENGTH and unspaced in "".join(gold.words))
 
 
 def _has_other_number(gold: _Text, answer: _Text, question: _Text) -> bool:
@@ -371,21 +383,23 @@ def _says_opposite(gold: _Text, answer: _Text) -> bool:
     """Tell whether one of two texts begins with yes and the other with no."""
     if not answer.words:
         return False
-    first, other = gold.words[0], answer.words[0]
-    return (first in _YES and other in _NO) or (first in _NO and other in _YES)
+    gold_word, answer_word = gold.words[0], answer.words[0]
+    return (gold_word in _YES and answer_word in _NO) or (gold_word in _NO and answer_word in _YES)
 
 
 def _is_denied(match: _Match) -> bool:
-    """Tell whether a negation stands shortly before the gold answer's first telling word, or directly after it."""
+    """Tell whether an answer negates the gold answer: shortly before its first telling word, or right after its last.
+
+    A word between the two that weighs much ends the search, since the negation then denies that word.
+    """
     words, weights = match.answer.words, match.answer.weights
-    telling = [
-        index
-        for index, word in enumerate(words)
-        if word in match.answer_found and weights[word] >= match.gold.telling_weight
-    ]
-    if not telling:
+    telling_words = {word for word in match.answer_found if weights[word] >= match.gold.telling_weight}
+    telling_indices = [index for index, word in enumerate(words) if word in telling_words]
+    if not telling_indices:
         return False
-    for index in range(telling[0] - 1, max(-1, telling[0] - 1 - _DENIAL_REACH), -1):
+    first, last = telling_indices[0], telling_indices[-1]
+    # from the word before the first telling one backwards
+    for index in range(first - 1, max(-1, first - 1 - _DENIAL_REACH), -1):
         following = words[index + 1]
         # "No. 1" counts and denies nothing
         is_counting = words[index] == "no" and is_number(following)
@@ -393,7 +407,8 @@ def _is_denied(match: _Match) -> bool:
             return True
         if weights[words[index]] > _BETWEEN_WEIGHT:
             break
-    after = [word for word in words[telling[-1] + 1 : telling[-1] + 4] if word not in _PRONOUNS]
+    # "is not", "was es nicht"
+    after = [word for word in words[last + 1 : last + 4] if word not in _PRONOUNS]
     return len(after) >= 2 and after[0] in _IS and after[1] in _NEGATIONS | _NO
 
 
@@ -409,10 +424,11 @@ def _is_called_wrong(answer: str, golds: Sequence[str]) -> bool:
 
 
 def _repeats(question: _Text, match: _Match) -> bool:
-    """Tell whether an answer repeats the question and adds hardly a word, and none of the gold answer.
+    """Tell whether an answer repeats the question and adds hardly a word.
 
-    Some that have most words of the question answer it: with a part of the gold answer, "Goldfish grow" if it was asked
-    whether they do, and one of two things that the question offers.
+    A part of the gold answer does not. Nor does an answer other than the question itself that adds a word of the gold
+    answer, whose gold answer begins with yes or no ("Goldfish grow" if it was asked whether they do), or that is one of
+    two things that the question offers.
     """
     gold, answer = match.gold, match.answer
     if not question.words or not answer.words or answer.phrase in gold.phrase:
@@ -425,5 +441,6 @@ def _repeats(question: _Text, match: _Match) -> bool:
     left_out = [weight for word, weight in question.weights.items() if word not in answer.weights]
     if max(left_out, default=0.0) >= _TELLING_WEIGHT and question.weights.keys() >= gold.weights.keys():
         return False
+    left_out_most = (1 - _REPEATED_SHARE) * sum(question.weights.values())
     added_weight = sum([answer.weights[word] for word in added])
-    return sum(left_out) <= (1 - _REPEATED_SHARE) * sum(question.weights.values()) and added_weight <= _ADDED_WEIGHT
+    return sum(left_out) <= left_out_most and added_weight <= _ADDED_WEIGHT

@@ -106,8 +106,11 @@ def folded(text: str) -> str:
 def answer_words(text: str) -> list[str]:
     """Return the words of an answer, in order.
 
-    Numbers are values (``twenty-five``, ``25th`` and ``XXV`` up to XX are digits, ``5 million`` is ``5000000``),
-    acronyms lose their dots, nouns their plural s, months and ``&`` their short form.
+    Words are :func:`folded`. Numbers are values: ``twenty-five``, ``25th`` and Roman numerals from II to XX, but V and
+    X, become digits, and ``5 million`` becomes ``5000000``; a decimal comma becomes a point. Dates of digits are spelt,
+    and ``n't`` is ``not``. Acronyms lose their dots, words their plural s and endings such as ``'s``, and months, units
+    and ``&`` their short form. Each Chinese or Japanese character is a word. The list is empty for a text without
+    letters, digits and ``&``.
 
     Example:
         >>> answer_words("The U.S. Army's twenty-five tanks, Dec. 1st")
@@ -125,11 +128,11 @@ def answer_words(text: str) -> list[str]:
     raw_words = _WORD.findall(lowered)
     if _NEEDS_JOINING.isdisjoint(raw_words):
         return [_word_of(word) for word in raw_words]
-    return _joined_numbers(raw_words)
+    return _join_numbers(raw_words)
 
 
 def _with_spelt_dates(lowered: str) -> str:
-    """Return a text with dates of digits, such as 1990-12-25, as ``25 december 1990``; 3/4/1990 may be two days."""
+    """Return a text with dates of digits, such as 1990-12-25, as ``25 december 1990``; the ambiguous 3/4/1990 stays."""
     if "-" in lowered:
         lowered = _ISO_DATE.sub(lambda match: _spelt_date(match[0], match[3], match[2], match[1]), lowered)
     if "." in lowered or "/" in lowered:
@@ -145,13 +148,14 @@ def _spelt_date(text: str, day: str, month: str, year: str) -> str:
     return f"{int(day)} {_MONTH_NAMES.split()[int(month) - 1]} {year}" if 1 <= int(month) <= 12 else text
 
 
-def _joined_numbers(raw_words: list[str]) -> list[str]:
-    """Return the words with the parts of a number as one: ``twenty five`` as 25, ``5 million`` as 5000000."""
+def _join_numbers(raw_words: list[str]) -> list[str]:
+    """Return the compared words, the parts of a number as one: ``twenty five`` as 25, ``5 million`` as 5000000."""
     words: list[str] = []
+    # the value of the word before, if it is one of twenty, thirty, … ninety, else 0
     open_tens = 0
     for word in raw_words:
-        digits = _DIGITS_OF.get(word) or word
-        if open_tens and digits.isdecimal() and 0 < int(digits) < 10 and word in _DIGITS_OF:
+        digits = _DIGITS_OF.get(word, "")
+        if open_tens and digits and 0 < int(digits) < 10:
             words[-1] = str(open_tens + int(digits))
             open_tens = 0
             continue
@@ -161,6 +165,7 @@ def _joined_numbers(raw_words: list[str]) -> list[str]:
         elif word in _POWERS and words and is_number(words[-1]):
             # 2.3 million is 2300000 exactly
             words[-1] = f"{round(float(words[-1]) * _POWERS[word], 6):.15g}"
+        # the th of 25th is left out
         elif not (word in _ORDINAL_ENDS and words and words[-1].isdecimal()):
             words.append(_word_of(word))
     return words
@@ -173,6 +178,7 @@ def _word_of(raw_word: str) -> str:
 
 
 def _without_plural(word: str) -> str:
+    """Return an English word without the ending of its plural; short words, glass, campus and tennis have none."""
     if len(word) > 4 and word.endswith("ies"):
         return word[:-3] + "y"
     if len(word) > 3 and word[-1] == "s" and word[-2] not in "sui":

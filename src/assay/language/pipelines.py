@@ -21,7 +21,7 @@ def load_pipeline(name: str | Path, exclude: Sequence[str]) -> Language:
 
     Raises:
         MissingExtraError: spaCy is not installed.
-        InputError: the pipeline does not exist, cannot be loaded, or has no tagger.
+        InputError: the pipeline does not exist, cannot be loaded, or sets no parts of speech.
     """
     try:
         import spacy

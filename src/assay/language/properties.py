@@ -31,6 +31,9 @@ def text_pairs(
         references: one text per pair, or its gold answers; None or no answers count as an empty text.
         candidates: the answers to judge; None counts as an empty text.
         questions: the questions; None, as a whole or for a pair, counts as an empty text.
+
+    Raises:
+        ValueError: the columns differ in length.
     """
     questions = questions or [""] * len(references)
     pairs = []
@@ -92,6 +95,9 @@ def properties_of(pairs: Sequence[TextPair], names: Sequence[str]) -> NDArray[np
     Args:
         pairs: the texts of the pairs.
         names: names in :data:`KNOWN`.
+
+    Raises:
+        KeyError: a name is not in :data:`KNOWN`.
     """
     values = np.empty((len(pairs), len(names)))
     features = {}

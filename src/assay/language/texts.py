@@ -50,10 +50,10 @@ def pair_key(first: str, second: str) -> tuple[str, str]:
 def text_key(text: str) -> str:
     """Return the words of a text without case and punctuation, separated by single blanks.
 
-    A text without a word, such as an emoji or ``?``, is its own key, so that it equals no other; the key of a blank
-    text is "". Canonically equivalent texts have the same key, whatever their normal form: the key is the NFC of a
-    canonical caseless match (The Unicode Standard, definition D145). Characters that are only compatible stay distinct:
-    ``m²`` is not ``m2``.
+    A text without a word, such as an emoji or ``?``, is its own key up to white space, so that it equals no other; the
+    key of a blank text is "". Canonically equivalent texts have the same key, whatever their normal form: the key is
+    the NFC of a canonical caseless match (The Unicode Standard, definition D145). Characters that are only compatible
+    stay distinct: ``m²`` is not ``m2``.
     """
     folded = unicodedata.normalize("NFC", unicodedata.normalize("NFD", text).casefold())
     return " ".join(_WORD.findall(folded) or folded.split())
@@ -68,7 +68,7 @@ def has_number(column: pa.ChunkedArray) -> NDArray[np.bool_]:
     """Tell for each row whether one of its texts has a digit or another character of Unicode category N, such as ½.
 
     Args:
-        column: n rows, each a text or a list of texts.
+        column: n rows, each a text or a list of texts; a missing row has no number.
 
     Returns:
         One boolean per row, shape (n,).

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import gc
 import hashlib
 import os
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from assay.common.processes import collections_paused
 from assay.exceptions import UnavailableError
 from assay.paths import cache_dir, data_dirs
 
@@ -125,8 +125,6 @@ def _add_to_nltk_path(root: Any) -> None:
 def _open_reader(root: Any) -> Any:
     """Return NLTK's reader of a WordNet, with all its indices read; cached in the process.
 
-    Garbage collection is off while it reads, and is restored afterwards.
-
     Args:
         root: the folder, or NLTK's pointer to an archive.
     """
@@ -139,13 +137,8 @@ def _open_reader(root: Any) -> Any:
         # NLTK warns that other languages are unavailable; only English is used
         warnings.filterwarnings("ignore", message="The multilingual functions")
         # reading creates 300,000 small objects that stay: garbage collection among them would take longer than reading
-        was_enabled = gc.isenabled()
-        gc.disable()
-        try:
+        with collections_paused():
             return EnglishReader(str(root) if isinstance(root, Path) else root, None)
-        finally:
-            if was_enabled:
-                gc.enable()
 
 
 def wordnet_signature() -> str:
@@ -177,7 +170,8 @@ def _version_and_digest(root: Any) -> str:
 def _version_in_licence(content: bytes) -> str:
     """Return the version stated in the licence at the top of a data file, or ``unknown``."""
     licence = content[:_LICENCE_BYTES].decode("ascii", "replace")
-    # the version is in a line such as "WordNet 3.0 Copyright 2006", and "WordNet " occurs elsewhere too
+    # the version, of up to six characters, is in a line such as "WordNet 3.0 Copyright 2006"; "WordNet " occurs
+    # elsewhere too
     for part in licence.split("WordNet ")[1:]:
         if " Copyright" in part[:16]:
             return part.split()[0]

@@ -54,10 +54,10 @@ class EnglishReader(WordNetCorpusReader):  # type: ignore[misc]  # NLTK has no t
         """
         word = word.lower()
         senses: set[tuple[str, int]] = set()
-        for part in _PARTS:
-            for form in self._morphy(word, part):
-                offsets = self._lemma_pos_offset_map.get(form, {}).get(part, ())
-                senses.update((part, offset) for offset in offsets)
+        for part_of_speech in _PARTS:
+            for form in self._morphy(word, part_of_speech):
+                offsets = self._lemma_pos_offset_map.get(form, {}).get(part_of_speech, ())
+                senses.update((part_of_speech, offset) for offset in offsets)
         return frozenset(senses)
 
     def members(self, word: str) -> Senses:
@@ -66,7 +66,9 @@ class EnglishReader(WordNetCorpusReader):  # type: ignore[misc]  # NLTK has no t
         Unlike :meth:`senses` it does not look for base forms.
         """
         entry = self._lemma_pos_offset_map.get(word.lower(), {})
-        return frozenset((part, offset) for part in _PARTS for offset in entry.get(part, ()))
+        return frozenset(
+            (part_of_speech, offset) for part_of_speech in _PARTS for offset in entry.get(part_of_speech, ())
+        )
 
 
 def _lexnames_content() -> str:
@@ -104,6 +106,10 @@ class Synonyms:
     Args:
         reader: the reader of WordNet.
         cache_size: the number of words to cache (about a kilobyte each).
+
+    Attributes:
+        senses, members: :meth:`EnglishReader.senses` and :meth:`EnglishReader.members`, cached.
+        synsets: a function that returns all senses of a word as one synset, cached.
     """
 
     def __init__(self, reader: EnglishReader, cache_size: int) -> None:

@@ -153,7 +153,11 @@ class Metric(ABC):
             cls.score = _accept_columns(score)  # type: ignore[method-assign]
 
     def __post_init__(self) -> None:
-        """Check the value of each option, and convert it to the option's type; a value may be written as text."""
+        """Check the value of each option, and convert it to the option's type; a value may be written as text.
+
+        Raises:
+            InputError: an option has an invalid value.
+        """
         for key, declared in options_of(type(self)).items():
             value = convert_value(self.declaration.name, declared, getattr(self, key))
             # a frozen dataclass allows no plain assignment
@@ -180,6 +184,10 @@ class Metric(ABC):
         The score of a pair depends on that pair alone, not on the rest of the batch or its order. Callers may pass the
         columns of a batch instead, by position or by name, as lists or as pandas or NumPy columns:
         ``metric.score(references, candidates)``.
+
+        Raises:
+            InputError: the columns are not lists of texts of one length, or one that the metric reads is missing.
+            AssayError: the scores cannot be computed.
         """
 
     def compute(self, *, predictions: Any, references: Any, questions: Any = None) -> dict[str, Any]:
@@ -191,10 +199,13 @@ class Metric(ABC):
             questions: the question of each candidate, for a metric that reads it.
 
         Returns:
-            The mean under the metric's name, and the list of scores under ``scores``.
+            The mean under the metric's name, and the list of scores under ``scores``. A candidate's score is NaN if
+            that with one of its references is, and then so is the mean.
 
         Raises:
-            InputError: there is no pair, the columns have different lengths, or a candidate has no reference.
+            InputError: there is no pair, the columns have different lengths, a candidate has no reference, or one of
+                them is not a text.
+            AssayError: the scores cannot be computed, or the metric gave another number of them.
         """
         import numpy as np
 
@@ -214,13 +225,16 @@ class Metric(ABC):
             "candidates": list(chain.from_iterable(map(repeat, predictions, sizes))),
         }
         if questions is not None:
+            questions = list(questions)
+            if len(questions) != len(predictions):
+                raise InputError(f"metric {self}: {len(questions)} questions and {len(predictions)} predictions")
             columns["questions"] = list(chain.from_iterable(map(repeat, questions, sizes)))
         scores = np.asarray(self.score(**columns), dtype=np.float64)
         if scores.shape != (sum(sizes),):
             raise AssayError(f"metric {self}: gave scores of shape {scores.shape} for {sum(sizes)} pairs")
-        best = np.maximum if self.declaration.higher_is_better else np.minimum
-        scores = best.reduceat(scores, np.cumsum([0, *sizes[:-1]]))
-        return {str(self): float(scores.mean()), "scores": scores.tolist()}
+        best_of = np.maximum if self.declaration.higher_is_better else np.minimum
+        best_scores = best_of.reduceat(scores, np.cumsum([0, *sizes[:-1]]))
+        return {str(self): float(best_scores.mean()), "scores": best_scores.tolist()}
 
     def expand(self) -> tuple[Metric, ...]:
         """Return the metrics that its name stands for; by default only itself.
@@ -267,7 +281,8 @@ class Metric(ABC):
 
         Raises:
             NotExplainableError: the score has no parts to show.
-            InputError: the data lacks what it needs.
+            InputError: the data lacks what the metric needs.
+            AssayError: the scores cannot be computed.
         """
         from assay.metrics.explaining.explanation import NotExplainableError
 
@@ -277,7 +292,7 @@ class Metric(ABC):
         """Return the price of 1,000 distinct pairs if it is known without scoring any; by default None.
 
         A metric that pays for every pair may know the price from earlier pairs, so that it is available even to a run
-        whose scores were all in the store. It takes precedence over the price that the engine reports.
+        whose scores were all in the store. This price takes precedence over the one that the engine reports.
         """
         return None
 
@@ -315,15 +330,16 @@ class Metric(ABC):
         return ()
 
     def foreign_code(self) -> str:
-        """Return the script or server outside of the installed packages that scoring runs or calls; by default empty.
+        """Return the script or server outside of the installed packages that scoring runs or calls; empty without one.
 
-        Messages show the text, such as ``the endpoint http://localhost/v1``. If it is not empty, a metric whose name
-        somebody else wrote (in a run, a folder or a configuration) is used only if the user trusts it.
+        By default it is empty except for a metric of the user's own code: then it is the file or module, with the class
+        or function. Messages show the text, such as ``the endpoint http://localhost/v1``. If it is not empty, a metric
+        whose name somebody else wrote (in a run, a folder or a configuration) is used only if the user trusts it.
         """
-        typed = self._typed_name
+        typed_name = self._typed_name
         # a name that is not the declared one is that of a file or a module
-        is_code = typed is not None and typed.name != self.declaration.name
-        return f"{typed.name}:{typed.subject}" if typed is not None and is_code else ""
+        is_code = typed_name is not None and typed_name.name != self.declaration.name
+        return f"{typed_name.name}:{typed_name.subject}" if typed_name is not None and is_code else ""
 
     @property
     def name(self) -> MetricName:
@@ -374,10 +390,13 @@ class Metric(ABC):
     def signature(self) -> dict[str, str]:
         """Return everything that changes the score, as texts by name in a fixed order.
 
-        This is the metric, its subject, every option, data digests, the versions of the packages that compute it, the
-        origin of a third-party metric's code, and assay's version.
+        This is the metric, its subject, every option, :meth:`data_signature`, the versions of the packages that compute
+        it, the origin of a third-party metric's code, and assay's version.
+
+        Raises:
+            AssayError: :meth:`data_signature` raises it, for example if the metric's model is not on this machine.
         """
-        fields = {item.name: format_value(getattr(self, key)) for key, item in options_of(type(self)).items()}
+        fields = {declared.name: format_value(getattr(self, key)) for key, declared in options_of(type(self)).items()}
         return {"metric": self.declaration.name} | fields | self.data_signature() | self._package_versions()
 
     def long_signature(self) -> str:
@@ -387,8 +406,8 @@ class Metric(ABC):
     def short_signature(self) -> str:
         """Return the signature as one line, without the options that have their default values."""
         subject = {SUBJECT: getattr(self, SUBJECT)} if hasattr(self, SUBJECT) else {}
-        parts = {"metric": self.declaration.name} | subject | dict(self._changed_options())
-        return _signature_line(parts | self.data_signature() | self._package_versions())
+        own_parts = {"metric": self.declaration.name} | subject | dict(self._changed_options())
+        return _signature_line(own_parts | self.data_signature() | self._package_versions())
 
     def redeclare(self, **changes: Any) -> None:
         """Replace fields of this object's declaration, for options that change what the metric promises."""
@@ -397,12 +416,12 @@ class Metric(ABC):
     def _changed_options(self) -> tuple[tuple[str, str], ...]:
         """Return (option, value as text) of each option, except the subject, whose value is not the default."""
         changed = []
-        for key, item in options_of(type(self)).items():
+        for key, declared in options_of(type(self)).items():
             if key == SUBJECT:
                 continue
             value = getattr(self, key)
-            if value != item.default:
-                changed.append((item.name, format_value(value)))
+            if value != declared.default:
+                changed.append((declared.name, format_value(value)))
         return tuple(changed)
 
     def _package_versions(self) -> dict[str, str]:
@@ -458,7 +477,7 @@ class ColumnMetric(Metric):
         raise InputError(f"metric {self}: a recorded score is read from the data, it cannot be computed")
 
 
-def _signature_line(parts: Mapping[str, str]) -> str:
+def _signature_line(value_by_key: Mapping[str, str]) -> str:
     """Return the parts of a signature as one line; of the first part, the metric's name, only the value is written."""
-    (_, name), *others = parts.items()
-    return "|".join([name, *(f"{key}:{value}" for key, value in others)])
+    (_, name), *further_parts = value_by_key.items()
+    return "|".join([name, *(f"{key}:{value}" for key, value in further_parts)])

@@ -16,7 +16,7 @@ class Batch:
     Attributes:
         references: the gold answers.
         candidates: the answers to judge.
-        questions: the questions, or None.
+        questions: the questions; None without questions.
         gold_answers: all gold answers of each pair, for metrics that read them together; the first one is the
             reference. None if the reference is the only gold answer.
         reference_graphs, candidate_graphs: the AMR graphs of the texts in Penman notation; None if the data has no
@@ -38,8 +38,8 @@ class Batch:
     def __post_init__(self) -> None:
         lengths = {name.replace("_", " "): len(column) for name, column in vars(self).items() if column is not None}
         if len(set(lengths.values())) > 1:
-            shown = ", ".join(f"{count} {name}" for name, count in lengths.items())
-            raise InputError(f"a batch needs as many candidates as references: {shown}")
+            lengths_text = ", ".join(f"{count} {name}" for name, count in lengths.items())
+            raise InputError(f"the columns of a batch must be equally long: {lengths_text}")
 
     def __len__(self) -> int:
         return len(self.references)
@@ -53,10 +53,23 @@ class Batch:
         columns = vars(self).items()
         return Batch(**{name: [column[i] for i in indices] for name, column in columns if column is not None})
 
-    def asked(self) -> Batch:
+    def by_gold_answer(self) -> tuple[Batch, list[int]]:
+        """Return the batch with each gold answer as the reference of a row of its own, and the row that it was in.
+
+        Raises:
+            InputError: a pair of several gold answers has an AMR graph for one of them.
+        """
+        gold_answers = self.gold_answers or [[reference] for reference in self.references]
+        rows = [row for row, answers in enumerate(gold_answers) for _ in answers]
+        if len(rows) > len(self) and any(self.reference_graphs or ()):
+            raise InputError("pairs with AMR graphs have several gold answers; graphs are read for one")
+        flat = [answer for answers in gold_answers for answer in answers]
+        return dataclasses.replace(self.take(rows), references=flat, gold_answers=None), rows
+
+    def with_questions(self) -> Batch:
         """Return the batch with each question put before both texts of its pair; the batch itself without questions.
 
-        A blank question leaves its texts unchanged. The gold answers and the graphs stay as they are.
+        A blank question leaves its texts unchanged. All other columns, the gold answers among them, stay as they are.
         """
         questions = self.questions
         if questions is None:
@@ -69,7 +82,10 @@ class Batch:
         return dataclasses.replace(self, references=references, candidates=candidates)
 
     def swapped(self) -> Batch:
-        """Return the batch with references and candidates, and their graphs, exchanged; without ``gold_answers``."""
+        """Return the batch with references and candidates, and their graphs, exchanged; without ``gold_answers``.
+
+        Questions and contexts stay as they are.
+        """
         return dataclasses.replace(
             self,
             references=self.candidates,

@@ -32,7 +32,7 @@ _PROVIDER = ("torch", "transformers", "sentence-transformers")
 
 @dataclass(frozen=True)
 class BertScore(TokenMatcher):
-    """BERTScore of candidate against reference; 0 where a text is empty.
+    """BERTScore of candidate against reference; 0, before rescaling, where a text is empty.
 
     Precision and recall are in [-1, 1] unless rescaled; so is F, except for the rare pair where one of them is negative
     and the other is not. The scores of single pairs are those of the package bert-score. In a batch the package's own
@@ -66,7 +66,12 @@ class BertScore(TokenMatcher):
     )
 
     def __post_init__(self) -> None:
-        """Declare the range, symmetry and packages of these options, and refuse what the package cannot compute."""
+        """Declare the range, symmetry and packages of these options, and refuse what the package cannot compute.
+
+        Raises:
+            InputError: an option has an invalid value; or ``engine=bert-score`` is combined with another backend than
+                torch, or a precision other than ``fp32`` and ``auto``.
+        """
         super().__post_init__()
         if self.rescale != "none":
             self.redeclare(low=float("-inf"))
@@ -108,9 +113,11 @@ class BertScore(TokenMatcher):
     def chosen_layer(self) -> int:
         """Return the number of the layer whose embeddings are compared, from 1; 0 for the input embeddings.
 
-        By default, it is the layer that bert-score recommends for a model of the hub, else the last one.
+        It is that of the option ``layer``; without one, the layer that bert-score recommends for a model of the hub, or
+        else the last one.
 
         Raises:
+            UnavailableError: the model is not on this machine.
             InputError: the model has no such layer.
         """
         layer = self.layer
@@ -122,19 +129,25 @@ class BertScore(TokenMatcher):
         return self.resolve_layer(layer)
 
     def needs(self) -> Engine:
-        """Return the engine: the encoder, or for ``engine=bert-score`` the package with its settings."""
+        """Return the engine: the encoder, or for ``engine=bert-score`` the package with its settings.
+
+        Raises:
+            UnavailableError: the model is not on this machine.
+            InputError: the model has no such layer; this machine has no such device, or the device does not support the
+                precision.
+        """
         if self.engine == "assay":
             from assay.metrics.neural.encoder import EncoderEngine
 
             return self.engine_of(EncoderEngine)
         from assay.metrics.neural.bertscore_package import BertScorePackageEngine
 
-        model, described = self.located(), self.description()
+        model, description = self.located(), self.description()
         runtime = current_runtime()
         return BertScorePackageEngine(
-            folder=str(model.folder / (described.transformer or "")),
+            folder=str(model.folder / (description.transformer or "")),
             digest=model.digest,
-            model_type=described.model_type or "",
+            model_type=description.model_type or "",
             layer=self.chosen_layer(),
             preparation=self._preparation(),
             idf=None if self.idf == "none" else self.idf,
@@ -148,7 +161,14 @@ class BertScore(TokenMatcher):
         return True
 
     def explain(self, batch: Batch) -> list[TokenExplanation]:
-        """Return the token matches of each pair; for ``engine=bert-score`` those of assay's own engine."""
+        """Return the token matches of each pair; for ``engine=bert-score`` those of assay's own engine.
+
+        Raises:
+            UnavailableError: the model is not on this machine.
+            InputError: the model has no such layer, the corpus or the baseline cannot be read, or ``idf=references`` is
+                used without a dataset.
+            AssayError: the scores cannot be computed.
+        """
         from assay.metrics.explaining.tokens import explain_tokens
 
         metric = dataclasses.replace(self, engine="assay")
@@ -158,7 +178,9 @@ class BertScore(TokenMatcher):
         """Return what the model adds to the signature, the layer, and digests of the corpus and of the baseline.
 
         Raises:
-            InputError: the corpus or the baseline cannot be read, or ``idf=references`` is used without a dataset.
+            UnavailableError: the model is not on this machine.
+            InputError: the model has no such layer, the corpus or the baseline cannot be read, or ``idf=references`` is
+                used without a dataset.
         """
         from assay.metrics.neural.bertscore import RANDOM_PAIRS, read_baseline, read_corpus
 
@@ -184,6 +206,10 @@ class BertScore(TokenMatcher):
             embeddings: the token embeddings of the distinct texts.
             left: the index of each reference, shape (n,).
             right: the index of each candidate, shape (n,).
+
+        Raises:
+            InputError: the corpus or the baseline cannot be read, or ``idf=references`` is used without a dataset.
+            AssayError: the baseline, a score of random pairs, cannot be computed.
         """
         from assay.metrics.neural.bertscore import harmonic_mean, match_tokens
 
@@ -193,11 +219,12 @@ class BertScore(TokenMatcher):
     def token_weighting(self) -> TokenWeighting:
         """Return the function that maps the token ids of texts to the weights of all their tokens.
 
-        The weights are inverse document frequencies if there is a corpus, else 1; special tokens at the ends and the
+        The weights are inverse document frequencies if there is a corpus, else 1; the tokens [CLS] and [SEP] and all
         tokens of a blank text have 0.
 
         Raises:
-            InputError: the corpus cannot be read.
+            UnavailableError: the model is not on this machine.
+            InputError: the corpus cannot be read, or ``idf=references`` is used without a dataset.
         """
         from assay.metrics.neural.bertscore import equal_weighting, idf_weighting
 
@@ -210,7 +237,11 @@ class BertScore(TokenMatcher):
         """Return the output that the options choose, float64, shape (n,), rescaled by the baseline if there is one.
 
         Args:
-            outputs: precision, recall and f, shape (n,) each.
+            outputs: the arrays ``precision``, ``recall`` and ``f``, shape (n,) each.
+
+        Raises:
+            InputError: the file or the corpus of the baseline cannot be read.
+            AssayError: the scores of the random pairs of a corpus cannot be computed.
         """
         scores = outputs[self.output]
         if self.rescale == "none":
@@ -239,10 +270,11 @@ class BertScore(TokenMatcher):
         return file_digest(user_path(self.idf))[:16]
 
     def _baseline(self) -> float:
-        """Return the baseline below 1 to rescale by, from its file or as the mean score of random pairs.
+        """Return the baseline to rescale by, from its file, where it is below 1, or as the mean score of random pairs.
 
         Raises:
             InputError: the file or the corpus of the baseline cannot be read.
+            AssayError: the scores of the random pairs of a corpus cannot be computed.
         """
         from assay.metrics.neural.bertscore import read_baseline
 
@@ -261,6 +293,10 @@ def _mean_score_of_random_pairs(metric: BertScore, path: str, digest: str) -> fl
         path: the path of the corpus.
         digest: the digest of the corpus; not read, but a part of the cache's key, so that a changed corpus is scored
             anew.
+
+    Raises:
+        InputError: the corpus cannot be read.
+        AssayError: the scores cannot be computed.
     """
     from assay.metrics.neural.bertscore import random_pairs
     from assay.metrics.work import open_session
@@ -270,9 +306,11 @@ def _mean_score_of_random_pairs(metric: BertScore, path: str, digest: str) -> fl
 
 @dataclass(frozen=True)
 class BertScoreVanilla(BertScore):
-    """BERTScore from the second layer of a model that was not trained for similarity, by language."""
+    """BERTScore, by default from the second layer of a model that was not trained for similarity, by language."""
 
-    layer: int | None = option(2, "0 for the input embeddings, then the layers from 1; none for the last", minimum=0)
+    layer: int | None = option(
+        2, "0 for the input embeddings, then the layers from 1; none as for bertscore", minimum=0
+    )
 
     declaration = dataclasses.replace(
         BertScore.declaration,
@@ -284,7 +322,7 @@ class BertScoreVanilla(BertScore):
 
 @dataclass(frozen=True)
 class BertScoreTrained(BertScore):
-    """BERTScore from the last layer of a model trained for sentence similarity."""
+    """BERTScore, by default from the last layer of a model that was trained for sentence similarity."""
 
     declaration = dataclasses.replace(
         BertScore.declaration,

@@ -24,7 +24,10 @@ KNOWN_PROMPTS = {"e5": "query: "}
 
 @dataclass(frozen=True)
 class BiEncoder(EncoderBased):
-    """Cosine of the embeddings of reference and candidate, in [-1, 1]; both texts are prepared in the same way."""
+    """Cosine of the embeddings of reference and candidate, in [-1, 1]; both texts are prepared in the same way.
+
+    With the option ``similarity`` it is their inner product, or a distance with a minus sign.
+    """
 
     prompt: str | None = option(None, "a prompt by its name: one of the model's own, or e5; by default the model's own")
     prefix: str | None = option(None, "a text put before each input, instead of a prompt")
@@ -50,6 +53,11 @@ class BiEncoder(EncoderBased):
     )
 
     def __post_init__(self) -> None:
+        """Declare the range of the similarity, and refuse a prompt together with a prefix.
+
+        Raises:
+            InputError: an option has an invalid value, or both a prompt and a prefix are given.
+        """
         super().__post_init__()
         if self.prompt is not None and self.prefix is not None:
             raise InputError(
@@ -74,11 +82,12 @@ class BiEncoder(EncoderBased):
         self._refuse_other_kinds()
 
     def needs(self) -> Engine:
-        """Return the engine: that of the encoder, or the library itself for a model that needs more than its passes.
+        """Return the engine: assay's own loop, or sentence-transformers if the model computes more than that loop.
 
         Raises:
             UnavailableError: the model is not on this machine, or is a model of another kind.
-            InputError: this machine has no such device, or the device does not support the precision.
+            InputError: this machine has no such device, or the device does not support the precision; or a model for
+                sentence-transformers is to run in another backend than torch.
         """
         self._refuse_other_kinds()
         special = special_computation(self.located().folder, self.library_class)
@@ -96,20 +105,21 @@ class BiEncoder(EncoderBased):
         """Refuse a model that gives no embedding of a text.
 
         Raises:
-            UnavailableError: it is a cross-encoder, a sparse encoder or an encoder of several vectors.
+            UnavailableError: the model is not on this machine; or it is a cross-encoder, a sparse encoder, an encoder
+                of several vectors, a classifier, or a model of model2vec without ``modules.json``.
         """
-        folder, described = self.located().folder, self.description()
-        kind = described.library_class or self.library_class
+        folder, description = self.located().folder, self.description()
+        kind = description.library_class or self.library_class
         if kind != self.library_class:
             raise UnavailableError(
                 f"model {folder}: is a {kind} (config_sentence_transformers.json), not a sentence encoder",
                 "use cross-encoder:MODEL" if kind == "CrossEncoder" else "use pooled:MODEL, or a sentence encoder",
             )
-        if described.modules is None and described.model_type == "model2vec":
+        if description.modules is None and description.model_type == "model2vec":
             raise UnavailableError(f"model {folder}: is a model of model2vec without modules.json", "use static:FOLDER")
-        if described.modules is None and str(described.architecture).endswith("ForSequenceClassification"):
+        if description.modules is None and str(description.architecture).endswith("ForSequenceClassification"):
             raise UnavailableError(
-                f"model {folder}: is a classifier ({described.architecture} in config.json), not a sentence encoder",
+                f"model {folder}: is a classifier ({description.architecture} in config.json), not a sentence encoder",
                 "use cross-encoder:MODEL, or pooled:MODEL for its token embeddings",
             )
 
@@ -120,6 +130,7 @@ class BiEncoder(EncoderBased):
         from :data:`KNOWN_PROMPTS`; the model's default prompt; the prompt of the E5 family for its models.
 
         Raises:
+            UnavailableError: the model is not on this machine.
             InputError: there is no prompt of that name.
         """
         if self.prefix is None and self.prompt is None and _is_e5(str(self.subject)):
@@ -129,7 +140,7 @@ class BiEncoder(EncoderBased):
         return self.text_before(self.prompt, self.prefix, KNOWN_PROMPTS)
 
     def says(self) -> str:
-        """Return a note that names the model, and a similarity in its files that is not used.
+        """Return a note that names the model, and with ``similarity=cosine`` another similarity that its files declare.
 
         Raises:
             UnavailableError: the model is not on this machine.
@@ -140,20 +151,27 @@ class BiEncoder(EncoderBased):
         return f"{super().says()}, which declares the similarity {declared}; similarity={declared} uses it"
 
     def dimensions(self) -> int | None:
-        """Return the number of leading dimensions of an embedding that count; None for all.
+        """Return the number of leading dimensions of an embedding that count, by the option or else the model's files.
+
+        It is None if all count.
 
         Raises:
             UnavailableError: the model is not on this machine.
         """
         if self.truncate_dim is not None:
             return self.truncate_dim
-        described = self.description()
-        return described.truncate_dim if described.modules else None
+        description = self.description()
+        return description.truncate_dim if description.modules else None
 
     def signature(self) -> dict[str, str]:
         """Return everything that changes the score, in a fixed order.
 
-        Options from later versions are left out while they have no effect, so that older signatures stay valid.
+        Options that older versions lacked are left out while they have no effect, so that older signatures stay valid.
+        The number of dimensions is in ``dimensions`` instead, whether the option or the model's files set it.
+
+        Raises:
+            UnavailableError: the model is not on this machine.
+            InputError: the model has no prompt of the name in the option ``prompt``.
         """
         signature = super().signature()
         del signature["truncate_dim"]
@@ -162,11 +180,16 @@ class BiEncoder(EncoderBased):
         return signature
 
     def view(self) -> View:
-        """Return the view that reads the sentence embedding of each text, with the prefix before the text."""
+        """Return the view that reads the sentence embedding of each text, with the prefix before the text.
+
+        Raises:
+            UnavailableError: the model is not on this machine.
+            InputError: the model has no prompt of the name in the option ``prompt``.
+        """
         lowercase = self.description().lowercase is True
         # white space around an answer means nothing; older versions of sentence-transformers strip it as well
         preparation = Preparation(limit=self.limit(), prefix=self.resolve_prefix(), strip=True, lowercase=lowercase)
-        # a decoder has the last word, while the numbers of layers are those of the encoder
+        # layers are counted in the encoder: of a model with a decoder, only the output is the embedding
         is_special = special_computation(self.located().folder, self.library_class) is not None
         layer = OUTPUT_LAYER if is_special or self.description().encoder_decoder else self.resolve_layer(None)
         return View(preparation, "sentence", layer)
@@ -190,7 +213,9 @@ class BiEncoder(EncoderBased):
     def compare(
         self, embeddings: TextEmbeddings, left: NDArray[np.intp], right: NDArray[np.intp]
     ) -> NDArray[np.float64]:
-        """Return the similarity of each pair's embeddings, float64, shape (n,); the cosine is in [-1, 1].
+        """Return the similarity of each pair's embeddings, float64, shape (n,).
+
+        The cosine is in [-1, 1]; distances have a minus sign.
 
         Args:
             embeddings: one vector per distinct text.

@@ -41,7 +41,7 @@ class Bleu(PreparedMetric):
         name="bleu",
         kind="lexical",
         summary="sentence BLEU",
-        formula="BP (p₁ p₂ p₃ p₄)^(1/4), BP = min(1, e^(1 − r/c))",
+        formula="BP (p₁ p₂ p₃ p₄)^(1/4), BP = min(1, e^(1 − r/c)); the kth pₙ without a match is 1 / (2ᵏ n-grams)",
         perfect=1.0,
         citation="Papineni et al. 2002, BLEU; Post 2018, A Call for Clarity in Reporting BLEU Scores",
         option_sets={
@@ -71,34 +71,41 @@ class Bleu(PreparedMetric):
         check_segmenter(self.tokenize)
 
     def data_signature(self) -> dict[str, str]:
-        """Return the versions and the model of a tokenizer with a dictionary or a model.
+        """Return the package versions of a tokenizer with a dictionary or model, and the model's digest; else nothing.
 
         Raises:
-            UnavailableError: something is missing.
+            UnavailableError: a package or the model is missing.
         """
         return segmenter_signature(self.tokenize)
 
     def score(self, batch: Batch) -> NDArray[np.float64]:
-        """Return the BLEU of each pair, from 0 to 1: float64, shape ``(len(batch),)``."""
+        """Return the BLEU of each pair, from 0 to 1: float64, shape ``(len(batch),)``.
+
+        Raises:
+            UnavailableError: what the tokenizer needs is missing.
+        """
         import numpy as np
 
-        tokens, score_of = _library(self, tuple(self.data_signature().items()))
+        tokens_of, bleu_of = _sacrebleu_functions(self, tuple(self.data_signature().items()))
 
         def score(references: list[str], candidates: list[str]) -> list[float]:
-            golds, answers = map_distinct(tokens, references), map_distinct(tokens, candidates)
-            gold, total, common = count_ngrams(golds, answers, self.max_ngram_order)
-            statistics = np.hstack([total[:, :1], gold[:, :1], common, total]).tolist()
+            """Return the BLEU of each pair of a chunk."""
+            reference_tokens = map_distinct(tokens_of, references)
+            candidate_tokens = map_distinct(tokens_of, candidates)
+            counts = count_ngrams(reference_tokens, candidate_tokens, self.max_ngram_order)
+            lengths = counts.candidate[:, :1], counts.reference[:, :1]
+            statistics = np.hstack([*lengths, counts.common, counts.candidate]).tolist()
             scores = []
             for reference, candidate, row in zip(references, candidates, statistics, strict=True):
                 score_of_blank = empty_score(reference, candidate)
-                scores.append(score_of(*row) if score_of_blank is None else score_of_blank)
+                scores.append(bleu_of(*row) if score_of_blank is None else score_of_blank)
             return scores
 
         return score_chunks(self.prepare(batch), score)
 
 
 @functools.lru_cache(maxsize=4)
-def _library(
+def _sacrebleu_functions(
     metric: Bleu, signature: tuple[tuple[str, str], ...]
 ) -> tuple[Callable[[str], list[str]], Callable[..., float]]:
     """Return sacrebleu's functions; they are cached, so that the next batch finds the words and scores of this one.
@@ -108,8 +115,12 @@ def _library(
         signature: its data signature, since another model of the tokenizer makes other tokens.
 
     Returns:
-        The function from a text to its tokens; and the function from the statistics of a pair to BLEU, from 0 to 1: the
-        tokens of the candidate and of the reference, the common n-grams of each order, and those of the candidate.
+        The function from a text to its tokens; and the function from the statistics of a pair to BLEU, from 0 to 1. The
+        statistics are the numbers of tokens of the candidate and of the reference, then the numbers of common n-grams,
+        one for each order, then those of the candidate's n-grams.
+
+    Raises:
+        UnavailableError: what the tokenizer needs is missing.
     """
     from sacrebleu.metrics.bleu import BLEU
 
@@ -127,21 +138,21 @@ def _library(
     def tokenize(text: str) -> list[str]:
         return split(bleu._preprocess_segment(text))
 
-    # the tokenizers that look at one word at a time leave words of letters and digits as they are
-    case = str.lower if metric.lowercase else str
-    by_word = WordTokenizer(lambda word: [case(word)] if word.isalnum() else tokenize(word))
+    # the tokenizers that look at one word at a time leave words of letters and digits as they are; so does str
+    fold_case = str.lower if metric.lowercase else str
+    tokenize_words = WordTokenizer(lambda word: [fold_case(word)] if word.isalnum() else tokenize(word))
 
-    def tokens(text: str) -> list[str]:
-        return by_word(text) if metric.tokenize in _BY_WORD and "\n" not in text else tokenize(text)
+    def tokens_of(text: str) -> list[str]:
+        return tokenize_words(text) if metric.tokenize in _BY_WORD and "\n" not in text else tokenize(text)
 
     # few numbers make up the statistics of short texts, so that they recur
     @functools.lru_cache(maxsize=1 << 16)
-    def score_of(*statistics: int) -> float:
+    def bleu_of(*statistics: int) -> float:
         value: float = bleu._compute_score_from_stats(list(statistics)).score
         # rounding errors may lead out of the range
         return min(max(value / 100, 0.0), 1.0)
 
-    return tokens, score_of
+    return tokens_of, bleu_of
 
 
 @dataclass(frozen=True)
@@ -157,7 +168,7 @@ class SpBleu(Bleu):
         name="spbleu",
         kind="lexical",
         summary="sentence BLEU on SentencePiece pieces, for any language",
-        formula="BP (p₁ p₂ p₃ p₄)^(1/4) on SentencePiece pieces, BP = min(1, e^(1 − r/c))",
+        formula="that of bleu, on SentencePiece pieces",
         perfect=1.0,
         citation="Goyal et al. 2022, The FLORES-101 Evaluation Benchmark; NLLB Team 2022, No Language Left Behind",
         provider=("sacrebleu", "sentencepiece"),

@@ -13,6 +13,7 @@ from assay.metrics.text import empty_score, map_distinct
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+    from sacrebleu.metrics.chrf import CHRF
 
 
 @dataclass(frozen=True)
@@ -60,31 +61,47 @@ class Chrf(Metric):
             eps_smoothing=self.eps_smoothing,
         )
 
-        def characters(text: str) -> str:
-            line: str = chrf._preprocess_segment(text)
-            return line if self.whitespace else "".join(line.split())
-
-        def words(text: str) -> list[str]:
-            return list(chrf._remove_punctuation(chrf._preprocess_segment(text)))
-
         def score(references: list[str], candidates: list[str]) -> list[float]:
-            def count(split: Callable[[str], str | list[str]], longest: int) -> NgramCounts:
-                return count_ngrams(map_distinct(split, references), map_distinct(split, candidates), longest)
-
-            counts = [count(characters, self.char_order)]
-            if self.word_order:
-                counts.append(count(words, self.word_order))
-            gold, total, common = map(np.hstack, zip(*counts, strict=True))
+            """Return the chrF of each pair of a chunk."""
+            counts = self._ngram_counts(references, candidates, chrf)
             # as in sacrebleu, n-grams of an order that the reference lacks do not count
-            statistics = np.stack([np.where(gold > 0, total, 0), gold, common], axis=-1)
+            counted = np.where(counts.reference > 0, counts.candidate, 0)
+            statistics = np.stack([counted, counts.reference, counts.common], axis=-1)
             rows = statistics.reshape(len(references), -1).tolist()
             scores = []
             for reference, candidate, row in zip(references, candidates, rows, strict=True):
                 score_of_blank = empty_score(reference, candidate)
-                # rounding errors may lead out of the range
-                scores.append(
-                    min(max(chrf._compute_f_score(row) / 100, 0.0), 1.0) if score_of_blank is None else score_of_blank
-                )
+                if score_of_blank is None:
+                    value: float = chrf._compute_f_score(row) / 100
+                    # rounding errors may lead out of the range
+                    scores.append(min(max(value, 0.0), 1.0))
+                else:
+                    scores.append(score_of_blank)
             return scores
 
         return score_chunks(batch, score)
+
+    def _ngram_counts(self, references: list[str], candidates: list[str], chrf: CHRF) -> NgramCounts:
+        """Return the numbers of character n-grams of each pair and, in further columns, of word n-grams if they count.
+
+        Args:
+            references, candidates: the texts of each pair.
+            chrf: sacrebleu's metric with the options of this one, which prepares the texts.
+        """
+        import numpy as np
+
+        def characters_of(text: str) -> str:
+            line: str = chrf._preprocess_segment(text)
+            return line if self.whitespace else "".join(line.split())
+
+        def words_of(text: str) -> list[str]:
+            return list(chrf._remove_punctuation(chrf._preprocess_segment(text)))
+
+        def count(tokens_of: Callable[[str], str | list[str]], longest: int) -> NgramCounts:
+            return count_ngrams(map_distinct(tokens_of, references), map_distinct(tokens_of, candidates), longest)
+
+        counts = count(characters_of, self.char_order)
+        if not self.word_order:
+            return counts
+        word_counts = count(words_of, self.word_order)
+        return NgramCounts(*map(np.hstack, zip(counts, word_counts, strict=True)))

@@ -25,9 +25,10 @@ from assay.paths import suggested_path, user_path
 
 
 def names_code(name: MetricName) -> bool:
-    """Return whether a name means code of the user's: a Python file, or a module that can be imported; imports nothing.
+    """Tell whether a name means code of the user's: a Python file, or a module and a name in it; imports nothing.
 
-    A module that has the name of a metric is that metric.
+    Of a module only the top-level package has to exist, installed or in the working folder. A name that a metric has
+    means that metric.
     """
     if name.name.endswith(".py"):
         return True
@@ -39,28 +40,33 @@ def names_code(name: MetricName) -> bool:
 
 
 def _is_in_working_folder(package: str) -> bool:
-    """Return whether a module or package is in the working folder, where a program that is installed does not look."""
+    """Tell whether a module or package is in the working folder, where a program that is installed does not look."""
     spec = PathFinder.find_spec(package, [str(Path.cwd())])
     return spec is not None and spec.loader is not None
 
 
 def load_code(name: MetricName) -> Metric:
-    """Return the metric class or function of a file or module, with the options of the name.
+    """Return the metric class or function of a file or module as a metric, with the options of the name.
+
+    Another object that can be called counts as a function. The signature of a function has the digest of the whole file
+    or module.
 
     Raises:
-        InputError: there is no such file, module, class or function, or importing it fails; a wrong option.
+        InputError: there is no such file, module, class or function, importing it fails, the function cannot be called
+            with two texts, or an option is wrong or missing; or the name has no subject, and then the message proposes
+            one.
     """
     module = _file_module(name) if name.name.endswith(".py") else _imported_module(name)
-    metric_names = {key for key, value in vars(module).items() if _is_metric(value, module)}
-    subject = getattr(module, name.subject, None) if name.subject else None
-    if isinstance(subject, type) and issubclass(subject, Metric):
-        return registry().build_class(subject, name)
-    # a function, or an object that can be called, such as one of functools.partial
-    if callable(subject) and not isinstance(subject, type) and not inspect.isbuiltin(subject):
+    named_object = getattr(module, name.subject, None) if name.subject else None
+    if isinstance(named_object, type) and issubclass(named_object, Metric):
+        return registry().build_class(named_object, name)
+    # a function, or an object that can be called, such as one of functools.partial; built-in ones have no source
+    if callable(named_object) and not isinstance(named_object, type) and not inspect.isbuiltin(named_object):
         code = hashlib.sha256(inspect.getsource(module).encode()).hexdigest()[:16]
-        signed = (("function", str(getattr(subject, "__qualname__", name.subject))), ("code", code))
+        signed = (("function", str(getattr(named_object, "__qualname__", name.subject))), ("code", code))
         title = plain_name(str(name.subject))
-        return registry().build_class(type(function_metric(subject, name=title, signed=signed)), name)
+        return registry().build_class(type(function_metric(named_object, name=title, signed=signed)), name)
+    metric_names = {key for key, value in vars(module).items() if _is_metric(value, module)}
     if name.subject is None:
         raise InputError(
             f"metric {name.text}: name the class or function in it, such as "
@@ -70,21 +76,26 @@ def load_code(name: MetricName) -> Metric:
 
 
 def _is_metric(value: Any, module: ModuleType) -> bool:
-    """Return whether a module itself defines a value, a metric class or a function that may be one."""
+    """Tell whether a value of a module is a metric class or a function, defined there under a public name."""
     is_kind = inspect.isfunction(value) or (isinstance(value, type) and issubclass(value, Metric))
     return is_kind and value.__module__ == module.__name__ and not value.__name__.startswith("_")
 
 
 def _file_module(name: MetricName) -> ModuleType:
-    """Return the module of a file; a file that did not change is run once.
+    """Return the module of a Python file, registered in ``sys.modules``; a file that did not change is run once.
+
+    Args:
+        name: the name of the metric, which begins with the path of the file.
 
     Raises:
         InputError: there is no such file, or running it fails.
     """
     path = user_path(name.name).resolve()
     if not path.is_file():
-        near = suggested_path(user_path(name.name), lambda other: other.suffix == ".py" and other.is_file())
-        raise InputError(f"metric {name.text}: there is no file {name.name}" + (f". {near}" if near else ""))
+        suggestion = suggested_path(user_path(name.name), lambda other: other.suffix == ".py" and other.is_file())
+        raise InputError(
+            f"metric {name.text}: there is no file {name.name}" + (f". {suggestion}" if suggestion else "")
+        )
     content = path.read_bytes()
     # classes of a changed file are others; pickling needs the module by its name
     title = f"assay_file_{path.stem}_{hashlib.sha256(str(path).encode() + content).hexdigest()[:12]}"
@@ -108,7 +119,9 @@ def _file_module(name: MetricName) -> ModuleType:
 
 
 def _imported_module(name: MetricName) -> ModuleType:
-    """Return a module by its name.
+    """Return the imported module that the name of a metric begins with.
+
+    If no such module is installed, the working folder is searched, too, and stays on the search path.
 
     Raises:
         InputError: it cannot be imported.

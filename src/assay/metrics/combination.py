@@ -170,7 +170,7 @@ def read_combined(folder: Path) -> CombinedFile:
     """Return the combination in a folder, checked; cached until the file changes.
 
     Raises:
-        InputError: the file is absent, invalid, of another version, or was changed after learning.
+        InputError: the file is absent, too large, invalid, of another version, or was changed after learning.
     """
     path = folder / FILE_NAME
     try:
@@ -211,6 +211,9 @@ def _read_combined(path: Path, size: int, modified_ns: int) -> CombinedFile:
 def _check_parts(path: Path, content: CombinedFile) -> None:
     """Check that the parts of a file fit each other, and that its trees can be read.
 
+    There must be at least one input, as many means as inputs, as many weights in each linear step as inputs, and one
+    step less than levels, but at least one.
+
     Raises:
         InputError: the parts do not fit each other, a property is unknown, or the trees cannot be read.
     """
@@ -230,39 +233,43 @@ def _check_parts(path: Path, content: CombinedFile) -> None:
 def best_scores(metrics: Sequence[Metric], batch: Batch) -> list[Floats]:
     """Return for each metric the score of each of n pairs, float64, shape (n,); the sessions stay open.
 
-    With several gold answers it is the best score, unless the metric reads them together; it is NaN only if the metric
-    has no score for any of them. Metrics of one model are scored together, so that it reads each text once.
+    With several gold answers the best score counts, unless the metric reads them together; it is NaN only if the metric
+    has no score for any of them. Metrics of one model are scored together, so that the model reads each text once.
 
     Raises:
         AssayError: the scores cannot be computed.
     """
-    of_work: dict[tuple[Any, ...], list[int]] = {}
+    groups: dict[tuple[Any, ...], list[int]] = {}
     for index, metric in enumerate(metrics):
         engine, declared = metric.needs(), metric.declaration
         # metrics without an engine share nothing; those of one engine must read the same texts
-        alone = index if engine is None else None
-        of_work.setdefault((engine, alone, declared.reads_all_references, declared.reads_question), []).append(index)
-    columns: dict[int, Floats] = {}
-    for indices in of_work.values():
+        own_group = index if engine is None else None
+        group = (engine, own_group, declared.reads_all_references, declared.reads_question)
+        groups.setdefault(group, []).append(index)
+    scores_by_index: dict[int, Floats] = {}
+    for indices in groups.values():
         scores = _best_scores_of([metrics[index] for index in indices], batch)
-        columns |= dict(zip(indices, scores.T, strict=True))
-    return [columns[index] for index in range(len(metrics))]
+        scores_by_index |= dict(zip(indices, scores.T, strict=True))
+    return [scores_by_index[index] for index in range(len(metrics))]
 
 
 def _best_scores_of(metrics: Sequence[Metric], batch: Batch) -> Floats:
-    """Return the best scores of n pairs under m metrics that read the same texts by one engine, shape (n, m)."""
+    """Return the best scores of n pairs under m metrics that read the same texts by one engine, shape (n, m).
+
+    Each gold answer of a pair is scored with the candidate as a pair of its own, unless the metrics read them together.
+
+    Raises:
+        AssayError: the scores cannot be computed.
+    """
     session = open_session(metrics[0].needs(), keep=True)
     if batch.gold_answers is None or metrics[0].declaration.reads_all_references:
         values: Floats = session.score(metrics, batch).values
         return values
-    rows = np.repeat(np.arange(len(batch)), [len(golds) for golds in batch.gold_answers])
-    repeated = batch.take(rows.tolist())
-    flat_golds = [gold for golds in batch.gold_answers for gold in golds]
-    single = Batch(flat_golds, repeated.candidates, repeated.questions, contexts=repeated.contexts)
-    scores: Floats = session.score(metrics, single).values
+    pairs_of_one_gold, rows = batch.by_gold_answer()
+    scores: Floats = session.score(metrics, pairs_of_one_gold).values
     if not len(scores):
         return scores
-    # the first score of each pair
+    # the scores of a pair follow each other: a pair starts where the number of the row changes
     starts = np.flatnonzero(np.diff(rows, prepend=-1))
     # fmax and fmin ignore NaN, the score of a gold answer without one
     best_of = [np.fmax if metric.declaration.higher_is_better else np.fmin for metric in metrics]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from assay.common.messages import Message
 from assay.exceptions import AssayError, InputError, UnavailableError
 from assay.metrics.base import Batch, ColumnMetric, Context, Declaration, Metric, option
 from assay.metrics.provenance import ABSENT, version_of
@@ -73,19 +74,23 @@ class Combined(Metric):
             return
         # not a field, as options are; a frozen dataclass allows no plain assignment
         object.__setattr__(self, "is_stored", not members)
+        declarations = [metric.declaration for metric in members]
         self.redeclare(
             low=combination.low,
             high=combination.high,
-            reads_reference=any(metric.declaration.reads_reference for metric in members)
-            or bool(combination.properties),
-            reads_question=any(metric.declaration.reads_question for metric in members) or combination.reads_question,
-            reads_context=any(metric.declaration.reads_context for metric in members),
-            reads_graphs=any(metric.declaration.reads_graphs for metric in members),
+            # properties are those of both texts
+            reads_reference=bool(combination.properties) or any(member.reads_reference for member in declarations),
+            reads_question=combination.reads_question or any(member.reads_question for member in declarations),
+            reads_context=any(member.reads_context for member in declarations),
+            reads_graphs=any(member.reads_graphs for member in declarations),
         )
 
     @property
     def path(self) -> Path:
-        """The folder of the combination: one on this machine, or else one that is bundled with assay."""
+        """The folder of the combination: the user's, or else one that is bundled with assay.
+
+        After :meth:`version_with_digest` it may be an earlier one of the bundled folders.
+        """
         if "_earlier_folder" in self.__dict__:
             earlier_folder: Path = self.__dict__["_earlier_folder"]
             return earlier_folder
@@ -100,6 +105,9 @@ class Combined(Metric):
 
         Args:
             digest: the value of ``combination`` in the recorded signature; empty if it has none.
+
+        Raises:
+            InputError: the folder cannot be used.
         """
         from assay.metrics.combination import read_combined
 
@@ -124,16 +132,17 @@ class Combined(Metric):
         """
         from assay.metrics.combination import FILE_NAME, read_combined
 
-        if not (self.path / FILE_NAME).exists():
-            state, near = f"it has no {FILE_NAME}", ""
-            if not self.path.exists():
-                state = "there is no such folder"
-                near = suggested_path(self.path, lambda path: (path / FILE_NAME).is_file())
-            raise InputError(
-                f"{self.subject}: is not a folder of assay combine ({state}){near and f'. {near}'}; "
-                f"assay has {', '.join(bundled_folders())}"
-            )
-        return read_combined(self.path)
+        if (self.path / FILE_NAME).exists():
+            return read_combined(self.path)
+        reason, hint = f"it has no {FILE_NAME}", ""
+        if not self.path.exists():
+            reason = "there is no such folder"
+            suggestion = suggested_path(self.path, lambda path: (path / FILE_NAME).is_file())
+            hint = f". {suggestion}" if suggestion else ""
+        raise InputError(
+            f"{self.subject}: is not a folder of assay combine ({reason}){hint}; "
+            f"assay has {', '.join(bundled_folders())}"
+        )
 
     def members(self) -> tuple[Metric, ...]:
         """Return the metrics whose scores it combines, in the order of the inputs.
@@ -161,12 +170,38 @@ class Combined(Metric):
             members.append(metric)
         return tuple(members)
 
+    def bind(self, context: Context) -> Combined:
+        """Return the combination with its members bound to the data, as a run binds them.
+
+        Raises:
+            InputError, UnavailableError: as for :meth:`members`; or a member does not support the data.
+        """
+        members = []
+        for member in self.members():
+            try:
+                member.for_language(context.language)
+                members.append(member.bind(context))
+            except UnavailableError as error:
+                raise UnavailableError(Message(f"its member {member}: ", error.reason), error.remedy) from None
+        bound = copy.copy(self)
+        object.__setattr__(bound, "_bound_members", tuple(members))
+        return bound
+
+    def _members_for_data(self) -> tuple[Metric, ...]:
+        """Return the members that :meth:`bind` has bound to data; without it, :meth:`members`."""
+        bound_members: tuple[Metric, ...] | None = self.__dict__.get("_bound_members")
+        return self.members() if bound_members is None else bound_members
+
     def price_per_1000(self) -> float | None:
         """Return 0 for a combination without members, which reads the texts itself; None if the members have prices."""
         return 0.0 if self.is_stored else None
 
     def foreign_code(self) -> str:
-        """Return the scripts and servers that its members run or call; empty without the option trust."""
+        """Return the scripts and servers that its members run or call; empty without the option trust.
+
+        Raises:
+            InputError, UnavailableError: as for :meth:`members`.
+        """
         if not self.trust:
             return ""
         codes = [metric.foreign_code() for metric in self.members()]
@@ -191,11 +226,11 @@ class Combined(Metric):
         """Check that the folder can be used and that all members are available.
 
         Raises:
-            InputError: the folder cannot be used.
+            InputError: the folder or a member cannot be used.
             UnavailableError: a package is missing, or a member cannot be computed.
         """
         super().check_available()
-        for metric in self.members():
+        for metric in self._members_for_data():
             metric.check_available()
 
     def check_members(self, signatures: Sequence[dict[str, str]]) -> None:
@@ -246,11 +281,15 @@ class Combined(Metric):
         Raises:
             AssayError: the download failed, or *offline* forbids it.
         """
-        for metric in self.members():
+        for metric in self._members_for_data():
             metric.obtain(offline=offline)
 
     def says(self) -> str:
-        """Return a line for readers with the training data, the range of the labels, and the members."""
+        """Return a line for readers: the training data, the range of the labels, the members, the number of properties.
+
+        Raises:
+            InputError, UnavailableError: as for :meth:`members`.
+        """
         combination = self.file
         data = combination.learned_from.get("data", "data")
         inputs = [str(metric) for metric in self.members()]
@@ -274,7 +313,9 @@ class Combined(Metric):
         The scores of all members are computed first.
 
         Raises:
-            UnavailableError: a member differs from the one that the combination was learned from.
+            InputError: the folder of the combination cannot be used.
+            UnavailableError: a member cannot be used, or differs from the one that the combination was learned from.
+            AssayError: the scores of a member cannot be computed.
         """
         from assay.language.properties import text_pairs
 
@@ -291,7 +332,8 @@ class Combined(Metric):
 
         Raises:
             InputError: the folder of the combination cannot be used.
-            UnavailableError: a member differs from the one that the combination was learned from.
+            UnavailableError: a member cannot be used, or differs from the one that the combination was learned from.
+            AssayError: the scores of a member cannot be computed.
         """
         from assay.metrics.explaining.members import explain_members
 
@@ -301,10 +343,15 @@ class Combined(Metric):
         """Compute the scores of all members, and return them in the order of the members, float64, shape (n,) each.
 
         Raises:
-            UnavailableError: a member differs from the one that the combination was learned from.
+            InputError: the folder of the combination cannot be used.
+            UnavailableError: a member cannot be used, or differs from the one that the combination was learned from.
+            AssayError: the scores of a member cannot be computed.
         """
         from assay.metrics.combination import best_scores
 
-        members = [metric.bind(Context(None, lambda: batch.references)) for metric in self.members()]
+        bound = self
+        if "_bound_members" not in self.__dict__:
+            bound = self.bind(Context(language=None, references=lambda: batch.references))
+        members = bound._members_for_data()
         self.check_members([metric.signature() for metric in members])
         return best_scores(members, batch)

@@ -55,12 +55,17 @@ class ContractFinding(NamedTuple):
 def check_metric(metric: str | MetricName | Metric) -> list[ContractFinding]:
     """Check that a metric keeps its promises, and return one finding per check; works on any plugin.
 
-    The checks are: the declaration, the round trip of the name, pickling and the signature; then on eighteen pairs:
-    finite scores, the declared range, the perfect score of identical texts and symmetry if they are declared, empty
-    texts, independence from batch and order, and determinism. The scores of a recorded metric are not checked.
+    The checks are: the declaration, the round trip of the name, pickling and the signature; then on eighteen pairs or
+    their texts: finite scores, the declared range, the perfect score of identical texts and symmetry if they are
+    declared, empty texts, independence from batch and order, and determinism. The scores of a recorded metric are not
+    checked.
+
+    Args:
+        metric: the metric, or its name.
 
     Raises:
-        InputError: the name cannot be read, has an invalid option, or stands for several metrics.
+        InputError: the name cannot be read, has an invalid option, or stands for several other metrics; or there is no
+            such metric, or a file that it needs cannot be used.
         UnavailableError: the metric cannot be computed here.
     """
     loaded = load_metric(metric)
@@ -69,18 +74,20 @@ def check_metric(metric: str | MetricName | Metric) -> list[ContractFinding]:
         raise InputError(f"metric {str(loaded)!r} means several metrics; check one of them: {loaded.expand()[0]}")
     findings = [_run_check(name, check, loaded) for name, check in _STATIC_CHECKS]
     if isinstance(loaded, ColumnMetric):
-        return [*findings, ContractFinding("scores", True, "not computed: a recorded score is read from the data")]
+        detail = "not computed: a recorded score is read from the data"
+        return [*findings, ContractFinding("scores", passed=True, detail=detail)]
     return findings + [_run_check(name, check, loaded) for name, check in _SCORE_CHECKS]
 
 
 def _run_check(name: str, check: Callable[[Metric], str], metric: Metric) -> ContractFinding:
-    """Return the outcome of a check; any exception counts as a failure."""
+    """Return the outcome of a check of a metric as a finding under a name; any exception counts as a failure."""
     try:
-        return ContractFinding(name, True, check(metric))
+        return ContractFinding(name, passed=True, detail=check(metric))
     except _BrokenError as error:
-        return ContractFinding(name, False, str(error))
+        return ContractFinding(name, passed=False, detail=str(error))
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a plugin raises is the outcome of the check
-        return ContractFinding(name, False, f"raised {type(error).__name__}: {error} ({error_location(error)})")
+        detail = f"raised {type(error).__name__}: {error} ({error_location(error)})"
+        return ContractFinding(name, passed=False, detail=detail)
 
 
 class _BrokenError(Exception):
@@ -95,13 +102,12 @@ def _require(holds: bool, message: str) -> None:
 def _batch_of(pairs: tuple[tuple[str, str], ...] = _PAIRS + _EMPTY) -> Batch:
     """Return pairs as a batch with placeholder questions, contexts and graphs, for metrics that read them."""
     references, candidates = zip(*pairs, strict=True)
-    questions = ["what?"] * len(pairs)
     return Batch(
         references,
         candidates,
-        questions,
-        list(map(_placeholder_graph, references)),
-        list(map(_placeholder_graph, candidates)),
+        questions=["what?"] * len(pairs),
+        reference_graphs=list(map(_placeholder_graph, references)),
+        candidate_graphs=list(map(_placeholder_graph, candidates)),
         contexts=["a passage"] * len(pairs),
     )
 
@@ -180,7 +186,11 @@ def _require_equal(
 
 
 def _check_declaration(metric: Metric) -> str:
-    """Check that the declaration does not contradict itself."""
+    """Check that the declaration does not contradict itself.
+
+    Raises:
+        _BrokenError: bounds, perfect score, tolerance, languages or summary are not as :class:`Declaration` says.
+    """
     declared = metric.declaration
     low, high, perfect = declared.low, declared.high, declared.perfect
     _require(low < high, f"low={low:g} and high={high:g}: low is the lower bound")
@@ -195,14 +205,22 @@ def _check_declaration(metric: Metric) -> str:
 
 
 def _check_name(metric: Metric) -> str:
-    """Check that the metric's name is read back as the same metric, and return the name."""
+    """Check that the metric's name is read back as the same metric, and return the name.
+
+    Raises:
+        _BrokenError: it is read back as another metric.
+    """
     reloaded = load_metric(MetricName.parse(metric.name.text))
     _require(reloaded == metric, f"{metric} is read back as another metric: {reloaded!r}")
     return str(metric)
 
 
 def _check_pickle(metric: Metric) -> str:
-    """Check that pickling and unpickling returns an equal metric with the same signature."""
+    """Check that pickling and unpickling returns an equal metric with the same signature.
+
+    Raises:
+        _BrokenError: it returns another metric, or one with another signature.
+    """
     copy = pickle.loads(pickle.dumps(metric))
     _require(copy == metric and copy.signature() == metric.signature(), "another metric comes back")
     return "equal after a round trip"
@@ -211,17 +229,20 @@ def _check_pickle(metric: Metric) -> str:
 def _check_signature(metric: Metric) -> str:
     """Check that the signature is text, has assay's version and changes with each option; return its short form.
 
-    Options that do not affect the metric are exempt.
+    The subject, options that do not affect the metric, and options for which no other value is tried are exempt.
+
+    Raises:
+        _BrokenError: one of these does not hold.
     """
     signature = metric.signature()
     for key, value in signature.items():
         _require(isinstance(key, str) and isinstance(value, str), f"{key!r}: {value!r} is not text")
     _require("assay" in signature, "the version of assay is missing")
-    for key, others in _other_values_by_option(metric).items():
-        if not others:
+    for key, other_values in _other_values_by_option(metric).items():
+        if not other_values:
             continue
         # one change suffices, since a default such as "auto" may be equivalent to one of the other values
-        changed = any(_changes_signature(metric, key, other, signature) for other in others)
+        changed = any(_changes_signature(metric, key, other, signature) for other in other_values)
         _require(changed, f"it does not change with the option {key!r}")
     return metric.short_signature()
 
@@ -237,28 +258,29 @@ def _changes_signature(metric: Metric, key: str, value: object, signature: dict[
 
 def _other_values_by_option(metric: Metric) -> dict[str, Sequence[object]]:
     """Return values other than the current one by the name of each option that affects the metric; some have none."""
-    others = {}
-    for key, item in options_of(type(metric)).items():
+    other_values = {}
+    for key, declared in options_of(type(metric)).items():
         if key != SUBJECT and metric.takes(key):
-            others[key] = _values_other_than(getattr(metric, key), item)
-    return others
+            other_values[key] = _values_other_than(getattr(metric, key), declared)
+    return other_values
 
 
-def _values_other_than(value: object, item: Option) -> Sequence[object]:
+def _values_other_than(value: object, declared: Option) -> Sequence[object]:
     """Return values of an option other than *value*: all other choices of a ``choice``, else at most one value.
 
     The result is empty if the limits of the option allow none of the numbers that are tried.
     """
-    if item.kind == "choice":
-        return [choice for choice in item.choices if choice != value]
-    if item.kind == "bool":
+    if declared.kind == "choice":
+        return [choice for choice in declared.choices if choice != value]
+    if declared.kind == "bool":
         return [not value]
-    if item.kind == "str":
+    if declared.kind == "str":
         return [f"{value}x"]
-    low = item.minimum if item.minimum is not None else -math.inf
-    high = item.maximum if item.maximum is not None else math.inf
+    low = declared.minimum if declared.minimum is not None else -math.inf
+    high = declared.maximum if declared.maximum is not None else math.inf
+    # a number with the value none is tried around 0
     current = value if isinstance(value, int | float) else 0
-    if item.kind == "int":
+    if declared.kind == "int":
         candidates: tuple[float, ...] = (current + 1, current - 1)
     else:
         candidates = (current + 1.0, current - 1.0, current / 2, (low + high) / 2)
@@ -266,7 +288,11 @@ def _values_other_than(value: object, item: Option) -> Sequence[object]:
 
 
 def _check_finite(metric: Metric) -> str:
-    """Check that every pair has a finite score, and return the number of pairs."""
+    """Check that every pair has a finite score, and return the number of pairs.
+
+    Raises:
+        _BrokenError: a score is NaN or infinite.
+    """
     import numpy as np
 
     batch = _batch_of()
@@ -279,7 +305,11 @@ def _check_finite(metric: Metric) -> str:
 
 
 def _check_range(metric: Metric) -> str:
-    """Check that scores are in the declared range, and return the range."""
+    """Check that scores are in the declared range, and return the range.
+
+    Raises:
+        _BrokenError: a score is outside the declared range.
+    """
     import numpy as np
 
     low, high = metric.declaration.low, metric.declaration.high
@@ -297,7 +327,11 @@ def _check_range(metric: Metric) -> str:
 
 
 def _check_perfect(metric: Metric) -> str:
-    """Check that identical texts have the perfect score if one is declared, and return that score."""
+    """Check that identical texts have the perfect score if one is declared, and return that score.
+
+    Raises:
+        _BrokenError: a text and itself have another score.
+    """
     import numpy as np
 
     expected = metric.declaration.perfect
@@ -316,7 +350,11 @@ def _check_perfect(metric: Metric) -> str:
 
 
 def _check_symmetry(metric: Metric) -> str:
-    """Check that exchanging the texts changes no score, if symmetry is declared."""
+    """Check that exchanging the texts changes no score, if symmetry is declared.
+
+    Raises:
+        _BrokenError: a score changes.
+    """
     if not metric.declaration.symmetric:
         return "not declared"
     batch = _batch_of()
@@ -329,6 +367,9 @@ def _check_empty(metric: Metric) -> str:
     """Check that pairs with empty texts have finite scores, and an empty batch has none; return scores of such pairs.
 
     The returned text has the scores of two empty texts, of an empty reference and of an empty candidate.
+
+    Raises:
+        _BrokenError: a score is NaN or infinite, or the empty batch has scores.
     """
     import numpy as np
 
@@ -339,7 +380,11 @@ def _check_empty(metric: Metric) -> str:
 
 
 def _check_batch_and_order(metric: Metric) -> str:
-    """Check that a score depends neither on the other pairs of its batch nor on their order."""
+    """Check that a score depends neither on the other pairs of its batch nor on their order.
+
+    Raises:
+        _BrokenError: a score does.
+    """
     import numpy as np
 
     batch = _batch_of()
@@ -353,7 +398,11 @@ def _check_batch_and_order(metric: Metric) -> str:
 
 
 def _check_deterministic(metric: Metric) -> str:
-    """Check that the metric, when loaded again, returns the same scores."""
+    """Check that the metric, when loaded again, returns the same scores.
+
+    Raises:
+        _BrokenError: a score differs.
+    """
     batch = _batch_of()
     scores, repeated_scores = _checked_scores(metric, batch), _checked_scores(load_metric(metric.name), batch)
     _require_equal(metric, scores, repeated_scores, batch, "scored twice")

@@ -56,18 +56,18 @@ class CrossEncoder(PairReader):
         Raises:
             MissingExtraError: a package is not installed.
             UnavailableError: the model is not on this machine, or has several outputs of which none is chosen.
-            InputError: the model has no such class.
+            InputError: the model has no such class, or a class is named and the model has one output.
         """
         super().check_available()
         self.resolve_class()
 
     def needs(self) -> Engine:
-        """Return the engine: that of the cross-encoder, or the library for a model that needs more than its passes.
+        """Return the engine: assay's own loop, or sentence-transformers if the model computes more than that loop.
 
         Raises:
             UnavailableError: the model is not on this machine, or has several outputs of which none is chosen.
-            InputError: this machine has no such device, or the device does not support the precision; or the model has
-                no such class.
+            InputError: this machine has no such device, or the device does not support the precision; the model has no
+                such class; or a model for sentence-transformers is to run in another backend than torch.
         """
         self.resolve_class()
         special = special_computation(self.located().folder, self.library_class)
@@ -87,7 +87,11 @@ class CrossEncoder(PairReader):
         return True
 
     def explain(self, batch: Batch) -> list[WordExplanation]:
-        """Return the effect of each word of each pair, see :func:`~assay.metrics.explaining.words.explain_words`."""
+        """Return the effect of each word of each pair, see :func:`~assay.metrics.explaining.words.explain_words`.
+
+        Raises:
+            AssayError: the model cannot be loaded, or the scores cannot be computed.
+        """
         from assay.metrics.explaining.words import explain_words
 
         return explain_words(self, batch)

@@ -46,8 +46,8 @@ class Declaration:
             more, in the unit of the score. 1e-9 suits double precision, 1e-5 cosines in single precision.
         extra: the extra of assay that installs the packages; None for a metric of your own package, for which messages
             say ``pip install PACKAGE``.
-        kind: its family, by which leaderboards filter: ``lexical``, ``embedding``, ``cross-encoder``, ``amr``,
-            ``recorded``, or a word of your own.
+        kind: its family, by which leaderboards filter, such as ``lexical``, ``embedding``, ``cross-encoder``, ``amr``,
+            ``judge`` or ``recorded``, or a word of your own.
         formula: how the score is computed, in one line for its card; empty if no line says it.
     """
 
@@ -77,7 +77,7 @@ class Declaration:
 
     @property
     def reads(self) -> tuple[bool, ...]:
-        """What it reads of a pair: metrics with equal values can score the same batch."""
+        """The values of its ``reads_`` fields, in order; metrics with equal ones can score the same batch."""
         return (
             self.reads_reference,
             self.reads_question,

@@ -21,20 +21,22 @@ def describe_metric(name: str) -> list[str]:
     if *name* lacks a subject that the metric needs.
 
     Raises:
-        InputError: unknown metric, option or option set.
+        InputError: unknown metric, option or option set; an invalid value, or none for an option without a default; or
+            the metric cannot use a file or model that its name names.
         UnavailableError: a third party's metric cannot be imported.
     """
     parsed = MetricName.parse(name)
     entry = registry().find(parsed.name)
     cls = entry.load()
     by_language = presets().get(cls.declaration.name, {})
-    buildable = cls.declaration.subject is None or parsed.subject is not None or bool(by_language)
+    is_buildable = cls.declaration.subject is None or parsed.subject is not None or bool(by_language)
     # options may change the declaration, so that of the built metric takes precedence
-    metric = load_metric(name) if buildable else None
+    metric = load_metric(name) if is_buildable else None
     declaration = cls.declaration if metric is None else metric.declaration
-    options = options_of(cls)
-    if metric is not None:
-        options = {key: value for key, value in options_of(type(metric)).items() if metric.takes(key)}
+    if metric is None:
+        options = options_of(cls)
+    else:
+        options = {key: option for key, option in options_of(type(metric)).items() if metric.takes(key)}
     lines = _declaration_lines(declaration, entry.origin)
     if declaration.subject:
         lines += _subject_lines(declaration, options.get(SUBJECT), optional=bool(by_language))
@@ -76,7 +78,12 @@ def _option_lines(declaration: Declaration, options: dict[str, Option]) -> list[
 
 
 def _declaration_lines(declaration: Declaration, origin: str) -> list[str]:
-    """Return lines on a metric's declaration: its promises, such as range and symmetry, its packages and its source."""
+    """Return lines on a metric's declaration: its promises, such as range and symmetry, its packages and its source.
+
+    Args:
+        declaration: the declaration.
+        origin: what provides the metric: ``assay``, or the name of a distribution.
+    """
     languages = "any" if declaration.languages is None else ", ".join(sorted(declaration.languages))
     better = "higher" if declaration.higher_is_better else "lower"
     lines = [
@@ -113,7 +120,11 @@ def _yes_or_no(value: bool) -> str:
 
 
 def _signature_line(metric: Metric) -> str:
-    """Return a line with the metric's signature on this machine, or the reason why it is unavailable."""
+    """Return a line with the metric's signature on this machine, or the reason why it is unavailable.
+
+    Raises:
+        InputError: a file or model that the metric's name names cannot be used.
+    """
     try:
         metric.check_available()
     except UnavailableError as error:

@@ -22,8 +22,8 @@ MAX_CHARACTERS = 100_000
 class _Edit(PairMetric):
     """Base of metrics that compare characters after NFC normalisation, so that a composed and a decomposed Ä are equal.
 
-    Two empty texts score 1, one empty text 0. Longer texts are cut to the first :data:`MAX_CHARACTERS`, which
-    :meth:`flags` reports.
+    Two empty texts score 1, one empty text 0. Of a text only the first :data:`MAX_CHARACTERS` count; :meth:`flags`
+    reports which texts are cut.
     """
 
     lowercase: bool = option(False, "compare in lower case")
@@ -93,7 +93,7 @@ class Levenshtein(_Edit):
 
 @dataclass(frozen=True)
 class JaroWinkler(_Edit):
-    """Jaro similarity, increased for a common prefix of up to four characters: from 0 to 1."""
+    """Jaro similarity, if above 0.7 increased for a common prefix of up to four characters: from 0 to 1."""
 
     prefix_weight: float = option(0.1, "what one character of common prefix adds", minimum=0, maximum=0.25)
 
@@ -101,7 +101,7 @@ class JaroWinkler(_Edit):
         name="jaro-winkler",
         kind="lexical",
         summary="Jaro-Winkler similarity of characters",
-        formula="J + l p (1 − J), J = (m/|a| + m/|b| + (m − t)/m) / 3, l ≤ 4, p = .1",
+        formula="J, if above .7 J + l p (1 − J), J = (m/|a| + m/|b| + (m − ⌊t/2⌋)/m) / 3, l ≤ 4, p = .1",
         symmetric=True,
         perfect=1.0,
         citation="Winkler 1990, String Comparator Metrics and Enhanced Decision Rules",

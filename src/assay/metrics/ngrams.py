@@ -25,7 +25,7 @@ class NgramCounts(NamedTuple):
 
     Attributes:
         reference, candidate: the n-grams of each text.
-        common: those that both texts have, one that recurs as often as both have it.
+        common: those that both texts have; an n-gram that recurs counts as often as it occurs in both.
     """
 
     reference: NDArray[np.int64]
@@ -37,7 +37,7 @@ def count_ngrams(references: Sequence[Sequence[str]], candidates: Sequence[Seque
     """Return the numbers of n-grams of the texts of pairs, and of those that both texts of a pair have.
 
     Each n-gram of a pair has a number: the rank of the number of its first n - 1 tokens together with its last token.
-    No two n-grams have the same, so that the counts are exact.
+    No two different n-grams have the same number, so that the counts are exact.
 
     Args:
         references, candidates: the texts of each pair, either all as lists of tokens, or all as strings, whose tokens
@@ -63,19 +63,24 @@ def count_ngrams(references: Sequence[Sequence[str]], candidates: Sequence[Seque
         starts, numbers = starts[fits], numbers[fits]
         distinct, numbers = np.unique(numbers * n_tokens + tokens[starts + last], return_inverse=True)
         is_candidate = texts[starts] >= n_pairs
-        left, right = (np.bincount(numbers[side], minlength=len(distinct)) for side in (~is_candidate, is_candidate))
-        shared = np.minimum(left, right)
+        # how often each n-gram occurs in the reference and in the candidate of its pair
+        in_reference = np.bincount(numbers[~is_candidate], minlength=len(distinct))
+        in_candidate = np.bincount(numbers[is_candidate], minlength=len(distinct))
+        in_both = np.minimum(in_reference, in_candidate)
         pair_of_number = np.empty(len(distinct), np.int64)
         pair_of_number[numbers] = pairs[starts]
-        common[:, last] = np.bincount(pair_of_number, weights=shared, minlength=n_pairs)
+        common[:, last] = np.bincount(pair_of_number, weights=in_both, minlength=n_pairs)
         # an n-gram that only one text has cannot begin a longer one that both have
-        is_common = shared[numbers] > 0
+        is_common = in_both[numbers] > 0
         starts, numbers = starts[is_common], numbers[is_common]
     return NgramCounts(totals[:n_pairs], totals[n_pairs:], common)
 
 
 def _number_tokens(texts: Sequence[Sequence[str]]) -> NDArray[np.int64]:
-    """Return a number for each token of all texts, equal for equal tokens: int64, shape (all tokens,)."""
+    """Return a number for each token of all texts, equal for equal tokens: int64, shape (all tokens,).
+
+    Of strings, the tokens are the characters, and their numbers the code points.
+    """
     import numpy as np
 
     if texts and isinstance(texts[0], str):
@@ -97,7 +102,9 @@ def score_chunks(batch: Batch, score: Callable[[list[str], list[str]], Sequence[
     import numpy as np
 
     chunks = _chunks(track_progress(batch.pairs(), len(batch)))
-    return np.concatenate([np.zeros(0), *(np.array(score(*columns), np.float64) for columns in chunks)])
+    scores_of_chunks = [np.array(score(*columns), np.float64) for columns in chunks]
+    # a batch without pairs has no chunk
+    return np.concatenate(scores_of_chunks) if scores_of_chunks else np.zeros(0)
 
 
 def _chunks(pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[list[str], list[str]]]:

@@ -39,7 +39,7 @@ def metric_of_object(value: Any) -> FunctionMetric | None:
 
 
 def _bi_encoder(model: Any) -> FunctionMetric:
-    """Return a SentenceTransformer as a metric: the similarity that it declares, of the embeddings of both texts."""
+    """Return a SentenceTransformer as a metric: the similarity of both embeddings that it declares, or their cosine."""
 
     def similarity(references: Sequence[str], candidates: Sequence[str]) -> NDArray[np.float64]:
         """Similarity of the embeddings of a SentenceTransformer."""
@@ -80,7 +80,7 @@ def _cross_encoder(model: Any) -> FunctionMetric:
 
 
 def _evaluate_module(module: Any) -> FunctionMetric:
-    """Return a module of evaluate that gives one number for a pair as a metric."""
+    """Return a module of evaluate as a metric; its score raises InputError unless the module gives just one number."""
     name = str(module.name)
 
     def compute(reference: str, candidate: str) -> float:
@@ -97,18 +97,20 @@ def chosen_value(result: dict[str, Any], key: str, module: str, advice: str) -> 
 
     Args:
         result: what ``compute`` returned.
-        key: the key.
+        key: the key; empty for the only number.
         module, advice: the words of a message for the module, and for what to do if it returns several values.
 
     Raises:
         InputError: there is no such number, or the result has several and no key is set.
     """
     numbers = {name: value for name, value in result.items() if _is_number(single_score(value))}
-    chosen = key or (next(iter(numbers)) if len(numbers) == 1 else "")
-    if chosen not in numbers:
+    chosen_key = key or (next(iter(numbers)) if len(numbers) == 1 else "")
+    if not numbers:
+        raise InputError(f"{module} returns no number")
+    if chosen_key not in numbers:
         problem = f"has no number {key!r}" if key else f"returns several values, {advice}"
         raise InputError(f"{module} {problem}; it returns {', '.join(sorted(numbers))}")
-    return float(single_score(numbers[chosen]))
+    return float(single_score(numbers[chosen_key]))
 
 
 def _is_number(value: Any) -> bool:
@@ -116,19 +118,24 @@ def _is_number(value: Any) -> bool:
 
 
 def _sacrebleu_metric(metric: Any) -> FunctionMetric:
-    """Return a metric object of sacrebleu (BLEU, CHRF, TER) as a metric, by its score of a sentence, from 0 up."""
+    """Return a metric object of sacrebleu (BLEU, CHRF, TER) as a metric, by its score of a sentence.
+
+    It is from 0 to 100, and higher is better; that of TER is from 0 up, and lower is better.
+    """
 
     def sentence_score(reference: str, candidate: str) -> float:
         """Sentence score of a metric of sacrebleu."""
         return float(metric.sentence_score(candidate, [reference]).score)
 
     name = plain_name(type(metric).__name__)
-    lower = name == "TER"
-    high = math.inf if lower else 100.0
+    is_distance = name == "TER"
+    high = math.inf if is_distance else 100.0
     # its own signature exists only after it has scored something
     options = {key: value for key, value in vars(metric).items() if isinstance(value, str | int | float | bool)}
     signed = (("sacrebleu", version("sacrebleu")), *((key, str(value)) for key, value in sorted(options.items())))
-    return function_metric(sentence_score, name=name, low=0.0, high=high, higher_is_better=not lower, signed=signed)
+    return function_metric(
+        sentence_score, name=name, low=0.0, high=high, higher_is_better=not is_distance, signed=signed
+    )
 
 
 #: (package, class) of an object, or of a base class -> a function that returns it as a metric.
@@ -148,7 +155,10 @@ def _model_name(model: Any) -> str:
 
 
 def plain_name(text: str) -> str:
-    """Return text as a name that no metric of assay has, with a hyphen for every character that no name has."""
+    """Return text as a name that no metric of assay or of another package has.
+
+    Each run of characters that no name has becomes a hyphen. Points, hyphens and underscores at the ends are dropped.
+    """
     name = re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-._") or "object"
     known_names = {entry.name for entry in registry().entries() if entry.origin != ORIGIN}
     return f"{name}-object" if name in known_names else name

@@ -38,6 +38,7 @@ class _Overlap(PairMetric):
         multiset, words_of = self.multiset, self._words
 
         def score(reference: str, candidate: str) -> float:
+            """Return the coefficient of a pair."""
             left, right = Counter(words_of(reference)), Counter(words_of(candidate))
             if not left and not right:
                 return float(reference.strip() == candidate.strip())

@@ -9,6 +9,8 @@ from typing import ClassVar
 
 from assay.exceptions import InputError
 from assay.metrics.base import ColumnMetric, Declaration, option
+from assay.metrics.provenance import file_digest
+from assay.paths import user_path
 
 _FILE_AND_COLUMN = re.compile(
     r"(?P<file>.+?\.(?:csv|tsv|txt|jsonl|json|parquet))#(?P<column>.*)", re.IGNORECASE | re.DOTALL
@@ -42,6 +44,12 @@ class Recorded(ColumnMetric):
     )
 
     def __post_init__(self) -> None:
+        """Check that a column is named, and that *layer* and ``{layer}`` are given together; declare what is better.
+
+        Raises:
+            InputError: no column is named, only one of *layer* and ``{layer}`` is given, or an option has an invalid
+                value.
+        """
         super().__post_init__()
         if not self.column:
             raise InputError(f"metric {self}: no column is named after the '#'; write recorded:FILE#COLUMN")
@@ -75,11 +83,7 @@ class Recorded(ColumnMetric):
 
         The dict is empty if the column is one of the data, or the file is missing.
         """
-        from pathlib import Path
-
-        from assay.metrics.provenance import file_digest
-
-        path = None if self.file is None else Path(self.file)
+        path = None if self.file is None else user_path(self.file)
         if path is None or not path.is_file():
             return {}
         return {"sha256": file_digest(path)}

@@ -44,8 +44,8 @@ class Entry:
     Attributes:
         name: the metric's name, as in metric names.
         target: the class as "module:Class", or the class itself.
-        origin: ``assay``, or the distribution that provides it.
-        version: the version of that distribution; empty for assay.
+        origin: ``assay``, the distribution that provides the metric, or ``this process`` for a Python function.
+        version: the version of that distribution; empty for the other origins.
         note: the reason why the entry cannot be used (its name is taken); empty if it can.
     """
 
@@ -60,6 +60,7 @@ class Entry:
 
         Raises:
             UnavailableError: a third party's module cannot be imported, or the target is not a metric class.
+            ImportError: a module of assay cannot be imported.
         """
         if isinstance(self.target, type):
             return self.target
@@ -69,8 +70,8 @@ class Entry:
         # any failure to import a third party's module must leave the other metrics usable
         with nullcontext() if self.origin == "assay" else unavailable_on_error(failure, remedy):
             loaded: Any = import_module(module)
-            for part in attribute.split("."):
-                loaded = getattr(loaded, part)
+            for name in attribute.split("."):
+                loaded = getattr(loaded, name)
         if not (isinstance(loaded, type) and issubclass(loaded, Metric)):
             raise UnavailableError(f"{self.target} of {self.origin} is not an assay Metric class", remedy)
         return loaded
@@ -134,9 +135,10 @@ class Registry:
         the field ``subject``.
 
         Raises:
-            InputError: unknown metric, option set or option, an option given twice, an invalid value, a missing subject
-                or option, or an alias that is the name of another metric.
-            UnavailableError: a third party's metric cannot be imported.
+            InputError: unknown metric, option set or option, an option given twice, an invalid value, options that
+                contradict each other, a missing subject or option, or an alias that is the name of another metric.
+            UnavailableError: a third party's metric cannot be imported, or Jinja, which fills in the prompts of judges,
+                is not installed.
         """
         if name.alias in self._entries and name.alias != name.name:
             # tables and filters by name would confuse the two
@@ -154,7 +156,8 @@ class Registry:
                 default options.
 
         Raises:
-            InputError: an unknown option, an invalid value, or an option that has no default.
+            InputError: an unknown option, an invalid value, options that contradict each other, or no value for an
+                option without a default.
         """
         return self._build(cls, name or MetricName(cls.declaration.name), {})
 
@@ -163,31 +166,31 @@ class Registry:
 
         Args:
             cls: the class.
-            name: the name.
+            name: the name, whose options override *values*.
             values: the fields that the subject of the name stands for.
 
         Raises:
-            InputError: unknown option set or option, an option given twice, an invalid value, or a missing subject or
-                option.
+            InputError: an unknown option, an option given twice, an invalid value, options that contradict each other,
+                or a missing subject or option.
         """
         options = options_of(cls)
-        seen: set[str] = set()
+        option_values: dict[str, object] = {}
         for typed_key, text in name.options:
-            key = typed_key.replace("-", "_")
-            key = f"{key}_" if iskeyword(key) else key
+            word = typed_key.replace("-", "_")
+            key = f"{word}_" if iskeyword(word) else word
             if key not in options or key == SUBJECT:
                 valid_keys = sorted({option.name for option in options.values()} - {SUBJECT})
                 raise InputError(unknown_name(f"metric {name.name!r} has no option", typed_key, valid_keys))
-            if key in seen:
+            if key in option_values:
                 raise InputError(f"metric {str(name)!r}: the option {options[key].name!r} is given twice")
-            seen.add(key)
-            values[key] = convert_value(name.name, options[key], text)
+            option_values[key] = convert_value(name.name, options[key], text)
+        all_values = values | option_values
         for key, declared in options.items():
-            if declared.default is MISSING and key not in values:
+            if declared.default is MISSING and key not in all_values:
                 subject_form = f"{name.name}:{cls.declaration.subject or key.upper()}"
                 form = subject_form if key == SUBJECT else f"{declared.name}=…"
                 raise InputError(f"metric {str(name)!r} needs a {declared.name}: write {form}")
-        metric = cls.with_options(**values)
+        metric = cls.with_options(**all_values)
         object.__setattr__(metric, "_typed", name)
         return metric
 

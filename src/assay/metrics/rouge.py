@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from assay.metrics.base import Batch, Declaration, option
 from assay.metrics.ngrams import count_ngrams, score_chunks
+from assay.metrics.provenance import version_of
 from assay.metrics.segmenters import check_segmenter, segmenter, segmenter_signature
 from assay.metrics.text import PreparedMetric, WordTokenizer, map_distinct, tokenizer_signature, words
 
@@ -27,9 +28,9 @@ class _Rouge(PreparedMetric):
     The tokens are Unicode words by default. ``tokenizer=rouge`` is the package's own tokenizer, which drops every
     character outside a-z and 0-9, so that ``Ä`` has no token. ``ja-mecab`` and ``ko-mecab`` are the words of MeCab with
     its dictionaries of Japanese and Korean, without punctuation; Unicode words are single characters in Japanese and
-    Chinese, and what stands between blanks in Korean. If neither text has a unit to compare (a token, or two
-    for ROUGE-2), the score is 1 for equal texts, else 0 (always 0 with ``tokenizer=rouge``, as in the package). If only
-    one text has none, it is 0.
+    Chinese, and what stands between blanks in Korean. If neither text has a unit to compare (a token, or two for
+    ROUGE-2), the score is 1 if their tokens are equal, or without tokens the texts, else 0 (always 0 with
+    ``tokenizer=rouge``, as in the package). If only one text has none, it is 0.
     """
 
     tokenizer: Literal["unicode", "rouge", "ja-mecab", "ko-mecab"] = option(
@@ -39,7 +40,7 @@ class _Rouge(PreparedMetric):
 
     @abstractmethod
     def _common_units(self, references: list[list[str]], candidates: list[list[str]]) -> Iterable[tuple[int, int, int]]:
-        """Return the number of units of the reference, of the candidate, and of the common ones, of each pair.
+        """Return for each pair the numbers of units of the reference, of the candidate, and of those that both have.
 
         Args:
             references, candidates: the tokens of each text.
@@ -61,35 +62,38 @@ class _Rouge(PreparedMetric):
         check_segmenter(self.tokenizer)
 
     def data_signature(self) -> dict[str, str]:
-        """Return the versions of what makes tokens and stems: NLTK, Unicode tables, MeCab and its dictionary.
+        """Return the versions of what the options use: NLTK's stemmer, Unicode tables, MeCab and its dictionary.
 
         Raises:
             UnavailableError: MeCab or its dictionary is not installed.
         """
-        from assay.metrics.provenance import version_of
-
         stemmer_version = {"nltk": version_of("nltk")} if self.stemmer else {}
         unicode_version = tokenizer_signature() if self.tokenizer == "unicode" else {}
         return stemmer_version | unicode_version | segmenter_signature(self.tokenizer)
 
     def score(self, batch: Batch) -> NDArray[np.float64]:
-        """Return the F-measure of each pair, from 0 to 1: float64, shape ``(len(batch),)``."""
+        """Return the F-measure of each pair, from 0 to 1: float64, shape ``(len(batch),)``.
+
+        Raises:
+            UnavailableError: MeCab or its dictionary is not installed.
+        """
         from rouge_score.scoring import fmeasure
 
-        tokens = _tokenizer(self.tokenizer, self.stemmer, tuple(self.data_signature().items()))
+        tokens_of = _tokenizer(self.tokenizer, self.stemmer, tuple(self.data_signature().items()))
 
         def score(references: list[str], candidates: list[str]) -> list[float]:
-            golds, answers = map_distinct(tokens, references), map_distinct(tokens, candidates)
-            # the arithmetic is that of rouge-score
-            scores = [
-                float(fmeasure(common / max(total, 1), common / max(gold, 1)))
-                for gold, total, common in self._common_units(golds, answers)
-            ]
+            """Return the F-measure of each pair of a chunk."""
+            golds, answers = map_distinct(tokens_of, references), map_distinct(tokens_of, candidates)
+            scores = []
+            for in_reference, in_candidate, in_both in self._common_units(golds, answers):
+                # the arithmetic is that of rouge-score
+                precision, recall = in_both / max(in_candidate, 1), in_both / max(in_reference, 1)
+                scores.append(float(fmeasure(precision, recall)))
             if self.tokenizer != "rouge":
                 for i, (gold, answer) in enumerate(zip(golds, answers, strict=True)):
-                    # texts that are too short for any overlap score 1 if they are equal
+                    # texts that are too short for any overlap score 1 if they are equal: in tokens, or else as texts
                     if not scores[i] and gold == answer:
-                        scores[i] = float(bool(gold) or references[i].strip() == candidates[i].strip())
+                        scores[i] = 1.0 if gold else float(references[i].strip() == candidates[i].strip())
             return scores
 
         return score_chunks(self.prepare(batch), score)
@@ -102,6 +106,9 @@ def _tokenizer(name: str, stemmer: bool, signature: tuple[tuple[str, str], ...])
     Args:
         name, stemmer: the options ``tokenizer`` and ``stemmer``.
         signature: the data signature of the metric, since another dictionary makes other tokens.
+
+    Raises:
+        UnavailableError: MeCab or its dictionary is not installed.
     """
     tokenize: Callable[[str], list[str]]
     if name == "rouge":
@@ -150,7 +157,7 @@ class RougeL(_Rouge):
     )
 
     def _common_units(self, references: list[list[str]], candidates: list[list[str]]) -> Iterable[tuple[int, int, int]]:
-        """Return the number of tokens of the reference, of the candidate, and of the common subsequence, of each pair.
+        """Yield for each pair how many tokens the reference, the candidate and their longest common subsequence have.
 
         rapidfuzz computes the length of the common subsequence in linear memory; the table of rouge-score takes 40
         seconds and 1 GB for two texts of ten thousand words.
@@ -170,7 +177,7 @@ class _RougeN(_Rouge):
     order: ClassVar[int]
 
     def _common_units(self, references: list[list[str]], candidates: list[list[str]]) -> Iterable[tuple[int, int, int]]:
-        """Return the number of n-grams of the reference, of the candidate, and of the common ones, of each pair."""
+        """Return for each pair the numbers of n-grams of the reference, of the candidate, and of common ones."""
         counts = count_ngrams(references, candidates, self.order)
         return zip(*(column[:, -1].tolist() for column in counts), strict=True)
 

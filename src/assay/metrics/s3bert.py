@@ -49,7 +49,11 @@ class S3Bert(BiEncoder):
     )
 
     def __post_init__(self) -> None:
-        """Move an aspect that is written in the subject to its field, and declare the aspect and its whole."""
+        """Move an aspect that is written in the subject to its field, and declare the aspect and its whole.
+
+        Raises:
+            InputError: no model is named, the aspect is given twice, or an option has an invalid value.
+        """
         model, aspect = _split_subject(self.subject)
         if model is None:
             raise InputError("metric 's3bert' needs a model: write s3bert:FOLDER, a model that assay train s3bert made")
@@ -85,7 +89,10 @@ class S3Bert(BiEncoder):
         return () if self.layout is None else (self.layout,)
 
     def aspect_metric(self, aspect: str) -> Self:
-        """Return the metric of one aspect with the options of this metric; its name begins like this metric's name."""
+        """Return the metric of one aspect with the options of this metric, and a name made from this metric's name.
+
+        The name has no alias. That the layout has the aspect is not checked.
+        """
         metric = dataclasses.replace(self, aspect=aspect)
         typed_name = self._typed_name
         if typed_name is not None:
@@ -100,19 +107,31 @@ class S3Bert(BiEncoder):
 
         Raises:
             UnavailableError: the model is not on this machine.
-            InputError: there is no layout, or it does not fit the embedding.
+            InputError: there is no layout, it does not fit the embedding, or the option ``truncate_dim`` is set, which
+                would cut aspects.
         """
+        if self.truncate_dim is not None:
+            raise InputError(f"metric {self}: the layout says which dimensions count; leave truncate_dim out")
         folder = self.located().folder
         dimensions = embedding_size(folder)
         if self.layout is not None:
             return read_layout_file(user_path(self.layout), dimensions)
         return read_layout(folder, dimensions)
 
+    def dimensions(self) -> int | None:
+        """Return the number of leading dimensions that count by the model's files; None for an aspect with its own.
+
+        Raises:
+            UnavailableError: the model is not on this machine.
+        """
+        return super().dimensions() if self.aspect is None else None
+
     def span(self) -> tuple[int, int]:
         """Return the dimensions that are compared, as the first one and the one after the last.
 
         Raises:
-            InputError: the layout has no such aspect.
+            UnavailableError: the model is not on this machine.
+            InputError: there is no layout, it does not fit the embedding, or it has no such aspect.
         """
         return self._span_in(self.read_layout())
 
@@ -140,7 +159,7 @@ class S3Bert(BiEncoder):
     def compare(
         self, embeddings: TextEmbeddings, left: NDArray[np.intp], right: NDArray[np.intp]
     ) -> NDArray[np.float64]:
-        """Return the cosine of the compared dimensions of each pair, float64, shape (n,), in [-1, 1].
+        """Return the similarity of the compared dimensions of each pair, float64, shape (n,); the cosine is in [-1, 1].
 
         Args:
             embeddings: one vector per distinct text, all dimensions of it.
@@ -149,6 +168,7 @@ class S3Bert(BiEncoder):
 
         Raises:
             UnavailableError: the embedding has a different size from the one that the model's files declare.
+            InputError: there is no layout, it does not fit the embedding, or it has no such aspect.
         """
         layout = self.read_layout()
         first, stop = self._span_in(layout)
@@ -157,8 +177,8 @@ class S3Bert(BiEncoder):
             raise UnavailableError(
                 f"model {self.subject}: its embeddings have {size} dimensions, not {layout.dimensions}"
             )
-        part = dataclasses.replace(embeddings, values=embeddings.values[:, first:stop])
-        return super().compare(part, left, right)
+        compared_embeddings = dataclasses.replace(embeddings, values=embeddings.values[:, first:stop])
+        return super().compare(compared_embeddings, left, right)
 
     @property
     def is_explainable(self) -> bool:
@@ -169,7 +189,10 @@ class S3Bert(BiEncoder):
         """Return the score of each aspect of each pair, and what is usual for the overall score.
 
         Raises:
-            InputError: the metric is a single aspect, or the reference set lacks an aspect of the layout.
+            UnavailableError: the model is not on this machine.
+            InputError: the metric is a single aspect, the model has no layout, or the reference set lacks an aspect of
+                the layout or cannot be read.
+            AssayError: the model cannot be loaded, or the scores cannot be computed.
         """
         from assay.metrics.explaining.aspects import explain_aspects
 

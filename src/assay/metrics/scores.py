@@ -55,8 +55,8 @@ class Scores:
         flags: the bits of :class:`Flag`, uint8, shape (n, m).
         seconds: the wall time of each metric, float64, shape (m,). It includes work shared with other metrics, but not
             loading (unless there is only one pair).
-        asymmetry: the difference between the scores of the two orders of the texts, float64, shape (n, m), NaN for a
-            metric that reads one order only; None if all metrics do.
+        asymmetry: the distance between the scores of the two orders of the texts, float64, shape (n, m), NaN for a pair
+            without a score and for a metric that reads one order only; may be None if all metrics do.
     """
 
     values: NDArray[np.float64]
@@ -71,13 +71,13 @@ class Scores:
         The asymmetry is NaN for the metrics of a part without one.
         """
         asymmetries = []
-        for part in parts:
-            unknown = np.full(part.values.shape, np.nan)
-            asymmetries.append(unknown if part.asymmetry is None else part.asymmetry)
+        for scores in parts:
+            unknown = np.full(scores.values.shape, np.nan)
+            asymmetries.append(unknown if scores.asymmetry is None else scores.asymmetry)
         return cls(
-            np.concatenate([part.values for part in parts], axis=1),
-            np.concatenate([part.flags for part in parts], axis=1),
-            np.concatenate([part.seconds for part in parts]),
+            np.concatenate([scores.values for scores in parts], axis=1),
+            np.concatenate([scores.flags for scores in parts], axis=1),
+            np.concatenate([scores.seconds for scores in parts]),
             np.concatenate(asymmetries, axis=1),
         )
 

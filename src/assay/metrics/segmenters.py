@@ -42,7 +42,7 @@ def segmenter_signature(name: str) -> dict[str, str]:
     """Return the versions of a tokenizer's packages, and the digest of its model; empty for any other tokenizer.
 
     Raises:
-        UnavailableError: something is missing.
+        UnavailableError: a package or the model is missing, or the model is empty.
     """
     check_segmenter(name)
     signature = {package: version_of(package) for package in SEGMENTERS.get(name, ())}
@@ -53,8 +53,12 @@ def segmenter_signature(name: str) -> dict[str, str]:
 def segmenter(name: str) -> Callable[[str], list[str]]:
     """Return the function from a text to its tokens, punctuation included, in order.
 
+    Args:
+        name: the name of a tokenizer in :data:`SEGMENTERS`.
+
     Raises:
-        UnavailableError: something is missing, or the model cannot be read.
+        UnavailableError: a package or the model is missing, or the model cannot be read.
+        RuntimeError, OSError: MeCab cannot be loaded.
     """
     check_segmenter(name)
     from sacrebleu.metrics.bleu import _get_tokenizer

@@ -101,7 +101,8 @@ class Contains(PairMetric):
             gold, answer = answer_tokens(reference), answer_tokens(candidate)
             if not gold:
                 return float(not answer)
-            gold_text, answer_text = edge + " ".join(gold) + edge, edge + " ".join(answer) + edge
+            gold_text = edge + " ".join(gold) + edge
+            answer_text = edge + " ".join(answer) + edge
             return float(gold_text in answer_text)
 
         return score

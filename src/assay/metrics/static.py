@@ -56,7 +56,8 @@ class Static(Metric):
     Tables differ in what counts as a word: GloVe was trained on the Penn Treebank's tokens (``do n't``, ``the king
     's``, ``well-known``, ``1,000``, ``u.s.``, ``...``), others keep ``don't`` whole. So the longest form of a word is
     looked up first, and its parts only if it is unknown, see :func:`split_text` and :func:`split_parts`. Texts are
-    normalised to NFC. Scripts without spaces are not segmented, so their words are not found.
+    normalised to NFC. Scripts without spaces are not segmented, so their words are not found. None of this holds for a
+    folder with the vectors of a tokenizer's tokens: that tokenizer splits the texts.
     """
 
     subject: str = option(
@@ -96,7 +97,7 @@ class Static(Metric):
 
         Raises:
             InputError: the file or folder is missing, or has an unsupported format.
-            UnavailableError: the folder has a model that needs its library.
+            UnavailableError: the folder has a model that needs its library, or a package is not installed.
         """
         from assay.metrics.words.token_vectors import check_token_folder, token_folder
         from assay.metrics.words.vectors import check_source
@@ -109,7 +110,11 @@ class Static(Metric):
             check_token_folder(self.path, folder)
 
     def data_signature(self) -> dict[str, str]:
-        """Return the digest of the vectors (``absent`` if there are none) and the version of the Unicode tables."""
+        """Return 16 digits of the vectors' digest (``absent`` if there are none) and the version of the Unicode tables.
+
+        Raises:
+            InputError: a configuration in the folder is malformed.
+        """
         from assay.metrics.words.token_vectors import token_digest, token_folder
         from assay.metrics.words.vectors import source_digest
 
@@ -121,10 +126,11 @@ class Static(Metric):
         return {"vectors": digest} | tokenizer_signature()
 
     def score(self, batch: Batch) -> NDArray[np.float64]:
-        """Return one score per pair: float64, shape ``(len(batch),)``.
+        """Return the cosine of each pair, from -1 to 1; 0 if a text has no vector: float64, shape ``(len(batch),)``.
 
         Raises:
-            InputError: the vectors are absent or broken.
+            InputError: the vectors are absent or broken, or ``case`` is set for a model with a tokenizer of its own.
+            UnavailableError: the folder has a model that needs its library, or a package is not installed.
         """
         import numpy as np
 
@@ -141,6 +147,9 @@ class Static(Metric):
         """Return the flags of texts without a known word (:class:`assay.metrics.scores.Flag`).
 
         They are uint8, shape ``(len(batch),)``.
+
+        Raises:
+            InputError, UnavailableError: as for :meth:`score`.
         """
         import numpy as np
 
@@ -172,6 +181,9 @@ class Static(Metric):
         """Return the pooled vector of each text, float64, shape ``(len(texts), dimensions)``.
 
         The vector of a text without a known word is zero.
+
+        Raises:
+            InputError, UnavailableError: as for :meth:`score`.
         """
         import numpy as np
 
@@ -223,11 +235,11 @@ class Static(Metric):
             row_of: the number of each token's row, -1 if the table lacks the token.
         """
         parts_of = {token: split_parts(token) for token, row in row_of.items() if row < 0}
-        new_parts = [part for part in chain.from_iterable(parts_of.values()) if part not in row_of]
+        new_parts = [piece for piece in chain.from_iterable(parts_of.values()) if piece not in row_of]
         row_of_word = row_of | vectors.rows_by_word(new_parts, self.case)
         rows_of_token = {}
         for token in row_of:
-            rows = [row_of_word[part] for part in parts_of.get(token, [token])]
+            rows = [row_of_word[piece] for piece in parts_of.get(token, [token])]
             rows_of_token[token] = [row for row in rows if row >= 0]
         return rows_of_token
 

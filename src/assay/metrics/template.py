@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from keyword import iskeyword
 from pathlib import Path
 
 from assay.common.output import atomic_write
@@ -83,8 +84,12 @@ only-include = ["{module}.py"]
 def write_template(name: str, folder: Path) -> tuple[Path, str]:
     """Write a new metric into a folder that does not exist yet, and return its file and the name of its class.
 
+    Args:
+        name: the name of the metric: lower-case words with hyphens between them.
+        folder: the folder to make, with the module, its test and ``pyproject.toml``.
+
     Raises:
-        InputError: the name is none of a metric, or another metric has it; the folder exists or cannot be written.
+        InputError: the name has another form, or another metric has it; the folder exists or cannot be written.
     """
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
         raise InputError(f"{name!r}: expected lower-case words with hyphens between them, such as shared-words")
@@ -95,15 +100,15 @@ def write_template(name: str, folder: Path) -> tuple[Path, str]:
         raise InputError(f"{folder}: exists already; name another folder, or remove it")
     module = name.replace("-", "_")
     cls = "".join(word.capitalize() for word in name.split("-"))
+    if iskeyword(cls):
+        # None, True or False
+        cls += "Metric"
     try:
         folder.mkdir(parents=True)
-        for file, text in (
-            (f"{module}.py", _MODULE),
-            (f"test_{module}.py", _TEST),
-            ("pyproject.toml", _PACKAGE),
-        ):
+        template_of_file = {f"{module}.py": _MODULE, f"test_{module}.py": _TEST, "pyproject.toml": _PACKAGE}
+        for file, template in template_of_file.items():
             with atomic_write(folder / file) as path:
-                path.write_text(text.format(name=name, module=module, cls=cls), encoding="utf-8")
+                path.write_text(template.format(name=name, module=module, cls=cls), encoding="utf-8")
     except OSError as error:
         raise InputError(f"{folder}: cannot be written ({error.strerror or error})") from error
     return folder / f"{module}.py", cls

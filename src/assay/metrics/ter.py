@@ -14,8 +14,8 @@ from assay.metrics.base import Declaration, PairMetric, option
 class Ter(PairMetric):
     """Number of edits that turn the candidate into the reference, per word of the reference: 0 if equal, unbounded.
 
-    Lower is better. Two blank texts have 0; against a blank reference any text has 1, as in sacrebleu. Identical texts
-    have 0 here; in sacrebleu some have edits with ``normalized``, such as ``a's,(`` (.5), since it normalises the
+    Lower is better. Two blank texts have 0; any other text has 1 against a blank reference, as in sacrebleu. Identical
+    texts have 0 here; in sacrebleu some have edits with ``normalized``, such as ``a's,(`` (.5), since it normalises the
     reference twice.
     """
 
@@ -50,6 +50,7 @@ class Ter(PairMetric):
         )
 
         def score(reference: str, candidate: str) -> float:
+            """Return the edits of a pair per word of the reference."""
             # sacrebleu may find edits between equal texts, since it normalises the reference twice
             if reference == candidate:
                 return 0.0

@@ -92,6 +92,10 @@ class WordTokenizer(dict[str, list[str]]):
         return list(chain.from_iterable(map(self.__getitem__, text.split())))
 
     def __missing__(self, word: str) -> list[str]:
+        """Return the tokens of a word and keep them.
+
+        If all kept words then have more than :data:`_KEPT_CHARACTERS` characters, the earlier ones are dropped.
+        """
         tokens = self._tokenize(word)
         self._room -= len(word)
         if self._room < 0:
@@ -119,7 +123,7 @@ class PreparedMetric(Metric):
     blank: str = option("", "the text used instead of an empty one")
 
     def prepare(self, batch: Batch) -> Batch:
-        """Return the texts of a batch after the two options."""
+        """Return the texts of a batch after the two options, as a batch without its other columns."""
         references, candidates = (
             [text or self.blank for text in side] for side in (batch.references, batch.candidates)
         )

@@ -20,6 +20,7 @@ def scores_of(metric: Metric, batch: Batch) -> NDArray[np.float64]:
 
     Raises:
         AssayError: the metric returned something else, or called exit().
+        Exception: whatever the metric raises.
     """
     try:
         scores = metric.score(batch)
@@ -45,22 +46,24 @@ class OwnSession:
 
         Raises:
             AssayError: a metric returned something else than scores, or called exit().
+            Exception: whatever a metric raises.
         """
         columns, flags, seconds = [], [], []
         for index, metric in enumerate(metrics):
-            parts = []
+            first_scores = np.zeros(0)
             if metric not in _warm_metrics and len(batch) > 1:
                 # the first pair is scored separately, so that imports and opening files do not count as speed
                 with scaled_shares(index / len(metrics), index / len(metrics)):
-                    parts.append(scores_of(metric, batch.take(range(1))))
+                    first_scores = scores_of(metric, batch.take(range(1)))
             _warm_metrics.add(metric)
+            timed_batch = batch.take(range(1, len(batch))) if len(first_scores) else batch
             started = time.perf_counter()
             with scaled_shares(index / len(metrics), (index + 1) / len(metrics)):
-                parts.append(scores_of(metric, batch.take(range(len(parts), len(batch))) if parts else batch))
+                timed_scores = scores_of(metric, timed_batch)
             elapsed = time.perf_counter() - started
-            columns.append(np.concatenate(parts))
+            columns.append(np.concatenate([first_scores, timed_scores]))
             # scaled to all pairs, since the first one may not have been timed
-            seconds.append(elapsed * len(batch) / max(1, len(parts[-1])))
+            seconds.append(elapsed * len(batch) / max(1, len(timed_batch)))
             flags.append(metric.flags(batch))
         return Scores(np.stack(columns, axis=1), np.stack(flags, axis=1), np.array(seconds))
 
@@ -116,7 +119,8 @@ def score_alone(metric: Metric, batch: Batch) -> NDArray[np.float64]:
     What the engine needs is downloaded if need be.
 
     Raises:
-        AssayError: the engine cannot be opened, or the scores cannot be computed; all open sessions are then closed.
+        AssayError: the download failed, the engine cannot be opened, or the scores cannot be computed; except after a
+            failed download, all open sessions are then closed.
     """
     metric.obtain()
     try:

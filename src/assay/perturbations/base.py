@@ -13,6 +13,10 @@ from assay.language.texts import text_key
 Expected = Literal["same", "not higher", "lower", "negative"]
 #: The pairs to change, by their human label. Pairs without a label are always changed.
 ChangedPairs = Literal["all", "right", "wrong"]
+#: The last characters of a candidate after which no full stop is needed.
+_SENTENCE_ENDS = frozenset(".!?\"')]\u2019\u201d")
+#: Gold answers whose denial may be right, such as "not none".
+_YES_NO = frozenset({"yes", "no", "true", "false", "none", "not", "ja", "nein", "wahr", "falsch", "keine", "keiner"})
 
 
 @dataclass(frozen=True)
@@ -89,7 +93,8 @@ class Perturbation:
             taken as English.
 
     Raises:
-        ValueError: neither or both of *change* and *option* are given, or *expected* or *pairs* is no such word.
+        ValueError: neither or both of *change* and *option* are given, one of *option* and *other* alone, or
+            *expected* or *pairs* is no such word.
     """
 
     name: str
@@ -102,7 +107,8 @@ class Perturbation:
     languages: frozenset[str] | None = None
 
     def __post_init__(self) -> None:
-        if (self.change is None) != bool(self.option and self.other):
+        has_change, has_option, has_other = self.change is not None, bool(self.option), self.other is not None
+        if has_option != has_other or has_change == has_option:
             raise ValueError(f"perturbation {self.name!r}: give either change, or option and other")
         if self.expected not in get_args(Expected) or self.pairs not in get_args(ChangedPairs):
             raise ValueError(f"perturbation {self.name!r}: expected={self.expected!r}, pairs={self.pairs!r}")
@@ -115,7 +121,12 @@ class Perturbation:
         """Return the changed pair, or None if the change does not apply.
 
         It does not apply if the perturbation does not support the language of the pair, if its function says so, or if
-        nothing would change. Random numbers depend only on the seed, the perturbation and the pair.
+        nothing would change.
+
+        Args:
+            pair: the texts to change.
+            seed: the seed of the user. The random numbers of the change depend on it, on the name of the perturbation
+                and on the texts alone.
 
         Raises:
             ValueError: the perturbation changes an option and not texts, or its function returned no pair.
@@ -135,7 +146,7 @@ class Perturbation:
 def appending_change(texts: dict[str, str]) -> Change:
     """Return a change that appends a text to the candidate, in the language of the pair.
 
-    It does not apply to a blank candidate.
+    White space at the end of the candidate is removed first. The change does not apply to a blank candidate.
 
     Args:
         texts: one text per language, by ISO 639-1 code, English among them. A text that begins with a blank is a
@@ -155,7 +166,8 @@ def appending_change(texts: dict[str, str]) -> Change:
 def gold_quoting_change(texts: dict[str, str]) -> Change:
     """Return a change that replaces the candidate with a text that contains the gold answer, such as a denial of it.
 
-    It does not apply to gold answers without a letter or digit, nor to those that are a yes or no themselves.
+    The gold answer is :attr:`TextPair.gold`, without full stops at its end. The change does not apply if that has no
+    letter or digit, or is one of the words that are a yes or no themselves, such as "true" and "none".
 
     Args:
         texts: one text per language, by ISO 639-1 code, English among them; ``{}`` is replaced by the gold answer.
@@ -168,9 +180,3 @@ def gold_quoting_change(texts: dict[str, str]) -> Change:
         return pair.answered(pair.text_in_language(texts).replace("{}", gold.rstrip(".")))
 
     return change
-
-
-#: The last characters of a candidate after which no full stop is needed.
-_SENTENCE_ENDS = frozenset(".!?\"')]\u2019\u201d")
-#: Gold answers whose denial may be right, such as "not none".
-_YES_NO = frozenset({"yes", "no", "true", "false", "none", "not", "ja", "nein", "wahr", "falsch", "keine", "keiner"})

@@ -30,7 +30,7 @@ def built_in() -> dict[str, str]:
 def _registered_by_others() -> dict[str, EntryPoint]:
     """Return the entry points of other packages' perturbations by name, sorted.
 
-    An entry point with the name of a built-in perturbation is ignored.
+    An entry point with the name of a built-in perturbation is ignored; of several with one name, one is taken.
     """
     points = entry_points(group=GROUP)
     return {point.name: point for point in sorted(points, key=lambda point: point.name) if point.name not in built_in()}
@@ -47,12 +47,12 @@ def load_perturbation(name: str) -> Perturbation:
         module, _, attribute = built_in()[name].partition(":")
         perturbation: Perturbation = getattr(import_module(module), attribute)
         return perturbation
-    others = _registered_by_others()
-    if name not in others:
-        raise InputError(unknown_name("there is no perturbation", name, [*built_in(), *others]))
-    description = f"the perturbation {name!r} ({others[name].value})"
+    plugins = _registered_by_others()
+    if name not in plugins:
+        raise InputError(unknown_name("there is no perturbation", name, [*built_in(), *plugins]))
+    description = f"the perturbation {name!r} ({plugins[name].value})"
     with unavailable_on_error(f"{description} cannot be loaded"):
-        loaded = others[name].load()
+        loaded = plugins[name].load()
     if not isinstance(loaded, Perturbation):
         raise UnavailableError(f"{description} is not a Perturbation of assay")
     return loaded
@@ -71,4 +71,4 @@ def list_perturbations() -> tuple[list[Perturbation], list[str]]:
         except UnavailableError as error:
             failures.append(error.message)
     order = get_args(Expected)
-    return sorted(loaded, key=lambda item: (order.index(item.expected), item.name)), failures
+    return sorted(loaded, key=lambda perturbation: (order.index(perturbation.expected), perturbation.name)), failures

@@ -25,8 +25,9 @@ _WORDS_OF_NO_NAME = frozenset(
 
 
 def _replace_names(pair: TextPair, rng: Random) -> TextPair | None:
-    """Return the pair with another name in place of each name in its candidate that shares a word with a gold answer.
+    """Return the pair with one other name in place of each name in its candidate that shares a word with a gold answer.
 
+    A name is a run of capitalised words; words such as "the" do not count as shared.
     Return None if the gold answers share a word with each of :data:`NAMES`, or if a gold answer still occurs.
     """
     gold_words = {word for text in pair.references for word in text_key(text).split()} - _WORDS_OF_NO_NAME
@@ -60,7 +61,7 @@ _NUMBER = re.compile(r"\d+")
 
 
 def _replace_numbers(pair: TextPair, rng: Random) -> TextPair | None:
-    """Return the pair with another number in place of each number in its candidate that a gold answer has.
+    """Return the pair with another number in place of each run of digits in its candidate that a gold answer has.
 
     Return None if a gold answer still occurs in the changed candidate.
     """
@@ -77,6 +78,11 @@ def _draw_other_number(number: str, gold_numbers: set[str], rng: Random) -> str:
     """Return a random number that is in no gold answer, with as many digits as *number* or more if need be.
 
     With several digits, the first is 0 only if that of *number* is.
+
+    Args:
+        number: the digits of the number to replace.
+        gold_numbers: the digits of all numbers in the gold answers.
+        rng: draws the digits.
     """
     while True:
         first_digit = rng.choice("123456789") if number[0] != "0" else "0"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,9 +17,10 @@ ITEMS_PER_END = 5
 def to_document(
     annotation_set: AnnotationSet, records: Sequence[dict[str, Any]], reliability: Mapping[str, Any] | None
 ) -> Document:
-    """Return a table of the annotations and their reliability, and one of the highest and lowest items.
+    """Return tables of the annotations and their reliability, of gold questions if any, and of extreme items.
 
-    The records of the document have all items, highest first.
+    The records of the document have all items, highest first; its JSON has the counts, the reliability and the
+    annotators with gold questions as well.
 
     Args:
         annotation_set: what the annotations consist of.
@@ -59,6 +61,7 @@ def _summary_table(annotation_set: AnnotationSet, reliability: Mapping[str, Any]
     """
 
     def format_count(value: Any) -> str:
+        """Return a count as text, or the mean, least and most of one that varies; ``not said`` for None."""
         if value is None:
             return "not said"
         if not isinstance(value, dict):
@@ -105,7 +108,10 @@ _GOLD_COLUMNS = (
 
 
 def _gold_table(records: Sequence[Mapping[str, Any]]) -> Sheet:
-    """Return the table of annotators and the gold questions that they answered as agreed, the lowest share first."""
+    """Return the table of annotators and the gold questions that they answered as agreed, the lowest share first.
+
+    Annotators without a gold question come last.
+    """
     discarded = [record for record in records if not record["is_kept"]]
     annotations = sum(record["annotations"] for record in discarded)
     unchecked = sum(record["share"] is None for record in records)
@@ -114,7 +120,8 @@ def _gold_table(records: Sequence[Mapping[str, Any]]) -> Sheet:
         notes.append(f"left out: {len(discarded):,} of {len(records):,} annotators with {annotations:,} annotations")
     if unchecked:
         notes.append(f"annotators without a gold question, who are counted: {unchecked:,}")
-    in_order = sorted(records, key=lambda record: 2.0 if record["share"] is None else record["share"])
+    # a share is at most 1
+    in_order = sorted(records, key=lambda record: math.inf if record["share"] is None else record["share"])
     return Sheet("Gold questions", _GOLD_COLUMNS, table_rows(_GOLD_COLUMNS, in_order), notes=notes)
 
 

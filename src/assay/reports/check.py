@@ -1,26 +1,18 @@
-"""The result of a check as tables and as JUnit XML, and its files."""
+"""The result of a check as tables and records."""
 
 from __future__ import annotations
 
-import errno
-import json
 import math
-import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree as ET
 
 from assay.analysis.check.cells import Cell, Verdict, pairs_needed
 from assay.analysis.check.checking import CheckFinding, GateReport
 from assay.analysis.check.settings import CheckSettings
 from assay.analysis.check.shifts import MOST_SHOWN, MovedPair, ScoreShift
 from assay.common.numbers import percent, short, signed
-from assay.common.output import FileKind, atomic_write
-from assay.common.visible import visible_text
-from assay.exceptions import InputError
 from assay.reports.layout import cut
 from assay.reports.sheets import Column, Document, Sheet, table_rows
 from assay.statistics.coefficients import MIN_INFLUENCE_PAIRS, OF_TWO_LABELS, POWER, is_by_influence, title_of
@@ -49,30 +41,31 @@ _COLUMNS = (
 
 
 def headline(report: GateReport) -> str:
-    """Return one line: whether the gate passed, and the numbers of judged cells by verdict and of failing findings."""
+    """Return one line: whether the gate passed, judged cells by verdict, failing findings, and scores moved too far."""
     judged = report.judged
     verdicts = Counter(cell.verdict for cell in judged)
     kinds = Counter(finding.kind for finding in report.findings if finding.fails)
-    parts = [f"{verdicts[verdict]} {verdict}" for verdict in Verdict if verdicts[verdict]]
-    parts += [f"{count} {kind}" for kind, count in kinds.items()]
+    counts = [f"{verdicts[verdict]} {verdict}" for verdict in Verdict if verdicts[verdict]]
+    counts += [f"{count} {kind}" for kind, count in kinds.items()]
     shifted = sum(shift.fails for shift in report.shifts)
-    parts += [f"{shifted} moved too far"] if shifted else []
+    counts += [f"{shifted} moved too far"] if shifted else []
     result = "passed" if report.passed else "FAILED"
-    return f"{result}: {', '.join(parts)}"
+    return f"{result}: {', '.join(counts)}"
 
 
 def to_document(report: GateReport) -> Document:
     """Return the report as tables below the headline of the gate.
 
-    They are the judged coefficients of each dataset, the scores that moved, the other differences between run and
-    baseline, and those coefficients that are not judged but moved. There is one record per coefficient, judged or not.
+    They are the judged coefficients and systems of each dataset, also against the first baseline of a chain; the scores
+    that moved; the other differences between run and baseline; and the coefficients that are not judged but moved. A
+    warning counts the others. There is one record per coefficient or system, judged or not.
     """
     settings = report.settings
     sheets = [Sheet(f"Gate {headline(report)}", (), (), facts=_facts_of_check(report))]
     for dataset in dict.fromkeys(cell.dataset for cell in report.cells):
         title = report.titles.get(dataset, dataset)
-        for first, head in ((False, title), (True, f"{title}: against the first baseline of the chain")):
-            cells = [cell for cell in report.judged if (cell.dataset, cell.first) == (dataset, first)]
+        for is_first, head in ((False, title), (True, f"{title}: against the first baseline of the chain")):
+            cells = [cell for cell in report.judged if (cell.dataset, cell.first) == (dataset, is_first)]
             systems = [cell for cell in cells if cell.system]
             coefficients = [cell for cell in cells if not cell.system]
             if systems:
@@ -82,15 +75,17 @@ def to_document(report: GateReport) -> Document:
     sheets += _sheets_of_shifts(report)
     if report.findings:
         sheets.append(_sheet_of_findings(report.findings))
-    others = [cell for cell in report.cells if not cell.judged]
-    moved = [cell for cell in others if _has_moved(cell)]
-    for dataset in dict.fromkeys(cell.dataset for cell in moved):
-        cells = [cell for cell in moved if cell.dataset == dataset]
+    unjudged_cells = [cell for cell in report.cells if not cell.judged]
+    moved_cells = [cell for cell in unjudged_cells if _has_moved(cell)]
+    for dataset in dict.fromkeys(cell.dataset for cell in moved_cells):
+        cells = [cell for cell in moved_cells if cell.dataset == dataset]
         note = f"{percent(settings.confidence)} intervals, not corrected: some of many numbers move by chance"
         sheets.append(_sheet_of_cells(f"{report.titles.get(dataset, dataset)}: not judged, but moved", cells, note))
-    records = [_record_of_cell(cell, _margin_of(cell, settings)) for cell in report.cells]
+    records = [_record_of_cell(cell, margin_of(cell, settings)) for cell in report.cells]
     metrics = list(dict.fromkeys(cell.metric for cell in report.cells if cell.metric))
-    return Document(sheets, records, value=_json_object(report), warnings=_unmoved_notes(others), metrics=metrics)
+    return Document(
+        sheets, records, value=_json_object(report), warnings=_unmoved_notes(unjudged_cells), metrics=metrics
+    )
 
 
 #: Pairs are listed as moved if their score changed by this share of a standard deviation of the baseline's scores.
@@ -105,13 +100,14 @@ _SHIFT_COLUMNS = (
     Column("largest", number=True, cell=lambda shift: _size_text(shift.largest)),
     Column("what changed", cell=lambda shift: shift.cause or "nothing in the signature"),
 )
+#: The columns of moved pairs; a row is the shift of a metric, and one of its pairs.
 _PAIR_COLUMNS = (
-    Column("metric", key=True, cell=lambda moved: moved[0].metric),
-    Column("pair", key=True, cell=lambda moved: moved[1].pair_id),
-    Column("before", number=True, cell=lambda moved: f"{moved[1].before:.4g}"),
-    Column("now", number=True, cell=lambda moved: f"{moved[1].now:.4g}"),
-    Column("reference", spare=1, cell=lambda moved: cut(moved[1].reference)),
-    Column("candidate", spare=1, cell=lambda moved: cut(moved[1].candidate)),
+    Column("metric", key=True, cell=lambda row: row[0].metric),
+    Column("pair", key=True, cell=lambda row: row[1].pair_id),
+    Column("before", number=True, cell=lambda row: f"{row[1].before:.4g}"),
+    Column("now", number=True, cell=lambda row: f"{row[1].now:.4g}"),
+    Column("reference", spare=1, cell=lambda row: cut(row[1].reference)),
+    Column("candidate", spare=1, cell=lambda row: cut(row[1].candidate)),
 )
 
 
@@ -123,8 +119,9 @@ def _size_text(size: float) -> str:
 def _sheets_of_shifts(report: GateReport) -> list[Sheet]:
     """Return a table of the metrics whose scores moved, and one of the pairs that moved most; empty if none did.
 
-    The pairs are those of all metrics together, by their change in standard deviations of the metric's scores. Changes
-    that another processor may cause are not among them.
+    The second table has at most :data:`MOST_SHOWN` pairs: of all metrics together, those with the largest change in
+    standard deviations of the metric's scores. Changes below :data:`_SHOWN_SHIFT`, which another processor may cause,
+    are left out, and so is the table if all are.
     """
     if not report.shifts:
         return []
@@ -139,11 +136,11 @@ def _sheets_of_shifts(report: GateReport) -> list[Sheet]:
             marked=frozenset(row for row, shift in enumerate(report.shifts) if shift.fails),
         )
     ]
-    moved = [(shift, pair) for shift in report.shifts for pair in shift.pairs]
-    moved.sort(key=lambda entry: -_size(*entry))
-    moved = [entry for entry in moved[:MOST_SHOWN] if _size(*entry) >= _SHOWN_SHIFT]
-    if moved:
-        sheets.append(Sheet("Pairs whose scores moved most", _PAIR_COLUMNS, table_rows(_PAIR_COLUMNS, moved)))
+    moved_pairs = [(shift, pair) for shift in report.shifts for pair in shift.pairs]
+    largest_first = sorted(moved_pairs, key=lambda row: -_size(*row))
+    shown_pairs = [row for row in largest_first[:MOST_SHOWN] if _size(*row) >= _SHOWN_SHIFT]
+    if shown_pairs:
+        sheets.append(Sheet("Pairs whose scores moved most", _PAIR_COLUMNS, table_rows(_PAIR_COLUMNS, shown_pairs)))
     return sheets
 
 
@@ -176,12 +173,18 @@ def _mean_text(value: float | None, cell: Cell) -> str:
 
 
 def _sheet_of_systems(title: str, cells: Sequence[Cell], report: GateReport) -> Sheet:
-    """Return the table of the systems of a dataset, with the failing ones marked."""
-    subjects: dict[str, list[str]] = {}
+    """Return the table of the systems of a dataset, with the failing ones marked.
+
+    Args:
+        title: the name of the dataset, and what it is compared with unless that is the baseline.
+        cells: the systems, one row each; a note that several of them have is written once.
+        report: the report, for what the intervals are.
+    """
+    subjects_by_note: dict[str, list[str]] = {}
     for cell in cells:
         for note in cell.difference.notes:
-            subjects.setdefault(note, []).append(cell.subject)
-    notes = [f"{', '.join(names)}: {note}" for note, names in subjects.items()]
+            subjects_by_note.setdefault(note, []).append(cell.subject)
+    notes = [f"{', '.join(subjects)}: {note}" for note, subjects in subjects_by_note.items()]
     level = percent(report.settings.confidence)
     correction = f", corrected for the {report.family} numbers that changed (Bonferroni)" if report.family >= 2 else ""
     margin = signed(-report.settings.margin_of_systems)
@@ -204,8 +207,8 @@ def _sheet_of_findings(findings: Sequence[CheckFinding]) -> Sheet:
     )
 
 
-def _margin_of(cell: Cell, settings: CheckSettings) -> float:
-    """Return the loss of a cell that is tolerated."""
+def margin_of(cell: Cell, settings: CheckSettings) -> float:
+    """Return the loss of a cell that is tolerated: that of systems, or that of coefficients."""
     return settings.margin_of_systems if cell.system else settings.margin
 
 
@@ -221,18 +224,22 @@ def _unmoved_notes(cells: Sequence[Cell]) -> list[str]:
 
 
 def _facts_of_check(report: GateReport) -> list[str]:
-    """Return lines on what is judged, when it is worse, and which loss could be missed; empty if nothing is judged."""
+    """Return lines on what is judged, when it is worse, and which loss could be missed.
+
+    There are none if no coefficient is judged: tables of systems have their own.
+    """
     settings = report.settings
-    names = dict.fromkeys(cell.statistic for cell in report.judged if not cell.system)
-    if not names:
+    statistics = list(dict.fromkeys(cell.statistic for cell in report.judged if not cell.system))
+    if not statistics:
         return []
-    statistics = ", ".join(title_of(name) for name in names)
+    titles = ", ".join(map(title_of, statistics))
     reason = ""
-    if OF_TWO_LABELS in names and not settings.statistics:
-        reason = " (the labels have two values)" if len(names) == 1 else " (AUC where the labels have two values)"
+    if OF_TWO_LABELS in statistics and not settings.statistics:
+        is_only_one = len(statistics) == 1
+        reason = " (the labels have two values)" if is_only_one else " (AUC where the labels have two values)"
     limit = signed(-settings.margin)
     facts = [
-        f"judged: {statistics} in {', '.join(settings.buckets)}{reason}; all else is shown only",
+        f"judged: {titles} in {', '.join(settings.buckets)}{reason}; all else is shown only",
         f"worse: the interval of the difference (now minus before) is below {limit}; no worse: it is above",
     ]
     if any(cell.detectable is not None for cell in report.judged):
@@ -243,13 +250,14 @@ def _facts_of_check(report: GateReport) -> list[str]:
 def missed_loss_line(report: GateReport) -> str:
     """Return one line on the largest detectable loss of a judged cell; this check could have missed a smaller one.
 
-    For a strict check, which misses none, the line has the number of pairs with which it would pass instead.
+    A strict check misses none: its line has the number of pairs with which an unchanged score would pass, if that is
+    known. At least one cell must be judged.
     """
     cell = max(report.judged, key=lambda cell: cell.detectable or 0.0)
     loss = short(cell.detectable or 0.0, 3)
     where = f"{cell.subject} on {cell.dataset}, {cell.bucket} (n = {cell.n:,})"
     if report.settings.strict:
-        needed = pairs_needed(cell.n, cell.detectable, _margin_of(cell, report.settings))
+        needed = pairs_needed(cell.n, cell.detectable, margin_of(cell, report.settings))
         line = f"strict: what is not shown to be no worse fails; a loss of {loss} is detectable, {where}"
         if not needed:
             return line
@@ -261,7 +269,13 @@ def missed_loss_line(report: GateReport) -> str:
 
 
 def _interval_note(report: GateReport, dataset: str, cells: Sequence[Cell]) -> str:
-    """Return in words how the intervals of some cells of a dataset were computed."""
+    """Return in words how the intervals of some cells of a dataset were computed, with their level and correction.
+
+    Args:
+        report: the report.
+        dataset: the name of the dataset.
+        cells: the coefficients, of this dataset alone.
+    """
     settings = report.settings
     has_other_pairs = any(finding.kind == "changed data" and finding.dataset == dataset for finding in report.findings)
     if has_other_pairs:
@@ -280,7 +294,7 @@ def _interval_note(report: GateReport, dataset: str, cells: Sequence[Cell]) -> s
 
 
 def _has_moved(cell: Cell) -> bool:
-    """Return whether a coefficient is lost, or the interval of its difference excludes 0."""
+    """Return whether a coefficient is lost, or the interval of its difference excludes 0; False without an interval."""
     if cell.verdict is Verdict.lost:
         return True
     low, high = cell.difference.low, cell.difference.high
@@ -313,22 +327,21 @@ def difference_text(cell: Cell) -> str:
     """Return the difference with its interval, such as ``-.020 [-.031, -.011]``.
 
     It is ``0`` if no score changed, a dash if the difference is undefined, and the difference alone if there is no
-    interval. A difference that three decimals would round to 0 has up to six, or is in scientific notation.
+    interval. All numbers have three decimals, or up to six where fewer would round the difference or the lower bound
+    of a gain to 0. If six are too few, they are in scientific notation.
     """
     if cell.verdict is Verdict.unchanged:
         return "0"
     value, low, high = cell.difference.value_and_bounds
     if value is None:
         return "–"
-    values = [value]
+    numbers = [value]
     if low is not None and high is not None:
-        values += [low, high]
-    # three decimals may round the difference, or the bound that decides the verdict, to 0: show up to six
-    not_zero = [value]
-    if cell.verdict is Verdict.better and low:
-        not_zero.append(low)
-    digits = _fewest_digits(not_zero)
-    first, *bounds = (_tiny_number(number) if digits is None else signed(number, digits) for number in values)
+        numbers += [low, high]
+    # a gain with a lower bound of ".000" would look as if it were none
+    must_differ_from_0 = [value, low] if cell.verdict is Verdict.better and low else [value]
+    digits = _fewest_digits(must_differ_from_0)
+    first, *bounds = (_tiny_number(number) if digits is None else signed(number, digits) for number in numbers)
     return f"{first} [{', '.join(bounds)}]" if bounds else first
 
 
@@ -376,7 +389,7 @@ def _record_of_cell(cell: Cell, margin: float) -> dict[str, Any]:
 
 
 def _json_object(report: GateReport) -> dict[str, Any]:
-    """Return the whole report as an object for JSON: the result, the settings, and lists of cells and findings."""
+    """Return the whole report for JSON: the result, the settings, and lists of cells, findings and shifts."""
     settings = report.settings
     return {
         "passed": report.passed,
@@ -386,184 +399,8 @@ def _json_object(report: GateReport) -> dict[str, Any]:
         "strict": settings.strict,
         "confidence": settings.confidence,
         "family": report.family,
-        "cells": [_record_of_cell(cell, _margin_of(cell, settings)) for cell in report.cells],
+        "cells": [_record_of_cell(cell, margin_of(cell, settings)) for cell in report.cells],
         "findings": [vars(finding) for finding in report.findings],
         "max_shift": settings.max_shift,
         "shifts": [_record_of_shift(shift) for shift in report.shifts],
     }
-
-
-# The report of the gate as JUnit XML: one test case for each judged coefficient and for each failing finding
-
-
-def to_junit(report: GateReport) -> str:
-    """Return the report as JUnit XML for continuous integration services.
-
-    A judged coefficient with too little data, or undefined before and now, is a skipped test unless the check is
-    strict. Warnings are in the ``system-out`` of the suite.
-    """
-    failing = [finding for finding in report.findings if finding.fails]
-    warnings = [finding for finding in report.findings if not finding.fails]
-    shifts = report.shifts if report.settings.max_shift is not None else ()
-    failures = sum(cell.fails for cell in report.judged) + sum(shift.fails for shift in shifts) + len(failing)
-    skipped = sum(cell.is_skipped for cell in report.judged)
-    counts = {
-        "name": "assay check",
-        "tests": str(len(report.judged) + len(shifts) + len(failing)),
-        "failures": str(failures),
-        "errors": "0",
-    }
-    root = ET.Element("testsuites", counts)
-    suite = ET.SubElement(root, "testsuite", {**counts, "skipped": str(skipped)})
-    for cell in report.judged:
-        _add_test_case(suite, cell, _margin_of(cell, report.settings))
-    for shift in shifts:
-        _add_shift_case(suite, shift, report.settings.max_shift)
-    for finding in failing:
-        name = f"{finding.metric or 'dataset'}: {finding.kind}"
-        case = ET.SubElement(suite, "testcase", {"classname": _xml_text(finding.dataset), "name": _xml_text(name)})
-        ET.SubElement(case, "failure", {"message": _xml_text(finding.text), "type": finding.kind})
-    lines = [headline(report)]
-    for finding in warnings:
-        lines.append(f"{finding.dataset} {finding.metric}: {finding.kind}: {finding.text}".strip())
-    ET.SubElement(suite, "system-out").text = _xml_text("\n".join(lines))
-    ET.indent(root)
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
-
-
-def _add_test_case(suite: ET.Element, cell: Cell, margin: float) -> None:
-    """Add the test case of a judged cell to a JUnit test suite.
-
-    Args:
-        suite: the element of the suite, which is changed.
-        cell: the judged cell.
-        margin: the loss that is tolerated, for the message.
-    """
-    name = f"{cell.subject}: {cell.statistic} in {cell.bucket}"
-    if cell.first:
-        name += ", against the first baseline"
-    case = ET.SubElement(suite, "testcase", {"classname": _xml_text(cell.dataset), "name": _xml_text(name)})
-    before, now = ("undefined" if value is None else short(value, 3) for value in (cell.before, cell.now))
-    message = (
-        f"{cell.verdict}: {before} before, {now} now, difference {difference_text(cell)}, margin {margin:g}, n {cell.n}"
-    )
-    if cell.detectable is not None:
-        message += f", detectable loss {short(cell.detectable, 3)}"
-    if cell.difference.notes:
-        message += f"; {cell.difference.note}"
-    message = _xml_text(message)
-    if cell.fails:
-        ET.SubElement(case, "failure", {"message": message, "type": str(cell.verdict)})
-    elif cell.is_skipped:
-        ET.SubElement(case, "skipped", {"message": message})
-    ET.SubElement(case, "system-out").text = message
-
-
-def _add_shift_case(suite: ET.Element, shift: ScoreShift, limit: float | None) -> None:
-    """Add the test case of scores that moved to a JUnit test suite, which is changed."""
-    name = f"{shift.metric}: scores moved"
-    case = ET.SubElement(suite, "testcase", {"classname": _xml_text(shift.dataset), "name": _xml_text(name)})
-    message = _xml_text(
-        f"{shift.moved} of {shift.n} scores moved, by {shift.mean:.3g} on average ({shift.relative:.2g} SD, limit "
-        f"{limit:g}), {shift.largest:.3g} at most; {shift.cause or 'nothing in the signature changed'}"
-    )
-    if shift.fails:
-        ET.SubElement(case, "failure", {"message": message, "type": "moved too far"})
-    ET.SubElement(case, "system-out").text = message
-
-
-def _xml_text(text: str) -> str:
-    """Return text with characters made visible that XML 1.0 forbids, or that would act on a terminal."""
-    return visible_text(text, keep="\n")
-
-
-# Writing the files of a check without overwriting files that assay did not write.
-
-
-def _is_baseline(path: Path) -> bool:
-    """Return whether a file is JSON with the keys of a baseline, valid or not."""
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError):
-        # deeply nested JSON exhausts the recursion of the parser
-        return False
-    # a baseline that was edited by hand counts too: the remedy for it is to write it again
-    keys = {"schema", "assay", "run", "confidence", "datasets"}
-    return isinstance(value, dict) and set(value) - {"origin"} == keys
-
-
-def _is_junit(path: Path) -> bool:
-    """Return whether a file is XML whose root element is that of a JUnit report."""
-    try:
-        # the root element is enough; the file is closed here, since Windows cannot replace an open file
-        with path.open("rb") as file:
-            _, root = next(iter(ET.iterparse(file, events=("start",))))
-    except (ET.ParseError, ValueError, LookupError, StopIteration):
-        return False
-    return root.tag in ("testsuites", "testsuite")
-
-
-def _is_summary(path: Path) -> bool:
-    """Return whether a file begins like a summary of a check, or is one that is only appended to."""
-    if _is_step_summary(path):
-        # write_summary appends to this file, so that nothing is lost
-        return True
-    with path.open("rb") as file:
-        return file.readline().startswith((b"### Gate passed: ", b"### Gate FAILED: "))
-
-
-#: The kinds of files that a check may replace.
-BASELINE = FileKind("a baseline", "out", _is_baseline)
-JUNIT = FileKind("JUnit XML", "junit", _is_junit)
-SUMMARY = FileKind("a summary of assay check", "summary", _is_summary)
-
-
-def write_file(path: Path, text: str) -> None:
-    """Write text to a file as UTF-8, completely or not at all; missing parent folders are created.
-
-    Raises:
-        InputError: the file cannot be written.
-    """
-    _write_bytes(path, _utf8_bytes(text), append=False)
-
-
-def write_summary(path: Path, text: str) -> None:
-    """Write a summary to a file; append it if *path* is the step summary of GitHub Actions, which commands share.
-
-    Raises:
-        InputError: the file cannot be written.
-    """
-    _write_bytes(path, _utf8_bytes(text), append=_is_step_summary(path))
-
-
-def _utf8_bytes(text: str) -> bytes:
-    """Return a text as UTF-8; names from the data may have lone surrogates, which strict UTF-8 refuses."""
-    return text.encode("utf-8", errors="surrogatepass")
-
-
-def _is_step_summary(path: Path) -> bool:
-    """Return whether *path* is ``$GITHUB_STEP_SUMMARY``, the file that all commands of a job's step append to."""
-    shared = os.environ.get("GITHUB_STEP_SUMMARY")
-    return bool(shared) and os.path.realpath(path) == os.path.realpath(str(shared))
-
-
-def _write_bytes(path: Path, content: bytes, *, append: bool) -> None:
-    """Write bytes to a file atomically, or append them.
-
-    To a path that is not a regular file, such as a pipe, they are always appended.
-
-    Raises:
-        InputError: the file cannot be written.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if append or (path.exists() and not path.is_file()):
-            with path.open("ab") as file:
-                file.write(content)
-            return
-        # the target of a symbolic link is replaced, and not the link
-        with atomic_write(Path(os.path.realpath(path))) as scratch:
-            scratch.write_bytes(content)
-    except OSError as error:
-        reason = "the disk is full" if error.errno == errno.ENOSPC else error.strerror or str(error)
-        raise InputError(f"{path}: cannot be written ({reason})") from error

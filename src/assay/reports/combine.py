@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from assay.analysis.combine import COMBINED, BucketComparison, CombinationResult, CombineSettings
+from assay.analysis.combine.result import COMBINED, BucketComparison, CombinationResult
+from assay.analysis.combine.settings import CombineSettings
 from assay.analysis.settings import CORRECTIONS
-from assay.common.numbers import money, p_value, rate, short
+from assay.common.numbers import Number, money, p_value, rate, short
 from assay.reports.layout import intervals_in_words
 from assay.reports.sheets import Column, Document, Sheet, table_rows
 from assay.statistics.coefficients import interval_method, title_of
+
+if TYPE_CHECKING:
+    from assay.statistics.combination import Addition
 
 
 def to_document(result: CombinationResult, settings: CombineSettings) -> Document:
@@ -41,9 +45,11 @@ def to_document(result: CombinationResult, settings: CombineSettings) -> Documen
 
 
 def _verdict_sheet(result: CombinationResult, settings: CombineSettings) -> Sheet:
-    """Return the sheet that recommends the combination if it is significantly better, else the best metric.
+    """Return the sheet that recommends the combination if it is significantly better than the best metric.
 
-    Its lines have the values of both, the speed and price of the combination, and how stable the choice of metrics is.
+    Which one to use otherwise, if any, is decided in :mod:`assay.analysis.recommend.advice`. The lines have the values
+    of both, how good the scores are as probabilities if the labels have two values, the speed of the combination if it
+    is known, its price if any metric may cost money, and how stable the choice of metrics is.
     """
     comparison, best = result.buckets[0], result.best_metric
     members = result.study.combination.members
@@ -58,10 +64,9 @@ def _verdict_sheet(result: CombinationResult, settings: CombineSettings) -> Shee
             f"{value} on pairs not learned from, against {value_of_best}: {_signed_number(difference.value)} {interval}"
         )
     else:
-        headline = f"{result.data.title}: use {best}"
+        headline = f"{result.data.title}: no combination is known to be better than {best}"
         lines.append(
-            f"no combination is known to be better: {value} on pairs not learned from, against {value_of_best}, "
-            f"p {p_value(comparison.p_values[best])}"
+            f"{value} on pairs not learned from, against {value_of_best}, p {p_value(comparison.p_values[best])}"
         )
     lines += _probability_lines(result, settings)
     speed = result.inputs.speed_of(members)
@@ -77,7 +82,10 @@ def _verdict_sheet(result: CombinationResult, settings: CombineSettings) -> Shee
 
 
 def _probability_lines(result: CombinationResult, settings: CombineSettings) -> list[str]:
-    """Return how good the scores are as probabilities, and those of the prior; none for more than two labels."""
+    """Return how good the scores are as probabilities, and those of the prior if there is one.
+
+    There are no such lines if the labels have more than two values.
+    """
     lines = []
     if result.accuracy is not None and result.calibration is not None:
         lines.append(
@@ -109,7 +117,10 @@ def _signed_number(value: float | None) -> str:
 
 
 def _bucket_table(result: CombinationResult, comparison: BucketComparison) -> Sheet:
-    """Return the table of a bucket, with one row for the combination and one for each metric, best first."""
+    """Return the table of a bucket, with one row for the combination and one for each metric, best first.
+
+    The row of the combination is marked if it is significantly better than the best metric.
+    """
     members = result.study.combination.members
 
     def coefficient_column(index: int, statistic: str) -> Column:
@@ -138,12 +149,14 @@ def _bucket_table(result: CombinationResult, comparison: BucketComparison) -> Sh
         Column("pairs/s", number=True, spare=1, cell=lambda metric: _speed_text(speed_of(metric))),
         Column("combined", spare=1, cell=lambda metric: "yes" if metric in members else ""),
     ]
+    # the combination is row 0
+    marked = frozenset({0}) if comparison.is_better(comparison.ranked_metrics[0]) else frozenset()
     return Sheet(
         f"{result.data.title}, {comparison.name}",
         columns,
         table_rows(columns, (COMBINED, *comparison.ranked_metrics)),
         facts=[f"n = {comparison.n:,}"],
-        marked=frozenset({0}) if comparison.is_better(comparison.ranked_metrics[0]) else frozenset(),
+        marked=marked,
     )
 
 
@@ -152,10 +165,13 @@ def _speed_text(speed: float | None) -> str:
 
 
 def _additions_table(result: CombinationResult) -> Sheet:
-    """Return a table of what each member of the combination adds and costs, in the order of selection."""
+    """Return a table of what each member of the combination adds and costs, in the order of selection.
+
+    Prices have columns if any metric may cost money.
+    """
     inputs, members = result.inputs, result.study.combination.members
 
-    def until(addition: Any) -> list[str]:
+    def members_up_to(addition: Addition) -> list[str]:
         return members[: members.index(addition.name) + 1]
 
     columns = [
@@ -163,24 +179,38 @@ def _additions_table(result: CombinationResult) -> Sheet:
         Column(f"{title_of(result.by)} alone", number=True, cell=lambda addition: short(addition.alone, 3)),
         Column("with those above", number=True, cell=lambda addition: short(addition.value, 3)),
         Column("pairs/s", number=True, cell=lambda addition: _speed_text(inputs.speeds.get(addition.name))),
-        Column("with those above", number=True, cell=lambda addition: _speed_text(inputs.speed_of(until(addition)))),
+        Column(
+            "with those above",
+            number=True,
+            cell=lambda addition: _speed_text(inputs.speed_of(members_up_to(addition))),
+        ),
     ]
     if _has_paid_metric(result):
         columns += [
             Column("price per 1,000", number=True, cell=lambda addition: money(inputs.prices.get(addition.name))),
-            Column("with those above", number=True, cell=lambda addition: money(inputs.price_of(until(addition)))),
+            Column(
+                "with those above", number=True, cell=lambda addition: money(inputs.price_of(members_up_to(addition)))
+            ),
         ]
-    tried = ", ".join(f"{name} {short(value, 3)}" for name, value in result.study.combination.tried.items())
-    name = title_of(result.by)
+    tried = result.study.combination.tried
+    learners_text = ", ".join(f"{learner} {short(value, 3)}" for learner, value in tried.items())
+    statistic = title_of(result.by)
     return Sheet(
         f"{result.data.title}: what each metric adds",
         columns,
         table_rows(columns, result.study.combination.additions),
         facts=[
-            f"chosen one by one, each for the most that it adds to {name} of a linear function, by cross-validation",
-            f"learners: {tried}; taken: {result.study.combination.learner}",
+            (
+                f"chosen one by one, each for the most that it adds to {statistic} of a linear function, by "
+                "cross-validation"
+            ),
+            f"learners: {learners_text}; taken: {result.study.combination.learner}",
         ],
     )
+
+
+#: A gain of the coefficient that is not worth twice as many labels.
+_HARDLY = 0.005
 
 
 def _learning_curve_table(result: CombinationResult) -> Sheet:
@@ -199,16 +229,22 @@ def _learning_curve_table(result: CombinationResult) -> Sheet:
 
 
 def _advice_on_labels(result: CombinationResult) -> str:
-    """Return a sentence on whether more labels would help, judged by the last step of the learning curve."""
+    """Return a sentence on whether more labels would help, judged by the last step of the learning curve.
+
+    The curve needs two points or more.
+    """
     *_, point_before, last_point = result.learning_curve
     gain = last_point.value - point_before.value
-    if gain < 0.005:
-        return "more labels would hardly help: the last doubling added less than .005"
+    if gain < _HARDLY:
+        return f"more labels would hardly help: the last doubling added less than {short(_HARDLY, 3)}"
     return f"more labels may help: from {point_before.pairs:,} pairs on, {_signed_number(gain)}"
 
 
 def _metric_records(result: CombinationResult) -> Iterator[dict[str, Any]]:
-    """Yield one flat record per bucket and metric, including the combination; undefined values are None."""
+    """Yield one flat record per bucket and metric, including the combination; undefined values are None.
+
+    The difference is that of the combination from the metric; the combination itself has none.
+    """
     members = set(result.study.combination.members)
     for comparison in result.buckets:
         for metric, coefficients in comparison.coefficients.items():
@@ -225,11 +261,7 @@ def _metric_records(result: CombinationResult) -> Iterator[dict[str, Any]]:
                 number = coefficients.number(index, comparison.confidence)
                 record |= {statistic: number.value, f"{statistic}_low": number.low, f"{statistic}_high": number.high}
             # the combination itself has no difference
-            difference = comparison.differences.get(metric)
-            record |= {
-                "difference": None if difference is None else difference.value,
-                "difference_low": None if difference is None else difference.low,
-                "difference_high": None if difference is None else difference.high,
-                "p": None if difference is None else comparison.p_values[metric],
-            }
+            value, low, high = comparison.differences.get(metric, Number()).value_and_bounds
+            record |= {"difference": value, "difference_low": low, "difference_high": high}
+            record["p"] = comparison.p_values.get(metric)
             yield record

@@ -34,6 +34,8 @@ def _bucket_notes(
 ) -> list[str]:
     """Return the notes below the table of a bucket: caveats, undefined coefficients, and limits of small samples.
 
+    A note that several comparisons have is there once.
+
     Args:
         contest: the scores that were compared.
         bucket: the name of the bucket.
@@ -58,7 +60,17 @@ def _bucket_notes(
 
 
 def _permutation_limit_notes(units: int, unit: str, metric_pairs: int, settings: PermutationTests) -> list[str]:
-    """Return a note on the smallest possible p-value of the permutation test, if the units limit it, not the draws."""
+    """Return a note on the smallest possible p-value of the permutation test, if the units limit it, not the draws.
+
+    The list is empty if the draws limit it, or if there is no such test.
+
+    Args:
+        units: the number of pairs, or of groups of pairs, that are exchanged as wholes.
+        unit: the plural noun for these.
+        metric_pairs: the number of metric pairs, over which p-values are corrected.
+        settings: the settings of the tests.
+    """
+    # of the 2^units exchanges, one changes nothing and one turns the sign of the difference
     draws, smallest = settings.permutation_count(metric_pairs), 2.0 ** (1 - units)
     if not draws or smallest <= 1 / (1 + draws):
         return []
@@ -117,10 +129,15 @@ _UNDECIDED = {"cannot be told apart": "?", "not tested": "–", "undefined": "�
 
 
 def _comparison_columns(letters: Mapping[str, str]) -> list[Column]:
-    """Return the columns of the comparisons in a bucket; undefined numbers are dashes."""
+    """Return the columns of the comparisons in a bucket; undefined numbers are dashes.
+
+    The last column has the letter of the better score, or a sign of :data:`_UNDECIDED`.
+    """
 
     def better(row: ComparedMetrics) -> str:
-        return _UNDECIDED.get(row.verdict) or letters[row.first if row.verdict == "first" else row.second]
+        if row.verdict in _UNDECIDED:
+            return _UNDECIDED[row.verdict]
+        return letters[row.first] if row.verdict == "first" else letters[row.second]
 
     return [
         Column("metrics", key=True, cell=lambda row: f"{letters[row.first]} − {letters[row.second]}"),
@@ -149,28 +166,26 @@ def to_document(
         pairs: the number of text pairs to show per metric pair, those with the largest rank differences; 0 for none.
     """
     sheets: list[Sheet] = []
-    records: list[dict[str, Any]] = []
     pair_records: list[dict[str, Any]] = []
     notes: list[str] = []
-    sizes: list[int] = []
     for contest, comparisons in compared:
         letters = _letters_of_scores(contest)
         by_bucket: dict[str, list[ComparedMetrics]] = {}
         for comparison in comparisons:
             by_bucket.setdefault(comparison.bucket, []).append(comparison)
-            records.append(_record_of_comparison(comparison))
-            sizes.append(comparison.difference.n)
-        # the notes on the data are below the first table
-        notes_of_data = list(contest.notes)
-        for bucket, rows in by_bucket.items():
-            bucket_notes = [*notes_of_data, *_bucket_notes(contest, bucket, rows, letters, settings)]
+        for number, (bucket, rows) in enumerate(by_bucket.items()):
+            # the notes on the data are below the first table
+            notes_on_data = contest.notes if number == 0 else ()
+            bucket_notes = [*notes_on_data, *_bucket_notes(contest, bucket, rows, letters, settings)]
             sheets.append(_bucket_sheet(contest, bucket, rows, letters, bucket_notes))
-            notes_of_data = []
         notes += [Message(f"{contest.data.title}: ", note) for note in contest.notes]
         for names in contest.metric_pairs if pairs else ():
             differing_pairs = disagreements(contest, names, pairs, list(by_bucket))
             sheets.append(_pairs_sheet(contest, names, differing_pairs))
             pair_records += [_pair_record(contest, names, disagreement) for disagreement in differing_pairs]
+    all_comparisons = [comparison for _, comparisons in compared for comparison in comparisons]
+    records = list(map(_record_of_comparison, all_comparisons))
+    sizes = [comparison.difference.n for comparison in all_comparisons]
     metric_pair_count = max((len(contest.metric_pairs) for contest, _ in compared), default=0)
     value = {"comparisons": records, "pairs": pair_records, "notes": notes}
     return Document(sheets, records, _method_notes(settings, metric_pair_count, sizes), value)
@@ -182,7 +197,7 @@ def _method_notes(settings: PermutationTests, metric_pairs: int, sizes: Sequence
     Args:
         settings: the settings of intervals and tests.
         metric_pairs: the largest number of metric pairs of a dataset.
-        sizes: the number of pairs of texts in each comparison.
+        sizes: the number of pairs of texts in each comparison; if it is empty, the drawn intervals and tests are told.
     """
     level = f"{settings.level:.2g}"
     by_influence = [is_by_influence(settings.interval, n) for n in sizes]
@@ -283,15 +298,21 @@ def _record_of_comparison(row: ComparedMetrics) -> dict[str, Any]:
     }
 
 
-def _pairs_sheet(contest: Contest, names: tuple[str, str], shown: Sequence[Disagreement]) -> Sheet:
+def _pairs_sheet(contest: Contest, names: tuple[str, str], disagreements: Sequence[Disagreement]) -> Sheet:
     """Return the table of the pairs of texts that two metrics rank most differently, with questions if any.
 
     Without such pairs, the sheet has a line that says so instead of a table.
+
+    Args:
+        contest: the scores that were compared.
+        names: the names of the two metrics.
+        disagreements: the pairs, the largest difference first.
     """
-    title = f"{contest.data.title}: where {names[0]} and {names[1]} differ most"
-    if not shown:
+    first, second = names
+    title = f"{contest.data.title}: where {first} and {second} differ most"
+    if not disagreements:
         return Sheet(title, (), (), facts=("nowhere: every pair that has both scores has the same rank under both",))
-    texts = {pair.row: contest.data.texts(pair.row) for pair in shown}
+    texts = {pair.row: contest.data.texts(pair.row) for pair in disagreements}
     columns = [
         Column("reference", cell=lambda pair: cut(texts[pair.row]["reference"])),
         Column("candidate", cell=lambda pair: cut(texts[pair.row]["candidate"])),
@@ -307,8 +328,8 @@ def _pairs_sheet(contest: Contest, names: tuple[str, str], shown: Sequence[Disag
     return Sheet(
         title,
         columns,
-        table_rows(columns, shown),
-        facts=(f"first: {names[0]}; second: {names[1]}; ranks from 1, the least similar, to {shown[0].n:,}",),
+        table_rows(columns, disagreements),
+        facts=(f"first: {first}; second: {second}; ranks from 1, the least similar, to {disagreements[0].n:,}",),
     )
 
 

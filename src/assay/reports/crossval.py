@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from assay.analysis.crossval import CrossvalSettings, DatasetValidation, validation_records
@@ -21,6 +23,10 @@ def to_document(validations: list[DatasetValidation], settings: CrossvalSettings
     """Return one table per dataset with averages and pooled values; with ``by``, also one per method by source.
 
     The records have the average, the value on all pairs, and the value in each fold, per method and coefficient.
+
+    Args:
+        validations: the cross-validation of each dataset, with at least one method.
+        settings: the settings: the coefficients, and the column of sources, if there is one.
     """
     sheets = []
     for validation in validations:
@@ -44,26 +50,30 @@ def _average_cell(average: Average) -> str:
 
 
 def _coefficient_columns(
-    settings: CrossvalSettings, second_head: str, averages: Callable[[Any], Any], estimates: Callable[[Any], Any]
+    settings: CrossvalSettings,
+    second_head: str,
+    averages_of: Callable[[Any], Mapping[str, Average]],
+    estimates_of: Callable[[Any], Mapping[str, Number]],
 ) -> list[Column]:
     """Return two columns per coefficient: its average over folds, and the value on all pairs, headed *second_head*.
 
     Args:
         settings: the settings, with the coefficients.
         second_head: the head of the second column.
-        averages: a function that returns the averages of a row by coefficient.
-        estimates: a function that returns the values on all pairs of a row by coefficient.
+        averages_of: a function that returns the averages of a row by coefficient.
+        estimates_of: a function that returns the values on all pairs of a row by coefficient.
     """
+
+    def average_text(statistic: str, row: object) -> str:
+        return _average_cell(averages_of(row)[statistic])
+
+    def estimate_text(statistic: str, row: object) -> str:
+        return short(estimates_of(row)[statistic].value, 3)
+
     columns = []
     for name in settings.statistics:
-
-        def average(row: Any, name: str = name) -> str:
-            return _average_cell(averages(row)[name])
-
-        def value(row: Any, name: str = name) -> str:
-            return short(estimates(row)[name].value, 3)
-
-        columns += [Column(title_of(name), number=True, cell=average), Column(second_head, number=True, cell=value)]
+        columns.append(Column(title_of(name), number=True, cell=partial(average_text, name)))
+        columns.append(Column(second_head, number=True, cell=partial(estimate_text, name)))
     return columns
 
 
@@ -98,7 +108,14 @@ def _folds_table(validation: DatasetValidation, settings: CrossvalSettings) -> S
 def _sources_table(
     validation: DatasetValidation, metric: str, result: CrossValidated, settings: CrossvalSettings
 ) -> Sheet:
-    """Return the table of one metric, with one row per source: tested within folds, and left out of training."""
+    """Return the table of one metric, with one row per source: tested within folds, and left out of training.
+
+    Args:
+        validation: the cross-validation of the dataset.
+        metric: the name of the metric.
+        result: its results.
+        settings: the settings: the coefficients, and the column of sources.
+    """
     undefined: list[str] = []
     for source in result.sources:
         undefined.extend(_undefined_notes(source.name, source.tested, source.left_out))
@@ -127,15 +144,13 @@ def _undefined_notes(name: str, averages: dict[str, Average], estimates: Mapping
         averages: the average over folds, by coefficient.
         estimates: the value on all pairs, by coefficient.
     """
-    statistics_by_fold_and_reason: dict[str, dict[str, list[str]]] = {}
+    folds_by_reason: dict[str, dict[str, list[str]]] = {}
     for statistic, average in averages.items():
         for fold, reason in average.undefined.items():
-            statistics_by_fold_and_reason.setdefault(reason, {}).setdefault(fold, []).append(statistic)
+            folds_by_reason.setdefault(reason, {}).setdefault(fold, []).append(statistic)
     fold_count = len(next(iter(averages.values())).folds)
-    for reason, statistics_by_fold in statistics_by_fold_and_reason.items():
-        statistic_names = ", ".join(
-            dict.fromkeys(statistic for statistics in statistics_by_fold.values() for statistic in statistics)
-        )
+    for reason, statistics_by_fold in folds_by_reason.items():
+        statistic_names = ", ".join(dict.fromkeys(chain.from_iterable(statistics_by_fold.values())))
         fold_names = ", ".join(statistics_by_fold)
         undefined_share = f"{len(statistics_by_fold)} of {fold_count} folds"
         yield f"{name}: {statistic_names} undefined in {undefined_share} ({fold_names}): {reason}"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from assay.analysis.downstream import (
     DRAWS,
@@ -23,7 +25,9 @@ _PROTOCOLS = {"folds": "{} folds", "test": "test part", "seeds": "{} seeds"}
 
 
 def to_document(outcomes: Sequence[TaskOutcome], settings: DownstreamSettings, notes: Sequence[str]) -> Document:
-    """Return the tables of decisions for tasks, with one record per task, encoder and measure.
+    """Return the tables of values, of differences from the baseline if there are several encoders, and of costs.
+
+    There is one record per task, encoder and measure.
 
     Args:
         outcomes: the outcome of each encoder on each task, task by task.
@@ -36,30 +40,42 @@ def to_document(outcomes: Sequence[TaskOutcome], settings: DownstreamSettings, n
         sheets.append(_differences_sheet(outcomes, settings))
     sheets.append(_costs_sheet(outcomes, encoders, settings))
     records = records_of(outcomes, settings)
-    warnings = []
-    for record in records:
-        name = f"{record['task']}, {record['encoder']}"
-        if record["note"]:
-            warnings.append(f"{name}: {record['measure']}: {record['note']}")
-        if record["difference_note"]:
-            warnings.append(f"{name}: difference: {record['difference_note']}")
-    for outcome in outcomes:
-        if outcome.unconverged:
-            warnings.append(
-                f"{outcome.task}, {outcome.encoder}: {outcome.unconverged} of {len(outcome.strengths)} fits did not "
-                "converge"
-            )
-    if settings.out is not None:
-        warnings += [
-            f"{task}: the tests here keep its groups of rows together; `assay compare` on the folder takes rows one by "
-            "one, and is no test of this task"
-            for task in dict.fromkeys(outcome.task for outcome in outcomes if outcome.groups is not None)
-        ]
+    warnings = list(_warning_lines(outcomes, records, settings))
     return Document(sheets, records, [*notes, *_method_lines(settings)], warnings=warnings, metrics=encoders)
 
 
+def _warning_lines(
+    outcomes: Sequence[TaskOutcome], records: Sequence[Mapping[str, Any]], settings: DownstreamSettings
+) -> Iterator[str]:
+    """Yield lines on numbers that are undefined or doubtful, fits that did not converge, and what the folder lacks.
+
+    Args:
+        outcomes: the outcome of each encoder on each task.
+        records: their records, whose notes become lines.
+        settings: the settings, for whether a run folder is written.
+    """
+    for record in records:
+        name = f"{record['task']}, {record['encoder']}"
+        if record["note"]:
+            yield f"{name}: {record['measure']}: {record['note']}"
+        if record["difference_note"]:
+            yield f"{name}: difference: {record['difference_note']}"
+    for outcome in outcomes:
+        if outcome.unconverged:
+            fits = f"{outcome.unconverged} of {len(outcome.strengths)} fits"
+            yield f"{outcome.task}, {outcome.encoder}: {fits} did not converge"
+    if settings.out is not None:
+        for task in dict.fromkeys(outcome.task for outcome in outcomes if outcome.groups is not None):
+            yield (
+                f"{task}: the tests here keep its groups of rows together; `assay compare` on the folder takes rows "
+                "one by one, and is no test of this task"
+            )
+
+
 def _values_sheet(outcomes: Sequence[TaskOutcome], encoders: Sequence[str], settings: DownstreamSettings) -> Sheet:
-    """Return the table tasks by encoders; the highest value of a task is emphasised.
+    """Return the table tasks by encoders; the highest value of a task is emphasised if there are several encoders.
+
+    An encoder without a result for a task has a dash. The last row has the means over tasks, see :func:`_mean_row`.
 
     Args:
         outcomes: the outcome of each encoder on each task.
@@ -78,8 +94,10 @@ def _values_sheet(outcomes: Sequence[TaskOutcome], encoders: Sequence[str], sett
         outcome = next(iter(by_encoder.values()))
         measure = outcome.measures[0]
         over = _PROTOCOLS[outcome.protocol].format(len(outcome.results(measure)))
-        numbers = {name: number_of(of_encoder, measure, settings) for name, of_encoder in by_encoder.items()}
-        highest = max(number.value or 0.0 for number in numbers.values())
+        numbers = {
+            name: number_of(outcome_of_encoder, measure, settings) for name, outcome_of_encoder in by_encoder.items()
+        }
+        highest = max((number.value for number in numbers.values() if number.value is not None), default=math.nan)
         for column, encoder in enumerate(encoders, start=3):
             if len(encoders) > 1 and encoder in numbers and numbers[encoder].value == highest:
                 best.add((len(rows), column))
@@ -95,19 +113,32 @@ def _values_sheet(outcomes: Sequence[TaskOutcome], encoders: Sequence[str], sett
 
 
 def _mean_row(by_task: Mapping[str, Mapping[str, TaskOutcome]], encoders: Sequence[str]) -> list[str]:
-    """Return the mean accuracy over tasks of each encoder that has all of them; empty for one task."""
-    tasks = [of_task for of_task in by_task.values() if next(iter(of_task.values())).measures[0] == "accuracy"]
+    """Return the row with the mean accuracy of each encoder over the tasks that are measured by accuracy.
+
+    It is empty if these are fewer than two. An encoder that lacks one of them has a dash.
+
+    Args:
+        by_task: the outcomes by task and encoder.
+        encoders: the encoders, in the order of their columns.
+    """
+    measures = {task: next(iter(by_encoder.values())).measures[0] for task, by_encoder in by_task.items()}
+    tasks = [by_encoder for task, by_encoder in by_task.items() if measures[task] == "accuracy"]
     if len(tasks) < 2:
         return []
     cells = []
     for encoder in encoders:
-        values = [of_task[encoder].results("accuracy").mean() for of_task in tasks if encoder in of_task]
-        cells.append(short(float(sum(values)) / len(values), 3) if len(values) == len(tasks) else "–")
+        accuracies = [
+            float(by_encoder[encoder].results("accuracy").mean()) for by_encoder in tasks if encoder in by_encoder
+        ]
+        cells.append(short(sum(accuracies) / len(tasks), 3) if len(accuracies) == len(tasks) else "–")
     return [f"mean of {len(tasks)}", "accuracy", "", *cells]
 
 
 def _differences_sheet(outcomes: Sequence[TaskOutcome], settings: DownstreamSettings) -> Sheet:
-    """Return the table of what each encoder gains over the baseline on each task, with tests."""
+    """Return the table of what each encoder gains over the baseline on each task, with tests.
+
+    Its fact counts the verdicts: better, worse, and not told apart.
+    """
     gains = differences(outcomes, settings)
     interval_head = f"{percent(settings.confidence)} interval"
     columns = [
@@ -141,7 +172,10 @@ def _verdict(gain: Difference) -> str:
 
 
 def _costs_sheet(outcomes: Sequence[TaskOutcome], encoders: Sequence[str], settings: DownstreamSettings) -> Sheet:
-    """Return what each encoder cost: texts embedded and read from the store, and the time of both parts."""
+    """Return the table of what each encoder cost: its texts, those embedded now, and the time of both parts.
+
+    Texts that are not embedded now were read from the store. An encoder that took no time has no speed.
+    """
     columns = [
         Column("encoder", key=True),
         Column("texts", number=True),
@@ -163,7 +197,7 @@ def _costs_sheet(outcomes: Sequence[TaskOutcome], encoders: Sequence[str], setti
 
 
 def _method_lines(settings: DownstreamSettings) -> list[str]:
-    """Return the notes on method."""
+    """Return the notes on method: what was trained, the intervals, the tests, and the seed."""
     level = percent(settings.confidence)
     if settings.fine_tune:
         first = (

@@ -30,15 +30,19 @@ def duel_sheets(study: DuelStudy) -> list[Sheet]:
 
 
 def _strength_sheet(study: DuelStudy) -> Sheet:
+    """Return the table of systems by their strength under people and each metric, the strongest by people first.
+
+    Strengths or intervals that are undefined have a note with the reason.
+    """
     measures = _strengths_by_name(study)
 
-    def strength_text(measured: Strengths, system: int) -> str:
-        return measured.values[system].text
+    def strength_text(strengths: Strengths, system: int) -> str:
+        return strengths.values[system].text
 
     columns = [
         Column("system", cell=lambda system: study.systems[system]),
         Column("won", number=True, cell=lambda system: Number(study.people.shares[system]).text),
-        *(Column(name, number=True, cell=partial(strength_text, measured)) for name, measured in measures.items()),
+        *(Column(name, number=True, cell=partial(strength_text, strengths)) for name, strengths in measures.items()),
     ]
     people = study.people
     fact = f"{people.duels:,} preferences between {len(study.systems)} systems, {people.ties:,} of them ties"
@@ -47,17 +51,18 @@ def _strength_sheet(study: DuelStudy) -> Sheet:
     facts = [fact]
     if study.left_out:
         facts.append(f"{study.left_out:,} left out, which do not name two different systems")
-    notes = [f"{name}: {text}" for name, measured in measures.items() if (text := _undefined_text(measured))]
+    notes = [f"{name}: {text}" for name, strengths in measures.items() if (text := _undefined_text(strengths))]
     rows = table_rows(columns, range(len(study.systems)))
     return Sheet(f"{study.title}: strength of each system", columns, rows, facts, notes=notes)
 
 
-def _undefined_text(measured: Strengths) -> str:
+def _undefined_text(strengths: Strengths) -> str:
     """Return why there are no strengths, or no intervals; empty if there are."""
-    if measured.values[0].value is None:
+    # the strengths of all systems are fitted together, so that all or none are defined
+    if strengths.values[0].value is None:
         return "no strengths, since some systems never won against the others, or never were compared with them"
-    if measured.undefined and measured.values[0].low is None:
-        return f"no intervals: in {measured.undefined:,} resamples some systems never won against the others"
+    if strengths.undefined and strengths.values[0].low is None:
+        return f"no intervals: in {strengths.undefined:,} resamples some systems never won against the others"
     return ""
 
 
@@ -75,9 +80,9 @@ def _agreement_sheet(study: DuelStudy) -> Sheet:
 
 
 def duel_records(study: DuelStudy) -> Iterator[dict[str, Any]]:
-    """Yield one record per strength and per metric; the field ``kind`` tells which."""
-    for name, measured in _strengths_by_name(study).items():
-        for system, value, share in zip(study.systems, measured.values, measured.shares, strict=True):
+    """Yield one record per strength, whose ``kind`` is ``strength``, and one per metric, ``preference``."""
+    for name, strengths in _strengths_by_name(study).items():
+        for system, value, share in zip(study.systems, strengths.values, strengths.shares, strict=True):
             yield {
                 "kind": "strength",
                 "dataset": study.title,
@@ -87,7 +92,7 @@ def duel_records(study: DuelStudy) -> Iterator[dict[str, Any]]:
                 "low": value.low,
                 "high": value.high,
                 "won": share,
-                "preferences": measured.duels,
+                "preferences": strengths.duels,
             }
     for name, metric in study.metrics.items():
         yield {

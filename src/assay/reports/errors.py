@@ -35,8 +35,8 @@ def error_document(reports: Sequence[ErrorReport], *, top: int = 10, limit: int 
 
     Args:
         reports: one report per dataset.
-        top: the number of diverging pairs per metric in the tables.
-        limit: the number of diverging pairs per metric among the records; all by default.
+        top: the number of diverging pairs per metric in the tables, those that diverge most.
+        limit: the number of diverging pairs per metric among the records; None for all.
     """
     sheets = [sheet for report in reports for sheet in _sheets_of_report(report, top)]
     missing = dict.fromkeys(line for report in reports for line in report.tagged.missing)
@@ -63,25 +63,9 @@ def _dataset_title(report: ErrorReport) -> str:
 def _frequency_sheet(report: ErrorReport, metric: str) -> Sheet:
     """Return the table of the frequency of each category among the pairs on which a metric and people diverge.
 
-    Its categories without a diverging pair are spare rows, which a terminal leaves out.
+    Its categories without a diverging pair, unless that is all of them, are spare rows, which a terminal leaves out.
     """
     divergence = report.divergences[metric]
-    diverging_count, too_low_count = len(divergence.rows), int(divergence.too_low.sum())
-    facts = [
-        (
-            f"{diverging_count:,} of {int(divergence.considered.sum()):,} pairs diverge ({divergence.condition}): "
-            f"{too_low_count:,} scored too low, {diverging_count - too_low_count:,} too high"
-        )
-    ]
-    if divergence.threshold_count is not None:
-        facts.append(
-            f"by rank, since only {divergence.threshold_count:,} diverge by threshold: few labels are at an end of the "
-            "scale; --by threshold shows those"
-        )
-    if divergence.decisions is not None and divergence.decisions.origin:
-        facts.append(divergence.decisions.origin)
-    if report.data.facts.kind == "probe":
-        facts.append("probe set: the categories are those the pairs were written for")
     columns = [
         Column("category", cell=lambda row: report.tagged.labels[row.category]),
         Column("too low", number=True, cell=lambda row: f"{row.too_low:,}"),
@@ -91,23 +75,37 @@ def _frequency_sheet(report: ErrorReport, metric: str) -> Sheet:
         Column("share of all", number=True, spare=1, cell=lambda row: _share_text(row.everywhere)),
         Column("times as frequent", number=True, cell=_ratio_text),
     ]
+    notes: list[str] = []
+    if divergence.decisions is not None and divergence.decisions.divided:
+        notes.append(divergence.decisions.divided)
+    notes += [*_hint_for_other_criterion(report, divergence), *_long_answer_warning(report, divergence)]
     return Sheet(
         f"Why {metric} and people diverge: {_dataset_title(report)}",
         columns,
         table_rows(columns, report.frequencies[metric]),
-        facts=facts,
-        notes=[
-            *(
-                [divergence.decisions.divided]
-                if divergence.decisions is not None and divergence.decisions.divided
-                else []
-            ),
-            *_hint_for_other_criterion(report, divergence),
-            *_long_answer_warning(report, divergence),
-        ],
+        facts=list(_facts_on_divergence(report, divergence)),
+        notes=notes,
         spare_rows=_count_trailing_rows_without_divergence(report.frequencies[metric]),
         spare_words="categories without a diverging pair",
     )
+
+
+def _facts_on_divergence(report: ErrorReport, divergence: Divergence) -> Iterator[str]:
+    """Yield how many pairs diverge and which way, then, if it applies, why by rank, the threshold, and a probe set."""
+    diverging_count, too_low_count = len(divergence.rows), int(divergence.too_low.sum())
+    yield (
+        f"{diverging_count:,} of {int(divergence.considered.sum()):,} pairs diverge ({divergence.condition}): "
+        f"{too_low_count:,} scored too low, {diverging_count - too_low_count:,} too high"
+    )
+    if divergence.threshold_count is not None:
+        yield (
+            f"by rank, since only {divergence.threshold_count:,} diverge by threshold: few labels are at an end of the "
+            "scale; --by threshold shows those"
+        )
+    if divergence.decisions is not None and divergence.decisions.origin:
+        yield divergence.decisions.origin
+    if report.data.facts.kind == "probe":
+        yield "probe set: the categories are those the pairs were written for"
 
 
 def _count_trailing_rows_without_divergence(frequencies: Sequence[Frequency]) -> int:
@@ -124,19 +122,19 @@ def _count_trailing_rows_without_divergence(frequencies: Sequence[Frequency]) ->
 def _hint_for_other_criterion(report: ErrorReport, divergence: Divergence) -> list[str]:
     """Return a line that suggests another criterion if this one finds next to nothing; else an empty list.
 
-    Thresholds are suggested only for scores in [0, 1].
+    Thresholds are suggested only for scores in [0, 1]. For wrong decisions nothing is suggested.
     """
     if not divergence.is_next_to_nothing or divergence.decisions is not None:
         return []
     count, considered = len(divergence.rows), int(divergence.considered.sum())
-    find = f"find {count} of {considered:,} pairs" if count else "find nothing"
+    find_little = f"find {count} of {considered:,} pairs" if count else "find nothing"
     if divergence.by == "threshold":
-        return [f"Thresholds {find} here: --by rank looks for ranks that differ."]
+        return [f"Thresholds {find_little} here: --by rank looks for ranks that differ."]
     scores = report.data.scores[divergence.metric][divergence.considered]
     if not len(scores) or scores.min() < 0 or scores.max() > 1:
         return []
     ends = f"{scores.min():.2g} to {scores.max():.2g}"
-    line = f"Ranks {find} here. The scores run from {ends}: --by threshold looks for scores at the wrong end"
+    line = f"Ranks {find_little} here. The scores run from {ends}: --by threshold looks for scores at the wrong end"
     return [f"{line}, --threshold auto for wrong decisions."]
 
 
@@ -150,8 +148,8 @@ def _long_answer_warning(report: ErrorReport, divergence: Divergence) -> list[st
 
 def _worst_pairs_sheet(report: ErrorReport, metric: str, top: int) -> Sheet:
     """Return the table of the *top* pairs on which a metric and people diverge most, worst first."""
-    shown = [record for record in records(report, top) if record["metric"] == metric]
-    labels = [record["label"] for record in shown]
+    shown_records = [record for record in records(report, top) if record["metric"] == metric]
+    labels = [record["label"] for record in shown_records]
     text_of_label = dict(zip(labels, label_texts(labels), strict=True))
     columns = [
         Column("side", spare=1, cell=lambda record: record["side"]),
@@ -163,13 +161,14 @@ def _worst_pairs_sheet(report: ErrorReport, metric: str, top: int) -> Sheet:
         Column("categories", spare=3, cell=_categories_text),
     ]
     return Sheet(
-        f"The {len(shown)} pairs on which {metric} and people diverge most",
+        f"The {len(shown_records)} pairs on which {metric} and people diverge most",
         columns,
-        table_rows(columns, shown),
+        table_rows(columns, shown_records),
     )
 
 
 def _categories_text(record: Mapping[str, Any]) -> str:
+    """Return the categories of a pair as a text; a dash without any."""
     labels = []
     for category in record["categories"]:
         name = category["category"]
@@ -177,37 +176,49 @@ def _categories_text(record: Mapping[str, Any]) -> str:
     return "; ".join(labels) or "–"
 
 
+class _CategoryRow(NamedTuple):
+    """The agreement on the pairs with a category, and on all others; None for the row of all pairs."""
+
+    inside: SubsetAgreement
+    outside: SubsetAgreement | None
+
+
 def _agreement_by_category_sheet(report: ErrorReport, metric: str) -> Sheet:
     """Return the table of the agreement on the pairs with each category, beside that on all other pairs.
 
-    The first row is the agreement on all pairs of the bucket.
+    The first row is the agreement on all pairs of the bucket. Notes say why coefficients on the pairs with a category
+    have no interval.
     """
+    rows = [_CategoryRow(report.everywhere, None), *(_CategoryRow(*subsets) for subsets in report.categories)]
     notes = []
-    for within, _ in report.categories:
+    for row in rows[1:]:
         for name in report.statistics:
-            estimate = within.estimate_of(metric, name)
+            estimate = row.inside.estimate_of(metric, name)
             if estimate.note and estimate.low is None:
-                notes.append(f"{report.tagged.labels[within.name]}: {estimate.note}")
+                notes.append(f"{report.tagged.labels[row.inside.name]}: {estimate.note}")
 
-    def within_text(row: tuple[SubsetAgreement, SubsetAgreement | None], statistic: str) -> str:
-        return row[0].estimate_of(metric, statistic).text
+    def category_text(row: _CategoryRow) -> str:
+        return "all pairs" if row.outside is None else report.tagged.labels[row.inside.name]
 
-    def without_text(row: tuple[SubsetAgreement, SubsetAgreement | None], statistic: str) -> str:
-        return "" if row[1] is None else row[1].estimate_of(metric, statistic).text
+    def inside_text(row: _CategoryRow, statistic: str) -> str:
+        return row.inside.estimate_of(metric, statistic).text
+
+    def outside_text(row: _CategoryRow, statistic: str) -> str:
+        return "" if row.outside is None else row.outside.estimate_of(metric, statistic).text
 
     columns = [
-        Column("category", cell=lambda row: "all pairs" if row[1] is None else report.tagged.labels[row[0].name]),
-        Column("pairs", number=True, cell=lambda row: f"{row[0].n:,}"),
+        Column("category", cell=category_text),
+        Column("pairs", number=True, cell=lambda row: f"{row.inside.n:,}"),
     ]
     for name in report.statistics:
         columns += [
-            Column(f"{title_of(name)} inside", number=True, cell=partial(within_text, statistic=name)),
-            Column("all but it", number=True, cell=partial(without_text, statistic=name)),
+            Column(f"{title_of(name)} inside", number=True, cell=partial(inside_text, statistic=name)),
+            Column("all but it", number=True, cell=partial(outside_text, statistic=name)),
         ]
     return Sheet(
         f"Agreement of {metric} by category: {_dataset_title(report)}",
         columns,
-        table_rows(columns, [(report.everywhere, None), *report.categories]),
+        table_rows(columns, rows),
         notes=list(dict.fromkeys(notes)),
     )
 
@@ -216,7 +227,7 @@ def _agreement_by_category_sheet(report: ErrorReport, metric: str) -> Sheet:
 class _NumberRow:
     """One metric under one statistic on a bucket, whose pairs with and without a number are told apart."""
 
-    part: NumberAgreement
+    agreement: NumberAgreement
     metric: str
     statistic: str
 
@@ -227,15 +238,17 @@ class _NumberRow:
 def _agreement_by_number_sheets(report: ErrorReport) -> Iterator[Sheet]:
     """Yield one table per statistic with the agreement on all pairs, and on pairs without and with a number."""
     columns = [
-        Column("bucket", cell=lambda row: row.part.bucket),
+        Column("bucket", cell=lambda row: row.agreement.bucket),
         Column("metric", cell="metric"),
-        Column("all pairs", number=True, cell=lambda row: row.text_of(row.part.all_pairs)),
-        Column("without numbers", number=True, cell=lambda row: row.text_of(row.part.without_number)),
-        Column("only with numbers", number=True, cell=lambda row: row.text_of(row.part.with_number)),
-        Column("pairs with numbers", number=True, cell=lambda row: f"{row.part.with_number.n:,}"),
+        Column("all pairs", number=True, cell=lambda row: row.text_of(row.agreement.all_pairs)),
+        Column("without numbers", number=True, cell=lambda row: row.text_of(row.agreement.without_number)),
+        Column("only with numbers", number=True, cell=lambda row: row.text_of(row.agreement.with_number)),
+        Column("pairs with numbers", number=True, cell=lambda row: f"{row.agreement.with_number.n:,}"),
     ]
     for statistic in report.statistics:
-        rows = [_NumberRow(part, metric, statistic) for part in report.numbers for metric in report.divergences]
+        rows = [
+            _NumberRow(agreement, metric, statistic) for agreement in report.numbers for metric in report.divergences
+        ]
         yield Sheet(
             f"{title_of(statistic)} with and without numbers: {_dataset_title(report)}",
             columns,
@@ -293,7 +306,9 @@ def _ratio_text(row: Frequency) -> str:
 
 
 def evaluation_document(evaluated: Sequence[tuple[ScoredDataset, Evaluation]], warnings: Sequence[str]) -> Document:
-    """Return tables of precision, recall, F1 and Cohen's kappa of the rules by category and by group.
+    """Return tables of precision, recall, F1 and Cohen's kappa of the rules by category and by group of categories.
+
+    There is one record per row of these tables; undefined measures are None.
 
     Args:
         evaluated: the datasets and the agreement of rules and people on their pairs; one table each.

@@ -13,6 +13,9 @@ from assay.reports.sheets import Column, Document, Sheet, table_rows
 def document(works: Sequence[Mapping[str, Any]], budget: float | None) -> Document:
     """Return the table of an estimate, with one row and one record per metric and dataset.
 
+    Calls, tokens and prices have columns if any metric calls a server; notes have the total price, or how to give the
+    prices that are unknown, and whether the budget may be too low.
+
     Args:
         works: mappings with the fields of :class:`assay.benchmark.estimate.Work`.
         budget: the most that the run may spend, in the currency of the prices; None without a limit.
@@ -58,11 +61,12 @@ def _pair_columns() -> list[Column]:
 
 
 def _call_columns() -> list[Column]:
-    """Return the columns of calls, which are blank for a metric that calls no server."""
+    """Return the columns of calls; cells are blank for a metric that calls no server, and for an unknown number."""
 
     def column(head: str, key: str, text: Callable[[Any], str] = "{:,}".format) -> Column:
         def cell(work: Mapping[str, Any]) -> str:
-            return text(work[key]) if work["pairs"] and work["calls"] and work[key] is not None else ""
+            has_calls = work["pairs"] and work["calls"]
+            return text(work[key]) if has_calls and work[key] is not None else ""
 
         return Column(head, number=True, cell=cell)
 

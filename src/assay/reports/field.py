@@ -31,7 +31,7 @@ def to_document(
     """
     measure = title_of(by)
     sheets, records = [], []
-    for (grouping, bucket), of_table in verdicts.items():
+    for (grouping, bucket), verdicts_of_table in verdicts.items():
         columns = [
             Column(grouping, key=True),
             *number_columns(["sets", "pairs"]),
@@ -40,10 +40,10 @@ def to_document(
             Column("as good"),
             Column("never"),
         ]
-        rows = [list(_cells(verdict)) for verdict in of_table]
-        sentences = [sentence(verdict, measure) for verdict in of_table]
+        rows = [list(_cells(verdict)) for verdict in verdicts_of_table]
+        sentences = [sentence(verdict, measure) for verdict in verdicts_of_table]
         sheets.append(Sheet(f"what to use per {grouping}, {bucket}", columns, rows, notes=sentences))
-        records += [_record(verdict, measure, grouping) for verdict in of_table]
+        records += [_record(verdict, measure, grouping) for verdict in verdicts_of_table]
     explanations = [
         f"highest: by the mean {measure} over the sets, each of equal weight; as good: the mean could be the highest",
         "on a set not seen: the range in which one more set like these is expected, from three sets on",
@@ -55,6 +55,7 @@ def to_document(
 
 
 def _cells(verdict: FieldVerdict) -> Iterator[str]:
+    """Yield the cells of the row of a verdict, in the order of the columns."""
     yield verdict.title
     yield str(verdict.datasets)
     yield f"{verdict.n:,}"
@@ -62,7 +63,7 @@ def _cells(verdict: FieldVerdict) -> Iterator[str]:
     yield verdict.value.text
     yield _range(verdict.new)
     yield f"{verdict.best_on} of {verdict.datasets}"
-    yield ", ".join(verdict.alike) or "–"
+    yield ", ".join(verdict.as_good) or "–"
     yield ", ".join(verdict.never) or "–"
 
 
@@ -73,31 +74,42 @@ def _range(number: Number) -> str:
 def sentence(verdict: FieldVerdict, measure: str) -> str:
     """Return what to use on a group of datasets, how sure that is, and what never to use, in one or two sentences.
 
+    If no metric can be relied on, or too little is known, the first sentence says so and names the highest metric, if
+    any has a value.
+
     Args:
         verdict: the conclusion.
-        measure: the name of the coefficient.
+        measure: the title of the coefficient.
     """
     where = f"{verdict.title}, where no word is in common" if verdict.bucket == "f1=0" else verdict.title
     if verdict.highest is None:
         return f"{where}: no metric has an agreement."
     sets = f"{verdict.datasets} sets" if verdict.datasets > 1 else "one set"
-    value = f"{measure} {verdict.value.text} on {sets}"
+    agreement = f"{measure} {verdict.value.text} on {sets}"
     if verdict.new.low is not None:
-        value += f", {_range(verdict.new)} on a set not seen"
+        agreement += f", {_range(verdict.new)} on a set not seen"
+    highest = f"{verdict.highest.metric} ({agreement})"
     if verdict.is_reliable:
-        text = f"{where}: use {verdict.highest.metric} ({value})"
+        text = f"{where}: use {highest}"
     elif verdict.lowest_expected is None:
-        text = f"{where}: the highest is {verdict.highest.metric} ({value}); a set has too few pairs or groups for more"
+        text = f"{where}: the highest is {highest}; a set has too few pairs or groups for more"
     else:
-        text = f"{where}: rely on no metric of these; the highest is {verdict.highest.metric} ({value})"
-    if verdict.alike:
-        named = verdict.alike[:MAX_NAMED]
-        rest = len(verdict.alike) - len(named)
+        text = f"{where}: rely on no metric of these; the highest is {highest}"
+    if verdict.as_good:
+        named = verdict.as_good[:MAX_NAMED]
+        rest = len(verdict.as_good) - len(named)
         text += f"; as good may be {', '.join(named)}{f' and {rest} more' if rest else ''}"
     return f"{text}. Never: {', '.join(verdict.never)}." if verdict.never else f"{text}."
 
 
 def _record(verdict: FieldVerdict, measure: str, grouping: str) -> dict[str, Any]:
+    """Return the flat record of a verdict; undefined values are None.
+
+    Args:
+        verdict: the conclusion.
+        measure: the title of the coefficient, for the sentence.
+        grouping: what the groups of datasets are, such as ``task``.
+    """
     return {
         "per": grouping,
         "group": verdict.title,
@@ -112,7 +124,7 @@ def _record(verdict: FieldVerdict, measure: str, grouping: str) -> dict[str, Any
         "new_high": verdict.new.high,
         "best_on": verdict.best_on,
         "reliable": verdict.is_reliable,
-        "as_good": "; ".join(verdict.alike),
+        "as_good": "; ".join(verdict.as_good),
         "never": "; ".join(verdict.never),
         "sentence": sentence(verdict, measure),
     }

@@ -2,8 +2,8 @@
 
 :mod:`assay.reports.terminal` shows a report in a terminal.
 
-A format is a function from a document to text, registered under the name that ``--format`` accepts. To add one, write
-the function here.
+A format is a function from a document to text. To add one, write the function here, and list it in :data:`FORMATS`
+under the name that ``--format`` accepts.
 """
 
 from __future__ import annotations
@@ -20,9 +20,6 @@ from assay.common.visible import code_span, visible_text
 from assay.exceptions import InputError, unknown_name
 from assay.reports.sheets import Column, Document, Sheet, ShortNames
 
-#: Name of a format -> a function that returns a document as text.
-FORMATS: dict[str, Callable[[Document], str]] = {}
-
 
 def format_document(document: Document, format_name: str) -> str:
     """Return a document as text that ends in a newline.
@@ -35,29 +32,17 @@ def format_document(document: Document, format_name: str) -> str:
     return FORMATS[format_name](document)
 
 
-def _register_format(name: str) -> Callable[[Callable[[Document], str]], Callable[[Document], str]]:
-    """Return a decorator that registers a function as the format *name*."""
-
-    def register(function: Callable[[Document], str]) -> Callable[[Document], str]:
-        FORMATS[name] = function
-        return function
-
-    return register
-
-
 # Data formats: the records of a document, or the value that it has for JSON.
 
 
-@_register_format("json")
 def _to_json(document: Document) -> str:
     """Return the value of a document, or else its records, as JSON."""
     value = list(document.records) if document.value is None else document.value
     return json_text(value)
 
 
-@_register_format("csv")
 def _to_csv(document: Document) -> str:
-    """Return the records as CSV with unchanged cells, even if a spreadsheet would read them as formulas.
+    """Return the records as CSV, with lists and objects as JSON; texts are unchanged, even if they look like formulas.
 
     The columns are those of the document, or else all keys of the records in the order of their first occurrence.
     """
@@ -68,7 +53,6 @@ def _to_csv(document: Document) -> str:
     return buffer.getvalue()
 
 
-@_register_format("spreadsheet")
 def _to_spreadsheet_csv(document: Document) -> str:
     """Return the records as CSV in which a spreadsheet reads no text as a formula."""
     rows = csv.reader(io.StringIO(_to_csv(document)))
@@ -97,9 +81,8 @@ def escape_markdown(text: str) -> str:
     return text.replace("](", "]\\(")  # prevents links; the brackets of an interval need no escape
 
 
-@_register_format("md")
 def _to_markdown(document: Document) -> str:
-    """Return hints, sheets, warnings, notes and provenance as Markdown, in this order."""
+    """Return hints, sheets, warnings, notes, closing lines and provenance as Markdown, in this order."""
     lines = [f"- {escape_markdown(hint)}" for hint in document.hints]
     if lines:
         lines.append("")
@@ -122,8 +105,8 @@ def _markdown_sheet_lines(sheet: Sheet) -> Iterator[str]:
         yield "| " + " | ".join(escape_markdown(column.head) for column in sheet.columns) + " |"
         yield "|" + "".join("---:|" if column.number else "---|" for column in sheet.columns)
     for number, row in enumerate(sheet.rows):
-        blank = " |" * (len(sheet.columns) - len(row))
-        yield "| " + " | ".join(_markdown_cells(sheet, number)) + " |" + blank
+        missing_cells = " |" * (len(sheet.columns) - len(row))
+        yield "| " + " | ".join(_markdown_cells(sheet, number)) + " |" + missing_cells
     yield ""
     notes = [*sheet.facts_of_groups(), *sheet.notes, *sheet.warnings]
     yield from (f"- {escape_markdown(note)}" for note in notes)
@@ -167,9 +150,8 @@ def escape_latex(text: str) -> str:
     return "{}" + escaped if escaped.startswith("[") else escaped
 
 
-@_register_format("latex")
 def _to_latex(document: Document) -> str:
-    """Return the LaTeX text that a document has, or else one table per sheet below comments on shortened names."""
+    """Return the LaTeX text that a document has, else one table per sheet with columns, below the shortened names."""
     if document.latex:
         return document.latex
     names = ShortNames(document.metrics)
@@ -183,11 +165,15 @@ def latex_name_comments(names: ShortNames) -> str:
 
 
 def _latex_sheet(sheet: Sheet, names: ShortNames) -> str:
-    """Return a sheet as a LaTeX table environment, with short names of metrics and the names of groups as headings."""
+    """Return a sheet as a LaTeX table environment, with short names of metrics and the names of groups as headings.
+
+    Title, facts and notes are the caption, unless the sheet has one of its own. The first fact on a group is beside its
+    name; warnings and notes on rows are left out. A wide table is in a smaller font.
+    """
     caption = names.shorten_within(sheet.caption or ". ".join([sheet.title, *sheet.facts, *sheet.notes]))
-    sheet = names.shorten_sheet(sheet)
-    column_indices = sheet.shown_columns()
-    columns = [sheet.columns[column] for column in column_indices]
+    printed = names.shorten_sheet(sheet)
+    column_indices = printed.shown_columns()
+    columns = [printed.columns[column] for column in column_indices]
     alignment = "".join("r" if column.number else "l" for column in columns)
     lines = [
         r"% needs \usepackage{booktabs}",
@@ -196,17 +182,17 @@ def _latex_sheet(sheet: Sheet, names: ShortNames) -> str:
         rf"\caption{{{escape_latex(caption)}.}}",
         # classes such as article leave no space between a caption and the table below it
         r"\setlength{\abovetopsep}{1ex}",
-        *_narrow_table_commands(sheet, column_indices),
+        *_narrow_table_commands(printed, column_indices),
         rf"\begin{{tabular}}{{{alignment}}}",
         r"\toprule",
         " & ".join(escape_latex(column.printed or column.head) for column in columns) + r" \\",
     ]
-    for heading, rows in sheet.grouped_rows():
+    for heading, rows in printed.grouped_rows():
         lines.append(r"\midrule")
         if heading:
             name, fact = heading
             lines.append(rf"\multicolumn{{{len(columns)}}}{{l}}{{\emph{{{escape_latex(f'{name} ({fact})')}}}}} \\")
-        lines += [" & ".join(_latex_cells(sheet, number, column_indices)) + r" \\" for number in rows]
+        lines += [" & ".join(_latex_cells(printed, number, column_indices)) + r" \\" for number in rows]
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}", ""])
 
 
@@ -242,19 +228,22 @@ def _latex_cells(sheet: Sheet, row: int, column_indices: Sequence[int]) -> Itera
 # HTML: tables alone, without the frame of a page.
 
 
-@_register_format("html")
 def _to_html(document: Document) -> str:
-    """Return hints, sheets, warnings, notes and provenance as HTML, in this order; all text is escaped."""
-    parts = [f"<p>{escape_html(hint)}</p>" for hint in document.hints]
+    """Return hints, sheets, warnings, notes, closing lines and provenance as HTML, in this order, with text escaped."""
+    elements = [f"<p>{escape_html(hint)}</p>" for hint in document.hints]
     for sheet in (sheet.with_note_column() for sheet in document.sheets):
-        parts.append(html_table(sheet))
-        parts += [f"<p>{escape_html(note)}</p>" for note in (*sheet.facts_of_groups(), *sheet.notes, *sheet.warnings)]
-    parts += [f"<p>{escape_html(note)}</p>" for note in (*document.warnings, *document.notes, *document.closing)]
+        elements.append(html_table(sheet))
+        elements += [
+            f"<p>{escape_html(note)}</p>" for note in (*sheet.facts_of_groups(), *sheet.notes, *sheet.warnings)
+        ]
+    elements += [f"<p>{escape_html(note)}</p>" for note in (*document.warnings, *document.notes, *document.closing)]
     provenance = document.provenance
     if provenance is not None:
-        parts.append(f"<p>{escape_html(f'{provenance.method}. {provenance.signature}')}</p>")
-        parts += [f"<p>{escape_html(f'{metric}: {signature}')}</p>" for metric, signature in provenance.metrics.items()]
-    return "\n".join(parts) + "\n"
+        elements.append(f"<p>{escape_html(f'{provenance.method}. {provenance.signature}')}</p>")
+        elements += [
+            f"<p>{escape_html(f'{metric}: {signature}')}</p>" for metric, signature in provenance.metrics.items()
+        ]
+    return "\n".join(elements) + "\n"
 
 
 def html_table(sheet: Sheet) -> str:
@@ -291,3 +280,14 @@ def _html_row(sheet: Sheet, row: int) -> str:
 def _class_attribute(column: Column) -> str:
     """Return the class attribute of a cell in a number column, with a leading space; empty for other columns."""
     return ' class="number"' if column.number else ""
+
+
+#: The function that returns a document as text, by the name of the format.
+FORMATS: dict[str, Callable[[Document], str]] = {
+    "json": _to_json,
+    "csv": _to_csv,
+    "spreadsheet": _to_spreadsheet_csv,
+    "md": _to_markdown,
+    "latex": _to_latex,
+    "html": _to_html,
+}

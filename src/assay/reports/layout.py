@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from assay.analysis.data import ALL
@@ -35,12 +35,13 @@ from assay.statistics.coefficients import (
 
 
 def elide_middle(text: str, max_characters: int) -> str:
-    """Return *text* in at most *max_characters* characters, with its middle elided if needed.
+    """Return *text* in at most *max_characters* characters, three or more, with its middle elided if needed.
 
     The middle is the least useful part, since names usually differ at their start or end.
     """
     if len(text) <= max_characters:
         return text
+    # one character is the ellipsis, and twice as many are kept of the end as of the start
     tail_length = (max_characters - 1) * 2 // 3
     head_length = max_characters - 1 - tail_length
     return f"{text[:head_length]}…{text[-tail_length:]}"
@@ -108,7 +109,7 @@ def run_intervals_in_words(run: RunFolder) -> str:
     """Return in words how the intervals of a run were computed; the run must have intervals."""
     request = run.manifest.request
     # the parts of a signature are "name:value"
-    signature_parts = dict(part.partition(":")[::2] for part in run.manifest.signature.split("|"))
+    signature_parts = dict(field.partition(":")[::2] for field in run.manifest.signature.split("|"))
     method = signature_parts.get("bootstrap", PERCENTILE)
     pair_counts = [bucket.n for bucket in run.manifest.buckets if bucket.labels]
     return intervals_in_words(request.confidence, request.resamples, request.interval, pair_counts, method)
@@ -123,9 +124,10 @@ def intervals_in_words(
         confidence: the level of the intervals, in (0, 1).
         resamples: the number of bootstrap resamples, if the bootstrap is used.
         interval: the setting, one of :data:`~assay.statistics.coefficients.INTERVALS`.
-        sizes: the number of pairs of each bucket.
+        sizes: the number of pairs of each bucket; if it is empty, the bootstrap is told.
         method: the bootstrap method, from :func:`~assay.statistics.coefficients.interval_method`.
     """
+    # True, False or both, since buckets may differ
     use_influence = {is_by_influence(interval, pair_count) for pair_count in sizes}
     level = percent(confidence)
     # intervals from influence values are computed on Fisher's scale where the bootstrap has a percentile interval
@@ -157,16 +159,7 @@ def lay_out(run: RunFolder) -> Iterator[Section]:
             Message(f"{metric.metric}: ", metric.missing_reason) for metric in metrics if not metric.is_done
         ]
         has_two_labels = any(bucket.bucket == ALL and len(bucket.labels) == 2 for bucket in buckets)
-        statistics = list(run.manifest.request.statistics)
-        facts = _dataset_facts(dataset)
-        area = OF_VOTES if OF_VOTES in statistics else OF_TWO_LABELS
-        if has_two_labels and area in statistics:
-            if statistics[-1] == area:
-                # added for datasets with two labels, while the statistics were chosen for the others: show it first
-                statistics = [area, *statistics[:-1]]
-            facts.append(WHY_AUC if area == OF_TWO_LABELS else WHY_AUC_OF_VOTES)
-        elif statistics[0] == OF_VOTES:
-            facts.append(WHY_AUC_OF_VOTES)
+        statistics, why_area = _shown_statistics(run.manifest.request.statistics, has_two_labels=has_two_labels)
         blocks = []
         for bucket in buckets:
             block = _bucket_block(bucket, rows, statistics, with_ceiling=not has_two_labels)
@@ -176,8 +169,27 @@ def lay_out(run: RunFolder) -> Iterator[Section]:
                 remarks.append(f"{block.bucket}: none of the statistics has a partial form")
             else:
                 blocks.append(block)
-        hints = [*dataset.hints, *([dataset.grouping] if dataset.grouping else [])]
+        facts = _dataset_facts(dataset) + ([why_area] if why_area else [])
+        hints = dataset.hints + ([dataset.grouping] if dataset.grouping else [])
         yield Section(dataset.title, facts, hints, statistics, blocks, remarks, missing)
+
+
+def _shown_statistics(statistics: Sequence[str], *, has_two_labels: bool) -> tuple[list[str], str]:
+    """Return the statistics of a run in the order to show them for a dataset, and why an area under a curve is there.
+
+    The reason is empty if no area needs one.
+
+    Args:
+        statistics: the statistics in the order of the run.
+        has_two_labels: whether the dataset has two labels.
+    """
+    area = OF_VOTES if OF_VOTES in statistics else OF_TWO_LABELS
+    why_area = WHY_AUC if area == OF_TWO_LABELS else WHY_AUC_OF_VOTES
+    if has_two_labels and area in statistics:
+        # the last one was added for datasets with two labels, while the others were chosen for other datasets
+        was_added = statistics[-1] == area
+        return [area, *statistics[:-1]] if was_added else list(statistics), why_area
+    return list(statistics), why_area if statistics[0] == OF_VOTES else ""
 
 
 def _metric_remark(metric: MetricRecord, pair_count: int) -> str:
@@ -202,7 +214,11 @@ _NEEDED = {
 
 
 def alternative_annotator_lines(alternative: AlternativeAnnotators) -> list[str]:
-    """Return in words whether each metric may take the place of an annotator, or what the data lacks to tell."""
+    """Return in words whether each metric may take the place of an annotator, or what the data lacks to tell.
+
+    If it can be told, the first line explains the test, and the second has the share of annotators that each metric
+    wins against, and its advantage; last comes a score that is the same for all pairs.
+    """
     head = "alternative annotator test (may a metric replace an annotator?)"
     if alternative.lack is not None:
         return [f"{head}: needs {_NEEDED[alternative.lack]}"]
@@ -212,9 +228,9 @@ def alternative_annotator_lines(alternative: AlternativeAnnotators) -> list[str]
         closeness = "accuracy of the threshold that is best on other pairs"
     else:
         closeness = "negative RMSE of the label that a score stands for on other pairs"
-    listed = ", ".join(short(epsilon, 2) for epsilon in alternative.epsilons)
+    epsilons_text = ", ".join(short(epsilon, 2) for epsilon in alternative.epsilons)
     rule = f"yes if it wins against half of the {alternative.annotators} annotators, ω ≥ .50"
-    lines = [f"{head}: {rule}, at ε {listed} (crowd workers, skilled people, experts); {closeness}"]
+    lines = [f"{head}: {rule}, at ε {epsilons_text} (crowd workers, skilled people, experts); {closeness}"]
     results = []
     for metric in filter(None, (*alternative.metrics, alternative.constant)):
         rates = ", ".join(short(rate, 2) for rate in metric.winning_rates)
@@ -235,7 +251,9 @@ def _dataset_facts(dataset: DatasetRecord) -> list[str]:
 def _bucket_block(
     bucket: BucketRecord, rows: list[AgreementRow], statistics: list[str], *, with_ceiling: bool
 ) -> Block:
-    """Return the table of one bucket.
+    """Return the table of one bucket, in which a number that the run lacks is :data:`NOT_COMPUTED`.
+
+    A bucket without pairs has no rows.
 
     Args:
         bucket: the bucket's entry in the manifest.
@@ -290,7 +308,8 @@ def _bucket_facts(bucket: BucketRecord) -> list[str]:
 def _reliability_facts(reliability: AnnotatorReliability) -> list[str]:
     """Return short phrases on the reliability of the labels and the upper bound that it sets for metrics.
 
-    There is no upper bound in runs of older versions, or if the mean of the annotators is not the label.
+    There is no upper bound in runs of older versions, or if the mean of the annotators is not the label. Krippendorff's
+    alpha and the agreement of single annotators follow if the run has them.
     """
     reliabilities = f"r {_reliability_text(reliability.pearson)}, ρ {_reliability_text(reliability.spearman)}"
     # older folders lack α, and the agreement of each annotator with the others

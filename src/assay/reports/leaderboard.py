@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from assay.analysis.leaderboard.board import Board, Line
 from assay.analysis.leaderboard.ties import CalibratedValue, has_influential_ties
@@ -15,6 +15,9 @@ from assay.common.numbers import money, none_if_nan, p_value, percent, rate, sho
 from assay.reports.layout import intervals_in_words
 from assay.reports.sheets import Column, Document, Sheet, table_rows
 from assay.statistics.coefficients import OF_TWO_LABELS, WHY_AUC, calibrated_form, interval_method, title_of
+
+if TYPE_CHECKING:
+    from assay.statistics.random_effects import RandomEffects
 
 #: The head of the price column.
 PRICE_HEAD = "price per 1,000"
@@ -66,11 +69,19 @@ def _rank_span(first: int, last: int) -> str:
 
 
 def _board_columns(board: Board, settings: PairedTests, by: str, *, is_timed: bool, is_priced: bool) -> list[Column]:
-    """Return the columns of a board, over its lines; those of speed and price only if they are known somewhere."""
-    alike = board.alike
+    """Return the columns of a board, over its lines; those of speed and price only if they are known somewhere.
+
+    Args:
+        board: the board.
+        settings: the settings of its tests, with the statistics to show.
+        by: the statistic that ranks.
+        is_timed: whether the speed of any metric is known.
+        is_priced: whether the price of any metric is known.
+    """
+    letters = board.letters_by_metric
     columns = [
         Column("rank", number=True, cell=_rank_text),
-        Column("alike", spare=1, cell=lambda line: alike.get(line.metric, "–")),
+        Column("alike", spare=1, cell=lambda line: letters.get(line.metric, "–")),
         Column("metric", key=True, cell="metric"),
     ]
     for name in settings.statistics:
@@ -102,6 +113,11 @@ def _board_sheet(board: Board, columns: Sequence[Column], by: str) -> Sheet:
     """Return one board as a sheet.
 
     Metrics that could be the best are marked; notes say why metrics have no rank, and list caveats on intervals.
+
+    Args:
+        board: the board.
+        columns: its columns, see :func:`_board_columns`.
+        by: the coefficient that ranks.
     """
     could_be_best = frozenset(row for row, line in enumerate(board.lines) if line.metric in board.best)
     notes = [board.unranked] if board.unranked else []
@@ -134,25 +150,31 @@ def missing_score_notes(board: Board, by: str) -> list[str]:
     """Return one line per metric that lacks scores on a board of a dataset: how many, and what follows from it.
 
     Of a ranked metric, the line has the values and ranks that the missing scores allow; of a metric that is set apart,
-    the reason, and the difference from the highest ranked metric on the pairs that both have scored.
+    the reason, and the difference from the highest ranked metric on the pairs that both have scored. A metric that
+    lacks a whole dataset is left to other notes.
+
+    Args:
+        board: the board.
+        by: the coefficient that ranks.
     """
-    ranked_values = {line.metric: line.values[by].value or 0.0 for line in board.lines if line.rank}
     lines = []
     for line in board.lines:
         if line.missing or not line.unscored:
             continue
-        scored = f"{line.metric}: {board.n - line.unscored:,} of {board.n:,} pairs have a score"
+        count_text = f"{line.metric}: {board.n - line.unscored:,} of {board.n:,} pairs have a score"
         if line.apart is not None:
-            lines.append(f"{scored}, hence no rank{_reason_apart(line)}{_difference_apart(board, line, by)}")
+            lines.append(f"{count_text}, hence no rank{_reason_apart(line)}{_difference_apart(board, line, by)}")
         elif line.rank is not None and line.filled is not None:
             low, high = line.filled
-            others = [value for name, value in ranked_values.items() if name != line.metric]
-            first, last = 1 + sum(value > high for value in others), 1 + sum(value > low for value in others)
+            others = [other for other in board.lines if other.rank and other is not line]
+            other_values = [other.values[by].value or 0.0 for other in others]
+            first = 1 + sum(value > high for value in other_values)
+            last = 1 + sum(value > low for value in other_values)
             ranks = f"rank {first}" if first == last else f"ranks {first} to {last}"
             value_range = f"{title_of(by)} from {short(low, 3)} to {short(high, 3)}"
-            lines.append(f"{scored}; with the worst and the best for the missing ones, {value_range}, {ranks}")
+            lines.append(f"{count_text}; with the worst and the best for the missing ones, {value_range}, {ranks}")
         else:
-            lines.append(scored)
+            lines.append(count_text)
     return lines
 
 
@@ -166,7 +188,15 @@ def _reason_apart(line: Line) -> str:
 
 
 def _difference_apart(board: Board, line: Line, by: str) -> str:
-    """Return a clause that compares a metric that is set apart with the highest ranked one; empty without a value."""
+    """Return a clause that compares a metric that is set apart with the highest ranked one.
+
+    It is empty if no metric is ranked, or if either has no coefficient on the pairs that both scored.
+
+    Args:
+        board: the board.
+        line: the metric that is set apart.
+        by: the coefficient that ranks.
+    """
     difference = board.apart.get(line.metric)
     if difference is None or difference.first is None or difference.second is None or not board.ranked_names:
         return ""
@@ -176,15 +206,18 @@ def _difference_apart(board: Board, line: Line, by: str) -> str:
 
 
 def untested_notes(board: Board) -> list[str]:
-    """Return one line per ranked metric on those that no test compares it with; empty if all were tested."""
-    others: dict[str, list[str]] = {}
+    """Return lines on the pairs of ranked metrics that were not tested; empty if all were.
+
+    A line has the pairs of one metric, and each pair is in one line.
+    """
+    untested_with: dict[str, list[str]] = {}
     counts = Counter(name for pair in board.untested for name in pair)
     for first, second in board.untested:
         # a metric without any test comes first, so that one line has all of its pairs
         name, other = (first, second) if counts[first] >= counts[second] else (second, first)
-        others.setdefault(name, []).append(other)
+        untested_with.setdefault(name, []).append(other)
     reason = "too few pairs, or undefined without one of them"
-    return [f"{name}: not tested against {', '.join(names)} ({reason})" for name, names in others.items()]
+    return [f"{name}: not tested against {', '.join(names)} ({reason})" for name, names in untested_with.items()]
 
 
 def _add_tie_notes(sheet: Sheet, board: Board, by: str) -> Sheet:
@@ -196,20 +229,22 @@ def _add_tie_notes(sheet: Sheet, board: Board, by: str) -> Sheet:
 
 
 def tie_notes(ties: Mapping[str, float], values: Mapping[str, CalibratedValue], by: str) -> list[str]:
-    """Return one line about the ties and the calibrated order, as a list; empty if ties do not influence the ranking.
+    """Return one line on ties and the order under the calibrated form, as a list; empty if ties have no influence.
+
+    Without that order, the line names the option that computes it.
 
     Args:
-        ties: the share of the comparisons that each ranked metric ties.
+        ties: the share of the comparisons that each ranked metric ties, in [0, 1].
         values: the metrics under the calibrated form; empty if it was not computed.
         by: the name of the coefficient that ranks.
     """
     calibrated_name = calibrated_form(by)
     if calibrated_name is None or not has_influential_ties(ties, by):
         return []
-    lowest_metric, highest_metric = min(ties, key=lambda name: ties[name]), max(ties, key=lambda name: ties[name])
-    highest, lowest = f"{ties[highest_metric]:.0%}", f"{ties[lowest_metric]:.0%}"
-    line = f"ties: {highest_metric} ties {highest} of the comparisons, {lowest_metric} {lowest}, and {title_of(by)} "
-    line += "depends on that"
+    fewest = min(ties, key=lambda name: ties[name])
+    most = max(ties, key=lambda name: ties[name])
+    shares = f"{most} ties {ties[most]:.0%} of the comparisons, {fewest} {ties[fewest]:.0%}"
+    line = f"ties: {shares}, and {title_of(by)} depends on that"
     defined_values = {}
     for name in ties:
         value = values[name].value if name in values else None
@@ -218,16 +253,16 @@ def tie_notes(ties: Mapping[str, float], values: Mapping[str, CalibratedValue], 
     if not defined_values:
         return [f"{line}; --calibrate-ties ranks by {title_of(calibrated_name)}"]
     names_by_value = sorted(defined_values, key=lambda name: -defined_values[name])
-    listed = ", ".join(f"{name} {short(defined_values[name], 3)}" for name in names_by_value)
-    return [f"{line}; by {title_of(calibrated_name)} the order is {listed} (--calibrate-ties ranks by it)"]
+    order_text = ", ".join(f"{name} {short(defined_values[name], 3)}" for name in names_by_value)
+    return [f"{line}; by {title_of(calibrated_name)} the order is {order_text} (--calibrate-ties ranks by it)"]
 
 
 def threshold_notes(thresholds: Mapping[str, float | None]) -> list[str]:
     """Return one line with the tie threshold of each metric, as a list; empty if no metric has one."""
-    listed = [f"{name} {value:.3g}" for name, value in thresholds.items() if value is not None]
-    if not listed:
+    metric_texts = [f"{name} {value:.3g}" for name, value in thresholds.items() if value is not None]
+    if not metric_texts:
         return []
-    line = f"calibrated ties: differences up to {', '.join(listed)} are ties, the best thresholds on all pairs"
+    line = f"calibrated ties: differences up to {', '.join(metric_texts)} are ties, the best thresholds on all pairs"
     return [f"{line}; values are of thresholds chosen out of fold"]
 
 
@@ -239,7 +274,7 @@ def _random_sheet(board: Board, by: str) -> Sheet:
     means = {line.metric: line.random_effects.get(by) for line in board.lines}
     dataset_count = max((mean.datasets for mean in means.values() if mean is not None), default=0)
 
-    def column(head: str, text: Callable[[Any], str], without: str = "") -> Column:
+    def column(head: str, text: Callable[[RandomEffects], str], without: str = "") -> Column:
         def cell(metric: str) -> str:
             mean = means[metric]
             return without if mean is None else text(mean)
@@ -263,7 +298,7 @@ def _random_sheet(board: Board, by: str) -> Sheet:
 
 def _board_records(board: Board, by: str) -> Iterator[dict[str, Any]]:
     """Yield one flat record per metric of a board; undefined or unknown values are None."""
-    alike, groups = board.alike, board.rank_groups
+    letters, groups = board.letters_by_metric, board.rank_groups
     for line in board.lines:
         record: dict[str, Any] = {
             "dataset": board.title,
@@ -271,7 +306,7 @@ def _board_records(board: Board, by: str) -> Iterator[dict[str, Any]]:
             "rank": line.rank.rank if line.rank else None,
             "rank_low": line.rank.low if line.rank else None,
             "rank_high": line.rank.high if line.rank else None,
-            "alike": alike.get(line.metric),
+            "alike": letters.get(line.metric),
             "group": _rank_span(*groups[line.metric]) if line.metric in groups else None,
             "metric": line.metric,
             "kind": line.kind,
@@ -279,11 +314,11 @@ def _board_records(board: Board, by: str) -> Iterator[dict[str, Any]]:
         }
         for name, number in line.values.items():
             record |= {name: number.value, f"{name}_low": number.low, f"{name}_high": number.high}
-        for name, mean in line.random_effects.items():
-            random = f"{name}_random"
-            record |= {random: mean.mean.value, f"{random}_low": mean.mean.low, f"{random}_high": mean.mean.high}
-            record |= {f"{name}_new_low": mean.new.low, f"{name}_new_high": mean.new.high}
-            record[f"{name}_deviation"] = mean.deviation
+        for name, effects in line.random_effects.items():
+            value, low, high = effects.mean.value_and_bounds
+            record |= {f"{name}_random": value, f"{name}_random_low": low, f"{name}_random_high": high}
+            record |= {f"{name}_new_low": effects.new.low, f"{name}_new_high": effects.new.high}
+            record[f"{name}_deviation"] = effects.deviation
         yield record | {
             "n": line.n,
             "unscored": line.unscored,

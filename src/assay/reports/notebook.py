@@ -35,23 +35,25 @@ STYLE = """<style>
 def notebook_html(document: Document, answer: Sequence[str]) -> str:
     """Return a report as HTML for a cell of a notebook; all text is escaped.
 
+    Method, notes and signatures are folded, and if the report has closing lines, also the tables on parts of the data.
+
     Args:
         document: the report.
         answer: what it answers, in sentences.
     """
     names = ShortNames(document.metrics)
-    parts = [STYLE, '<div class="assay">']
-    parts += _paragraphs(map(names.shorten_within, answer), "answer")
-    parts += _paragraphs(map(names.shorten_within, document.hints), "caution")
+    elements = [STYLE, '<div class="assay">']
+    elements += _paragraphs(map(names.shorten_within, answer), "answer")
+    elements += _paragraphs(map(names.shorten_within, document.hints), "caution")
     folded: list[str] = []
     for sheet in document.sheets:
-        shown = names.shorten_sheet(sheet)
+        shortened_sheet = names.shorten_sheet(sheet)
         # as in a terminal: where the answer is said, tables on a part of the data are details
-        below = folded if sheet.is_of_part and document.closing else parts
-        below += _sheet_parts(shown)
+        below = folded if sheet.is_of_part and document.closing else elements
+        below += _sheet_parts(shortened_sheet)
         below += _paragraphs(map(names.shorten_within, sheet.warnings), "caution")
         folded += _paragraphs(map(names.shorten_within, (*sheet.facts_of_groups(), *sheet.notes)), "quiet")
-    parts += _paragraphs(map(names.shorten_within, document.warnings), "caution")
+    elements += _paragraphs(map(names.shorten_within, document.warnings), "caution")
     folded += _paragraphs(document.notes, "quiet")
     provenance = document.provenance
     if provenance is not None:
@@ -59,24 +61,24 @@ def notebook_html(document: Document, answer: Sequence[str]) -> str:
         signatures = (provenance.signature, *(f"{name}: {text}" for name, text in provenance.metrics.items()))
         folded += [f"<p><code>{escape_html(text)}</code></p>" for text in signatures]
     if folded:
-        parts += ["<details><summary>Method, notes and signatures</summary>", *folded, "</details>"]
-    return "\n".join([*parts, "</div>"])
+        elements += ["<details><summary>Method, notes and signatures</summary>", *folded, "</details>"]
+    return "\n".join([*elements, "</div>"])
 
 
 def _sheet_parts(sheet: Sheet) -> list[str]:
     """Return a table in a box that scrolls by itself; a sheet without columns as its title and facts."""
     if not sheet.columns:
         return _paragraphs([f"{sheet.title}: {'; '.join(sheet.facts)}"], "quiet")
-    sheet = sheet.with_note_column()
-    if sheet.groups:
-        # the name of a group stands once, at its first row
-        named: set[str] = set()
+    table = sheet.with_note_column()
+    if table.groups:
+        # the name of a group is shown once, at its first row
+        shown_names: set[str] = set()
         rows = []
-        for row in sheet.rows:
-            rows.append(["" if row[0] in named else row[0], *row[1:]])
-            named.add(row[0])
-        sheet = replace(sheet, rows=rows)
-    return [f'<div class="wide">{html_table(sheet)}</div>']
+        for group, *cells in table.rows:
+            rows.append(["" if group in shown_names else group, *cells])
+            shown_names.add(group)
+        table = replace(table, rows=rows)
+    return [f'<div class="wide">{html_table(table)}</div>']
 
 
 def _paragraphs(lines: Iterable[str], kind: str) -> list[str]:

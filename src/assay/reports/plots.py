@@ -37,10 +37,11 @@ def log_range(values: Sequence[float]) -> tuple[float, float, list[float]]:
     Args:
         values: positive numbers, at least one.
     """
-    powers = range(math.floor(math.log10(min(values))), math.ceil(math.log10(max(values))) + 2)
+    lowest, highest = min(values), max(values)
+    powers = range(math.floor(math.log10(lowest)), math.ceil(math.log10(highest)) + 2)
     round_numbers = [factor * 10.0**power for power in powers for factor in (1, 2, 5)]
-    low = max(number for number in round_numbers if number <= min(values) * (1 + TOLERANCE))
-    high = min(number for number in round_numbers if number > low and number >= max(values) * (1 - TOLERANCE))
+    low = max(number for number in round_numbers if number <= lowest * (1 + TOLERANCE))
+    high = min(number for number in round_numbers if number > low and number >= highest * (1 - TOLERANCE))
     marks = [number for number in round_numbers if low <= number <= high]
     if len(marks) > 7:
         marks = [mark for mark in marks if mark == 10.0 ** round(math.log10(mark))]
@@ -208,7 +209,8 @@ def ticked_layers(layers: Iterable[int]) -> list[int]:
 def strips_by_label(unit: Unit, metric: str, bucket: str) -> tuple[HistogramAxis, list[Strip]]:
     """Return the axis of a metric's scores, and one histogram on it per class of labels, of the pairs in a bucket.
 
-    The axis covers the scores of all pairs of the dataset, so that the histograms of different buckets are comparable.
+    The axis is made from the scores of all pairs of the dataset, so that the histograms of different buckets are
+    comparable. The outermost bins count scores beyond its ends.
     """
     scores, mask = unit.data.scores[metric], unit.data.buckets[bucket]
     axis = histogram_axis(scores)
@@ -221,7 +223,7 @@ def strips_by_label(unit: Unit, metric: str, bucket: str) -> tuple[HistogramAxis
 def strips_by_metric(unit: Unit, metrics: Sequence[str], bucket: str) -> tuple[HistogramAxis, list[Strip]]:
     """Return the common axis of several metrics' scores, and one histogram on it per metric, of the pairs in a bucket.
 
-    The axis covers the scores of all pairs of the dataset.
+    The axis is made from the scores of all pairs of the dataset; the outermost bins count scores beyond its ends.
     """
     axis = histogram_axis(np.concatenate([unit.data.scores[metric] for metric in metrics]))
     mask = unit.data.buckets[bucket]
@@ -264,16 +266,16 @@ def element(tag: str, *children: str, **attributes: object) -> Markup:
     Args:
         tag: the name of the element.
         *children: its contents, in order; those that are not Markup are escaped.
-        **attributes: its attributes. A trailing underscore is dropped and others become hyphens, as in ``class_`` and
-            ``font_size``; an attribute that is None is left out.
+        **attributes: its attributes, of which floats are rounded to one decimal. In names, a trailing underscore is
+            dropped and others become hyphens, as in ``class_`` and ``font_size``; what is None is left out.
     """
     # plain strings of escaped parts: Markup.format is six times slower, and a page has thousands of elements
     attribute_texts = []
     for name, value in attributes.items():
         if value is not None:
             # a float with one decimal, or none if that is 0, so that pages are small
-            written = f"{value:.1f}".removesuffix(".0") if isinstance(value, float) else escape(value)
-            attribute_texts.append(f' {name.rstrip("_").replace("_", "-")}="{written}"')
+            value_text = f"{value:.1f}".removesuffix(".0") if isinstance(value, float) else escape(value)
+            attribute_texts.append(f' {name.rstrip("_").replace("_", "-")}="{value_text}"')
     # XML cannot represent control characters; a single one would make the file unreadable
     content = [child if isinstance(child, Markup) else escape(visible_text(child)) for child in children]
     opened = f"<{tag}{''.join(attribute_texts)}"
@@ -303,14 +305,15 @@ def shortened_text(
     class_: str = "",
     anchor: str | None = None,
 ) -> Markup:
-    """Return an SVG text element of at most *max_characters*; its tooltip is *hint*, or the text if that is shortened.
+    """Return an SVG text element of at most *max_characters* characters, with the middle of a longer text elided.
 
-    The other arguments are those of :func:`text`.
+    Its tooltip is *hint*, or if that is None, the whole text where it was shortened. The other arguments are those of
+    :func:`text`.
     """
-    shown = elide_middle(content, max_characters)
-    if hint is None and shown != content:
+    shortened = elide_middle(content, max_characters)
+    if hint is None and shortened != content:
         hint = content
-    return text(x, y, shown, *([element("title", hint)] if hint else []), class_=class_, anchor=anchor)
+    return text(x, y, shortened, *([element("title", hint)] if hint else []), class_=class_, anchor=anchor)
 
 
 def drawing(

@@ -13,12 +13,14 @@ from assay.statistics.coefficients import MIN_UNITS, symbol_of
 
 
 def document(comparisons: Sequence[PlannedComparison], settings: PowerSettings) -> Document:
-    """Return one table per dataset and bucket, with one record per comparison and planned number of pairs."""
-    buckets = dict.fromkeys((row.dataset, row.split, row.bucket) for row in comparisons)
-    sheets = []
-    for bucket in buckets:
-        rows = [row for row in comparisons if (row.dataset, row.split, row.bucket) == bucket]
-        sheets.append(_power_sheet(rows, settings))
+    """Return one table per dataset and bucket, with one record per comparison and planned number of pairs.
+
+    A note warns if the true difference is taken to be the observed one.
+    """
+    rows_by_bucket: dict[tuple[str, str, str], list[PlannedComparison]] = {}
+    for row in comparisons:
+        rows_by_bucket.setdefault((row.dataset, row.split, row.bucket), []).append(row)
+    sheets = [_power_sheet(rows, settings) for rows in rows_by_bucket.values()]
     records = [record for row in comparisons for record in _power_records(row, settings)]
     notes = [
         "shares of samples of n pairs, drawn like the pilot, in which the t-test of assay compare would be significant",
@@ -72,7 +74,7 @@ def _power_sheet(rows: Sequence[PlannedComparison], settings: PowerSettings) -> 
 
 
 def _pilot_text(confidence: float, row: PlannedComparison) -> str:
-    """Return the difference in the pilot with its interval; a dash without a plan."""
+    """Return the difference in the pilot with its interval at a level of *confidence*; a dash without a plan."""
     if row.pilot is None or row.plan is None:
         return "–"
     low, high = row.pilot.interval(confidence)
@@ -112,7 +114,7 @@ def _needed_groups_text(row: PlannedComparison) -> str:
 
 
 def _power_records(row: PlannedComparison, settings: PowerSettings) -> Iterator[dict[str, Any]]:
-    """Yield one flat record of a comparison per planned number of pairs; without a plan, its results are None."""
+    """Yield one flat record of a comparison per planned number of pairs; what has no pilot or no plan is None."""
     difference = low = high = None
     if row.pilot is not None:
         difference = row.pilot.difference

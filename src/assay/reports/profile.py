@@ -37,6 +37,9 @@ _TIMES = (
 def document(profile: Mapping[str, Any]) -> Document:
     """Return the tables of a profile, and one record per measurement; a metric without any has one record.
 
+    Prices have a column if any is known. The warnings are on the data and the machine, and for each metric on its
+    device and on truncated texts.
+
     Args:
         profile: the plain values that :meth:`assay.api.profile.Profile.as_dict` returns.
     """
@@ -79,7 +82,7 @@ def _measurement_record(cost: Mapping[str, Any], point: Mapping[str, Any]) -> di
 
 
 def _warning_lines(profile: Mapping[str, Any]) -> list[str]:
-    """Return a line on the data and the machine, and one line per metric with caveats on its measurements."""
+    """Return a line on the data and the machine, and one line for each metric that has caveats."""
     machine = profile["machine"]
     machine_text = f"{machine['processor']}, {machine['cores']} cores, {machine['system']}"
     versions = f"Python {machine['python']}, assay {machine['assay']}"
@@ -92,7 +95,7 @@ def _warning_lines(profile: Mapping[str, Any]) -> list[str]:
 
 
 def _metric_remarks(cost: Mapping[str, Any]) -> list[str]:
-    """Return caveats on the measurements of a metric: device, threads, truncated texts."""
+    """Return remarks on the measurements of a metric: its own note, its device and threads, and truncated texts."""
     remarks = [cost["says"]] if cost["says"] else []
     if cost["device"]:
         threads = f", threads {cost['threads']}" if cost["device"] == "cpu" else ""

@@ -12,7 +12,7 @@ from assay.reports.sheets import Column, Document, Sheet, table_rows
 
 
 def to_document(rating: Rating, hints: Sequence[str]) -> Document:
-    """Return a table of the estimates, and one of the differences of systems; one record per estimate.
+    """Return a table of the estimates, and one of the differences of systems if there are any; one record per estimate.
 
     Args:
         rating: the estimates.
@@ -23,9 +23,9 @@ def to_document(rating: Rating, hints: Sequence[str]) -> Document:
     columns = [
         Column("", key=True, cell=lambda part: part.name),
         Column("answers", number=True, cell=lambda part: f"{part.answers:,}"),
-        Column(word, number=True, cell=lambda part: _text(part.estimate, rating) + ("*" if part.borrowed else "")),
+        Column(word, number=True, cell=lambda part: _rate_text(part.estimate, rating) + ("*" if part.borrowed else "")),
         Column("labelled", number=True, spare=2, cell=lambda part: f"{part.labelled:,}"),
-        Column("by labels alone", number=True, spare=1, cell=lambda part: _text(part.from_labels, rating)),
+        Column("by labels alone", number=True, spare=1, cell=lambda part: _rate_text(part.from_labels, rating)),
         Column("worth labels", number=True, spare=3, cell=_worth),
         Column("the metric alone", number=True, spare=4, cell=lambda part: _value(part.metric_alone, rating)),
     ]
@@ -59,17 +59,18 @@ def measure_word(rating: Rating) -> str:
 def headline(rating: Rating) -> str:
     """Return the estimate of all answers in one line, with what the metric adds to the labels."""
     part = rating.parts[0]
-    text = f"{measure_word(rating)} of {part.answers:,} answers: {_text(part.estimate, rating)}"
+    text = f"{measure_word(rating)} of {part.answers:,} answers: {_rate_text(part.estimate, rating)}"
     if part.worth is None:
         return text
     return f"{text}; your {part.labelled:,} labels with {rating.decision.metric} are worth {_worth(part)} without"
 
 
 def _difference_sheet(rating: Rating) -> Sheet:
+    """Return the table of the differences of systems, each with a verdict in words."""
     columns = [
         Column("higher", key=True, cell=lambda item: item.first),
         Column("lower", key=True, cell=lambda item: item.second),
-        Column("difference", number=True, cell=lambda item: _text(item.difference, rating)),
+        Column("difference", number=True, cell=lambda item: _rate_text(item.difference, rating)),
         Column("", cell=_verdict),
     ]
     count = len(rating.differences)
@@ -77,13 +78,14 @@ def _difference_sheet(rating: Rating) -> Sheet:
     return Sheet(f"{rating.title}: systems", columns, table_rows(columns, rating.differences), facts=facts)
 
 
-def _verdict(item: RatedDifference) -> str:
-    if not item.is_shown:
+def _verdict(rated_difference: RatedDifference) -> str:
+    if not rated_difference.is_shown:
         return "open: label more answers"
-    return "shown, if the metric errs alike on both" if item.borrowed else "shown"
+    return "shown, if the metric errs alike on both" if rated_difference.borrowed else "shown"
 
 
-def _text(number: Number, rating: Rating) -> str:
+def _rate_text(number: Number, rating: Rating) -> str:
+    """Return a rate or a mean with its interval; without one, a rate alone, but a dash for a mean."""
     if rating.decision.kind == "share":
         return number.text_with(3)
     if number.value is None or number.low is None or number.high is None:
@@ -105,6 +107,10 @@ def _by_decisions(part: RatedPart) -> str:
 
 
 def _record(part: RatedPart, rating: Rating) -> dict[str, Any]:
+    """Return the flat record of an estimate, where undefined values are None.
+
+    Rogan and Gladen's correction is None for grades, and if the decisions do not tell yes from no.
+    """
     share = part.by_decisions
     return {
         "answers_of": rating.title,
@@ -132,13 +138,14 @@ def _record(part: RatedPart, rating: Rating) -> dict[str, Any]:
     }
 
 
-def _difference_record(item: RatedDifference) -> dict[str, Any]:
-    value, low, high = item.difference.value_and_bounds
+def _difference_record(rated_difference: RatedDifference) -> dict[str, Any]:
+    """Return the difference of two systems' rates for JSON."""
+    value, low, high = rated_difference.difference.value_and_bounds
     return {
-        "first": item.first,
-        "second": item.second,
+        "first": rated_difference.first,
+        "second": rated_difference.second,
         "difference": value,
         "low": low,
         "high": high,
-        "borrowed": item.borrowed,
+        "borrowed": rated_difference.borrowed,
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -54,7 +54,8 @@ def settling_size_text(settling_plan: PlannedComparison) -> str:
 def with_advice(document: Document, advice: Sequence[Advice], by: str, positive: str | None = None) -> Document:
     """Return the document of a board with one sheet of advice per bucket above its sheets.
 
-    Its records are those of the advice only; its JSON has both the advice and the evidence.
+    Its records are those of the advice only; its JSON has both the advice and the evidence. Sheets on a bucket other
+    than all pairs are marked as being of a part.
 
     Args:
         document: the document of the board.
@@ -81,9 +82,9 @@ def with_advice(document: Document, advice: Sequence[Advice], by: str, positive:
 
 
 def with_closing(document: Document, closing: Closing, out: str | Path | None) -> Document:
-    """Return the document of a recommendation with its last sheet, what it comes down to in at most six lines.
+    """Return the document of a recommendation with its closing: what it comes down to, in at most six lines.
 
-    Tables of evidence for parts of the pairs are left to ``--explain``.
+    With a closing, a terminal leaves sheets on parts of the pairs to ``--explain``.
 
     Args:
         document: the document with advice and evidence.
@@ -101,34 +102,41 @@ def with_closing(document: Document, closing: Closing, out: str | Path | None) -
 
 
 def _use_lines(closing: Closing) -> list[str]:
-    """Return the lines on the metric with its threshold, the errors to expect, and the cost."""
+    """Return the lines on the metric with its threshold, the errors to expect, and the cost.
+
+    Without a threshold, there is no line on errors, and the last line is why there is none, if that is known. Without a
+    metric, there is one line that says so.
+    """
     if closing.line is None:
         return ["Use no metric of these without people: none is known to agree with them."]
     line, yes_no = closing.line, closing.yes_no
-    cost = _cost_text(line, has_prices=line.price_per_1000 is not None)
-    cost = "What it costs is unknown." if cost == _UNKNOWN_COST else f"It costs {cost}."
+    cost_text = _cost_text(line, has_prices=line.price_per_1000 is not None)
+    cost = "What it costs is unknown." if cost_text == _UNKNOWN_COST else f"It costs {cost_text}."
     if yes_no is None:
-        return [f"Use {line.metric}.", cost, *([closing.why_no_threshold] if closing.why_no_threshold else [])]
+        lines = [f"Use {line.metric}.", cost]
+        return [*lines, closing.why_no_threshold] if closing.why_no_threshold else lines
     deployed = yes_no.decision.deployed
+    # thresholds are those of negated scores if lower scores are better
     threshold = f">= {deployed:.3g}" if yes_no.is_rising else f"<= {-deployed:.3g}"
     wrong = yes_no.share_wrong
     if wrong.value is None or wrong.low is None or wrong.high is None:
-        errors = "How often it errs is unknown."
+        errors = "How often it errs is unknown"
     else:
         value, low, high = (f"{100 * share:.0f}" for share in (wrong.value, wrong.low, wrong.high))
         errors = f"Expect {value} of 100 decisions to differ from people's ({low} to {high})"
         divided = yes_no.subject.divided
         if divided:
             errors += f", of pairs on which most people agree; {divided:,} on which as many said yes as no are left out"
-        errors += "."
-    return [f"Use {line.metric}: {closing.positive} if its score is {threshold}.", errors, cost]
+    return [f"Use {line.metric}: {closing.positive} if its score is {threshold}.", f"{errors}.", cost]
 
 
 def best_system_text(systems: BestSystems, metric: str) -> str:
     """Return the sentence on which of the two best systems is better, by people and by a metric of this short name."""
-    rest = f", the two best of {systems.count}" if systems.count > 2 else ""
+    of_more = f", the two best of {systems.count}" if systems.count > 2 else ""
     verdict = f"{systems.first} is better" if systems.people_differ else "not told apart"
-    text = f"{systems.first} against {systems.second}{rest}: {verdict} by people ({_difference_text(systems.people)})"
+    text = (
+        f"{systems.first} against {systems.second}{of_more}: {verdict} by people ({_difference_text(systems.people)})"
+    )
     if systems.metric is not None:
         better = systems.first if (systems.metric.value or 0.0) > 0 else systems.second
         by_metric = f"{better} by {metric}" if systems.metric_differs else f"{metric} cannot tell"
@@ -137,6 +145,7 @@ def best_system_text(systems: BestSystems, metric: str) -> str:
 
 
 def _difference_text(difference: Number) -> str:
+    """Return a difference with its sign and its interval, if it has one; a dash if it is undefined."""
     if difference.value is None:
         return "–"
     if difference.low is None or difference.high is None:
@@ -145,7 +154,13 @@ def _difference_text(difference: Number) -> str:
 
 
 def _next_line(closing: Closing, folder: str, *, is_kept: bool) -> str:
-    """Return the command that comes next."""
+    """Return a line with the command that comes next: labels if no metric is named, else new answers.
+
+    Args:
+        closing: what the recommendation comes down to.
+        folder: the folder that was written, or a placeholder for it.
+        is_kept: whether it was written; if not, writing it comes first.
+    """
     if closing.line is None:
         command = f"{command_line('annotate', 'NEW.csv', '--decision', folder, '--out', 'SHEET.csv')} for more labels."
         return f"Next: {command}" if is_kept else f"Next: the same command with --out FOLDER, then {command}"
@@ -198,7 +213,10 @@ def _advice_record(advice: Advice, by: str) -> dict[str, Any]:
 
 
 def _settling_size_record(settling_plan: PlannedComparison | None) -> dict[str, Any]:
-    """Return the fields of a record on the number of pairs that would settle the choice; all None if it is unknown."""
+    """Return the fields of a record on the number of pairs that would settle the choice of metric.
+
+    All are None without a plan. The numbers are None if none is known, or none is enough.
+    """
     plan = None if settling_plan is None else settling_plan.plan
     needed: tuple[int | None, ...] = (None, None, None)
     needed_groups = None
@@ -222,6 +240,7 @@ def why_not_highest(advice: Advice) -> str:
     highest, recommended = advice.highest, advice.recommended
     if highest is None or recommended is None or advice.loss is None:
         return ""
+    # 0 if either speed is unknown; the recommended metric is then the cheaper one
     ratio = (recommended.pairs_per_second or 0.0) / (highest.pairs_per_second or math.inf)
     # measured speeds are not exact enough for more than two digits
     speed_ratio = rate(float(f"{ratio:.2g}"))
@@ -251,15 +270,47 @@ def _advice_headline(advice: Advice) -> str:
 
 
 def _cost_text(line: Line, *, has_prices: bool) -> str:
-    """Return the known speed and, if some pairs cost money, the known price: ``30 pairs/s, 0.42 per 1,000 pairs``.
+    """Return the known speed and the known price of a metric: ``30 pairs/s, 0.42 per 1,000 pairs``.
 
     The text is ``unknown cost`` if there is neither.
+
+    Args:
+        line: the metric.
+        has_prices: whether to give a price, since some metric costs money.
     """
     speed = "" if line.pairs_per_second is None else f"{rate(line.pairs_per_second)} pairs/s"
     if not has_prices or line.price_per_1000 is None:
         return speed or _UNKNOWN_COST
     price = f"{money(line.price_per_1000)} per 1,000 pairs" if line.price_per_1000 else "free"
     return f"{speed}, {price}" if speed else price
+
+
+def _lines_on_choice(advice: Advice, by: str) -> Iterator[str]:
+    """Yield the lines on the recommended metric, if it is not the highest, and on the highest one, if there is any.
+
+    A value that was corrected for the choice of the highest of several is followed by the uncorrected one.
+
+    Args:
+        advice: the recommendation.
+        by: the coefficient that decides.
+    """
+    highest, recommended = advice.highest, advice.recommended
+    has_prices = advice.board.has_prices
+    if recommended and recommended is not highest:
+        agreement = f"{title_of(by)} {advice.new_sample[recommended.metric].text} on a new sample"
+        yield f"{agreement}, {_cost_text(recommended, has_prices=has_prices)}: {why_not_highest(advice)}"
+    if highest is None:
+        return
+    description = advice.limits.description
+    limits_text = f", the highest of those that {description}" if description else ""
+    name = "" if recommended is highest else f"highest: {highest.metric}, "
+    on_these_pairs, expected = highest.values[by], advice.new_sample[highest.metric]
+    pair_count_text = f"{advice.board.shared:,} pairs"
+    is_corrected = expected != on_these_pairs
+    agreement = f"{expected.text} on a new sample" if is_corrected else f"{on_these_pairs.text} on {pair_count_text}"
+    yield f"{name}{title_of(by)} {agreement}, {_cost_text(highest, has_prices=has_prices)}{limits_text}"
+    if is_corrected and expected.text != on_these_pairs.text:
+        yield f"on the {pair_count_text} that chose it: {on_these_pairs.text}, which the choice flatters"
 
 
 def _advice_lines(advice: Advice, by: str) -> list[str]:
@@ -273,30 +324,12 @@ def _advice_lines(advice: Advice, by: str) -> list[str]:
     def value_text(line: Line) -> str:
         return line.values[by].text
 
-    def expected_text(line: Line) -> str:
-        return f"{advice.new_sample[line.metric].text} on a new sample"
-
-    def cost_text(line: Line) -> str:
-        return _cost_text(line, has_prices=advice.board.has_prices)
-
     def texts_with_cost(metric_lines: Sequence[Line]) -> list[str]:
-        return [f"{line.metric} ({value_text(line)}, {cost_text(line)})" for line in metric_lines]
+        has_prices = advice.board.has_prices
+        costs = [_cost_text(line, has_prices=has_prices) for line in metric_lines]
+        return [f"{line.metric} ({value_text(line)}, {cost})" for line, cost in zip(metric_lines, costs, strict=True)]
 
-    lines = []
-    highest, recommended = advice.highest, advice.recommended
-    if recommended and recommended is not highest:
-        agreement = f"{title_of(by)} {expected_text(recommended)}"
-        lines.append(f"{agreement}, {cost_text(recommended)}: {why_not_highest(advice)}")
-    if highest:
-        description = advice.limits.description
-        limits_text = f", the highest of those that {description}" if description else ""
-        name = "" if recommended is highest else f"highest: {highest.metric}, "
-        pair_count_text = f"{advice.board.shared:,} pairs"
-        is_corrected = advice.new_sample[highest.metric] != highest.values[by]
-        agreement = expected_text(highest) if is_corrected else f"{value_text(highest)} on {pair_count_text}"
-        lines.append(f"{name}{title_of(by)} {agreement}, {cost_text(highest)}{limits_text}")
-        if is_corrected and advice.new_sample[highest.metric].text != value_text(highest):
-            lines.append(f"on the {pair_count_text} that chose it: {value_text(highest)}, which the choice flatters")
+    lines = list(_lines_on_choice(advice, by))
     max_loss = f"{advice.limits.max_loss:g}"
     metrics_by_relation = {
         "could be the best, too": texts_with_cost(advice.contenders),

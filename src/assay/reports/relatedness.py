@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from assay.analysis.data import ScoredDataset
 from assay.analysis.relatedness import MAX_RARE_SHARE, Feature, RelatednessStudy
@@ -12,11 +12,15 @@ from assay.reports.layout import intervals_in_words
 from assay.reports.sheets import Column, Document, Sheet, table_rows
 from assay.settings import AgreementIntervals
 
+if TYPE_CHECKING:
+    from assay.statistics.agreement import Estimate
+
 
 def to_document(study: RelatednessStudy, drawing: AgreementIntervals, notes: Sequence[str]) -> Document:
     """Return a table of each feature's rank correlation with the labels, on all pairs and on either half of the labels.
 
-    Features that are left out if rare are not in the table if they are rare; a note has their shares of the pairs.
+    The features that the study left out as too rare are in a note, with their shares of the pairs. Other notes are on
+    undefined correlations, and on pairs without a vector.
 
     Args:
         study: the correlations of the features.
@@ -41,7 +45,7 @@ def to_document(study: RelatednessStudy, drawing: AgreementIntervals, notes: Seq
     for range_name, estimates in study.correlations.items():
         columns += _range_columns(range_name, estimates)
         for feature, estimate in zip(features, estimates, strict=True):
-            records.append(_correlation_record(data, range_name, feature, estimate, estimate.n))
+            records.append(_correlation_record(data, range_name, feature, estimate))
     sheet = Sheet(
         f"{data.title}: features of related words",
         columns,
@@ -55,7 +59,7 @@ def to_document(study: RelatednessStudy, drawing: AgreementIntervals, notes: Seq
     return Document([sheet], records)
 
 
-def _range_columns(name: str, estimates: Sequence[Number]) -> list[Column]:
+def _range_columns(name: str, estimates: Sequence[Estimate]) -> list[Column]:
     """Return the columns of a range of labels: each feature's correlation, and the number of its pairs."""
     return [
         Column(f"Spearman ρ, {name}", number=True, cell=lambda index: estimates[index].text),
@@ -92,17 +96,14 @@ def _missing_vector_notes(features: Sequence[Feature]) -> list[str]:
     return [f"pairs with such words of which a sentence has none with a vector, left out: {', '.join(counts)}"]
 
 
-def _correlation_record(
-    data: ScoredDataset, range_name: str, feature: Feature, estimate: Number, n: int
-) -> dict[str, Any]:
+def _correlation_record(data: ScoredDataset, range_name: str, feature: Feature, estimate: Estimate) -> dict[str, Any]:
     """Return one correlation as a flat record.
 
     Args:
         data: the pairs.
         range_name: the name of the range of labels; only the record of ``all`` counts the pairs with such words.
         feature: the feature.
-        estimate: its correlation on the pairs in the range.
-        n: the number of these pairs that have a score.
+        estimate: its correlation on the pairs in the range that have a score.
     """
     return {
         "dataset": data.name,
@@ -112,7 +113,7 @@ def _correlation_record(
         "spearman": estimate.value,
         "low": estimate.low,
         "high": estimate.high,
-        "n": n,
+        "n": estimate.n,
         "present": int(feature.present.sum()) if range_name == "all" else None,
         "note": estimate.note,
     }

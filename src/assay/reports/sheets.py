@@ -101,10 +101,6 @@ class Sheet:
         """Return whether a cell is emphasised: its row is marked, or it is the best of its column."""
         return row in self.marked or (row, column) in self.best
 
-    def row_indices(self, group: str) -> list[int]:
-        """Return the indices of the rows of a group, whose first cell is its name."""
-        return [number for number, row in enumerate(self.rows) if row[0] == group]
-
     @property
     def label_column(self) -> int:
         """The index of the column that names the rows."""
@@ -136,7 +132,8 @@ class Sheet:
     def grouped_rows(self) -> Iterator[tuple[tuple[str, str] | None, Sequence[int]]]:
         """Yield the heading (name, first fact) and the row indices of each group; without groups, None and all rows."""
         for group, facts in self.groups.items():
-            yield (group, facts[0]), self.row_indices(group)
+            # the first cell of a row is its group
+            yield (group, facts[0]), [number for number, row in enumerate(self.rows) if row[0] == group]
         if not self.groups:
             yield None, range(len(self.rows))
 
@@ -223,7 +220,7 @@ class Document:
 
 
 def change_lines(document: Document, change: Callable[[str], str]) -> Document:
-    """Return a document whose lines and cells are changed, such as messages that show flags; its records stay."""
+    """Return a document with its lines and cells changed, such as to show flags; titles, heads and records stay."""
 
     def changed(lines: Sequence[str]) -> list[str]:
         return list(map(change, lines))
@@ -253,6 +250,8 @@ def with_signatures(
     group_by: str | None = None,
 ) -> Document:
     """Return a document with hints on its data, such as missing groups, and with its signatures as last notes.
+
+    The hints take the place of those that it has. Notes, hints and metrics that several datasets share are there once.
 
     Args:
         document: the report.

@@ -25,7 +25,7 @@ from assay.statistics.coefficients import title_of
 
 def to_document(
     samples: Sequence[Samples],
-    compared: Sequence[ComparedSystems],
+    comparisons: Sequence[ComparedSystems],
     settings: SignificanceSettings,
     notes: Sequence[str],
     baseline: str | None,
@@ -36,7 +36,7 @@ def to_document(
 
     Args:
         samples: the results by dataset and statistic.
-        compared: the comparisons, at least one.
+        comparisons: the comparisons, at least one.
         settings: the settings of the tests.
         notes: lines on results that were left out on reading, to be shown as warnings.
         baseline: the system that the others are compared with; None if all pairs are compared.
@@ -45,13 +45,13 @@ def to_document(
     sheets: list[Sheet] = []
     counts: list[dict[str, Any]] = []
     for statistic in statistics:
-        rows = [row for row in compared if row.statistic == statistic]
+        rows = [row for row in comparisons if row.statistic == statistic]
         groups = [group for group in samples if group.statistic == statistic]
         sheets.append(_overview_sheet(groups, rows, baseline))
         for group in groups:
-            of_dataset = [row for row in rows if row.dataset == group.dataset]
-            if of_dataset:
-                sheets.append(_tests_sheet(group, of_dataset))
+            rows_of_dataset = [row for row in rows if row.dataset == group.dataset]
+            if rows_of_dataset:
+                sheets.append(_tests_sheet(group, rows_of_dataset))
         win_counts = count_wins(rows, [system for system in _system_names(groups) if system != baseline])
         sheets.append(_counts_sheet(statistic, win_counts))
         counts += [{"statistic": statistic, **record} for record in win_counts]
@@ -59,9 +59,9 @@ def to_document(
     for group in samples:
         results += [_result_record(group, system) for system in group.values]
         all_notes += [f"{_samples_title(group)}: {note}" for note in group.notes]
-    records = [_test_record(row) for row in compared]
+    records = [_test_record(row) for row in comparisons]
     value = {"results": results, "comparisons": records, "counts": counts, "notes": all_notes}
-    explanations = list(_explanation_lines(samples, compared, settings))
+    explanations = list(_explanation_lines(samples, comparisons, settings))
     return Document(sheets, records, explanations, value, warnings=notes)
 
 
@@ -138,7 +138,12 @@ def _tests_sheet(samples: Samples, rows: Sequence[ComparedSystems]) -> Sheet:
 
 
 def _counts_sheet(statistic: str, win_counts: Sequence[dict[str, Any]]) -> Sheet:
-    """Return the table of wins and losses by test, one row per system."""
+    """Return the table of wins and losses by test, one row per system.
+
+    Args:
+        statistic: the name of the coefficient.
+        win_counts: the record of each system, see :func:`~assay.analysis.significance.testing.count_wins`.
+    """
 
     def counts_text(test: str, record: dict[str, Any]) -> str:
         return "/".join(map(str, record[test]))
@@ -208,10 +213,16 @@ def _test_record(row: ComparedSystems) -> dict[str, Any]:
 
 
 def _explanation_lines(
-    samples: Sequence[Samples], compared: Sequence[ComparedSystems], settings: SignificanceSettings
+    samples: Sequence[Samples], comparisons: Sequence[ComparedSystems], settings: SignificanceSettings
 ) -> Iterator[str]:
-    """Yield the lines on method: the meaning of columns, the corrections, too few draws or seeds, and the draws."""
-    family = max(Counter(row.statistic for row in compared).values())
+    """Yield the lines on method: the meaning of columns, the corrections, too few draws or seeds, and the draws.
+
+    Args:
+        samples: the results by dataset and statistic.
+        comparisons: the comparisons, at least one.
+        settings: the settings of the tests.
+    """
+    family = max(Counter(row.statistic for row in comparisons).values())
     level = settings.corrected_confidence(family)
     level_note = ""
     if level != settings.confidence:
@@ -231,7 +242,9 @@ def _explanation_lines(
         f"{CORRECTIONS[settings.p_value_correction]}"
     )
     resamples = settings.needed_resamples(family)
-    if settings.p_values_to_correct(family) > settings.alpha * (resamples + 1):
+    # the smallest p-value of the bootstrap is 1 / (resamples + 1), times the number of p-values as corrected
+    is_never_significant = settings.p_values_to_correct(family) > settings.alpha * (resamples + 1)
+    if is_never_significant:
         yield Message(
             f"{resamples:,} resamples are too few for {family:,} comparisons at {_level_text(settings.alpha)}: by the "
             "bootstrap none can count; raise ",

@@ -37,6 +37,7 @@ def document(run: RunFolder) -> Document:
 
 
 def _layers_of(block: Block, statistics: list[str]) -> list[_Layer]:
+    """Return the layers among the metrics of a bucket, each with its values by statistic."""
     layers = []
     for metric, numbers, _ in block.rows:
         match = LAYER_PATTERN.search(metric)

@@ -23,7 +23,7 @@ def document(studies: Sequence[SystemStudy | DuelStudy], settings: SystemSetting
     """Return three tables per study: means of systems, their differences, and agreement of metrics with people.
 
     There is one record per mean, per difference, and per metric. A study of preferences has two tables, see
-    :mod:`assay.reports.duels`.
+    :mod:`assay.reports.duels`. Notes explain the intervals, if there are resamples, and the measures in the tables.
     """
     sheets: list[Sheet] = []
     records: list[dict[str, Any]] = []
@@ -35,10 +35,12 @@ def document(studies: Sequence[SystemStudy | DuelStudy], settings: SystemSetting
         sheets += [_means_sheet(study), _differences_sheet(study, settings), _agreement_sheet(study, settings)]
         records += _system_records(study)
     level = percent(settings.confidence)
+    duels_count = sum(isinstance(study, DuelStudy) for study in studies)
     notes = []
-    if any(isinstance(study, DuelStudy) for study in studies):
-        notes.append(f"{level} bootstrap intervals with {settings.resamples:,} resamples; {DUELS_NOTE}")
-    if all(isinstance(study, DuelStudy) for study in studies):
+    if duels_count:
+        intervals = f"{level} bootstrap intervals with {settings.resamples:,} resamples; " if settings.resamples else ""
+        notes.append(f"{intervals}{DUELS_NOTE}")
+    if duels_count == len(studies):
         return Document(sheets, records, notes)
     if settings.resamples:
         notes.append(
@@ -61,16 +63,19 @@ def _means_by_name(study: SystemStudy) -> dict[str, MeasuredMeans | None]:
 
 
 def _means_sheet(study: SystemStudy) -> Sheet:
-    """Return the table of the mean label and score of each system with its interval, the highest mean label first."""
+    """Return the table of the mean label and score of each system with its interval, the highest mean label first.
 
-    def mean_text(measured: MeasuredMeans | None, system: str) -> str:
-        return Number().text if measured is None else measured.means[study.systems.index(system)].text
+    A metric that is set apart has dashes. Notes tell which scores metrics lack.
+    """
+
+    def mean_text(metric_means: MeasuredMeans | None, system: str) -> str:
+        return Number().text if metric_means is None else metric_means.means[study.systems.index(system)].text
 
     columns = [
         Column("system", cell=str),
         *(
-            Column(name, number=True, cell=partial(mean_text, measured))
-            for name, measured in _means_by_name(study).items()
+            Column(name, number=True, cell=partial(mean_text, metric_means))
+            for name, metric_means in _means_by_name(study).items()
         ),
     ]
     fact = f"{len(study.systems)} systems, {study.items:,} items that all of them answered"
@@ -95,16 +100,16 @@ def _gap_text(metric: MetricStudy, study: SystemStudy) -> str:
     if gaps is None:
         return ""
     counts = ", ".join(f"{count:,} of {system}" for system, count in zip(study.systems, gaps.missing, strict=True))
-    lacks = f"has no score of {sum(gaps.missing):,} of {study.items * len(study.systems):,} answers ({counts})"
+    missing_text = f"has no score of {sum(gaps.missing):,} of {study.items * len(study.systems):,} answers ({counts})"
     if metric.agreement is not None:
-        text = f"{lacks}; compared on the {gaps.items:,} items of which it has every score"
+        text = f"{missing_text}; compared on the {gaps.items:,} items of which it has every score"
         if gaps.open_orders:
             pairs = "1 pair" if gaps.open_orders == 1 else f"{gaps.open_orders} pairs"
             text += f"; with the others it might put {pairs} of systems in another order"
         return text
     if gaps.items < 2:
         count = "1 item" if gaps.items else "no item"
-        return f"{lacks}; not compared, since it has every system's score of {count}"
+        return f"{missing_text}; not compared, since it has every system's score of {count}"
     if gaps.p_counts <= gaps.p_labels:
         why = f"what it lacks depends on the system (p {_compared_p(gaps.p_counts)})"
     else:
@@ -112,7 +117,7 @@ def _gap_text(metric: MetricStudy, study: SystemStudy) -> str:
             "people compare the systems otherwise on the items that it lacks than on the others "
             f"(p {_compared_p(gaps.p_labels)})"
         )
-    return f"{lacks}; not compared, since {why}"
+    return f"{missing_text}; not compared, since {why}"
 
 
 def _compared_p(p: float) -> str:
@@ -122,21 +127,23 @@ def _compared_p(p: float) -> str:
 
 
 def _differences_sheet(study: SystemStudy, settings: SystemSettings) -> Sheet:
-    """Return the table of the differences between every two systems, with a star if significant.
+    """Return the table of the differences between every two systems, by people and by each metric.
 
-    Only differences of the human labels have an interval.
+    A significant difference has a star. Only differences of the human labels have an interval. A metric that is set
+    apart has dashes.
     """
     measures = _means_by_name(study)
     corrected = {}
-    for name, measured in measures.items():
-        if measured is not None:
-            corrected[name] = measured.corrected_p_values
+    for name, metric_means in measures.items():
+        if metric_means is not None:
+            corrected[name] = metric_means.corrected_p_values
 
     def difference_text(name: str, index: int) -> str:
-        measured = measures[name]
-        if measured is None:
+        """Return the difference of a pair of systems by people or a metric, with a star if it is significant."""
+        metric_means = measures[name]
+        if metric_means is None:
             return Number().text
-        difference, p = measured.differences[index], corrected[name][index]
+        difference, p = metric_means.differences[index], corrected[name][index]
         star = "*" if p is not None and p <= 1 - settings.confidence else ""
         # differences of metrics have no interval, so that the table stays narrow
         return f"{(difference if name == LABELS else difference.alone).text}{star}"
@@ -164,7 +171,12 @@ _INTERVAL_SCOPE = {
 
 
 def _agreement_text(name: str, row: tuple[str, MetricStudy]) -> str:
-    """Return a number of the agreement of a metric with its interval if it has one; a dash without agreement."""
+    """Return a number of the agreement of a metric with its interval if it has one; a dash without agreement.
+
+    Args:
+        name: the attribute of the agreement that has the number.
+        row: the name of the metric and its study.
+    """
     value = getattr(row[1].agreement, name, None)
     return value.text if isinstance(value, Number) else short(value, 3)
 
@@ -180,7 +192,10 @@ _AGREEMENT_COLUMNS = (
 
 
 def _agreement_sheet(study: SystemStudy, settings: SystemSettings) -> Sheet:
-    """Return the table of how well each metric orders the systems as people do, with notes on few systems."""
+    """Return the table of how well each metric orders the systems as people do, one row per metric.
+
+    Notes tell what the intervals hold for, and that few systems tell little.
+    """
     k = len(study.systems)
     notes = []
     if settings.resamples:
@@ -193,39 +208,13 @@ def _agreement_sheet(study: SystemStudy, settings: SystemSettings) -> Sheet:
 
 
 def _system_records(study: SystemStudy) -> Iterator[dict[str, Any]]:
-    """Yield one record per mean, difference and metric; the field ``kind`` tells which.
+    """Yield one record per mean, difference and metric, whose ``kind`` is ``mean``, ``difference`` or ``agreement``.
 
     A metric that is set apart has the record of the metric alone, without values.
     """
-    for name, measured in _means_by_name(study).items():
-        if measured is None:
-            continue
-        for system, mean in zip(study.systems, measured.means, strict=True):
-            yield {
-                "kind": "mean",
-                "dataset": study.title,
-                "by": name,
-                "system": system,
-                "value": mean.value,
-                "low": mean.low,
-                "high": mean.high,
-                "items": measured.items,
-            }
-        rows = zip(study.pairs, measured.differences, measured.corrected_p_values, strict=True)
-        for (first, second), difference, p in rows:
-            yield {
-                "kind": "difference",
-                "dataset": study.title,
-                "by": name,
-                "system": first,
-                "other": second,
-                "value": difference.value,
-                "low": difference.low,
-                "high": difference.high,
-                "p": difference.p,
-                "adjusted_p": p,
-                "items": measured.items,
-            }
+    for name, metric_means in _means_by_name(study).items():
+        if metric_means is not None:
+            yield from _records_of_means(study, name, metric_means)
     for name, metric in study.metrics.items():
         gaps = metric.gaps
         yield {
@@ -238,4 +227,40 @@ def _system_records(study: SystemStudy) -> Iterator[dict[str, Any]]:
             "missing_p_counts": None if gaps is None else gaps.p_counts,
             "missing_p_labels": None if gaps is None else gaps.p_labels,
             "open_orders": 0 if gaps is None else gaps.open_orders,
+        }
+
+
+def _records_of_means(study: SystemStudy, by: str, measured: MeasuredMeans) -> Iterator[dict[str, Any]]:
+    """Yield the records of the systems' means by people or by a metric, and of their differences.
+
+    Args:
+        study: the study, for its systems and their pairs.
+        by: the name of the metric, or that of people.
+        measured: the means and differences.
+    """
+    for system, mean in zip(study.systems, measured.means, strict=True):
+        yield {
+            "kind": "mean",
+            "dataset": study.title,
+            "by": by,
+            "system": system,
+            "value": mean.value,
+            "low": mean.low,
+            "high": mean.high,
+            "items": measured.items,
+        }
+    rows = zip(study.pairs, measured.differences, measured.corrected_p_values, strict=True)
+    for (first, second), difference, adjusted_p in rows:
+        yield {
+            "kind": "difference",
+            "dataset": study.title,
+            "by": by,
+            "system": first,
+            "other": second,
+            "value": difference.value,
+            "low": difference.low,
+            "high": difference.high,
+            "p": difference.p,
+            "adjusted_p": adjusted_p,
+            "items": measured.items,
         }

@@ -42,7 +42,14 @@ def to_document(
 def add_latex(
     laid_out: Document, tables: Sequence[PaperTable], settings: TableSettings, tests: PairedTests
 ) -> Document:
-    """Return a document with its LaTeX added, in which the notes of the document are comments."""
+    """Return a document with its LaTeX added, in which its warnings and notes, and short names, are comments.
+
+    Args:
+        laid_out: the document of the tables, see :func:`to_document`.
+        tables: the tables.
+        settings: the settings of their appearance; each of several tables has its number added to the label.
+        tests: the settings of intervals and tests.
+    """
     package = r"\usepackage{booktabs}" + (r" and \usepackage{siunitx}" if settings.siunitx else "")
     comments = [
         f"% needs {package}",
@@ -58,7 +65,16 @@ def add_latex(
 
 
 def caption_sentences(table: PaperTable, settings: TableSettings, tests: PairedTests) -> Iterator[str]:
-    """Yield the sentences of a caption without full stops: title, n, marks, intervals, and missing values."""
+    """Yield the sentences of a caption without full stops.
+
+    They are the title, or the caption of the settings in its place; n, the marks, the intervals, missing values, what
+    means are of, and why columns have no ranks, as far as they apply.
+
+    Args:
+        table: the table.
+        settings: the settings of its appearance.
+        tests: the settings of intervals and tests.
+    """
     title = f"Agreement of metrics with labels, {title_of(settings.coefficient)}"
     if table.subject != ALL:
         title += f", {table.subject}"
@@ -71,16 +87,14 @@ def caption_sentences(table: PaperTable, settings: TableSettings, tests: PairedT
         yield "n = " + ", ".join(f"{column.n:,} ({column.head})" for column in counted)
     standings = {entry.standing for column in table.columns for entry in column.entries.values()}
     if "best" in standings:
-        others = "every other one is lower"
+        mark_text = f"every other {'tested ' if 'untested' in standings else ''}one is lower"
         if "tied" in standings:
-            others = f"{MARKS['tied']}: not distinguishable from it"
+            mark_text = f"{MARKS['tied']}: not distinguishable from it"
         correction = "uncorrected" if tests.correction == "none" else "model confidence set"
-        yield (
-            f"Bold: the highest value of a column; {others} (jackknife t-tests, {correction}, at "
-            f"{percent(tests.level)})"
-        )
+        method = f"; {mark_text} (jackknife t-tests, {correction}, at {percent(tests.level)})"
+        yield f"Bold: the highest value of a column{method if standings & {'tied', 'lower'} else ''}"
     if "untested" in standings:
-        yield f"{MARKS['untested']}: not tested, since scores are missing, or since too few pairs differ in score"
+        yield f"{MARKS['untested']}: not tested, since scores are missing, or too few pairs or groups differ in score"
     if settings.intervals:
         sizes = [column.n for column in counted if not column.is_mean]
         method = interval_method([settings.coefficient])
@@ -184,6 +198,7 @@ def _plain_value(entry: Entry) -> str:
     """Return a value in LaTeX, bold if it is the best; its mark has no width, so that digits stay aligned."""
     if entry.value is None:
         return "--"
+    # a minus sign, which LaTeX sets wider than a hyphen
     text = escape_latex(short(entry.value, 3).replace("-", "−"))
     if entry.standing == "best":
         return rf"\textbf{{{text}}}"

@@ -47,8 +47,8 @@ class TerminalReport:
     Args:
         document: the report.
         asking: what asks for the whole report, such as a flag. Spare rows, spare columns that do not fit, less
-            important notes, the method and signatures are then left out, with hints that name it. If None, everything
-            is shown.
+            important notes, the method, signatures and, above a closing, tables on parts of the data are then left out,
+            with hints that name the flag. If None, everything is shown.
     """
 
     def __init__(self, document: Document, asking: str | None = None) -> None:
@@ -77,15 +77,13 @@ class TerminalReport:
         provenance = document.provenance
         if asking is None:
             yield from _styled_lines(document.notes, "dim")
+            if provenance is not None:
+                signatures = [f"{metric}: {signature}" for metric, signature in provenance.metrics.items()]
+                yield from _styled_lines([provenance.method, provenance.signature, *signatures], "dim")
         elif document.notes or provenance is not None:
             part_count = sum(sheet.is_of_part for sheet in document.sheets) if document.closing else 0
             parts = f", signatures and {part_count} tables of parts" if part_count else " and signatures"
             yield rich_text(f"Method{parts}: {asking}", "dim")
-        if asking is None and provenance is not None:
-            yield from _styled_lines([provenance.method, provenance.signature], "dim")
-            yield from _styled_lines(
-                [f"{metric}: {signature}" for metric, signature in provenance.metrics.items()], "dim"
-            )
         if document.closing:
             yield rich_text("")
             yield from _styled_lines(map(names.shorten_within, document.closing), "bold")
@@ -122,10 +120,16 @@ class _FixedWidthTable:
 
 
 def _notes_below(sheet: Sheet, names: ShortNames, asking: str | None) -> list[str]:
-    """Return the lines below a table: facts on groups, footnotes and notes.
+    """Return the lines below a table: facts on groups that have several, footnotes and notes.
 
     If *asking* is not None, these are the facts on the first group and at most :data:`MAX_NOTES` of the other lines,
-    followed by a line with the number of those left out and what asks for them.
+    followed by a line with the number of those left out and what asks for them. A single line is not left out, since
+    the line that counts it would take its place.
+
+    Args:
+        sheet: the table.
+        names: the short names of metrics, for the lines of a shortened report.
+        asking: what asks for the whole report; None to show it.
     """
     # the heading of a group already shows its first fact
     groups_with_further_facts = {group: facts for group, facts in sheet.groups.items() if len(facts) > 1}
@@ -141,15 +145,17 @@ def _notes_below(sheet: Sheet, names: ShortNames, asking: str | None) -> list[st
 
 def _footnote_lines(sheet: Sheet) -> list[str]:
     """Return one line per note, with the rows that it belongs to: ``* constant score: f1 (all, f1=0)``."""
-    rows_by_note: dict[str, dict[str, list[str]]] = {}
+    # for each note the names of its rows, and for each of them the groups in which the row has it
+    groups_by_name_and_note: dict[str, dict[str, list[str]]] = {}
+    # a sheet without remarks has no list of them
     for row, notes in zip(sheet.rows, sheet.row_notes, strict=False):
         for note in notes:
-            groups = rows_by_note.setdefault(note, {}).setdefault(row[sheet.label_column], [])
+            groups = groups_by_name_and_note.setdefault(note, {}).setdefault(row[sheet.label_column], [])
             if sheet.groups:
                 groups.append(row[0])
     lines = []
-    for note, rows in rows_by_note.items():
-        names = [f"{name} ({', '.join(groups)})" if groups else name for name, groups in rows.items()]
+    for note, groups_by_name in groups_by_name_and_note.items():
+        names = [f"{name} ({', '.join(groups)})" if groups else name for name, groups in groups_by_name.items()]
         lines.append(f"* {note}: {', '.join(names)}")
     return lines
 
@@ -215,6 +221,7 @@ def _split_into_blocks(sheet: Sheet, column_indices: Sequence[int], width: int) 
     blocks = []
     remaining = [column for column in column_indices if column not in key_columns]
     while remaining:
+        # as many further columns as fit, but at least one
         added_count = 1
         while added_count < len(remaining) and _fit_block(sheet, [*key_columns, *remaining[: added_count + 1]], width):
             added_count += 1
@@ -304,7 +311,8 @@ def _with_printed_texts(sheet: Sheet) -> Sheet:
     label = sheet.label_column
     rows = []
     for number, row in enumerate(sheet.rows):
-        cells = [*row[:label], *map(brief_text, row[label:]), *[""] * (len(sheet.columns) - len(row))]
+        missing_cells = [""] * (len(sheet.columns) - len(row))
+        cells = [*row[:label], *map(brief_text, row[label:]), *missing_cells]
         mark = FOOTNOTE_MARK if sheet.row_notes and sheet.row_notes[number] else ""
         cells[label] = " " * _column_indent(sheet, label) + cells[label] + mark
         rows.append(cells)
@@ -318,10 +326,8 @@ def _with_printed_texts(sheet: Sheet) -> Sheet:
 def _render_block(sheet: Sheet, block: _ColumnBlock) -> Iterator[RenderableType]:
     """Yield the printed parts of a block: heads, a rule, and the rows, those of each group below its heading if any."""
     heads = _empty_block_table(sheet, block)
-    cells = []
-    for column, width in block.widths.items():
-        cells.append(Text(_wrap_text(sheet.columns[column].head, width), style="bold"))
-    heads.add_row(*cells)
+    wrapped_heads = [_wrap_text(sheet.columns[column].head, width) for column, width in block.widths.items()]
+    heads.add_row(*(Text(head, style="bold") for head in wrapped_heads))
     yield _FixedWidthTable(heads, block.width)
     yield rich_text("─" * block.width)
     for group_index, (heading, rows) in enumerate(sheet.grouped_rows()):
@@ -331,12 +337,11 @@ def _render_block(sheet: Sheet, block: _ColumnBlock) -> Iterator[RenderableType]
             yield rich_text("  ".join(heading), "bold")
         table = _empty_block_table(sheet, block)
         for row in rows:
+            row_style = "dim" if row in sheet.asides else ""
             cells = []
             for column, width in block.widths.items():
-                aside_style = "dim" if row in sheet.asides else ""
-                style = "bold" if sheet.is_emphasised(row, column) else aside_style
                 text = _wrap_text(sheet.rows[row][column], width, _column_indent(sheet, column))
-                cells.append(Text(text, style=style))
+                cells.append(Text(text, style="bold" if sheet.is_emphasised(row, column) else row_style))
             table.add_row(*cells)
         if rows:
             yield _FixedWidthTable(table, block.width)

@@ -1,19 +1,22 @@
-"""The result of ``assay thresholds`` as tables and records."""
+"""The result of ``assay thresholds`` as tables and closing lines."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 from assay.analysis.thresholds.calibration import Calibration
 from assay.analysis.thresholds.intervals import error_share
 from assay.analysis.thresholds.measures import NOISE
 from assay.analysis.thresholds.planning import DatasetThresholds
+from assay.analysis.thresholds.separation import Separation
 from assay.analysis.thresholds.settings import TARGET_CONFIDENCE, ThresholdSettings
 from assay.analysis.thresholds.study import Decision, ValueAgreement
 from assay.common.numbers import Number, percent, short
 from assay.reports.sheets import Column, Document, Sheet, table_rows
+from assay.reports.threshold_records import dataset_object, metric_record
 
 _NAMES = {
     "f1-macro": "F1 macro",
@@ -46,11 +49,11 @@ def to_document(subjects: list[DatasetThresholds], settings: ThresholdSettings) 
         sheets.append(_areas_sheet(subject))
     records = []
     for subject in subjects:
-        records += [_metric_record(subject, metric, settings) for metric in subject.decisions]
+        records += [metric_record(subject, metric, settings) for metric in subject.decisions]
     return Document(
         sheets,
         records,
-        value=[_dataset_object(subject, settings) for subject in subjects],
+        value=[dataset_object(subject, settings) for subject in subjects],
         closing=list(_closing_lines(subjects, settings)),
     )
 
@@ -60,36 +63,43 @@ _MAX_CLOSED = 5
 
 
 def _closing_lines(subjects: Sequence[DatasetThresholds], settings: ThresholdSettings) -> Iterator[str]:
-    """Yield the last lines: for each dataset the metric that decides best on these pairs, and how often it errs."""
-    chosen = settings.objective.shown
-    sign = -1.0 if chosen == "cost" else 1.0
+    """Yield the last lines: for each dataset the metric that decides best on these pairs, and the command to run next.
+
+    There is a line for each of the first :data:`_MAX_CLOSED` datasets in which the measure is defined for some metric,
+    and the command if a dataset has several metrics.
+    """
     for subject in subjects[:_MAX_CLOSED]:
-        values = {
-            metric: sign * value
-            for metric, decision in subject.decisions.items()
-            if (value := decision.tested[chosen].value) is not None
-        }
-        if not values:
-            continue
-        metric = max(values, key=values.__getitem__)
-        decision = subject.decisions[metric]
-        wrong = error_share(decision.tested["accuracy"])
-        errors = "" if wrong.value is None else f"; {wrong.value * 100:.0f} of 100 decisions differ from people's"
-        if errors and wrong.low is not None and wrong.high is not None:
-            errors += f" ({wrong.low * 100:.0f} to {wrong.high * 100:.0f})"
-        yield (
-            f"{subject.title}: {subject.rule} if {metric} is {_threshold_text(decision, subject.rising[metric])}: "
-            f"{_NAMES[chosen]} {decision.tested[chosen].text}{_highest_of(len(values), chosen)}{errors}."
-        )
+        yield from _best_metric_lines(subject, settings.objective.shown)
     if len(subjects) > _MAX_CLOSED:
         yield f"{len(subjects) - _MAX_CLOSED} further datasets are above."
     if any(len(subject.decisions) > 1 for subject in subjects):
         yield "Next: assay recommend, which tests whether another metric is as good."
 
 
-def _highest_of(count: int, chosen: str) -> str:
-    """Return the words on the rank of a value among those of *count* metrics; empty for a single one."""
-    return "" if count < 2 else f", the {'lowest' if chosen == 'cost' else 'highest'} of {count}"
+def _best_metric_lines(subject: DatasetThresholds, measure: str) -> Iterator[str]:
+    """Yield a line on the metric with the best value of a measure, its threshold, and how often it errs.
+
+    There is none if the measure is undefined for every metric.
+    """
+    values: dict[str, float] = {}
+    for name, decision in subject.decisions.items():
+        value = decision.tested[measure].value
+        if value is not None:
+            values[name] = value
+    if not values:
+        return
+    choose, rank = (min, "lowest") if measure == "cost" else (max, "highest")
+    metric = choose(values, key=values.__getitem__)
+    decision = subject.decisions[metric]
+    among_others = "" if len(values) < 2 else f", the {rank} of {len(values)}"
+    wrong = error_share(decision.tested["accuracy"])
+    errors = "" if wrong.value is None else f"; {wrong.value * 100:.0f} of 100 decisions differ from people's"
+    if errors and wrong.low is not None and wrong.high is not None:
+        errors += f" ({wrong.low * 100:.0f} to {wrong.high * 100:.0f})"
+    yield (
+        f"{subject.title}: {subject.rule} if {metric} is {_threshold_text(decision, subject.rising[metric])}: "
+        f"{_NAMES[measure]} {decision.tested[measure].text}{among_others}{errors}."
+    )
 
 
 @dataclass(frozen=True)
@@ -116,7 +126,7 @@ def _deciders(subject: DatasetThresholds) -> list[_Decider]:
     rows = []
     for metric, decision in subject.decisions.items():
         threshold = _threshold_text(decision, subject.rising[metric])
-        rows.append(_Decider(metric, threshold, decision.tested, decision.tuned, decision.auc))
+        rows.append(_Decider(metric, threshold, decision.tested, decision.tuned, decision.separation.auc))
     for name, values in (("always yes", decision.always), ("always no", decision.never)):
         tested = {measure: Number(value) for measure, value in values.items()}
         rows.append(_Decider(name, "–", tested, None, Number()))
@@ -124,12 +134,19 @@ def _deciders(subject: DatasetThresholds) -> list[_Decider]:
 
 
 def _measure_column(
-    name: str, tested: Callable[[Any], Any] = lambda row: row, *, has_interval: bool = True, spare: int = 0
+    name: str, measured_of: Callable[[Any], Any] = lambda row: row, *, has_interval: bool = True, spare: int = 0
 ) -> Column:
-    """Return the column of a measure of the object that *tested* returns of a row."""
+    """Return the column of a measure.
 
-    def cell(row: Any) -> str:
-        number: Number = tested(row).tested[name]
+    Args:
+        name: the name of the measure.
+        measured_of: returns what of a row has the measures, as its attribute ``tested``; the row itself by default.
+        has_interval: whether cells have the interval.
+        spare: see :class:`~assay.reports.sheets.Column`.
+    """
+
+    def cell(row: object) -> str:
+        number: Number = measured_of(row).tested[name]
         return (number if has_interval else number.alone).text
 
     return Column(_NAMES[name], number=True, spare=spare, cell=cell)
@@ -140,25 +157,28 @@ _SHOWN_MEASURES = ("f1-macro", "f1", "f1-no", "precision", "recall", "mcc")
 
 
 def _decisions_sheet(subject: DatasetThresholds, settings: ThresholdSettings) -> Sheet:
-    """Return the table of thresholds: the chosen measure on tested and on tuned pairs, and the other measures."""
-    chosen = settings.objective.shown
+    """Return the table of thresholds: the chosen measure on tested and on tuned pairs, and the other measures.
+
+    The last two rows, as references, are the decisions that are always yes and always no.
+    """
+    measure = settings.objective.shown
     any_decision = next(iter(subject.decisions.values()))
 
     def tuned_text(row: _Decider) -> str:
         if row.tuned is None:
             return "–"
         # a cost is minimised by maximising its negative
-        tuned = -row.tuned if chosen == "cost" else row.tuned
+        tuned = -row.tuned if measure == "cost" else row.tuned
         # an objective below 0 tells that no threshold reached the required precision or recall
         return short(tuned, 3) if tuned >= 0 else "–"
 
     columns = [
         Column("metric", cell="name"),
         Column("yes from", cell="threshold"),
-        _measure_column(chosen),
+        _measure_column(measure),
         Column("when tuned", number=True, spare=2, cell=tuned_text),
         Column("wrong", number=True, cell=lambda row: error_share(row.tested["accuracy"]).text),
-        *(_measure_column(name, has_interval=False, spare=1) for name in _SHOWN_MEASURES if name != chosen),
+        *(_measure_column(name, has_interval=False, spare=1) for name in _SHOWN_MEASURES if name != measure),
     ]
     rows = table_rows(columns, _deciders(subject))
     return Sheet(
@@ -181,7 +201,10 @@ def _decisions_sheet(subject: DatasetThresholds, settings: ThresholdSettings) ->
 
 
 def _interval_method_text(subject: DatasetThresholds, settings: ThresholdSettings) -> str:
-    """Return in words how the intervals were computed, and whether they include the choice of the thresholds."""
+    """Return in words how the intervals were computed, and whether they include the choice of the thresholds.
+
+    Without resamples there are none.
+    """
     if not settings.resamples:
         return "no intervals"
     include_choice = subject.chosen_apart and settings.at is None
@@ -208,17 +231,22 @@ _AGREEMENT_MEASURES = ("accuracy", "balanced-accuracy", "kappa", "mcc")
 
 
 def _agreement_columns(
-    tested: Callable[[Any], Any] = lambda row: row, *, with_intervals: Sequence[str] = _AGREEMENT_MEASURES
+    measured_of: Callable[[Any], Any] = lambda row: row, *, with_intervals: Sequence[str] = _AGREEMENT_MEASURES
 ) -> list[Column]:
-    """Return the columns of these measures and of the area, of the object that *tested* returns of a row."""
+    """Return the columns of the measures of agreement, and of the area under the ROC curve.
+
+    Args:
+        measured_of: returns what of a row has the measures, see :func:`_measure_column`, and the area, as ``auc``.
+        with_intervals: the measures whose cells have the interval.
+    """
     *first, last = _AGREEMENT_MEASURES
-    columns = [_measure_column(name, tested, has_interval=name in with_intervals) for name in first]
-    columns.append(_measure_column(last, tested, has_interval=last in with_intervals, spare=1))
-    return [*columns, Column("AUC", number=True, cell=lambda row: tested(row).auc.alone.text)]
+    columns = [_measure_column(name, measured_of, has_interval=name in with_intervals) for name in first]
+    columns.append(_measure_column(last, measured_of, has_interval=last in with_intervals, spare=1))
+    return [*columns, Column("AUC", number=True, cell=lambda row: measured_of(row).auc.alone.text)]
 
 
 def _agreement_sheet(subject: DatasetThresholds) -> Sheet:
-    """Return the table of agreement between decisions and labels."""
+    """Return the table of agreement between decisions and labels; its last two rows are the constant decisions."""
     columns = [Column("metric", cell="name"), *_agreement_columns()]
     rows = table_rows(columns, _deciders(subject))
     return Sheet(
@@ -238,11 +266,15 @@ class _ValueRow(NamedTuple):
 
 
 def _column_values_sheet(subject: DatasetThresholds, column: str) -> Sheet:
-    """Return the table of agreement on the pairs of each value of a column, one row per value and metric."""
+    """Return the table of agreement on the pairs of each value of a column, one row per value and metric.
+
+    A metric has no row for a value if none of the pairs with this value has a score of it.
+    """
+    # a metric lacks a value if it has no score for any of the pairs with this value
+    values = dict.fromkeys(agreement.value for agreements in subject.each.values() for agreement in agreements)
     rows = []
-    for value in [agreement.value for agreement in next(iter(subject.each.values()))]:
+    for value in values:
         for metric, agreements in subject.each.items():
-            # a metric lacks a value if it has no score for any of the pairs with this value
             rows += [_ValueRow(metric, agreement) for agreement in agreements if agreement.value == value]
     columns = [
         Column(column, cell=lambda row: row.agreement.value),
@@ -285,13 +317,20 @@ def _criterion_text(settings: ThresholdSettings) -> str:
     return f"thresholds by {_NAMES[settings.objective.shown]}"
 
 
+def _targets_of(settings: ThresholdSettings) -> list[tuple[str, float]]:
+    """Return the measure that a threshold has to reach and its least value, as a list; empty if none is required."""
+    targets = (("precision", settings.precision), ("recall", settings.recall))
+    return [(name, least) for name, least in targets if least is not None]
+
+
 def _target_notes(subject: DatasetThresholds, settings: ThresholdSettings) -> list[str]:
-    """Return one note per metric on the required precision or recall: what is reached on new pairs, or that none is."""
+    """Return one note per metric on the required precision or recall: what is reached on new pairs, or that none is.
+
+    There are none if the target is to be reached on the labelled pairs only.
+    """
     confidence = f"{percent(TARGET_CONFIDENCE)} confidence"
     notes = []
-    for name, least in (("precision", settings.precision), ("recall", settings.recall)):
-        if least is None:
-            continue
+    for name, least in _targets_of(settings):
         for metric, decision in subject.decisions.items():
             target = decision.target
             if target is None:
@@ -314,9 +353,7 @@ def _target_notes(subject: DatasetThresholds, settings: ThresholdSettings) -> li
 def unreached_target_notes(subject: DatasetThresholds, settings: ThresholdSettings) -> list[str]:
     """Return one note per metric whose decisions on the tested pairs miss the required precision or recall."""
     notes = []
-    for name, least in (("precision", settings.precision), ("recall", settings.recall)):
-        if least is None:
-            continue
+    for name, least in _targets_of(settings):
         for metric, decision in subject.decisions.items():
             value = decision.tested[name].value
             if value is None or value < least:
@@ -338,10 +375,14 @@ def _threshold_range(decision: Decision, rising: bool) -> str:
 
 
 def _means_sheet(subject: DatasetThresholds) -> Sheet:
-    """Return the table of measures as means over the parts, with their standard deviation over the repeats."""
+    """Return the table of measures as means over the parts, with their standard deviation over the repeats.
+
+    A measure is a dash where a part has one class only; a single repeat has no deviation.
+    """
     names = ("f1-macro", "f1", "f1-no", "precision", "recall")
 
-    def mean_and_spread_text(decision: Decision, name: str) -> str:
+    def mean_and_spread_text(name: str, metric: str) -> str:
+        decision = subject.decisions[metric]
         value, spread = decision.averaged[name], decision.spread[name]
         if value is None:
             return "–"
@@ -349,12 +390,8 @@ def _means_sheet(subject: DatasetThresholds) -> Sheet:
 
     def mean_column(name: str) -> Column:
         spare = 0 if name == names[0] else 1
-        return Column(
-            _NAMES[name],
-            number=True,
-            spare=spare,
-            cell=lambda metric: mean_and_spread_text(subject.decisions[metric], name),
-        )
+        cell = partial(mean_and_spread_text, name)
+        return Column(_NAMES[name], number=True, spare=spare, cell=cell)
 
     columns = [
         Column("metric", cell=str),
@@ -375,16 +412,16 @@ def _areas_sheet(subject: DatasetThresholds) -> Sheet:
     def error_text(calibration: Calibration | None) -> str:
         return "–" if calibration is None else f"{short(calibration.error, 3)} (≤ {short(calibration.limit, 3)})"
 
-    def column(head: str, cell: Callable[[Decision], str], spare: int = 0) -> Column:
-        return Column(head, number=True, spare=spare, cell=lambda metric: cell(subject.decisions[metric]))
+    def column(head: str, cell: Callable[[Separation], str], spare: int = 0) -> Column:
+        return Column(head, number=True, spare=spare, cell=lambda metric: cell(subject.decisions[metric].separation))
 
     columns = [
         Column("metric", cell=str),
-        column("area under ROC", lambda decision: decision.auc.text),
-        column("average precision", lambda decision: decision.average_precision.text),
-        column("ECE, calibrated", lambda decision: error_text(decision.calibrated)),
-        column("Brier, calibrated", lambda decision: short(decision.calibrated.brier, 3), 1),
-        column("ECE, as it is", lambda decision: error_text(decision.as_probability), 1),
+        column("area under ROC", lambda separation: separation.auc.text),
+        column("average precision", lambda separation: separation.average_precision.text),
+        column("ECE, calibrated", lambda separation: error_text(separation.calibrated)),
+        column("Brier, calibrated", lambda separation: short(separation.calibrated.brier, 3), 1),
+        column("ECE, as it is", lambda separation: error_text(separation.as_probability), 1),
     ]
     return Sheet(
         f"{subject.title}: areas and calibration",
@@ -395,89 +432,3 @@ def _areas_sheet(subject: DatasetThresholds) -> Sheet:
             "calibrated: isotonic regression on the pairs that the threshold was found on, tested on the others",
         ],
     )
-
-
-def _interval_fields(name: str, value: Number) -> dict[str, float | None]:
-    return {name: value.value, f"{name}-low": value.low, f"{name}-high": value.high}
-
-
-def _metric_record(subject: DatasetThresholds, metric: str, settings: ThresholdSettings) -> dict[str, Any]:
-    """Return the flat record of one metric: its thresholds, and its measures with the bounds of their intervals."""
-    decision = subject.decisions[metric]
-    rising = subject.rising[metric]
-    numbers: dict[str, Any] = {}
-    for name, value in decision.tested.items():
-        numbers |= _interval_fields(name, value)
-    for name, value in (("auc", decision.auc), ("average-precision", decision.average_precision)):
-        numbers |= _interval_fields(name, value)
-    return {
-        "dataset": subject.dataset,
-        "metric": metric,
-        "positive": subject.rule,
-        "way": subject.split_description,
-        "measure": str(settings.objective),
-        "n": decision.n,
-        "yes": decision.positive,
-        "deploy": decision.deployed * (1 if rising else -1),
-        "target": None if decision.target is None else decision.target.value,
-        "target-low": None if decision.target is None else decision.target.low,
-        "threshold": decision.median_threshold * (1 if rising else -1),
-        "decision": "score >= threshold" if rising else "score <= threshold",
-        "tuned": -decision.tuned if settings.cost is not None else decision.tuned,
-        **numbers,
-        **{f"mean-{name}": value for name, value in decision.averaged.items()},
-        "ece": decision.calibrated.error,
-        "ece-limit": decision.calibrated.limit,
-        "brier": decision.calibrated.brier,
-        "ece-as-probability": None if decision.as_probability is None else decision.as_probability.error,
-    }
-
-
-def _dataset_object(subject: DatasetThresholds, settings: ThresholdSettings) -> dict[str, Any]:
-    """Return the JSON object of one dataset: its records with all thresholds, curves and calibration bins."""
-    return {
-        "dataset": subject.dataset,
-        "positive": subject.rule,
-        "way": subject.split_description,
-        "measure": str(settings.objective),
-        "notes": subject.notes,
-        "metrics": [
-            _metric_record(subject, metric, settings) | _nested_fields(subject, metric) for metric in subject.decisions
-        ],
-    }
-
-
-def _nested_fields(subject: DatasetThresholds, metric: str) -> dict[str, Any]:
-    """Return the JSON fields of one metric that do not fit into a flat record."""
-    decision = subject.decisions[metric]
-    rising = subject.rising[metric]
-    as_probability = decision.as_probability
-    return {
-        "by_majority": subject.by_majority,
-        "each": [_column_value_object(part) for part in subject.each.get(metric, [])],
-        "signature": subject.signatures[metric],
-        "thresholds": (decision.thresholds if rising else -decision.thresholds).tolist(),
-        "spread": decision.spread,
-        "roc": _curve_points(decision.roc, rising),
-        "precision_recall": _curve_points(decision.precision_recall, rising),
-        "calibrated": _calibration_record(decision.calibrated),
-        "as_probability": None if as_probability is None else _calibration_record(as_probability),
-    }
-
-
-def _column_value_object(part: ValueAgreement) -> dict[str, Any]:
-    """Return the JSON object of one value of a column: its numbers of pairs, and the measures with bounds."""
-    numbers: dict[str, Any] = {}
-    for name, value in (*part.tested.items(), ("auc", part.auc)):
-        numbers |= _interval_fields(name, value)
-    return {"value": part.value, "n": part.n, "yes": part.positive, **numbers}
-
-
-def _curve_points(curve: dict[str, Any], rising: bool) -> dict[str, list[float]]:
-    """Return the points of a curve as lists by coordinate, with thresholds on the scale of the metric."""
-    oriented = curve if rising else curve | {"threshold": -curve["threshold"]}
-    return {name: values.tolist() for name, values in oriented.items()}
-
-
-def _calibration_record(calibration: Calibration) -> dict[str, Any]:
-    return vars(calibration) | {"bins": [vars(curve_bin) for curve_bin in calibration.bins]}

@@ -30,6 +30,9 @@ def agreement_document(results: Mapping[str, Any]) -> Document:
 def agreement_sheet(results: Mapping[str, Any]) -> Sheet:
     """Return the table of the agreement with the labels before and after a training, one row per dataset and statistic.
 
+    Of several seeds there are the deviation over them and their test as well. Numbers that were not measured, such as
+    those of a base without scores, are dashes.
+
     Args:
         results: the plain values of ``results.json``.
     """
@@ -38,20 +41,22 @@ def agreement_sheet(results: Mapping[str, Any]) -> Sheet:
     has_several_seeds = len(results["seeds"]) > 1
     label_source = "labels" if machine_labelled_datasets else "people"
     title = f"Agreement with {label_source} on the test pairs"
+    after_columns = [Column("after", number=True, cell=lambda record: _rounded_text(record["after"]))]
+    p_columns = [Column("p", number=True, cell=lambda record: p_value(record["p"]))]
+    if has_several_seeds:
+        title += f", {len(results['seeds'])} seeds"
+        after_columns.append(Column("sd", number=True, cell=lambda record: _rounded_text(record["sd"])))
+        p_columns.append(Column("p seeds", number=True, cell=lambda record: p_value(record["p_seeds"])))
     columns = [
         Column("dataset", cell=lambda record: record["dataset"]),
         Column("statistic", cell=lambda record: record["statistic"]),
         Column("n", number=True, cell=lambda record: f"{record['n']:,}"),
         Column("before", number=True, cell=lambda record: _rounded_text(record["before"])),
-        Column("after", number=True, cell=lambda record: _rounded_text(record["after"])),
+        *after_columns,
         Column("gain", number=True, cell=lambda record: _rounded_text(record["gain"], sign="+")),
         Column("95 %", number=True, cell=_bounds_text),
-        Column("p", number=True, cell=lambda record: p_value(record["p"])),
+        *p_columns,
     ]
-    if has_several_seeds:
-        title += f", {len(results['seeds'])} seeds"
-        columns.insert(5, Column("sd", number=True, cell=lambda record: _rounded_text(record["sd"])))
-        columns.append(Column("p seeds", number=True, cell=lambda record: p_value(record["p_seeds"])))
     notes = []
     if any(record["gain"] is not None for record in records):
         notes.append(_GAIN_NOTE)
@@ -148,41 +153,53 @@ def aspects_document(results: Mapping[str, Any]) -> Document:
     of the whole embedding with them.
     """
     seed_count = len(results["seeds"])
+    sheets = [_aspects_sheet(results["aspects"], seed_count)]
+    if results["people"]:
+        sheets.append(_whole_embedding_sheet(results["people"], seed_count))
+    return Document(sheets, [*results["aspects"], *results["people"]], value=dict(results))
+
+
+def _test_notes(seed_count: int) -> list[str]:
+    """Return the notes on the p-values of a training with this number of seeds."""
     seed_notes = _SEVERAL_SEEDS_NOTES if seed_count > 1 else _ONE_SEED_NOTES
-    test_notes = [*seed_notes, "Each p is two-sided and not corrected for the number of lines."]
+    return [*seed_notes, "Each p is two-sided and not corrected for the number of lines."]
+
+
+def _aspects_sheet(records: Sequence[Mapping[str, Any]], seed_count: int) -> Sheet:
+    """Return the table of the agreement of each part of the embedding with its aspect, beside that of other systems."""
     columns = [
         Column("aspect", cell=lambda record: str(record["aspect"])),
         *(_aspect_column(system, key) for system, key in _RECORD_KEY_BY_SYSTEM.items()),
         *_comparison_columns(seed_count, ("full", "ilp")),
     ]
-    aspects = Sheet(
+    return Sheet(
         "Aspects: Spearman's rho x 100 with the AMR metrics, test pairs and their negatives",
         columns,
-        table_rows(columns, results["aspects"]),
+        table_rows(columns, records),
         notes=[
             "full: cosine of the base's whole embedding. random, ILP: dimensions of the base given to each aspect.",
-            *test_notes,
+            *_test_notes(seed_count),
             "Pairs that exchanged candidates are drawn together; others that share a sentence count as independent.",
         ],
     )
-    sheets = [aspects]
-    if results["people"]:
-        columns = [
-            Column("dataset", cell=lambda record: str(record["dataset"])),
-            Column("n", number=True, cell=lambda record: f"{record['n']:,}"),
-            # the base is compared as a whole, under the key "full"
-            _aspect_column("base", "full"),
-            _aspect_column("trained", "trained"),
-            *_comparison_columns(seed_count, ("full",)),
-        ]
-        whole_embedding = Sheet(
-            "Whole embedding: Spearman's rho x 100 with human labels, test pairs",
-            columns,
-            table_rows(columns, results["people"]),
-            notes=[*test_notes, "Whole groups are drawn where the data has them."],
-        )
-        sheets.append(whole_embedding)
-    return Document(sheets, [*results["aspects"], *results["people"]], value=dict(results))
+
+
+def _whole_embedding_sheet(records: Sequence[Mapping[str, Any]], seed_count: int) -> Sheet:
+    """Return the table of the agreement of the whole embedding with human labels, before and after the training."""
+    columns = [
+        Column("dataset", cell=lambda record: str(record["dataset"])),
+        Column("n", number=True, cell=lambda record: f"{record['n']:,}"),
+        # the base is compared as a whole, under the key "full"
+        _aspect_column("base", "full"),
+        _aspect_column("trained", "trained"),
+        *_comparison_columns(seed_count, ("full",)),
+    ]
+    return Sheet(
+        "Whole embedding: Spearman's rho x 100 with human labels, test pairs",
+        columns,
+        table_rows(columns, records),
+        notes=[*_test_notes(seed_count), "Whole groups are drawn where the data has them."],
+    )
 
 
 def _aspect_column(head: str, *keys: str, form: str = ".1f") -> Column:
@@ -191,7 +208,7 @@ def _aspect_column(head: str, *keys: str, form: str = ".1f") -> Column:
     Args:
         head: the head of the column.
         keys: the key of the number, and those that it had in earlier versions.
-        form: the format of the number.
+        form: the format of the number, such as ``+.1f``.
     """
 
     def number_text(record: Mapping[str, Any]) -> str:

@@ -13,14 +13,7 @@ from assay.analysis.tune import Study, Trial, parse_study
 from assay.common.numbers import short, ticks
 from assay.reports.layout import elide_middle
 from assay.reports.page.render import GENERATOR, asset_text, template_environment
-from assay.reports.plots import (
-    Figure,
-    Scale,
-    drawing,
-    element,
-    log_ticks,
-    text,
-)
+from assay.reports.plots import Figure, Scale, drawing, element, log_ticks, text
 from assay.reports.sheets import Column, Document, Sheet, table_rows
 
 _OPTIMISM_NOTE = (
@@ -107,7 +100,8 @@ MAX_AXIS_NUMBERS = 20
 def draw_history(study: Study) -> Figure:
     """Return a figure of the final value of each trial with a line of the best so far, and the same as a table.
 
-    Trials without a value, such as failed ones, are left out.
+    Trials without a value, such as failed ones, or without one of the settings are left out. The line is of completed
+    trials only.
     """
     trials = _plottable_trials(study)
     last_trial = max(trial.number for trial in trials)
@@ -143,22 +137,27 @@ def _step_points(records: Sequence[tuple[int, float]], x_scale: Scale, y_scale: 
         x_scale: the axis of trials.
         y_scale: the axis of values.
     """
-    first_record, *later_records = records
+    (first_number, first_value), *later_records = records
     # twice, so that a single record is a line, too
-    corners = [(x_scale(first_record[0]), y_scale(first_record[1]))] * 2
+    corners = [(x_scale(first_number), y_scale(first_value))] * 2
     for number, value in later_records:
-        height = corners[-1][1]
-        corners += [(x_scale(number), height), (x_scale(number), y_scale(value))]
-    return [*corners, (x_scale.end, corners[-1][1])]
+        x, (_, height_before) = x_scale(number), corners[-1]
+        corners += [(x, height_before), (x, y_scale(value))]
+    _, last_height = corners[-1]
+    return [*corners, (x_scale.end, last_height)]
 
 
 def _history_sheet(study: Study, trials: Sequence[Trial]) -> Sheet:
-    """Return the table behind :func:`draw_history`, with one row per drawn trial."""
+    """Return the table behind :func:`draw_history`, with one row per drawn trial.
+
+    The best value so far is a dash before the first completed trial.
+    """
     records = dict(_best_so_far(trials))
     best_so_far: dict[int, float | None] = {}
     best: float | None = None
     for trial in trials:
-        best = best_so_far[trial.number] = records.get(trial.number, best)
+        best = records.get(trial.number, best)
+        best_so_far[trial.number] = best
     columns = [
         Column("trial", number=True, cell="number"),
         Column("state", cell="state"),
@@ -171,7 +170,7 @@ def _history_sheet(study: Study, trials: Sequence[Trial]) -> Sheet:
 def draw_epoch_curves(study: Study) -> Figure:
     """Return a figure of the value of each trial at the end of each of its epochs, and the same as a table.
 
-    Trials without a finished epoch are left out.
+    Trials without a finished epoch are left out; the winner has at least one.
     """
     trials = [trial for trial in study.trials if trial.epochs]
     last_epoch = max(max(trial.epochs) for trial in trials)
@@ -206,7 +205,14 @@ def draw_epoch_curves(study: Study) -> Figure:
 
 
 def _draw_epoch_curve(trial: Trial, x_scale: Scale, y_scale: Scale, *, is_winner: bool) -> list[Markup]:
-    """Return the line of a trial over its epochs, with a point and a tooltip per epoch; the winner's are filled."""
+    """Return the line of a trial over its epochs, with a point and a tooltip per epoch.
+
+    Args:
+        trial: the trial, with one epoch or more.
+        x_scale: the axis of epochs.
+        y_scale: the axis of values.
+        is_winner: whether to draw the points larger and filled, and the line stronger.
+    """
     points = [(x_scale(epoch), y_scale(value)) for epoch, value in sorted(trial.epochs.items())]
     elements = [element("polyline", points=_polyline_points(points), class_="curve" if is_winner else "axis")]
     for epoch, value in trial.epochs.items():
@@ -248,14 +254,21 @@ def draw_settings(study: Study) -> Figure:
 
 
 def _draw_panel(study: Study, trials: Sequence[Trial], name: str, left: float, top: float) -> Markup:
-    """Return the panel of the setting *name*, with its upper left corner at (*left*, *top*) in pixels."""
+    """Return the panel of one setting: a point per trial, over the value of the setting.
+
+    Args:
+        study: the study.
+        trials: the trials to show, which have a value and the setting.
+        name: the name of the setting.
+        left, top: the coordinates of the upper left corner of the panel in pixels.
+    """
     marks, y_scale = _vertical_axis(_final_values(trials), top + TOP + PANEL_HEIGHT, top + TOP)
     start, end = left + LEFT, left + PANEL_WIDTH - RIGHT
     axis = _setting_axis(study.space[name], start, end)
-    parts = [text(start, top + 16, _setting_title(name), class_="strong"), *_draw_grid(marks, y_scale, start, end)]
-    parts += [text(x, y_scale.start + 17, label, class_="muted", anchor="middle") for x, label in axis.labels]
-    parts += [_draw_point(study, trial, axis.position(trial.settings[name]), y_scale) for trial in trials]
-    return element("g", *parts)
+    elements = [text(start, top + 16, _setting_title(name), class_="strong"), *_draw_grid(marks, y_scale, start, end)]
+    elements += [text(x, y_scale.start + 17, label, class_="muted", anchor="middle") for x, label in axis.labels]
+    elements += [_draw_point(study, trial, axis.position(trial.settings[name]), y_scale) for trial in trials]
+    return element("g", *elements)
 
 
 class _SettingAxis(NamedTuple):
@@ -288,7 +301,14 @@ def _setting_axis(dimension: Mapping[str, Any], start: float, end: float) -> _Se
 
 
 def _choice_axis(choices: list[Any], start: float, end: float) -> _SettingAxis:
-    """Return an axis with the choices of a setting at equal distances."""
+    """Return an axis with the choices of a setting at equal distances, in their order.
+
+    If there are many, only every n-th has a label.
+
+    Args:
+        choices: the choices; the axis shows no other value.
+        start, end: where the axis begins and ends, in pixels.
+    """
     scale = Scale(-0.5, len(choices) - 0.5, start, end)
     labels = [
         (scale(index), elide_middle(setting_text(choice), MAX_CHOICE_CHARACTERS))
@@ -365,28 +385,28 @@ def _draw_axis_labels(study: Study, unit: str, numbers: range, x_scale: Scale, y
         numbers: the numbers; if there are more than :data:`MAX_AXIS_NUMBERS`, only every n-th is shown.
         x_scale, y_scale: the horizontal and the vertical scale.
     """
-    parts = [
+    labels = [
         text(x_scale(number), y_scale.start + 17, str(number), class_="muted", anchor="middle")
         for number in numbers[:: _tick_stride(len(numbers), MAX_AXIS_NUMBERS)]
     ]
-    parts.append(text(x_scale.end, y_scale.start + 36, unit, class_="muted", anchor="end"))
-    parts.append(text(4, 14, f"{study.title}, development set", class_="muted"))
-    return parts
+    labels.append(text(x_scale.end, y_scale.start + 36, unit, class_="muted", anchor="end"))
+    labels.append(text(4, 14, f"{study.title}, development set", class_="muted"))
+    return labels
 
 
 def _draw_grid(marks: Sequence[float], y_scale: Scale, start: float, end: float) -> list[Markup]:
-    """Return one horizontal line per tick, from *start* to *end*, with its number on the left.
+    """Return one horizontal line per tick with its number on the left.
 
     Args:
         marks: the values of the ticks.
         y_scale: the vertical scale.
         start, end: the horizontal coordinates of the ends of the lines.
     """
-    parts = []
+    elements = []
     for mark in marks:
-        parts.append(element("line", x1=start, x2=end, y1=y_scale(mark), y2=y_scale(mark), class_="grid"))
-        parts.append(text(start - 8, y_scale(mark) + 4, f"{mark:g}", class_="muted", anchor="end"))
-    return parts
+        elements.append(element("line", x1=start, x2=end, y1=y_scale(mark), y2=y_scale(mark), class_="grid"))
+        elements.append(text(start - 8, y_scale(mark) + 4, f"{mark:g}", class_="muted", anchor="end"))
+    return elements
 
 
 def _best_so_far(trials: Sequence[Trial]) -> list[tuple[int, float]]:
@@ -399,7 +419,14 @@ def _best_so_far(trials: Sequence[Trial]) -> list[tuple[int, float]]:
 
 
 def _draw_point(study: Study, trial: Trial, x: float, y_scale: Scale) -> Markup:
-    """Return the point of a trial with a tooltip: hollow unless it completed, larger and numbered for the winner."""
+    """Return the point of a trial with a tooltip: hollow unless it completed, larger and numbered for the winner.
+
+    Args:
+        study: the study, for its winner.
+        trial: the trial, which has a value.
+        x: the horizontal coordinate.
+        y_scale: the vertical scale.
+    """
     value = trial.final_value or 0.0
     hint = element("title", f"trial {trial.number}, {trial.state}: {short(value, 4)}; {_settings_line(trial)}")
     is_winner = trial is study.winner

@@ -15,22 +15,22 @@ from assay.reports.sheets import Column, Document, Sheet, table_rows
 def headline(verification: Verification) -> str:
     """Return the result of a verification in one line, which begins with the title of the run.
 
-    It counts the metrics that differ or could not be recomputed and names the datasets that changed, or says that all
-    numbers are the same.
+    It counts the metrics that differ or could not be recomputed, names the datasets that changed, and tells how the
+    agreement table differs; or it says that all numbers are the same.
     """
     outcomes = Counter(metric.outcome for metric in verification.metrics)
     n = len(verification.metrics)
-    parts = []
+    differences = []
     if outcomes["differs"]:
-        parts.append(f"{outcomes['differs']} of {n} differ")
+        differences.append(f"{outcomes['differs']} of {n} differ")
     if outcomes["not recomputed"]:
-        parts.append(f"{outcomes['not recomputed']} of {n} could not be recomputed")
+        differences.append(f"{outcomes['not recomputed']} of {n} could not be recomputed")
     changed = [data.dataset for data in verification.data if data.outcome in ("changed", "folder changed")]
     if changed:
-        parts.append(f"changed data: {', '.join(changed)}")
+        differences.append(f"changed data: {', '.join(changed)}")
     if verification.table_difference:
-        parts.append(verification.table_difference)
-    return f"{verification.run}: " + ("; ".join(parts) or f"the same numbers, {n} of {n}")
+        differences.append(verification.table_difference)
+    return f"{verification.run}: " + ("; ".join(differences) or f"the same numbers, {n} of {n}")
 
 
 def to_document(verification: Verification) -> Document:

@@ -3,7 +3,7 @@
 Resamples are the same for all scores. The influence of a pair, or of a group of pairs, is the change of a statistic
 when it is left out. The variance of a statistic follows from all influences in one pass, whatever the number of pairs.
 Sources: Efron & Tibshirani, An Introduction to the Bootstrap (1993); Efron, Nonparametric estimates of standard error:
-the jackknife, the bootstrap and other methods (1981); Fisher (1921) for the scale on which intervals are symmetric.
+the jackknife, the bootstrap and other methods (1981).
 """
 
 from __future__ import annotations
@@ -18,21 +18,18 @@ from numpy.typing import NDArray
 from assay.common.numbers import Number
 from assay.statistics.auc_interval import ObservedValue
 from assay.statistics.cells import LabelCounts, Labels
-from assay.statistics.coefficients import MIN_UNITS, STATISTICS, LabelKind, is_by_influence
+from assay.statistics.coefficients import MIN_UNITS, STATISTICS, LabelKind, Statistic, is_by_influence
 from assay.statistics.concordance import Floats
-from assay.statistics.jackknife import JackknifeVariance, LeaveOneOut
+from assay.statistics.intervals import NOISE, fisher_interval, percentile_interval, perfect_interval, student_quantile
+from assay.statistics.jackknife import JackknifeVariance
+from assay.statistics.leave_one_out import LeaveOneOut
 from assay.statistics.prepared import PreparedScore, chance_levels
+from assay.statistics.rare_values import LabelUnits, RareValues
 from assay.statistics.resampling import Resampler
-from assay.statistics.shares import wilson_interval
 from assay.statistics.tie_calibration import FOLDS, Thresholds
 
 #: Bytes for the sorted orders of the scores that are resampled together.
 PREPARED_BYTES = 1 << 29
-#: With fewer pairs, or groups of pairs, outside the most frequent label, bootstrap intervals are too narrow:
-#: ``docs/simulations.md`` has the simulation.
-MIN_RARE_UNITS = 10
-#: A value nearer than this to the end of its range counts as at the end; a smaller half-width counts as none.
-NOISE = 1e-12
 #: Where the mean of the resamples is farther from the value than so many of their standard errors, percentiles are not
 #: used: repeated pairs are ties, which lowers rank correlations near 1 by more than they vary.
 LARGEST_BIAS = 0.4
@@ -72,15 +69,17 @@ def agreement(
     Args:
         scores: arrays of shape (n,) by name; NaN marks a pair without a score, which is left out for that score.
         labels: the labels, shape (n,), finite.
-        statistics: names from :data:`~assay.statistics.coefficients.STATISTICS`.
-        resamples: the number of bootstrap resamples of all n pairs; 0 for no intervals.
+        statistics: distinct names from :data:`~assay.statistics.coefficients.STATISTICS`.
+        resamples: the number of bootstrap resamples of all n pairs; 0 for no intervals. With influence values
+            nothing is resampled, and any number above 0 gives intervals.
         confidence: the level of the intervals, in (0, 1).
         seed: non-negative integers; the same seed gives the same resamples.
-        groups: None, or integer codes of shape (n,): whole groups are resampled, and pairs are compared within groups.
+        groups: None, or integer codes of shape (n,): whole groups are resampled, and statistics within groups, which
+            are undefined without them, compare pairs of the same group.
         interval: one of :data:`~assay.statistics.coefficients.INTERVALS`.
         advance: called after each part with the number of (score, resample) units in it; None for no calls.
     """
-    measured = measure_all(
+    coefficients_by_metric = measure_all(
         scores,
         labels,
         statistics=statistics,
@@ -91,7 +90,7 @@ def agreement(
         advance=advance,
     )
     estimates = []
-    for metric, coefficients in measured.items():
+    for metric, coefficients in coefficients_by_metric.items():
         for index, statistic in enumerate(statistics):
             estimates.append(estimate(metric, statistic, coefficients, index, confidence, len(labels)))
     return estimates
@@ -100,7 +99,10 @@ def agreement(
 def estimate(
     metric: str, statistic: str, coefficients: Coefficients, index: int, confidence: float, pairs: int
 ) -> Estimate:
-    """Return the estimate of one statistic of one score, with its interval and reservations.
+    """Return the estimate of one statistic of one score, with its interval and with notes.
+
+    Notes say how many pairs have a score, why there is no interval, what makes it too narrow, and up to which
+    difference scores are ties. An undefined value has one note, the reason.
 
     Args:
         metric: the name of the score.
@@ -108,7 +110,7 @@ def estimate(
         coefficients: all statistics of the score.
         index: the position of the statistic in *coefficients*.
         confidence: the level of the interval, in (0, 1).
-        pairs: the number of labelled pairs.
+        pairs: the number of labelled pairs, with or without a score.
     """
     n = coefficients.n
     value = float(coefficients.values[index])
@@ -143,93 +145,6 @@ def undefined_estimate(metric: str, statistic: str, n: int, reason: str) -> Esti
 
 
 @dataclass(frozen=True)
-class RareValues:
-    """At least half of the pairs share a value, and few units have another one, so that intervals are too narrow.
-
-    A score that is not 0 in a few pairs is as uncertain as labels of which few are not 0: how those few pairs come out
-    decides the coefficient, and most resamples repeat what happened to them. Continuous values, or values spread over
-    several levels, are not rare: none of them is that frequent.
-
-    Attributes:
-        kind: whose values they are, ``label`` or ``score``.
-        units: the number of pairs, or groups of pairs, with another value than the most frequent one, below
-            :data:`MIN_RARE_UNITS`.
-        grouped: whether units are groups.
-    """
-
-    kind: str
-    units: int
-    grouped: bool
-
-    @classmethod
-    def of(cls, kind: str, codes: NDArray[np.intp], groups: NDArray[np.intp] | None) -> RareValues | None:
-        """Return the rare values among those with integer codes of shape (n,), n > 0; None if there are enough.
-
-        Args:
-            kind: ``label`` or ``score``.
-            codes: the values as codes 0 … k-1.
-            groups: the group codes, shape (n,), or None.
-        """
-        if 2 * np.bincount(codes).max() < len(codes):
-            return None
-        units = _rarer_units(codes, groups)
-        # a constant has no coefficient that could mislead
-        return cls(kind, units, groups is not None) if 0 < units < MIN_RARE_UNITS else None
-
-    @property
-    def rarity(self) -> str:
-        """The number of units with another value than the most frequent one: ``3 pairs with the rarer label``."""
-        unit = "group" if self.grouped else "pair"
-        return f"{self.units} {unit}{'' if self.units == 1 else 's'} with the rarer {self.kind}"
-
-    @property
-    def reservation(self) -> str:
-        """A warning that intervals are too narrow."""
-        return f"{self.rarity}: intervals are too narrow"
-
-
-def _rarer_units(codes: NDArray[np.intp], groups: NDArray[np.intp] | None) -> int:
-    """Return the number of pairs, or of groups, with another value than the most frequent one of *codes*."""
-    is_rarer = codes != np.argmax(np.bincount(codes))
-    return int(is_rarer.sum()) if groups is None else len(np.unique(groups[is_rarer]))
-
-
-@dataclass(frozen=True)
-class LabelUnits:
-    """The number of pairs, and of groups of pairs, with each label, from the lowest label.
-
-    Attributes:
-        pairs: the number of pairs with each label.
-        units: the number of groups that contain each label; equal to *pairs* without groups.
-        rarer_units: the number of groups (of pairs, without groups) with a label other than the most frequent one.
-        grouped: whether there are groups.
-        rare: the labels that few pairs, or groups, have; None if none are so rare.
-        effective_units: the number of pairs, or of groups of equal sizes that are worth as much as these (Kish 1965).
-    """
-
-    pairs: tuple[int, ...]
-    units: tuple[int, ...]
-    rarer_units: int
-    grouped: bool
-    rare: RareValues | None
-    effective_units: float
-
-    @classmethod
-    def of(cls, labels: Labels, groups: NDArray[np.intp] | None) -> LabelUnits:
-        """Return the counts for the labels of n > 0 pairs; *groups* are codes of shape (n,), or None."""
-        pairs = tuple(np.bincount(labels.codes, minlength=labels.levels).tolist())
-        rarer_units = _rarer_units(labels.codes, groups)
-        rare = RareValues.of("label", labels.codes, groups)
-        if groups is None:
-            return cls(pairs, pairs, rarer_units, False, rare, float(len(labels.codes)))
-        labels_of_groups = np.unique(np.stack([labels.codes, groups]), axis=1)[0]
-        units = np.bincount(labels_of_groups, minlength=labels.levels)
-        sizes = np.bincount(groups).astype(np.float64)
-        effective_groups = float(sizes.sum() ** 2 / (sizes**2).sum())
-        return cls(pairs, tuple(units.tolist()), rarer_units, True, rare, effective_groups)
-
-
-@dataclass(frozen=True)
 class Coefficients:
     """The statistics of one score.
 
@@ -243,7 +158,7 @@ class Coefficients:
         units: for each statistic, the number of pairs or groups of pairs that it rests on, and their name.
         reasons: for each statistic, why it is undefined; empty if it is defined.
         statistics: the names of the statistics; empty for means over datasets.
-        labels: the number of pairs with each label; None for means over datasets.
+        labels: the number of pairs, and of groups, with each label; None for means over datasets.
         ties: the share of comparisons of two pairs that are ties in the score; NaN without comparisons.
         tie_thresholds: the largest differences that the calibrated statistics treat as ties; None without such a
             statistic, with too few pairs or groups to choose them, and for means over datasets.
@@ -316,7 +231,7 @@ class Coefficients:
         return JackknifeVariance(variances, degrees)
 
     def interval(self, index: int, confidence: float) -> tuple[float, float] | None:
-        """Return the lower and the upper bound of the interval of the statistic at *index*, or None.
+        """Return the bounds of the interval of the statistic at *index* at a level in (0, 1); None without an interval.
 
         A statistic with its own kind of interval has that one. Otherwise the interval comes from the percentiles of the
         resamples or, without resamples, from the jackknife's standard error: on Fisher's scale for a statistic,
@@ -324,43 +239,57 @@ class Coefficients:
         :data:`LARGEST_BIAS`, their standard error takes the place of the jackknife's. A perfect value has the interval
         of :func:`perfect_interval`.
 
-        The result is None if no intervals were requested, if the value is undefined, if there are fewer than
+        There is none if no intervals were requested, if the value is undefined, if there are fewer than
         :data:`MIN_UNITS` units, if all pairs have one label, or if the interval would come from an undefined variance
         or from resamples of which most are undefined.
         """
         value, units = float(self.values[index]), self.units[index][0]
         if not self.has_intervals or np.isnan(value) or units < MIN_UNITS or self.has_constant_label:
             return None
+        # a mean over datasets has no names of statistics
         statistic = STATISTICS[self.statistics[index]] if self.statistics else None
-        if statistic is not None and statistic.interval is not None and self.labels is not None:
-            labels = self.labels
+        labels = self.labels
+        if statistic is not None and statistic.interval is not None and labels is not None:
             variance = self.variance_of(index)
             observed = ObservedValue(
                 value, labels.pairs, labels.units, variance, labels.effective_units, labels.grouped
             )
             return statistic.interval(observed, confidence)
-        if self.resampled is not None:
-            bounds = percentile_interval(self.resampled[index], units, confidence)
-        elif self.variance is None or np.isnan(self.variance.variances[index]):
-            return None
-        else:
+        bounds = self._general_interval(index, confidence, statistic)
+        if bounds is None or statistic is None or labels is None:
+            return bounds
+        if min(abs(1 - value), abs(value - statistic.lowest)) >= NOISE:
+            return bounds
+        chance = statistic.lowest if np.isnan(self.chance[index]) else float(self.chance[index])
+        return perfect_interval(
+            value=value, units=units, confidence=confidence, lowest=statistic.lowest, labels=labels, chance=chance
+        )
+
+    def _general_interval(
+        self, index: int, confidence: float, statistic: Statistic | None
+    ) -> tuple[float, float] | None:
+        """Return the interval from resamples or from the jackknife's standard error, as :meth:`interval` describes.
+
+        None if the variance is undefined, or most of the resamples are. *statistic* is None for a mean over datasets.
+        """
+        value, units = float(self.values[index]), self.units[index][0]
+        if self.resampled is None:
+            if self.variance is None or np.isnan(self.variance.variances[index]):
+                return None
             half_width = self.variance.half_width(index, confidence)
             if statistic is None:
                 return value - half_width, value + half_width
-            bounds = fisher_interval(value, half_width, statistic.lowest)
-        if bounds is None or statistic is None:
-            return bounds
-        if self.labels is not None and min(abs(1 - value), abs(value - statistic.lowest)) < NOISE:
-            chance = statistic.lowest if np.isnan(self.chance[index]) else float(self.chance[index])
-            return perfect_interval(value, units, confidence, statistic.lowest, self.labels, chance)
-        if self.resampled is not None:
-            resampled = self.resampled[index][~np.isnan(self.resampled[index])]
-            error = float(resampled.std(ddof=1))
-            # values that were divided by a reliability may exceed 1, where Fisher's scale ends
-            has_range = statistic.lowest - NOISE <= resampled.min() and resampled.max() <= 1 + NOISE
-            if has_range and abs(float(resampled.mean()) - value) > LARGEST_BIAS * error:
-                return fisher_interval(value, student_quantile(units, confidence) * error, statistic.lowest)
-        return bounds
+            return fisher_interval(value, half_width, statistic.lowest)
+        percentiles = percentile_interval(self.resampled[index], units, confidence)
+        if percentiles is None or statistic is None:
+            return percentiles
+        resampled = self.resampled[index][~np.isnan(self.resampled[index])]
+        error = float(resampled.std(ddof=1))
+        # values that were divided by a reliability may exceed 1, where Fisher's scale ends
+        has_range = statistic.lowest - NOISE <= resampled.min() and resampled.max() <= 1 + NOISE
+        if has_range and abs(float(resampled.mean()) - value) > LARGEST_BIAS * error:
+            return fisher_interval(value, student_quantile(units, confidence) * error, statistic.lowest)
+        return percentiles
 
     def number(self, index: int, confidence: float) -> Number:
         """Return the value of the statistic at *index* with its interval, without notes; see :meth:`interval`."""
@@ -374,10 +303,14 @@ class Coefficients:
         return self.labels is not None and self.labels.rarer_units == 0
 
     @property
+    def rare_labels(self) -> list[RareValues]:
+        """The labels that few pairs, or groups, have, as a list of at most one; empty for means over datasets."""
+        return [] if self.labels is None or self.labels.rare is None else [self.labels.rare]
+
+    @property
     def rare_values(self) -> list[RareValues]:
         """The labels and the scores that few pairs, or groups, have; empty for means over datasets."""
-        rare_labels = None if self.labels is None else self.labels.rare
-        return [rare for rare in (rare_labels, self.rare_scores) if rare is not None]
+        return [*self.rare_labels, *([] if self.rare_scores is None else [self.rare_scores])]
 
     def narrowing(self, index: int) -> list[RareValues]:
         """Return the rare labels and scores that make the interval of the statistic at *index* too narrow.
@@ -418,8 +351,9 @@ def measure_all(
     Args:
         scores: arrays of shape (n,) by name; NaN marks a pair without a score, which is left out for that score.
         labels: the labels, shape (n,), finite.
-        statistics: names from :data:`~assay.statistics.coefficients.STATISTICS`.
-        resamples: the number of bootstrap resamples of all n pairs; 0 for no intervals.
+        statistics: distinct names from :data:`~assay.statistics.coefficients.STATISTICS`.
+        resamples: the number of bootstrap resamples of all n pairs; 0 for no intervals. With influence values
+            nothing is resampled, and any number above 0 gives intervals.
         seed: non-negative integers; the same seed gives the same resamples.
         groups: None, or integer codes of shape (n,): whole groups are resampled, and statistics within groups, which
             are undefined without them, compare pairs of the same group.
@@ -430,17 +364,17 @@ def measure_all(
     if groups is not None:
         groups = np.unique(groups, return_inverse=True)[1]
     if is_by_influence(interval, n):
-        measured = {}
+        coefficients_by_metric = {}
         for metric, coefficients, _ in measure_by_influence(scores, labels, groups, statistics):
-            measured[metric] = coefficients if resamples else replace(coefficients, variance=None)
+            coefficients_by_metric[metric] = coefficients if resamples else replace(coefficients, variance=None)
             if advance:
                 advance(resamples)
     else:
-        measured = _measure_resampled(
+        coefficients_by_metric = _measure_resampled(
             scores, labels, groups, statistics, Resampler(n, resamples, tuple(seed), groups), advance
         )
     undefined = _undefined_coefficients(statistics, "no pair has a score" if n else "no pairs")
-    return {metric: measured.get(metric, undefined) for metric in scores}
+    return {metric: coefficients_by_metric.get(metric, undefined) for metric in scores}
 
 
 def measure_by_influence(
@@ -453,27 +387,27 @@ def measure_by_influence(
             out.
         labels: the labels, shape (n,), finite.
         groups: None, or integer codes 0 … k-1 of shape (n,).
-        statistics: names from :data:`~assay.statistics.coefficients.STATISTICS`.
+        statistics: distinct names from :data:`~assay.statistics.coefficients.STATISTICS`.
 
     Yields:
         The leave-one-out values are one array per statistic, of shape (units,), NaN where undefined, as
-        :func:`~assay.statistics.jackknife.leave_one_out` returns them.
+        :func:`~assay.statistics.leave_one_out.leave_one_out` returns them.
     """
     for score in _prepare_scores(scores, labels, groups):
         left_out = LeaveOneOut.of(score.prepared, statistics)
         coefficients = Coefficients(
-            left_out.values,
-            chance_levels(statistics, left_out.label_ties, left_out.score_ties),
-            None,
-            len(score.prepared.scores),
-            tuple(score.units(name) for name in statistics),
-            _reasons_for_undefined(score, statistics, left_out.values),
-            tuple(statistics),
-            score.rows.label_units,
-            left_out.score_ties,
-            score.prepared.tie_thresholds(statistics),
-            JackknifeVariance.of(left_out.without_each),
-            score.rare_values,
+            values=left_out.values,
+            chance=chance_levels(statistics, left_out.label_ties, left_out.score_ties),
+            resampled=None,
+            n=len(score.prepared.scores),
+            units=tuple(score.units(name) for name in statistics),
+            reasons=_reasons_for_undefined(score, statistics, left_out.values),
+            statistics=tuple(statistics),
+            labels=score.rows.label_units,
+            ties=left_out.score_ties,
+            tie_thresholds=score.prepared.tie_thresholds(statistics),
+            variance=JackknifeVariance.of(left_out.without_each),
+            rare_scores=score.rare_values,
         )
         yield score.metric, coefficients, left_out.without_each
 
@@ -488,36 +422,44 @@ def _measure_resampled(
 ) -> dict[str, Coefficients]:
     """Return by metric the statistics on the pairs and, if any are drawn, on each resample.
 
-    A metric whose scores are all missing is left out. *advance* is called with the number of resamples of each part.
+    A metric whose scores are all missing is left out.
+
+    Args:
+        scores: the scores by metric, shape (n,) each; NaN where missing.
+        labels: the labels, shape (n,).
+        groups: codes of groups of dependent pairs; None for independent pairs.
+        statistics: the names of the statistics.
+        resampler: draws the resamples.
+        advance: called with the number of resamples of each part; None to report no progress.
     """
-    measured = {}
+    coefficients_by_metric = {}
     for batch in _batches_of_scores(scores, labels, groups, statistics):
         resampled = _resample_batch(batch, resampler, statistics, advance) if resampler.resamples else {}
         for score, weights, label_counts in _scores_with_label_counts(batch, np.ones((len(labels), 1))):
             observed = score.prepared.resampled(weights, label_counts)
             values = observed.values(statistics)[:, 0]
-            measured[score.metric] = Coefficients(
-                values,
-                observed.chance(statistics),
-                resampled.get(score.metric),
-                len(weights),
-                tuple(score.units(name) for name in statistics),
-                _reasons_for_undefined(score, statistics, values),
-                tuple(statistics),
-                score.rows.label_units,
-                observed.score_ties,
-                score.prepared.tie_thresholds(statistics),
+            coefficients_by_metric[score.metric] = Coefficients(
+                values=values,
+                chance=observed.chance(statistics),
+                resampled=resampled.get(score.metric),
+                n=len(weights),
+                units=tuple(score.units(name) for name in statistics),
+                reasons=_reasons_for_undefined(score, statistics, values),
+                statistics=tuple(statistics),
+                labels=score.rows.label_units,
+                ties=observed.score_ties,
+                tie_thresholds=score.prepared.tie_thresholds(statistics),
                 rare_scores=score.rare_values,
             )
-    return measured
+    return coefficients_by_metric
 
 
 def _resample_batch(
     batch: list[_Score], resampler: Resampler, statistics: Sequence[str], advance: Callable[[int], None] | None
 ) -> dict[str, Floats]:
-    """Return by metric the statistics on each resample, shape (statistics, resamples), NaN where undefined.
+    """Return by metric the statistics of prepared scores on each resample, shape (statistics, resamples).
 
-    *advance* is called with the number of resamples of each part.
+    They are NaN where undefined. *advance* is called with the number of resamples of each part.
     """
     blocks: dict[str, list[Floats]] = {score.metric: [] for score in batch}
     for all_weights in resampler.blocks():
@@ -539,7 +481,14 @@ def _reasons_for_undefined(score: _Score, statistics: Sequence[str], values: Flo
 def _undefined_coefficients(statistics: Sequence[str], reason: str) -> Coefficients:
     """Return the coefficients of a score without a finite value: all undefined, for the same reason."""
     undefined, count = np.full(len(statistics), np.nan), len(statistics)
-    return Coefficients(undefined, undefined, None, 0, ((0, "pairs"),) * count, (reason,) * count)
+    return Coefficients(
+        values=undefined,
+        chance=undefined,
+        resampled=None,
+        n=0,
+        units=((0, "pairs"),) * count,
+        reasons=(reason,) * count,
+    )
 
 
 @dataclass(frozen=True)
@@ -549,7 +498,7 @@ class _KnownRows:
     Attributes:
         mask: True for each such pair, shape (all pairs,); None if all pairs have a score.
         labels: the sorted labels of the n pairs.
-        groups: the group codes of the n pairs, shape (n,), or None.
+        groups: the group codes of the n pairs, shape (n,); None without groups.
     """
 
     mask: NDArray[np.bool_] | None
@@ -625,11 +574,13 @@ def _batches_of_scores(
     batch: list[_Score] = []
     batch_bytes = 0
     for score in _prepare_scores(scores, labels, groups):
-        # the approximate size of Cells, which grows with the bits of the label codes, and with the folds if calibrated
+        # Cells holds about this many numbers of eight bytes per pair: more with each bit of the label codes, and with
+        # each fold if ties are calibrated
         bits = score.rows.labels.levels.bit_length()
-        score_bytes = len(labels) * (120 + 32 * bits)
+        numbers_per_pair = 15 + 4 * bits
         if is_calibrated:
-            score_bytes += len(labels) * 8 * FOLDS * (4 + bits)
+            numbers_per_pair += FOLDS * (4 + bits)
+        score_bytes = 8 * numbers_per_pair * len(labels)
         if batch and batch_bytes + score_bytes > PREPARED_BYTES:
             yield batch
             batch, batch_bytes = [], 0
@@ -656,95 +607,3 @@ def _scores_with_label_counts(batch: list[_Score], all_weights: Floats) -> Itera
             counts_by_rows[key] = weights, score.rows.labels.count(weights)
         weights, label_counts = counts_by_rows[key]
         yield score, weights, label_counts
-
-
-# Intervals.
-
-
-def expanded_tail(units: int, confidence: float) -> float:
-    """Return the share of resampled values beyond each end of an expanded percentile interval.
-
-    The plain percentile interval is too short for few units: its variance is divided by the number of units instead of
-    one less, and its quantile is the normal one instead of Student's. Source: Hesterberg, What Teachers Should Know
-    About the Bootstrap (2015), "expanded percentile" intervals.
-
-    Args:
-        units: the number of pairs, or groups of pairs, that were drawn; at least 2.
-        confidence: the level of the interval, in (0, 1).
-    """
-    from scipy.special import ndtr, stdtrit
-
-    quantile = np.sqrt(units / (units - 1)) * stdtrit(units - 1, (1 - confidence) / 2)
-    return float(ndtr(quantile))
-
-
-def percentile_interval(resampled: Floats, units: int, confidence: float) -> tuple[float, float] | None:
-    """Return the expanded percentile interval of values of shape (resamples,), NaN where undefined.
-
-    Returns None below :data:`MIN_UNITS` units, whose few distinct resamples would feign certainty (three pairs in order
-    give [1, 1]), and if most of the values are undefined, since the rest does not represent the sample.
-    """
-    defined = resampled[~np.isnan(resampled)]
-    if units < MIN_UNITS or 2 * len(defined) < len(resampled):
-        return None
-    tail = expanded_tail(units, confidence)
-    low, high = np.quantile(defined, [tail, 1 - tail])
-    return float(low), float(high)
-
-
-def student_quantile(units: int, confidence: float) -> float:
-    """Return the quantile of Student's distribution for an interval from so many units, at a level in (0, 1)."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(units - 1, (1 + confidence) / 2))
-
-
-def perfect_interval(
-    value: float, units: int, confidence: float, lowest: float, labels: LabelUnits, chance: float
-) -> tuple[float, float]:
-    """Return the bounds of a statistic whose value is the highest or the lowest possible.
-
-    All resamples of a perfect order are perfect, and no pair changes it. If a share s of the pairs had scores that
-    ignore the labels, the statistic would be about 1 - s (1 - chance), and such a pair would stand out where another
-    pair would have another label. None of so many units stands out; the share that does is therefore at most Wilson's
-    upper bound for a share of 0, and s at most that bound over the chance that the labels of two pairs differ.
-
-    Args:
-        value: 1 or *lowest*, up to rounding.
-        units: the number of pairs or groups that the statistic rests on.
-        confidence: the level of the interval, in (0, 1).
-        lowest: the lowest possible value, -1 or 0.
-        labels: the number of pairs with each label.
-        chance: the value of a score that ignores the labels.
-    """
-    counts = np.array(labels.pairs, dtype=np.float64)
-    differing = 1 - float(((counts / counts.sum()) ** 2).sum())
-    _, standing_out = wilson_interval(0.0, units, confidence)
-    ignoring = min(1.0, standing_out / differing) if differing > 0 else 1.0
-    if 1 - value < NOISE:
-        return 1 - ignoring * (1 - chance), 1.0
-    return lowest, lowest + ignoring * (chance - lowest)
-
-
-def fisher_interval(value: float, half_width: float, lowest: float) -> tuple[float, float]:
-    """Return the bounds of an interval around *value* that is symmetric on Fisher's scale.
-
-    Its half-width there is *half_width* times the derivative of the scale at the value.
-
-    The scale is the inverse hyperbolic tangent for correlations and the logit for shares. On it the spread hardly
-    depends on the value, so that the bounds stay inside the range and become asymmetric near its ends. At an end of
-    the range the scale is infinite, and the bounds are ``value ± half_width``, clipped to the range.
-
-    Args:
-        value: the observed value, between *lowest* and 1.
-        half_width: the quantile times the standard error, on the scale of the value.
-        lowest: the lowest possible value, -1 or 0.
-    """
-    middle, half_range = (1 + lowest) / 2, (1 - lowest) / 2
-    scaled = (value - middle) / half_range
-    # the derivative of tanh at the value: a half-width on Fisher's scale shrinks by this factor on the value's scale
-    slope = 1 - scaled**2
-    if slope < NOISE or half_width < NOISE:
-        return max(lowest, value - half_width), min(1.0, value + half_width)
-    bounds = middle + half_range * np.tanh(np.arctanh(scaled) + np.array([-1, 1]) * half_width / half_range / slope)
-    return float(bounds[0]), float(bounds[1])

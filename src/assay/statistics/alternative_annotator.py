@@ -93,7 +93,8 @@ def alternative_annotator_test(
     Annotators with fewer than :data:`MIN_PAIRS` pairs are left out.
 
     Args:
-        predicted: the predicted labels, shape (n,), NaN for a pair without a score.
+        predicted: the predicted labels, shape (n,), NaN for a pair without a score; for ``accuracy`` a label counts as
+            met if it is equal.
         annotations: the annotators' labels, shape (n, annotators), one column per annotator, NaN for a missing label.
         alignment: how close a label is to those of the remaining annotators.
 
@@ -101,21 +102,28 @@ def alternative_annotator_test(
         The result; None if no annotator has enough pairs.
     """
     has_label = np.isfinite(annotations)
-    usable = np.isfinite(predicted) & (has_label.sum(axis=1) >= 2)
+    is_usable = np.isfinite(predicted) & (has_label.sum(axis=1) >= 2)
     contests = []
     for annotator in range(annotations.shape[1]):
-        rows = np.flatnonzero(usable & has_label[:, annotator])
+        rows = np.flatnonzero(is_usable & has_label[:, annotator])
         if len(rows) < MIN_PAIRS:
             continue
-        others = np.delete(annotations[rows], annotator, axis=1)
-        of_metric = _closeness(predicted[rows], others, alignment)
-        of_annotator = _closeness(annotations[rows, annotator], others, alignment)
+        other_labels = np.delete(annotations[rows], annotator, axis=1)
+        metric_closeness = _closeness(predicted[rows], other_labels, alignment)
+        annotator_closeness = _closeness(annotations[rows, annotator], other_labels, alignment)
         tie = _TIE if alignment == "accuracy" else _TIE * float(np.nanmax(annotations) - np.nanmin(annotations))
-        metric_wins, annotator_wins = of_metric >= of_annotator - tie, of_annotator >= of_metric - tie
+        metric_wins = metric_closeness >= annotator_closeness - tie
+        annotator_wins = annotator_closeness >= metric_closeness - tie
         losses = annotator_wins.astype(np.float64) - metric_wins
         p_values = tuple(_p_of_smaller_mean(losses, epsilon) for epsilon in EPSILONS)
         contests.append(
-            Contest(annotator, len(losses), float(metric_wins.mean()), float(annotator_wins.mean()), p_values)
+            Contest(
+                annotator=annotator,
+                n=len(rows),
+                advantage=float(metric_wins.mean()),
+                annotator_advantage=float(annotator_wins.mean()),
+                p_values=p_values,
+            )
         )
     if not contests:
         return None
@@ -127,19 +135,19 @@ def alternative_annotator_test(
     return AlternativeAnnotatorTest(tuple(contests), tuple(rates), advantage)
 
 
-def _closeness(labels: Floats, others: Floats, alignment: Alignment) -> Floats:
+def _closeness(labels: Floats, other_labels: Floats, alignment: Alignment) -> Floats:
     """Return how close each label is to those of others on the same pair, shape (n,); higher is closer.
 
     Args:
         labels: one label per pair, shape (n,), finite.
-        others: the labels of others, shape (n, m), NaN where missing, at least one per pair.
+        other_labels: the labels of others, shape (n, m), NaN where missing, at least one per pair.
         alignment: the measure.
     """
     if alignment == "accuracy":
-        counts = np.isfinite(others).sum(axis=1)
-        share: Floats = (others == labels[:, None]).sum(axis=1) / counts
+        counts = np.isfinite(other_labels).sum(axis=1)
+        share: Floats = (other_labels == labels[:, None]).sum(axis=1) / counts
         return share
-    distance: Floats = np.sqrt(np.nanmean((others - labels[:, None]) ** 2, axis=1))
+    distance: Floats = np.sqrt(np.nanmean((other_labels - labels[:, None]) ** 2, axis=1))
     return -distance
 
 
@@ -178,6 +186,10 @@ def rejections_under_dependency(p_values: Floats, level: float) -> NDArray[np.bo
 def lack_of_annotations(annotations: Floats, *, columns_are_annotators: bool) -> Lack | None:
     """Return what annotations lack for the test; None if nothing.
 
+    It is ``annotators`` for fewer than :data:`MIN_ANNOTATORS` columns, ``identity`` if a column is not one annotator's,
+    as where the labels of each pair are sorted, and ``pairs`` if fewer than :data:`MIN_ANNOTATORS` annotators have
+    :data:`MIN_PAIRS` pairs that another one labelled, too.
+
     Args:
         annotations: the annotators' labels, shape (n, annotators), NaN for a missing label.
         columns_are_annotators: whether each column is one annotator.
@@ -206,9 +218,11 @@ def labels_of_scores(
 ) -> Floats:
     """Return the label that each score stands for, by what is learned on the pairs of the other folds.
 
-    For accuracy it is yes from a threshold on, the one at which most of the other pairs' labels are met. Otherwise it
-    is the value of the non-decreasing function of the score that has the least squared distance from the other pairs'
-    labels; like the mean of several annotators, it need not be a step of their scale.
+    For accuracy it is yes, the highest label, from a threshold on, and else no, the lowest. The threshold is the one at
+    which most of the other pairs' labels are met; if these are all no, or all yes, every score stands for that.
+    Otherwise it is the value of the non-decreasing function of the score that has the least squared distance from the
+    other pairs' labels, interpolated between their scores; like the mean of several annotators, it need not be a step
+    of their scale.
 
     Args:
         scores: the scores, shape (n,), higher for a higher label; NaN for a pair without a score.
@@ -218,8 +232,8 @@ def labels_of_scores(
         seed: the seed of the folds.
 
     Returns:
-        The labels, shape (n,); NaN for a pair without a score or label, and for all pairs if fewer than two groups
-        have both.
+        The labels, shape (n,); NaN for a pair without a score or label, and for all pairs if fewer than two pairs,
+        or groups, have both.
     """
     predicted = np.full(len(scores), np.nan)
     rows = np.flatnonzero(np.isfinite(scores) & np.isfinite(annotations).any(axis=1))
@@ -227,29 +241,30 @@ def labels_of_scores(
     distinct = len(np.unique(codes))
     if distinct < 2:
         return predicted
+    no, yes = float(np.nanmin(annotations)), float(np.nanmax(annotations))
     folds = min(FOLDS if len(rows) <= MANY_PAIRS else FOLDS_OF_MANY, distinct)
     for fold in make_folds(codes, folds, np.random.default_rng(seed)):
         train, test = rows[fold.train], rows[fold.test]
         if alignment == "accuracy":
-            no, yes = float(np.nanmin(annotations)), float(np.nanmax(annotations))
-            predicted[test] = np.where(scores[test] >= _best_threshold(scores[train], annotations[train]), yes, no)
+            threshold = _best_threshold(scores[train], annotations[train] == yes, annotations[train] == no)
+            predicted[test] = np.where(scores[test] >= threshold, yes, no)
         else:
             predicted[test] = np.interp(scores[test], *_monotone_fit(scores[train], annotations[train]))
     return predicted
 
 
-def _best_threshold(scores: Floats, annotations: Floats) -> float:
+def _best_threshold(scores: Floats, is_yes: NDArray[np.bool_], is_no: NDArray[np.bool_]) -> float:
     """Return the threshold from which scores mean yes: the one at which most labels are met, the lowest of several.
 
     It is halfway between two scores, or infinite if all scores mean yes or none does.
 
     Args:
         scores: finite scores, shape (n,).
-        annotations: the labels, shape (n, annotators): the highest is yes, the lowest no, NaN is missing.
+        is_yes, is_no: which labels are yes and which are no, shape (n, annotators); neither for a missing one.
     """
     distinct, codes = np.unique(scores, return_inverse=True)
-    yes = np.bincount(codes, weights=(annotations == np.nanmax(annotations)).sum(axis=1))
-    no = np.bincount(codes, weights=(annotations == np.nanmin(annotations)).sum(axis=1))
+    yes = np.bincount(codes, weights=is_yes.sum(axis=1))
+    no = np.bincount(codes, weights=is_no.sum(axis=1))
     # the k-th entry is for "yes from the k-th score on"; the last, "never yes"
     met = np.append(yes[::-1].cumsum()[::-1], 0.0) + np.concatenate([[0.0], no.cumsum()])
     thresholds = np.concatenate([[-np.inf], (distinct[:-1] + distinct[1:]) / 2, [np.inf]])

@@ -36,8 +36,8 @@ def krippendorff_alpha(annotations: Floats, level: str) -> float | None:
     if level not in LEVELS:
         raise ValueError(f"{level}: there is no such level of measurement")
     has_label = ~np.isnan(annotations)
-    usable = has_label.sum(axis=1) >= 2
-    annotations, has_label = annotations[usable], has_label[usable]
+    has_two_labels = has_label.sum(axis=1) >= 2
+    annotations, has_label = annotations[has_two_labels], has_label[has_two_labels]
     labels = annotations[has_label]
     if not len(labels):
         return None
@@ -54,9 +54,9 @@ def krippendorff_alpha(annotations: Floats, level: str) -> float | None:
         from scipy.stats import rankdata
 
         # equal labels share the mean of their ranks
-        values: Floats = rankdata(labels) if level == "ordinal" else labels
+        positions: Floats = rankdata(labels) if level == "ordinal" else labels
         # centred, so that the difference of large sums keeps its digits
-        values = values - values.mean()
+        values = positions - positions.mean()
         within_pairs = _squared_differences(values, pair_of_label, counts)
         overall = float(_squared_differences(values, np.zeros(len(values), dtype=np.intp), np.array([len(values)]))[0])
     if overall <= 0:
@@ -67,17 +67,20 @@ def krippendorff_alpha(annotations: Floats, level: str) -> float | None:
 
 
 def _squared_differences(values: Floats, rows: NDArray[np.intp], counts: NDArray[np.intp]) -> Floats:
-    """Return the sum of squared differences over all ordered pairs of values in each row, shape (rows,).
+    """Return the sum of squared differences over all ordered pairs of values in each of n rows, shape (n,).
+
+    Over the k values of a row it is 2 (k Σx² - (Σx)²).
 
     Args:
-        values: the values of all rows, shape (values,).
-        rows: the row index of each value, shape (values,).
-        counts: the number of values in each row, shape (rows,).
+        values: the m values of all rows, shape (m,).
+        rows: the row index of each value, shape (m,).
+        counts: the number of values in each row, shape (n,).
     """
     sums = np.bincount(rows, weights=values, minlength=len(counts))
     squares = np.bincount(rows, weights=values**2, minlength=len(counts))
-    total = 2 * (counts * squares - sums**2)
-    return np.asarray(total, dtype=np.float64)
+    # of equal values it may be below 0 by rounding
+    total: Floats = np.maximum(2 * (counts * squares - sums**2), 0.0)
+    return total
 
 
 @dataclass(frozen=True)
@@ -101,7 +104,8 @@ def agreements_with_other_annotators(annotations: Floats) -> list[AnnotatorAgree
         annotations: the labels, shape (n, annotators), one column per annotator, NaN for a missing label.
 
     Returns:
-        One entry per column; empty if the labels of each pair are sorted, so that no column is one annotator's.
+        One entry per column, with n = 0 and no correlations for an annotator who labelled no pair with another one;
+        empty if the labels of each pair are sorted, so that no column is one annotator's.
     """
     if are_sorted(annotations):
         return []
@@ -115,9 +119,9 @@ def agreements_with_other_annotators(annotations: Floats) -> list[AnnotatorAgree
             agreements.append(AnnotatorAgreement(None, None, 0))
             continue
         own_labels = annotations[has_both, column]
-        others = (sums[has_both] - own_labels) / (counts[has_both] - 1)
+        means_of_others = (sums[has_both] - own_labels) / (counts[has_both] - 1)
         coefficients = measure_all(
-            {"own": own_labels}, others, statistics=("pearson", "spearman"), resamples=0, seed=(0,)
+            {"own": own_labels}, means_of_others, statistics=("pearson", "spearman"), resamples=0, seed=(0,)
         )
         r, rho = map(none_if_nan, coefficients["own"].values)
         agreements.append(AnnotatorAgreement(r, rho, int(has_both.sum())))

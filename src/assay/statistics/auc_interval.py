@@ -41,7 +41,7 @@ class ObservedValue:
 def small_sample_factor(units: float, confidence: float) -> float:
     """Return the factor, above 1, that corrects a variance for few units.
 
-    It does so as :func:`~assay.statistics.agreement.expanded_tail` corrects a share.
+    It does so as :func:`~assay.statistics.intervals.expanded_tail` corrects a share.
 
     Args:
         units: the number of pairs, or groups of pairs, or an effective number of them; at least 2.
@@ -69,7 +69,7 @@ def newcombe_variance(area: float, first: float, second: float) -> float:
 def newcombe_interval(
     area: float, first: float, second: float, confidence: float, inflation: float = 1.0
 ) -> tuple[float, float]:
-    """Return the bounds of the areas that are compatible with an observed one, in [0, 1].
+    """Return the lowest and the highest area that are compatible with an observed one, in [0, 1].
 
     A candidate area is compatible if the observed one differs from it by at most the normal quantile times the standard
     error at the candidate.
@@ -123,8 +123,8 @@ def interval_of_area(observed: ObservedValue, confidence: float) -> tuple[float,
     label, and the correction is that of the excess alone.
 
     With groups all of the variance is corrected. The units are the effective number of groups (Kish 1965): one group of
-    40 % of the pairs and many small ones are worth six. A perfect order does not vary over groups: there the groups
-    that hold a label are counted in place of its pairs.
+    40 % of the pairs and many small ones are worth six. Where the variance is undefined or 0, as for a perfect order,
+    the groups that hold a label are counted in place of its pairs.
 
     Source: Obuchowski, Nonparametric analysis of clustered ROC curve data (1997), for the effective number of pairs;
     its variance is here that of the bootstrap over groups, or of their influence.

@@ -49,7 +49,8 @@ class SplitHalf:
         spearman, pearson: the mean over the splits, in [-1, 1]; None if the correlation is undefined in all of them.
         spearman_deviation, pearson_deviation: the standard deviation over the splits (n - 1); None for fewer than two.
         splits: the number of random splits.
-        undefined: the number of splits in which the scores of a half are all equal; the means leave them out.
+        undefined: the number of splits in which the scores of a half are all equal, or fewer than two items were
+            compared; the means leave them out.
         fewest: the smallest number of items that were compared in a split; an item that one half never saw has no score
             there.
         times: the factor by which all annotations are longer than a half of them, from how often each item was seen;
@@ -81,33 +82,33 @@ class SplitHalf:
         return upper_bound(self.stepped_up)
 
 
-def count_choices(shown: Codes, best: Codes, worst: Codes, items: int) -> ChoiceCounts:
+def count_choices(shown: Codes, best: Codes, worst: Codes, item_count: int) -> ChoiceCounts:
     """Return how often each item was chosen as best, as worst, and shown at all.
 
     Args:
         shown: the codes 0 … items-1 of the k items of each annotation, shape (m, k).
         best, worst: the code of the item that each annotation chose, shape (m,).
-        items: the number of items.
+        item_count: the number of items.
     """
     return ChoiceCounts(
-        np.bincount(best, minlength=items),
-        np.bincount(worst, minlength=items),
-        np.bincount(shown.ravel(), minlength=items),
+        np.bincount(best, minlength=item_count),
+        np.bincount(worst, minlength=item_count),
+        np.bincount(shown.ravel(), minlength=item_count),
     )
 
 
 def split_halves(
-    shown: Codes, best: Codes, worst: Codes, tuples: Codes, items: int, *, splits: int = SPLITS, seed: int = 0
+    shown: Codes, best: Codes, worst: Codes, tuples: Codes, item_count: int, *, splits: int = SPLITS, seed: int = 0
 ) -> SplitHalf:
     """Return the correlation of the scores from two random halves, or bins, of the annotations of each tuple.
 
     Of an odd number of annotations, either bin may receive the additional one.
 
     Args:
-        shown: the codes 0 … items-1 of the k items of each annotation, shape (m, k).
+        shown: the codes 0 … items-1 of the k items of each annotation, shape (m, k), m > 0.
         best, worst: the code of the item that each annotation chose, shape (m,).
         tuples: the code of each annotation's tuple, numbered from 0, shape (m,).
-        items: the number of items.
+        item_count: the number of items.
         splits: the number of random splits.
         seed: the seed of the splits.
 
@@ -119,8 +120,8 @@ def split_halves(
     spearman: list[float] = []
     pearson: list[float] = []
     lengths: list[float] = []
-    fewest = items
-    for first, second in _bins_of_splits(shown, best, worst, tuples, items, splits, seed):
+    fewest = item_count
+    for first, second in _bins_of_splits(shown, best, worst, tuples, item_count, splits, seed):
         is_in_both = (first.seen > 0) & (second.seen > 0)
         fewest = min(fewest, int(np.count_nonzero(is_in_both)))
         rho, r = _spearman_and_pearson(first.scores[is_in_both], second.scores[is_in_both])
@@ -153,7 +154,7 @@ class _Bin:
 
 
 def _bins_of_splits(
-    shown: Codes, best: Codes, worst: Codes, tuples: Codes, items: int, splits: int, seed: int
+    shown: Codes, best: Codes, worst: Codes, tuples: Codes, item_count: int, splits: int, seed: int
 ) -> Iterator[tuple[_Bin, _Bin]]:
     """Yield the two bins of each random split, which divides the annotations of each tuple into halves.
 
@@ -166,28 +167,29 @@ def _bins_of_splits(
     m, k = shown.shape
     rows = np.arange(m)
     # 1 where an annotation chose an item as best, -1 where as worst; the score is this sum over the times it was shown
-    chosen = csr_array(
-        (np.repeat([1.0, -1.0], m), (np.concatenate([best, worst]), np.concatenate([rows, rows]))), shape=(items, m)
+    choices = csr_array(
+        (np.repeat([1.0, -1.0], m), (np.concatenate([best, worst]), np.concatenate([rows, rows]))),
+        shape=(item_count, m),
     )
-    seen = csr_array((np.ones(m * k), (shown.ravel(), np.repeat(rows, k))), shape=(items, m))
+    appearances = csr_array((np.ones(m * k), (shown.ravel(), np.repeat(rows, k))), shape=(item_count, m))
     # one row per tuple, one column per annotation of it
     order = np.argsort(tuples, kind="stable")
     sizes = np.bincount(tuples)
     is_annotation = np.arange(sizes.max())[None] < sizes[:, None]
-    all_chosen = chosen.sum(axis=1)[:, None]
-    all_seen = seen.sum(axis=1)[:, None]
+    all_choices = choices.sum(axis=1)[:, None]
+    all_appearances = appearances.sum(axis=1)[:, None]
     for start in range(0, splits, _SPLITS_PER_BATCH):
         in_first = np.zeros((m, min(_SPLITS_PER_BATCH, splits - start)))
         for column in range(in_first.shape[1]):
             in_first[order, column] = random_halves(is_annotation, rng)[is_annotation]
-        first_chosen, first_seen = chosen @ in_first, seen @ in_first
-        second_chosen, second_seen = all_chosen - first_chosen, all_seen - first_seen
+        first_choices, first_appearances = choices @ in_first, appearances @ in_first
+        second_choices, second_appearances = all_choices - first_choices, all_appearances - first_appearances
         with np.errstate(invalid="ignore", divide="ignore"):
-            first_scores, second_scores = first_chosen / first_seen, second_chosen / second_seen
+            first_scores, second_scores = first_choices / first_appearances, second_choices / second_appearances
         for column in range(in_first.shape[1]):
             yield (
-                _Bin(first_scores[:, column], first_seen[:, column]),
-                _Bin(second_scores[:, column], second_seen[:, column]),
+                _Bin(first_scores[:, column], first_appearances[:, column]),
+                _Bin(second_scores[:, column], second_appearances[:, column]),
             )
 
 
@@ -210,7 +212,6 @@ def _mean_and_deviation(values: list[float]) -> tuple[float | None, float | None
     The mean is None without such a value, the deviation with fewer than two.
     """
     defined = np.array(values)[~np.isnan(values)]
-    return (
-        float(defined.mean()) if len(defined) else None,
-        float(defined.std(ddof=1)) if len(defined) > 1 else None,
-    )
+    mean = float(defined.mean()) if len(defined) else None
+    deviation = float(defined.std(ddof=1)) if len(defined) > 1 else None
+    return mean, deviation

@@ -36,19 +36,25 @@ def win_matrix(first: NDArray[np.intp], second: NDArray[np.intp], outcomes: Floa
     """
     from scipy.sparse import csr_array
 
+    # a comparison adds its outcome to one cell of the flattened matrix, and what is left of 1 to the opposite cell
     cells = np.concatenate([first * k + second, second * k + first])
     shares = np.concatenate([outcomes, 1 - outcomes])
-    duels = np.tile(np.arange(len(outcomes)), 2)
-    wins: Floats = (csr_array((shares, (cells, duels)), shape=(k * k, len(outcomes))) @ weights).T
+    comparisons = np.tile(np.arange(len(outcomes)), 2)
+    shares_of_comparisons = csr_array((shares, (cells, comparisons)), shape=(k * k, len(outcomes)))
+    wins: Floats = (shares_of_comparisons @ weights).T
     return wins.reshape(-1, k, k)
 
 
 def have_maximum(wins: Floats) -> NDArray[np.bool_]:
-    """Tell for each of r matrices of shape (k, k) whether the likelihood has its maximum at finite strengths."""
+    """Tell for each of r matrices whether the likelihood has its maximum at finite strengths, shape (r,).
+
+    Args:
+        wins: how often each system was preferred to each other one, shape (r, k, k).
+    """
     k = wins.shape[-1]
+    # whether a chain of wins leads from one system to another: of one win, then of up to 2, 4, 8 …, and k - 1 at last
     reached = (wins > 0) | np.eye(k, dtype=bool)
-    # paths of 2, 4, 8 … wins
-    for _ in range(max(1, int(np.ceil(np.log2(max(k, 2)))))):
+    for _ in range((k - 1).bit_length()):
         reached = (reached.astype(np.float32) @ reached.astype(np.float32)) > 0
     exists: NDArray[np.bool_] = np.asarray(reached.all(axis=(-2, -1)))
     return exists
@@ -57,29 +63,32 @@ def have_maximum(wins: Floats) -> NDArray[np.bool_]:
 def strengths(wins: Floats) -> Floats:
     """Return the strength of each of k systems, with mean 0, float64 of shape (r, k); NaN without a maximum.
 
+    Newton's method finds them; it ends after :data:`_MAX_STEPS` steps at the latest, with what it has reached.
+
     Args:
         wins: how often each system was preferred to each other one, shape (r, k, k).
     """
     count, k = wins.shape[:2]
-    log_strengths = np.full((count, k), np.nan)
+    centred = np.full((count, k), np.nan)
     exists = have_maximum(wins)
     wins = wins[exists]
     comparisons = wins + np.swapaxes(wins, -2, -1)
     values = np.zeros(wins.shape[:2])
     for _ in range(_MAX_STEPS):
         chances = 1 / (1 + np.exp(values[:, None, :] - values[:, :, None]))
-        slope = (wins - comparisons * chances).sum(axis=-1)
+        gradient = (wins - comparisons * chances).sum(axis=-1)
         weights = comparisons * chances * (1 - chances)
         curvature = -weights
         # the mean of the strengths is free, and held at 0 by the constant
         curvature[:, np.arange(k), np.arange(k)] += weights.sum(axis=-1)
-        step = np.linalg.solve(curvature + 1 / k, slope[..., None])[..., 0]
+        step = np.linalg.solve(curvature + 1 / k, gradient[..., None])[..., 0]
         largest = np.abs(step).max(axis=-1, initial=0.0)
+        # the tiny number avoids a division by 0 where nothing changes
         values += step * np.minimum(1, _LARGEST_STEP / np.maximum(largest, 1e-300))[:, None]
         if (largest <= _TOLERANCE).all():
             break
-    log_strengths[exists] = values - values.mean(axis=-1, keepdims=True)
-    return log_strengths
+    centred[exists] = values - values.mean(axis=-1, keepdims=True)
+    return centred
 
 
 def resampled_strengths(
@@ -87,9 +96,9 @@ def resampled_strengths(
 ) -> Floats:
     """Return the strengths in each resample of the comparisons, shape (r, k); NaN in one without a maximum.
 
-    The parameters are those of :func:`win_matrix`.
+    The parameters are those of :func:`win_matrix`, and the resampler of the n comparisons.
     """
-    parts = [np.zeros((0, k))]
+    blocks = [np.zeros((0, k))]
     for weights in resampler.blocks():
-        parts.append(strengths(win_matrix(first, second, outcomes, weights, k)))
-    return np.concatenate(parts)
+        blocks.append(strengths(win_matrix(first, second, outcomes, weights, k)))
+    return np.concatenate(blocks)

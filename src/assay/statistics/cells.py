@@ -35,6 +35,9 @@ def score_codes(scores: Floats) -> Indices:
 
     Scores whose relative difference is at most :data:`NOISE` share a rank, unless they are part of a chain of such near
     values that spans more than that: the different values of a chain keep ranks of their own.
+
+    Args:
+        scores: the scores, shape (n,), n > 0, finite.
     """
     order = np.argsort(scores)
     ascending = scores[order]
@@ -251,11 +254,11 @@ class Cells:
     tie_free: bool
 
     @classmethod
-    def of(cls, ranked: Indices, labels: Labels) -> Cells:
-        """Return the cells of scores, given by codes of shape (n,), and labels of the same n > 0 pairs."""
+    def of(cls, codes: Indices, labels: Labels) -> Cells:
+        """Return the cells of scores, given by their codes of shape (n,), and labels of the same n > 0 pairs."""
         # pairs by label, then by score: a cell is a run of pairs that are equal in both
-        order = np.lexsort((ranked, labels.codes)).astype(np.intp)
-        sorted_scores, sorted_labels = ranked[order], labels.codes[order]
+        order = np.lexsort((codes, labels.codes)).astype(np.intp)
+        sorted_scores, sorted_labels = codes[order], labels.codes[order]
         is_new_cell = (np.diff(sorted_scores) != 0) | (np.diff(sorted_labels) != 0)
         starts = run_starts(is_new_cell)
         cell_scores, cell_labels = sorted_scores[starts], sorted_labels[starts]
@@ -264,7 +267,7 @@ class Cells:
         score_starts = run_starts(np.diff(cell_scores[by_score]) != 0)
         layout = LevelPairs if labels.levels <= MAX_LEVELS_FOR_PAIRS else LevelTree
         concordance = layout.of(cell_scores, cell_labels, labels.levels)
-        has_distinct_scores = len(score_starts) == len(ranked)
+        has_distinct_scores = len(score_starts) == len(codes)
         return cls(order, starts, by_score, score_starts, concordance, has_distinct_scores)
 
     def count(self, labels: LabelCounts) -> RankCounts:
@@ -284,10 +287,10 @@ class Cells:
         return RankCounts(ties, labels.ties, compute_balance, compute_rank_product, cells, labels.counts, score_counts)
 
     def complement(self, counts: RankCounts) -> RankCounts:
-        """Return the counts of the pairs that a choice of pairs left out.
+        """Return the counts of the pairs that a choice left out, of a choice that took half of the pairs of each label.
 
-        Their balance and rank product do not follow from the counts: the result still has those of the choice, and the
-        caller replaces them.
+        The balance and rank product of these pairs do not follow from the counts: the result still has those of the
+        choice, and the caller replaces them.
 
         Args:
             counts: the counts of a choice, in which every multiplicity is 0 or 1.

@@ -42,7 +42,7 @@ class Classified:
     Attributes:
         decided: the decided class numbers, shape (m,).
         probabilities: the probability of each class, shape (m, k); 0 for a class that no training row has.
-        strength: the chosen regularisation.
+        strength: the chosen regularisation, one of :data:`STRENGTHS` or of :data:`PENALTIES`.
         converged: whether the optimiser ended before its most steps.
         seconds: the CPU time of choosing and fitting.
     """
@@ -76,7 +76,10 @@ def pair_inputs(first: Inputs, second: Inputs) -> Inputs:
 
 
 def stratified_folds(classes: Classes, groups: Rows | None, k: int, seed: int) -> list[Fold]:
-    """Return k folds with equal shares of the classes, which test every row once; groups stay whole.
+    """Return k folds with about equal shares of the classes, which test every row once; groups stay whole.
+
+    A class with fewer rows than folds is in some of them only. Classes are ignored if
+    that holds for all of them, and if a fold would be empty otherwise, as with few groups.
 
     Args:
         classes: the class numbers, shape (n,).
@@ -85,14 +88,15 @@ def stratified_folds(classes: Classes, groups: Rows | None, k: int, seed: int) -
         seed: the seed of the division.
 
     Raises:
-        InputError: there are fewer rows or groups than folds.
+        InputError: *k* is below 2, or above the number of rows or groups.
+        MissingExtraError: scikit-learn is not installed.
     """
     units = len(classes) if groups is None else len(np.unique(groups))
     if not 2 <= k <= units:
         raise InputError(f"expected 2 to {units:,}, the number of rows or groups", setting="folds", value=k)
     return [
         Fold(f"fold {number}", train, test)
-        for number, (train, test) in enumerate(_divided(classes, groups, k, seed), start=1)
+        for number, (train, test) in enumerate(_divisions(classes, groups, k, seed), start=1)
     ]
 
 
@@ -107,14 +111,16 @@ def check_fold(classes: Classes, fold: Fold, *, groups: Rows | None, seed: int) 
 
     Raises:
         InputError: the training rows have one class alone, or no part of them can choose the regularisation.
+        MissingExtraError: scikit-learn is not installed.
     """
-    learned = classes[fold.train]
-    if len(np.unique(learned)) < 2:
-        raise InputError(f"{fold.name}: the {len(learned):,} rows to train on have one class alone")
-    if not _inner_parts(learned, None if groups is None else groups[fold.train], seed):
+    train_classes = classes[fold.train]
+    train_count = f"{len(train_classes):,}"
+    if len(np.unique(train_classes)) < 2:
+        raise InputError(f"{fold.name}: the {train_count} rows to train on have one class alone")
+    if not _inner_divisions(train_classes, None if groups is None else groups[fold.train], seed):
         units = "rows" if groups is None else "groups"
         raise InputError(
-            f"{fold.name}: the {len(learned):,} rows to train on are too few to choose the regularisation; two classes "
+            f"{fold.name}: the {train_count} rows to train on are too few to choose the regularisation; two classes "
             f"need two {units} each"
         )
 
@@ -140,14 +146,14 @@ def classify(
     started = time.process_time()
     # in double precision, in which the optimiser converges; a fit of many classes takes too long for that
     precision: type[np.floating[Any]] = np.float32 if count > MANY_CLASSES else np.float64
-    train, learned = inputs[fold.train].astype(precision), classes[fold.train]
+    train_inputs, train_classes = inputs[fold.train].astype(precision), classes[fold.train]
     check_fold(classes, fold, groups=groups, seed=seed)
     train_groups = None if groups is None else groups[fold.train]
-    strength = _best_strength(kind, train, learned, train_groups, seed)
-    model = _model(kind, strength, seed, learned)
+    strength = _best_strength(kind, train_inputs, train_classes, train_groups, seed)
+    model = _model(kind, strength, seed, train_classes)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that it did not converge is part of the result
-        model.fit(train, learned)
+        model.fit(train_inputs, train_classes)
     probabilities = np.zeros((len(fold.test), count))
     probabilities[:, model.classes_] = model.predict_proba(inputs[fold.test].astype(precision))
     converged = int(np.max(model.n_iter_)) < MAX_STEPS
@@ -160,6 +166,8 @@ def _best_strength(
 ) -> float:
     """Return the regularisation with the highest mean accuracy on held-out parts; of equal ones, the strongest.
 
+    With more than :data:`MANY_CLASSES` classes, one part alone decides.
+
     Args:
         kind: the classifier.
         inputs: what it reads of the n training rows, shape (n, d).
@@ -168,11 +176,11 @@ def _best_strength(
         seed: the seed of the parts and of the classifier.
     """
     strengths = STRENGTHS if kind == "logistic" else PENALTIES
-    parts = _inner_parts(classes, groups, seed)
+    divisions = _inner_divisions(classes, groups, seed)
     if len(np.unique(classes)) > MANY_CLASSES:
-        parts = parts[:1]
-    accuracies = np.zeros((len(parts), len(strengths)))
-    for part, (train, test) in enumerate(parts):
+        divisions = divisions[:1]
+    accuracies = np.zeros((len(divisions), len(strengths)))
+    for number, (train, test) in enumerate(divisions):
         # each fit begins where the one with the next stronger regularisation ended
         model = _model(kind, strengths[0], seed, classes[train], warm_start=kind == "logistic")
         for column, strength in enumerate(strengths):
@@ -180,20 +188,32 @@ def _best_strength(
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 model.fit(inputs[train], classes[train])
-            accuracies[part, column] = (model.predict(inputs[test]) == classes[test]).mean()
+            accuracies[number, column] = (model.predict(inputs[test]) == classes[test]).mean()
     return float(strengths[int(np.argmax(accuracies.mean(axis=0)))])
 
 
-def _inner_parts(classes: Classes, groups: Rows | None, seed: int) -> list[tuple[Rows, Rows]]:
-    """Return the divisions that choose the regularisation, each with two classes to fit; few rows have fewer."""
+def _inner_divisions(classes: Classes, groups: Rows | None, seed: int) -> list[tuple[Rows, Rows]]:
+    """Return the divisions of the training rows that choose the regularisation: those with two classes to fit.
+
+    There are at most :data:`INNER_FOLDS`, fewer for fewer rows or groups, and none for a single one.
+    """
     units = len(classes) if groups is None else len(np.unique(groups))
     if units < 2:
         return []
-    parts = _divided(classes, groups, min(INNER_FOLDS, units), seed)
-    return [(train, test) for train, test in parts if len(np.unique(classes[train])) > 1]
+    divisions = _divisions(classes, groups, min(INNER_FOLDS, units), seed)
+    return [(train, test) for train, test in divisions if len(np.unique(classes[train])) > 1]
 
 
 def _model(kind: ClassifierKind, strength: float, seed: int, classes: Classes, *, warm_start: bool = False) -> Any:
+    """Return an unfitted classifier of scikit-learn.
+
+    Args:
+        kind: the kind of classifier.
+        strength: its regularisation, one of :data:`STRENGTHS` or of :data:`PENALTIES`.
+        seed: the seed of a network's weights and of what it holds out.
+        classes: the class numbers of the rows that it will be fitted to, which decide whether it can hold out some.
+        warm_start: whether a fit begins at the weights of the last one.
+    """
     sklearn = import_sklearn()
     regularisation = _regularisation(kind, strength)
     if kind == "logistic":
@@ -210,20 +230,27 @@ def _regularisation(kind: ClassifierKind, strength: float) -> dict[str, float]:
     return {"C": strength} if kind == "logistic" else {"alpha": strength}
 
 
-def _divided(classes: Classes, groups: Rows | None, k: int, seed: int) -> list[tuple[Rows, Rows]]:
-    """Return k divisions into training rows and test rows; classes too rare for every part are divided at random."""
+def _divisions(classes: Classes, groups: Rows | None, k: int, seed: int) -> list[tuple[Rows, Rows]]:
+    """Return k divisions into training rows and test rows, with equal shares of the classes as far as possible.
+
+    The rows, or groups, are divided at random if every class is too rare to be in each part, and if with equal shares a
+    part would be empty.
+    """
     selection = import_sklearn().model_selection
     settings = {"n_splits": k, "shuffle": True, "random_state": seed}
     rows = np.zeros(len(classes))
-    is_rare = np.bincount(classes).max() < k
+    are_all_rare = np.bincount(classes).max() < k
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that a class has fewer rows than there are parts
         if groups is None:
-            if is_rare:
+            if are_all_rare:
                 return list(selection.KFold(**settings).split(rows))
             return list(selection.StratifiedKFold(**settings).split(rows, classes))
-        parts = [] if is_rare else list(selection.StratifiedGroupKFold(**settings).split(rows, classes, groups))
-    if parts and all(len(test) and len(train) for train, test in parts):
-        return parts
+        if are_all_rare:
+            divisions = []
+        else:
+            divisions = list(selection.StratifiedGroupKFold(**settings).split(rows, classes, groups))
+    if divisions and all(len(test) and len(train) for train, test in divisions):
+        return divisions
     # few groups: equal shares of classes may leave a part without any
     return [(fold.train, fold.test) for fold in make_folds(groups, k, np.random.default_rng(seed))]

@@ -176,9 +176,9 @@ class Statistic:
 
 #: All statistics by name, in the order of this file.
 STATISTICS: Final[dict[str, Statistic]] = {}
-#: The statistics that are computed if none is named; see :func:`default_statistics`.
 #: The measures of decisions as classes, by their names in ``assay thresholds``: no coefficients of scores and labels.
 CLASS_MEASURES: Final = ("accuracy", "f1", "f1-macro")
+#: The statistics that are computed if none is named; see :func:`default_statistics`.
 DEFAULT_STATISTICS: Final = ("pearson", "spearman", "kendall")
 #: The statistic that comes first if labels have two values, and the reason in one line.
 OF_TWO_LABELS: Final = "auc"
@@ -232,7 +232,8 @@ def default_statistics(of_votes: Sequence[str | bool | None]) -> tuple[str, ...]
 
     Args:
         of_votes: the deciding coefficient of each dataset by
-            :func:`~assay.statistics.votes.deciding_statistic_of`; True stands for labels of two values.
+            :func:`~assay.statistics.votes.deciding_statistic_of`; True stands for labels of two values, None or False
+            for grades.
     """
     if not any(of_votes):
         return DEFAULT_STATISTICS
@@ -247,7 +248,9 @@ def deciding_statistic(of_votes: Sequence[str | bool | None], *, calibrate_ties:
         of_votes: as in :func:`default_statistics`; without datasets, Spearman's is returned.
         calibrate_ties: whether ties are calibrated; the AUC has no such form, so that the result is then Spearman's.
     """
-    return _area_of(of_votes) if of_votes and all(of_votes) and not calibrate_ties else "spearman"
+    if not of_votes or not all(of_votes) or calibrate_ties:
+        return "spearman"
+    return _area_of(of_votes)
 
 
 def _area_of(of_votes: Sequence[str | bool | None]) -> str:
@@ -256,7 +259,7 @@ def _area_of(of_votes: Sequence[str | bool | None]) -> str:
 
 
 def main_statistic(statistics: Sequence[str]) -> str:
-    """Return the statistic to show first: the first of *statistics*, unless Spearman's is among them.
+    """Return the statistic to show first: the first of one or more *statistics*, unless Spearman's is among them.
 
     Spearman's is then returned, except if the first is an AUC.
     """
@@ -267,12 +270,12 @@ def main_statistic(statistics: Sequence[str]) -> str:
 
 def statistics_help() -> str:
     """Return the help text of an option for names of statistics: the defaults, and the others with explanations."""
-    others = []
+    described = []
     for statistic in STATISTICS.values():
         if statistic.name not in DEFAULT_STATISTICS:
-            others.append(f"{statistic.name}: {statistic.help}")
+            described.append(f"{statistic.name}: {statistic.help}")
     by_default = "by default; for two labels also auc, first, and auc-votes for votes of yes and no"
-    return f"{', '.join(DEFAULT_STATISTICS)} ({by_default}); {'; '.join(others)}."
+    return f"{', '.join(DEFAULT_STATISTICS)} ({by_default}); {'; '.join(described)}."
 
 
 def calibrated_form(name: str) -> str | None:
@@ -324,6 +327,8 @@ def has_permutation_tests(interval: str, pairs: int) -> bool:
 
 def influence_signature(interval: str, resamples: int, sizes: Sequence[int]) -> dict[str, str]:
     """Return the signature entry that says which intervals come from influence values; empty if none do.
+
+    The value of the entry is ``all``, or ``n>=10000`` for those of large buckets.
 
     Args:
         interval: one of :data:`INTERVALS`.

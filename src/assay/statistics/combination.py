@@ -59,7 +59,7 @@ class Inputs:
         return replace(self, values=self.values[rows], labels=self.labels[rows], codes=self.codes[rows])
 
     def speed_of(self, names: Sequence[str]) -> float | None:
-        """Return the pairs per second of metrics that run one after the other.
+        """Return the pairs per second of the metrics of some names that run one after the other.
 
         The result is None without metrics, or if one speed is unknown or 0.
         """
@@ -156,8 +156,8 @@ def agreement_of(scores: Floats, labels: Floats, by: str) -> float:
         labels: the labels, shape (n,), finite.
         by: the name of the coefficient.
     """
-    measured = measure_all({"x": scores}, labels, statistics=(by,), resamples=0, seed=(0,))["x"]
-    value, chance = float(measured.values[0]), float(measured.chance[0])
+    coefficients = measure_all({"x": scores}, labels, statistics=(by,), resamples=0, seed=(0,))["x"]
+    value, chance = float(coefficients.values[0]), float(coefficients.chance[0])
     if np.isfinite(value):
         return value
     return chance if np.isfinite(chance) else 0.0
@@ -168,7 +168,11 @@ def learn_combination(inputs: Inputs, options: Options) -> Combination:
 
     Args:
         inputs: at least one metric of at least :data:`MIN_PAIRS` pairs with at least two distinct labels.
-        options: the criteria of the choice.
+        options: the criteria of the choice, which at least one metric meets.
+
+    Raises:
+        InputError: all pairs have the same code.
+        MissingExtraError: trees are among the learners, and lightgbm is not installed.
     """
     with _one_blas_thread():
         return _learn_combination(inputs, options)
@@ -191,14 +195,16 @@ def _learn_combination(inputs: Inputs, options: Options) -> Combination:
     """Return the combination of :func:`learn_combination`, computed with the current number of BLAS threads."""
     search = _Search(inputs, options)
     additions = search.choose_metrics()
-    recipe, learner, tried = search.choose_learner([inputs.names.index(addition.name) for addition in additions])
+    recipe, learner, value_by_learner = search.choose_learner(
+        [inputs.names.index(addition.name) for addition in additions]
+    )
     targets = _targets_of(inputs, options)
     functions: Sequence[Linear | Trees] = recipe.fit_steps(inputs.values, targets)
     steps = []
     for function, margins, target in zip(functions, search.out_of_fold_margins(recipe), targets.columns, strict=True):
         steps.append(Step(function, *calibrate(margins, target, is_class=targets.are_classes)))
     low, high = float(inputs.labels.min()), float(inputs.labels.max())
-    return Combination(Learned(targets.levels, low, high, tuple(steps)), tuple(additions), learner, tried)
+    return Combination(Learned(targets.levels, low, high, tuple(steps)), tuple(additions), learner, value_by_learner)
 
 
 def _targets_of(inputs: Inputs, options: Options) -> Targets:
@@ -240,7 +246,8 @@ class _Search:
         """Return the agreement of the functions that a recipe learns, on held-out pairs: the mean over the folds."""
         margins = self.out_of_fold_margins(recipe)
         if self._targets.are_classes:
-            # the expected label up to a constant: the sum over steps of the gap times the probability to exceed it
+            # the expected label up to a constant: the sum over steps of the gap times the probability to exceed it;
+            # margins are clipped where the exponential would overflow
             gaps = np.diff(self._targets.levels)
             steps = (gap / (1 + np.exp(-np.clip(step, -500, 500))) for gap, step in zip(gaps, margins, strict=True))
             # without a step, since all labels to learn from are equal, every score is the same
@@ -272,18 +279,18 @@ class _Search:
         """
         inputs, options = self._inputs, self._options
         alone = {index: self._mean_over_folds(inputs.values[:, index]) for index in inputs.metrics}
-        chosen: list[int] = []
+        chosen_metrics: list[int] = []
         additions: list[Addition] = []
-        while len(chosen) < options.most:
+        while len(chosen_metrics) < options.most:
             values = {}
-            begins = options.prior is not None and not chosen
+            must_be_prior = options.prior is not None and not chosen_metrics
             for index in inputs.metrics:
-                if begins and inputs.names[index] != options.prior:
+                if must_be_prior and inputs.names[index] != options.prior:
                     continue
-                if index in chosen or not self._is_within_limits([*chosen, index]):
+                if index in chosen_metrics or not self._is_within_limits([*chosen_metrics, index]):
                     continue
-                if chosen:
-                    values[index] = self._cross_validated_value(self._recipe_of("linear", [*chosen, index]))
+                if chosen_metrics:
+                    values[index] = self._cross_validated_value(self._recipe_of("linear", [*chosen_metrics, index]))
                 else:
                     values[index] = alone[index]
             if not values:
@@ -291,7 +298,7 @@ class _Search:
             best = max(values, key=lambda index: values[index])
             if additions and values[best] < additions[-1].value + GAIN:
                 break
-            chosen.append(best)
+            chosen_metrics.append(best)
             additions.append(Addition(inputs.names[best], values[best], alone[best]))
         return additions
 
@@ -301,11 +308,14 @@ class _Search:
         budget, price_limit = self._options.budget, self._options.price
         speed, price = self._inputs.speed_of(names), self._inputs.price_of(names)
         is_fast_enough = budget is None or (speed is not None and speed >= budget)
-        return is_fast_enough and (price_limit is None or (price is not None and price <= price_limit))
+        is_cheap_enough = price_limit is None or (price is not None and price <= price_limit)
+        return is_fast_enough and is_cheap_enough
 
     def choose_learner(self, members: Sequence[int]) -> tuple[Recipe, str, dict[str, float]]:
-        """Return the recipe of the simplest of the best learners, its name, and the agreement of each learner by name.
+        """Return the recipe of the chosen learner, its name, and the agreement of each learner by name.
 
+        Of the learners in the order of the options, a later one is chosen only if it agrees better than the best before
+        it by more than :data:`GAIN`.
         Properties of the texts are tried beside the metrics, by all learners but the mean. The mean is skipped if there
         is a single metric and another learner.
 
@@ -321,12 +331,12 @@ class _Search:
             recipes[learner] = self._recipe_of(learner, members)
             if properties and learner != "mean":
                 recipes[f"{learner} with properties"] = self._recipe_of(learner, [*members, *properties])
-        tried = {name: self._cross_validated_value(recipe) for name, recipe in recipes.items()}
-        best = next(iter(tried))
-        for name, value in tried.items():
-            if value > tried[best] + GAIN:
+        value_by_learner = {name: self._cross_validated_value(recipe) for name, recipe in recipes.items()}
+        best = next(iter(value_by_learner))
+        for name, value in value_by_learner.items():
+            if value > value_by_learner[best] + GAIN:
                 best = name
-        return recipes[best], best, tried
+        return recipes[best], best, value_by_learner
 
 
 # The quality of combinations on held-out pairs.
@@ -370,19 +380,23 @@ def learn_and_test(
 
     Args:
         inputs: at least one metric of at least :data:`MIN_PAIRS` pairs with at least two distinct labels.
-        options: the criteria of the choice.
+        options: the criteria of the choice, which at least one metric meets.
         curve: whether to compute the learning curve; otherwise the curve of the result is empty.
-        advance: called with 1 after each learned combination; :func:`combination_count` returns the number of calls
-            with the learning curve.
+        advance: called with 1 after each combination; :func:`combination_count` returns the number of calls with the
+            learning curve.
+
+    Raises:
+        InputError: the pairs that one of the combinations is learned from all have the same code.
+        MissingExtraError: trees are among the learners, and lightgbm is not installed.
     """
     rng = np.random.default_rng([options.seed, 0])
-    outer = make_folds(inputs.codes, min(FOLDS, len(np.unique(inputs.codes))), rng)
+    outer_folds = make_folds(inputs.codes, min(FOLDS, len(np.unique(inputs.codes))), rng)
     combination = learn_combination(inputs, options)
     advance(1)
     reference_scores = combination.learned.scores(inputs.values)
     scores = np.empty(len(inputs.labels))
     folds = []
-    for fold in outer:
+    for fold in outer_folds:
         fold_combination = learn_combination(inputs.take(fold.train), options)
         folds.append(fold_combination)
         scores[fold.test] = _scores_on_common_scale(fold_combination.learned, inputs, fold, reference_scores)
@@ -390,14 +404,14 @@ def learn_and_test(
     points = []
     for size in curve_sizes(len(inputs.labels)) if curve else ():
         size_scores, sizes = np.empty(len(scores)), []
-        for fold in outer:
-            part = inputs.take(_sample_rows(inputs.codes, fold.train, size, rng))
-            sizes.append(len(part.labels))
-            if len(np.unique(part.labels)) < 2:
+        for fold in outer_folds:
+            sample = inputs.take(_sample_rows(inputs.codes, fold.train, size, rng))
+            sizes.append(len(sample.labels))
+            if len(np.unique(sample.labels)) < 2:
                 # nothing can be learned from equal labels
-                size_scores[fold.test] = part.labels.mean()
+                size_scores[fold.test] = sample.labels.mean()
             else:
-                learned = learn_combination(part, options).learned
+                learned = learn_combination(sample, options).learned
                 size_scores[fold.test] = _scores_on_common_scale(learned, inputs, fold, reference_scores)
             advance(1)
         value = agreement_of(size_scores, inputs.labels, options.by)
@@ -408,10 +422,11 @@ def learn_and_test(
 def _scores_on_common_scale(learned: Learned, inputs: Inputs, fold: Fold, reference_scores: Floats) -> Floats:
     """Return the scores of a fold's tested pairs, shape (tested,), on the scale of the combination of all pairs.
 
-    Each score is mapped to the same quantile of the scores of all pairs. Without that, the pooled scores of several
-    folds agree less with the labels than the scores of any fold: a fold that tests more right answers leaves fewer to
-    learn from, so that its combination returns lower probabilities (Forman & Scholz, Apples-to-apples in
-    cross-validation studies, 2010). No two scores of a fold change their order.
+    A score that is some quantile of the fold's training scores becomes that quantile of the scores of all pairs.
+    Without that, the pooled scores of several folds agree less with the labels than the scores of any fold: a fold that
+    tests more right answers leaves fewer to learn from, so that its combination returns lower probabilities (Forman &
+    Scholz, Apples-to-apples in cross-validation studies, 2010). Scores of a fold may become equal, but never change
+    their order.
 
     Args:
         learned: the function that was learned in the fold.
@@ -441,7 +456,10 @@ def curve_sizes(n: int) -> list[int]:
 
 
 def combination_count(n: int) -> int:
-    """Return the number of combinations that :func:`learn_and_test` learns from n pairs with the learning curve."""
+    """Return the number of combinations that :func:`learn_and_test` learns from n pairs with the learning curve.
+
+    They are fewer if the pairs have fewer than :data:`FOLDS` codes.
+    """
     return FOLDS * (1 + len(curve_sizes(n))) + 1
 
 
@@ -459,5 +477,5 @@ def _sample_rows(codes: Rows, rows: Rows, size: int, rng: np.random.Generator) -
     rank_of_unit[units] = np.arange(len(units))
     order = rows[np.argsort(rank_of_unit[codes[rows]], kind="stable")]
     last_rank = rank_of_unit[codes[order[min(size, len(order)) - 1]]]
-    chosen: NDArray[np.intp] = np.sort(order[rank_of_unit[codes[order]] <= last_rank])
-    return chosen
+    sampled_rows: NDArray[np.intp] = np.sort(order[rank_of_unit[codes[order]] <= last_rank])
+    return sampled_rows

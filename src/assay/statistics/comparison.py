@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from assay.common.numbers import Number, none_if_nan
-from assay.statistics.agreement import Coefficients, percentile_interval
+from assay.statistics.agreement import Coefficients
 from assay.statistics.coefficients import MIN_UNITS, POWER
 from assay.statistics.concordance import Floats
 from assay.statistics.draws import MetricPair, PairDraws, draw_all
+from assay.statistics.intervals import percentile_interval
 from assay.statistics.jackknife import JackknifeVariance
 
 #: Differences nearer than this to the observed one count as equal to it.
@@ -62,7 +63,8 @@ class Difference(Number):
     def p(self) -> float | None:
         """The p-value that decides: of the t-test or, where it is undefined, of the permutation test.
 
-        It is None if the difference was not tested, which does not mean that the two scores are alike.
+        It is None without either test, and below :data:`~assay.statistics.coefficients.MIN_UNITS` units. That does not
+        mean that the two scores are alike.
         """
         if self.p_jackknife is not None or self.error is None:
             return self.p_jackknife
@@ -92,7 +94,7 @@ class Difference(Number):
     def excludes_loss(self, margin: float, level: float) -> bool:
         """Return whether the first score is at most *margin* better than the second, by a one-sided test at *level*.
 
-        False without a t-test.
+        It is False without a t-test.
         """
         from scipy.special import stdtrit
 
@@ -140,8 +142,8 @@ def compare_all(
     Returns:
         For each pair of metrics, one difference per statistic.
     """
-    drawn = draw_all(scores, labels, statistics=statistics, **draws)
-    return {metric_pair: summarise(draws, statistics, confidence) for metric_pair, draws in drawn.items()}
+    draws_by_pair = draw_all(scores, labels, statistics=statistics, **draws)
+    return {metric_pair: summarise(draws, statistics, confidence) for metric_pair, draws in draws_by_pair.items()}
 
 
 def average(datasets: Sequence[Coefficients]) -> Coefficients:
@@ -158,11 +160,11 @@ def average(datasets: Sequence[Coefficients]) -> Coefficients:
     if resampled is None and all(dataset.has_intervals for dataset in datasets):
         variance = JackknifeVariance.of_mean([dataset.variance_with_degrees for dataset in datasets])
     return Coefficients(
-        np.mean([dataset.values for dataset in datasets], axis=0),
-        np.mean([dataset.chance for dataset in datasets], axis=0),
-        resampled,
-        sum(dataset.n for dataset in datasets),
-        fewest_units,
+        values=np.mean([dataset.values for dataset in datasets], axis=0),
+        chance=np.mean([dataset.chance for dataset in datasets], axis=0),
+        resampled=resampled,
+        n=sum(dataset.n for dataset in datasets),
+        units=fewest_units,
         ties=float(np.mean([dataset.ties for dataset in datasets])),
         variance=variance,
     )
@@ -186,55 +188,63 @@ def _mean_if_complete(arrays: Sequence[Floats | None]) -> Floats | None:
     return np.mean(present, axis=0) if len(present) == len(arrays) else None
 
 
-def summarise(drawn: PairDraws, statistics: Sequence[str], confidence: float) -> list[Difference]:
+def summarise(pair_draws: PairDraws, statistics: Sequence[str], confidence: float) -> list[Difference]:
     """Return the difference of two scores in each statistic, with intervals at a level in (0, 1).
 
     Args:
-        drawn: the draws of the two scores.
+        pair_draws: the draws of the two scores.
         statistics: the names of the statistics, in the order of the draws.
         confidence: the level of the intervals.
     """
-    return [test_difference(name, index, drawn, confidence) for index, name in enumerate(statistics)]
+    return [test_difference(name, index, pair_draws, confidence) for index, name in enumerate(statistics)]
 
 
-def test_difference(name: str, index: int, drawn: PairDraws, confidence: float) -> Difference:
-    """Return the difference of two scores in the statistic *name*, whose position in the draws is *index*.
+def test_difference(name: str, index: int, pair_draws: PairDraws, confidence: float) -> Difference:
+    """Return the difference of two scores in one statistic, with the tests and the interval that the draws allow.
 
-    Tests and interval are added step by step, as far as the draws allow; a note says why one is missing.
+    A note says why there is no t-test, or no difference; there is none where an interval is missing because most
+    resamples are undefined. Where the jackknife variance is undefined, the standard deviation of the permuted
+    differences is the error, so that the permutation test decides.
+
+    Args:
+        name: the name of the statistic.
+        index: the position of the statistic in the draws.
+        pair_draws: the draws of the two scores.
+        confidence: the level of the interval, in (0, 1).
     """
-    first, second = drawn.first.values[index], drawn.second.values[index]
-    difference = Difference.of(none_if_nan(first), none_if_nan(second), statistic=name, n=drawn.first.n)
+    first, second = pair_draws.first.values[index], pair_draws.second.values[index]
+    difference = Difference.of(none_if_nan(first), none_if_nan(second), statistic=name, n=pair_draws.first.n)
     value = difference.value
     if value is None:
-        return replace(difference, notes=("undefined" if drawn.first.n else "no pair has both scores",))
-    if drawn.permuted is not None:
-        p_permutation = _p_permutation(value, drawn.permuted[index])
-        difference = replace(difference, p_permutation=p_permutation)
+        return replace(difference, notes=("undefined" if pair_draws.first.n else "no pair has both scores",))
+    permuted = None if pair_draws.permuted is None else pair_draws.permuted[index]
+    if permuted is not None:
+        difference = replace(difference, p_permutation=_p_permutation(value, permuted))
     if name == "pearson":
-        difference = replace(difference, p_williams=none_if_nan(drawn.p_williams))
-    units, units_name = drawn.first.units[index]
+        difference = replace(difference, p_williams=none_if_nan(pair_draws.p_williams))
+    units, units_name = pair_draws.first.units[index]
     if units < MIN_UNITS:
         return replace(difference, notes=(f"no interval and no t-test below {MIN_UNITS} {units_name}",))
-    if drawn.variance is not None:
-        difference = _add_t_test(difference, drawn.variance, index)
-    if difference.error is None and drawn.permuted is not None and not np.isnan(drawn.permuted[index]).all():
-        difference = replace(
-            difference,
-            error=float(np.nanstd(drawn.permuted[index])),
-            notes=(f"{UNDEFINED_JACKKNIFE}; p perm. decides",),
-        )
-    if drawn.first.resampled is not None and drawn.second.resampled is not None:
-        resampled = drawn.first.resampled[index] - drawn.second.resampled[index]
+    if pair_draws.variance is not None:
+        difference = _add_t_test(difference, pair_draws.variance, index)
+    has_permutation_test_alone = difference.error is None and difference.p_permutation is not None
+    if permuted is not None and has_permutation_test_alone:
+        note = f"{UNDEFINED_JACKKNIFE}; p perm. decides"
+        difference = replace(difference, error=float(np.nanstd(permuted)), notes=(note,))
+    if pair_draws.first.resampled is not None and pair_draws.second.resampled is not None:
+        resampled = pair_draws.first.resampled[index] - pair_draws.second.resampled[index]
         low, high = percentile_interval(resampled, units, confidence) or (None, None)
         difference = replace(difference, low=low, high=high)
-    elif drawn.first.has_intervals and difference.degrees is not None and drawn.variance is not None:
-        half_width = drawn.variance.half_width(index, confidence)
+    elif pair_draws.first.has_intervals and difference.degrees is not None and pair_draws.variance is not None:
+        half_width = pair_draws.variance.half_width(index, confidence)
         difference = replace(difference, low=value - half_width, high=value + half_width)
     return difference
 
 
 def _add_t_test(difference: Difference, variance: JackknifeVariance, index: int) -> Difference:
     """Return a defined difference with its t-test, by the jackknife variance of the statistic at *index*.
+
+    If the variance is undefined, it has a note instead.
 
     Arvesen (1969) tests the mean of the pseudo-values. This tests the observed difference instead, which is what the
     tables show. The two differ by the jackknife's estimate of bias, which shrinks as one over the number of units.

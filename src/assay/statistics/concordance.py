@@ -123,7 +123,7 @@ class LevelPairs(Concordance):
 
     @classmethod
     def of(cls, score_codes: Indices, label_codes: Indices, levels: int) -> Self:
-        """Return the comparisons of every pair of levels, for k cells that are sorted by (label, score)."""
+        """Return the comparisons of every pair of levels; the arguments are those of :meth:`Concordance.of`."""
         bounds = np.searchsorted(label_codes, np.arange(levels + 1)).astype(np.intp)
         codes = [score_codes[bounds[level] : bounds[level + 1]] for level in range(levels)]
         pairs = []
@@ -136,6 +136,8 @@ class LevelPairs(Concordance):
 
     def count(self, cells: Floats, scores: Floats | None, label_ranks: Floats) -> tuple[Sums, Sums]:
         """Return the balance and the sum of products of centred mid-ranks, which are computed together.
+
+        The arguments are those of :meth:`Concordance.count`; the pairs per distinct score are not needed.
 
         The centred mid-rank of a pair is half the sum of the signs of its differences from all other pairs. Within a
         level these signs cancel, so that the rank sum of a level is half its balance against the other levels.
@@ -262,19 +264,23 @@ class LevelTree(Concordance):
 
     @classmethod
     def of(cls, score_codes: Indices, label_codes: Indices, levels: int) -> Self:
-        """Return the comparisons at each bit of the label codes, for k cells that are sorted by (label, score)."""
+        """Return the comparisons at each bit of the label codes; the arguments are those of :meth:`Concordance.of`."""
         by_score = np.argsort(score_codes, kind="stable")
         splits = []
         for bit in range((levels - 1).bit_length()):
             order = by_score[np.argsort(label_codes[by_score] >> (bit + 1), kind="stable")]
-            nodes, is_right = label_codes[order] >> (bit + 1), (label_codes[order] >> bit & 1).astype(bool)
+            nodes = label_codes[order] >> (bit + 1)
+            is_right = (label_codes[order] >> bit & 1).astype(bool)
             # a node without left or without right cells has nothing to compare
             has_both = np.isin(nodes, np.intersect1d(nodes[is_right], nodes[~is_right]))
             splits.append(_Split.of(order, nodes, score_codes, is_right & has_both, ~is_right & has_both))
         return cls(run_starts(np.diff(label_codes) != 0), score_codes, by_score, splits)
 
     def count(self, cells: Floats, scores: Floats | None, label_ranks: Floats) -> tuple[Sums, Sums]:
-        """Return functions that compute the balance and the sum of products of centred mid-ranks."""
+        """Return functions that compute the balance and the sum of products of centred mid-ranks.
+
+        The arguments are those of :meth:`Concordance.count`.
+        """
         return lambda: self._balance(cells), lambda: self._rank_product(cells, scores, label_ranks)
 
     def _balance(self, cells: Floats) -> Floats:
@@ -284,6 +290,7 @@ class LevelTree(Concordance):
         return balance
 
     def _rank_product(self, cells: Floats, scores: Floats | None, label_ranks: Floats) -> Floats:
+        """Return the sum of products of centred mid-ranks of scores and labels in each of b resamples, shape (b,)."""
         if scores is None:
             scores = cells.take(self.by_score, axis=0)
         # centred mid-ranks, computed in place: the arrays of a batch of resamples are large
@@ -362,6 +369,7 @@ class ItemBalance:
             )
             lower_starts = lower[node_starts].astype(np.intp)
             half_starts = np.concatenate([lower_starts, lower[-1] + node_starts - lower_starts])
+            # an empty half begins where the next one does, or after the last item
             half_starts = half_starts[half_starts < n]
             node_starts = half_starts[np.concatenate([[True], np.diff(half_starts) > 0])]
         return balance

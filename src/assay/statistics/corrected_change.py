@@ -40,7 +40,7 @@ class FollowedPart:
     units: int
 
     def half_width(self, confidence: float) -> float:
-        """Return half of the width of its interval (Student)."""
+        """Return half of the width of its interval at a level in (0, 1), by Student's quantile."""
         from scipy.special import stdtrit
 
         return self.error * float(stdtrit(max(self.units - _LEARNED, 1), (1 + confidence) / 2))
@@ -49,7 +49,7 @@ class FollowedPart:
 def followed_part(labels: Floats, predictions: Floats, weights: Floats, groups: NDArray[np.intp]) -> FollowedPart:
     """Return the part of a change of labels that predictions follow.
 
-    Its variance has that of one more unit that is judged wrongly, since few errors show less than there are.
+    Its variance includes that of one more unit that is judged wrongly, since few errors show less than there are.
 
     Args:
         labels: labels as shares, shape (n,), not all equal.
@@ -66,8 +66,9 @@ def followed_part(labels: Floats, predictions: Floats, weights: Floats, groups: 
     codes = np.unique(groups, return_inverse=True)[1]
     by_group = np.bincount(codes, weights=influences)
     units = len(by_group)
-    spread = float(np.square(by_group).sum()) * units / max(units - _LEARNED, 1)
-    return FollowedPart(slope, math.sqrt(spread + 1 / (variance * units**2)), units)
+    slope_variance = float(np.square(by_group).sum()) * units / max(units - _LEARNED, 1)
+    one_more_error = 1 / (variance * units**2)
+    return FollowedPart(slope, math.sqrt(slope_variance + one_more_error), units)
 
 
 def corrected_change_interval(
@@ -82,7 +83,8 @@ def corrected_change_interval(
         groups: the codes of the groups of items, 0 … g-1, shape (n,); None for single items.
 
     Returns:
-        The bounds; None for fewer than two items or groups, and if the predictions may not follow the labels at all.
+        The bounds; None if the differences have no interval, and if the interval of the part reaches 0, so that the
+        predictions may not follow the labels at all.
     """
     bounds = mean_difference_interval(differences, 1.0, confidence, groups)
     half_width = part.half_width(confidence)
@@ -96,4 +98,5 @@ def corrected_change_interval(
         root = math.sqrt(max((change * part.value) ** 2 - scale * (change**2 - distance**2), 0.0))
         return (change * part.value + sign * root) / scale
 
-    return bound(change - bounds[0], -1), bound(bounds[1] - change, 1)
+    low, high = bounds
+    return bound(change - low, -1), bound(high - change, 1)

@@ -51,6 +51,7 @@ def codes_of_groups(names: Iterable[Hashable]) -> Rows:
     named_codes = []
     for name in names:
         is_single = name in (None, "")
+        # -1 until the number of names is known
         named_codes.append(-1 if is_single else code_of.setdefault(name, len(code_of)))
     codes = np.array(named_codes, dtype=np.intp)
     is_unnamed = codes < 0
@@ -91,7 +92,7 @@ def leave_one_value_out(values: Sequence[str], codes: Rows) -> list[Fold]:
     """Return one fold per value, which tests the pairs with that value and trains on all others.
 
     The folds are named by their values, in the order of first occurrence. A pair that shares its code with a tested
-    pair is left out of the training rows of that fold.
+    pair is left out of the training rows of that fold, which may have none.
 
     Args:
         values: the value of each pair, such as its source, n strings.
@@ -261,7 +262,10 @@ def _estimates_of_scores(scores: Floats, labels: Floats, statistics: Sequence[st
 
 
 def _measures_of_decisions(decided: Floats, classes: Floats, statistics: Sequence[str]) -> dict[str, Estimate]:
-    """Return measures of decided and labelled class numbers, both of shape (n,), NaN where none was decided."""
+    """Return measures of decided and labelled class numbers, both of shape (n,), NaN where none was decided.
+
+    All are undefined without a decision, and ``f1`` if there are other classes than 0 and 1.
+    """
     rows = np.isfinite(decided)
     n = int(rows.sum())
     measures = class_measures(classes[rows].astype(np.int64), decided[rows].astype(np.int64)) if n else {}
@@ -275,7 +279,14 @@ def _measures_of_decisions(decided: Floats, classes: Floats, statistics: Sequenc
 def _averages_over_folds(
     scores: Floats, labels: Floats, folds: Sequence[Fold], rows: Rows, statistics: Sequence[str]
 ) -> dict[str, Average]:
-    """Return the average of each statistic over folds, computed in each fold on its tested pairs among *rows*."""
+    """Return the average of each statistic over folds, computed in each fold on its tested pairs among *rows*.
+
+    Args:
+        scores, labels: the scores and labels of n pairs, shape (n,).
+        folds: the folds.
+        rows: the indices of the pairs to count.
+        statistics: the names of the coefficients.
+    """
     estimates_by_statistic: dict[str, list[tuple[str, Estimate]]] = {statistic: [] for statistic in statistics}
     for fold in folds:
         tested_rows = np.intersect1d(fold.test, rows)

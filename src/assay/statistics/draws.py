@@ -19,8 +19,9 @@ from assay.statistics.cells import score_codes
 from assay.statistics.coefficients import MIN_INFLUENCE_PAIRS, MIN_UNITS, is_by_influence
 from assay.statistics.concordance import Floats
 from assay.statistics.exchange import Exchange
-from assay.statistics.jackknife import JackknifeVariance, leave_one_out, units_with_rarer_label
-from assay.statistics.resampling import BLOCK
+from assay.statistics.jackknife import JackknifeVariance, units_with_rarer_label
+from assay.statistics.leave_one_out import leave_one_out
+from assay.statistics.resampling import BLOCK, MAX_BLOCK_WIDTH
 from assay.statistics.significance import williams
 
 #: The approximate number of bytes of an :class:`Exchange` per pair of texts.
@@ -52,22 +53,23 @@ class Swaps:
     def blocks(self) -> Iterator[Floats]:
         """Yield the draws in blocks of shape (n, b): 1 for a pair whose scores are exchanged, else 0.
 
-        The b of all blocks add up to *permutations*. The draws do not depend on the size of a block.
+        The b of all blocks add up to *permutations*; there are none if *n* is 0. The draws do not depend on the size
+        of a block.
         """
         if self.n == 0:
             return
         rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(self.seed)))
         units = self.n if self.groups is None else int(self.groups.max()) + 1
         # half a block, since both scores of each pair are laid out
-        width = max(1, min(256, BLOCK // (2 * self.n)))
-        done = 0
-        while done < self.permutations:
-            b = min(width, self.permutations - done)
+        width = max(1, min(MAX_BLOCK_WIDTH, BLOCK // (2 * self.n)))
+        permutations_drawn = 0
+        while permutations_drawn < self.permutations:
+            b = min(width, self.permutations - permutations_drawn)
             # one random bit per unit; the number of bytes is rounded up
             bytes_drawn = np.stack([rng.integers(256, size=-(-units // 8), dtype=np.uint8) for _ in range(b)])
-            drawn = np.unpackbits(bytes_drawn, axis=1, count=units).T.astype(np.float64, order="C")
-            yield drawn if self.groups is None else drawn[self.groups]
-            done += b
+            swaps = np.unpackbits(bytes_drawn, axis=1, count=units).T.astype(np.float64, order="C")
+            yield swaps if self.groups is None else swaps[self.groups]
+            permutations_drawn += b
 
 
 @dataclass(frozen=True)
@@ -111,14 +113,15 @@ def draw_all(
     """Return the draws of each metric pair: resamples and exchanges over the pairs of texts that have both scores.
 
     Where the jackknife variance of a difference is undefined, as for a score that a single pair keeps from being
-    constant, :data:`FALLBACK_PERMUTATIONS` exchanges are drawn if none were requested, so that there is a test. From
-    :data:`~assay.statistics.coefficients.MIN_INFLUENCE_PAIRS` pairs on they would take too long.
+    constant, :data:`FALLBACK_PERMUTATIONS` exchanges are drawn if none were requested, so that there is a test. With
+    :data:`~assay.statistics.coefficients.MIN_INFLUENCE_PAIRS` pairs or more they are not, since they would take too
+    long.
 
     Args:
         scores: arrays of shape (n,) by name; NaN marks a pair of texts without a score, which is left out of
             comparisons with that score.
         labels: the labels, shape (n,), finite.
-        statistics: names from :data:`~assay.statistics.coefficients.STATISTICS`.
+        statistics: distinct names from :data:`~assay.statistics.coefficients.STATISTICS`.
         permutations: the number of draws of the permutation test; 0 for none but where the t-test is undefined.
         resamples: the number of draws of the paired bootstrap; 0 for no intervals.
         seed: non-negative integers; the same seed gives the same draws for all metric pairs with the same rows.
@@ -183,10 +186,7 @@ def _draw_on_same_rows(
             for first, second in metric_pairs
         }
     if is_by_influence(interval, n):
-        coefficients, left_out = {}, {}
-        for name, of_score, without_each in measure_by_influence(scores, labels, groups, statistics):
-            coefficients[name] = of_score if resamples else replace(of_score, variance=None)
-            left_out[name] = without_each
+        coefficients, left_out = _coefficients_and_left_out(scores, labels, groups, statistics, resamples)
     else:
         coefficients = measure_all(scores, labels, statistics=statistics, resamples=resamples, seed=seed, groups=groups)
         left_out = leave_one_out(scores, labels, statistics=statistics, groups=groups)
@@ -196,49 +196,82 @@ def _draw_on_same_rows(
         variances[first, second] = JackknifeVariance.of_differences(
             left_out[first], left_out[second], statistics, has_rarer_label
         )
-    exchanged: Sequence[MetricPair] = metric_pairs if permutations else ()
-    if not permutations and n < MIN_INFLUENCE_PAIRS:
-        # they are not part of the progress, which counts the permutations that were requested
-        permutations, advance = FALLBACK_PERMUTATIONS, None
+    exchanged: Sequence[MetricPair] = ()
+    if permutations:
+        exchanged = metric_pairs
+    elif n < MIN_INFLUENCE_PAIRS:
         exchanged = [names for names in metric_pairs if _lacks_t_test(coefficients, names, variances[names])]
+        # these permutations are not part of the progress, which counts those that were requested
+        permutations, advance = FALLBACK_PERMUTATIONS, None
     permuted: dict[MetricPair, Floats] = {}
     if exchanged:
         # not the seed of the resamples, so that both draws are independent
         swaps = Swaps(n, permutations, (*seed, 1), groups)
         permuted = _permuted_differences(exchanged, scores, labels, swaps, statistics, advance)
     draws = {}
+    # the test assumes independent pairs
+    has_williams = groups is None and "pearson" in statistics
     for first, second in metric_pairs:
-        p_williams = np.nan
-        # the test assumes independent pairs
-        if groups is None and "pearson" in statistics:
-            pearson = list(statistics).index("pearson")
-            first_r, second_r = coefficients[first].values[pearson], coefficients[second].values[pearson]
-            p_williams = _p_williams(scores[first], scores[second], first_r, second_r)
         draws[first, second] = PairDraws(
             first=coefficients[first],
             second=coefficients[second],
             permuted=permuted.get((first, second)),
-            p_williams=p_williams,
+            p_williams=_p_williams(scores, coefficients, first, second, statistics) if has_williams else np.nan,
             variance=variances[first, second],
         )
     return draws
 
 
+def _coefficients_and_left_out(
+    scores: Mapping[str, Floats],
+    labels: Floats,
+    groups: NDArray[np.intp] | None,
+    statistics: Sequence[str],
+    resamples: int,
+) -> tuple[dict[str, Coefficients], dict[str, tuple[Floats, ...]]]:
+    """Return two dictionaries by score: its coefficients, and its leave-one-out values, one array per statistic.
+
+    Without resamples, the coefficients have no variance, since no interval was asked for. The other arguments are those
+    of :func:`~assay.statistics.agreement.measure_by_influence`.
+    """
+    coefficients, left_out = {}, {}
+    for name, score_coefficients, without_each in measure_by_influence(scores, labels, groups, statistics):
+        coefficients[name] = score_coefficients if resamples else replace(score_coefficients, variance=None)
+        left_out[name] = without_each
+    return coefficients, left_out
+
+
 def _lacks_t_test(
     coefficients: Mapping[str, Coefficients], metric_pair: MetricPair, variance: JackknifeVariance
 ) -> bool:
-    """Return whether a difference of two scores is defined in some statistic whose t-test is not, with enough units."""
+    """Return whether two scores have enough units and a defined difference in a statistic whose t-test is undefined."""
     first, second = (coefficients[name] for name in metric_pair)
     has_enough_units = np.array([units >= MIN_UNITS for units, _ in first.units])
     is_defined = ~np.isnan(first.values - second.values) & has_enough_units
     return bool((is_defined & np.isnan(variance.variances)).any())
 
 
-def _p_williams(first: Floats, second: Floats, first_r: float, second_r: float) -> float:
-    """Return the p-value of Williams' test from two scores and their correlations with the label; NaN if undefined."""
+def _p_williams(
+    scores: Mapping[str, Floats],
+    coefficients: Mapping[str, Coefficients],
+    first: str,
+    second: str,
+    statistics: Sequence[str],
+) -> float:
+    """Return the p-value of Williams' test of the correlations of two scores with the label; NaN if undefined.
+
+    Args:
+        scores: the scores by metric, shape (n,) each.
+        coefficients: their coefficients by metric.
+        first, second: the metrics of the test.
+        statistics: the names of the coefficients, in their order; Pearson's r is one of them.
+    """
+    pearson = list(statistics).index("pearson")
+    first_r, second_r = coefficients[first].values[pearson], coefficients[second].values[pearson]
     if np.isnan(first_r + second_r):
         return np.nan
-    return williams(first_r, second_r, float(np.corrcoef(first, second)[0, 1]), len(first))[1]
+    r_of_scores = float(np.corrcoef(scores[first], scores[second])[0, 1])
+    return williams(first_r, second_r, r_of_scores, len(scores[first]))[1]
 
 
 def _permuted_differences(

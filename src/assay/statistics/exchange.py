@@ -79,21 +79,21 @@ class Exchange:
             labels: the labels of the same pairs, shape (n,), finite.
             groups: None, or codes of shape (n,): exchanges must then be the same for all pairs of a group.
         """
-        joined = np.concatenate([_standardise_both(first), _standardise_both(second)])
+        both_scores = np.concatenate([_standardise(first), _standardise(second)])
         spread = labels.std()
         standard_labels = (labels - labels.mean()) / spread if spread else np.zeros_like(labels)
-        products = (joined, joined * joined, joined * np.tile(standard_labels, 2))
+        products = (both_scores, both_scores * both_scores, both_scores * np.tile(standard_labels, 2))
         doubled = Labels.of(np.tile(labels, 2))
-        codes = score_codes(joined)
+        codes = score_codes(both_scores)
         label_ranks = Labels.of(labels).count(np.ones((len(labels), 1))).ranks[:, 0]
         return cls(
-            doubled,
-            Cells.of(codes, doubled),
-            (_LinearSum.of(products[0]), _LinearSum.of(products[1]), _LinearSum.of(products[2])),
-            (float(products[0].sum()), float(products[1].sum()), float(products[2].sum())),
-            _excess_over_complement(ItemBalance(codes, doubled.codes).balance_of_each_item()),
-            _excess_over_complement(_rank_product_parts(codes, label_ranks[doubled.codes])),
-            None if groups is None else _accuracy_difference(first, second, labels, groups),
+            labels=doubled,
+            cells=Cells.of(codes, doubled),
+            moments=(_LinearSum.of(products[0]), _LinearSum.of(products[1]), _LinearSum.of(products[2])),
+            totals=(float(products[0].sum()), float(products[1].sum()), float(products[2].sum())),
+            balance=_excess_over_complement(ItemBalance(codes, doubled.codes).balance_of_each_item()),
+            rank_product=_excess_over_complement(_rank_product_parts(codes, label_ranks[doubled.codes])),
+            pair_accuracy=None if groups is None else _accuracy_difference(first, second, labels, groups),
         )
 
     def differences(self, swaps: Floats, statistics: Sequence[str]) -> Floats:
@@ -165,13 +165,13 @@ class Exchange:
         labels = self.labels.count_choices(any_choice)
         ones = np.broadcast_to(1.0, swaps.shape)
         return RankCounts(
-            labels.singles,
-            labels.ties,
-            lambda: self.balance.sum_after(swaps) / 2,
-            lambda: self.rank_product.sum_after(swaps) / 2,
-            ones,
-            labels.counts,
-            ones,
+            score=labels.singles,
+            label=labels.ties,
+            compute_balance=lambda: self.balance.sum_after(swaps) / 2,
+            compute_rank_product=lambda: self.rank_product.sum_after(swaps) / 2,
+            cells=ones,
+            label_counts=labels.counts,
+            score_counts=ones,
         )
 
 
@@ -256,6 +256,7 @@ def _excess_over_complement(value_sums: Floats) -> _LinearSum:
         value_sums: for each of the 2 n values, the sum over its comparisons with all others.
     """
     linear = _LinearSum.of(value_sums)
+    # the sum over the values of the choice less half that over all values: see the top of the module
     return replace(linear, constant=linear.constant - float(value_sums.sum()) / 2)
 
 
@@ -295,7 +296,7 @@ def _rank_product_parts(scores: Indices, label_ranks: Floats) -> Floats:
     return product
 
 
-def _standardise_both(scores: Floats) -> Floats:
+def _standardise(scores: Floats) -> Floats:
     """Return scores with mean 0 and standard deviation 1, shape (n,); those that count as tied are made equal first."""
     _, first_indices, codes = np.unique(score_codes(scores), return_index=True, return_inverse=True)
     tied_equal = scores[first_indices][codes]

@@ -25,8 +25,8 @@ class Expectation:
     """The expected label of a score, as a share of the way from the lowest to the highest label.
 
     Attributes:
-        centre, spread: mean and standard deviation of the scores that it was learned from; scores are standardised.
-        intercept, slope: the parameters for standardised scores.
+        centre, spread: mean and standard deviation of the scores that it was learned from; 1 for a deviation of 0.
+        intercept, slope: the parameters for scores less the centre, over the spread.
         bounded: whether the curve is logistic, for shares of yes; else it is a line.
     """
 
@@ -45,7 +45,9 @@ class Expectation:
 def expected_labels(
     scores: Floats, shares: Floats, *, bounded: bool, probabilities: Floats | None = None
 ) -> Expectation:
-    """Return the expectation learned from labelled pairs.
+    """Return the curve, or the line, that tells which label to expect of a score, learned from labelled pairs.
+
+    If all scores are equal, the slope is 0.
 
     Args:
         scores: finite oriented scores, shape (n,), at least one.
@@ -61,16 +63,22 @@ def expected_labels(
         return Expectation(centre, spread, float(shares.mean()), slope, bounded)
     design = np.column_stack([np.ones(len(scores)), standardised])
     parameters = np.zeros(2)
-    penalty, count = np.array([0.0, PRIOR]), 1.0
+    # the labels that each pair is worth, its own and further ones
+    labels_per_pair = 1.0
+    penalty = np.array([0.0, PRIOR])
     if probabilities is not None:
-        # in place of the weight of a slope of 0
-        penalty, further = np.zeros(2), PRIOR_LABELS / len(scores)
-        count = 1 + further
-        shares = (shares + further * probabilities) / count
+        # the further labels keep the slope finite in place of the weight of a slope of 0
+        penalty = np.zeros(2)
+        further_labels = PRIOR_LABELS / len(scores)
+        labels_per_pair = 1 + further_labels
+        shares = (shares + further_labels * probabilities) / labels_per_pair
     for _ in range(_MOST_STEPS):
         expected = _logistic(design @ parameters)
-        gradient = count * design.T @ (shares - expected) - penalty * parameters
-        curvature = count * (design * (expected * (1 - expected))[:, None]).T @ design + np.diag(penalty + 1e-9)
+        gradient = labels_per_pair * design.T @ (shares - expected) - penalty * parameters
+        # the small number keeps the matrix regular where the curve is flat
+        curvature = labels_per_pair * (design * (expected * (1 - expected))[:, None]).T @ design + np.diag(
+            penalty + 1e-9
+        )
         # Newton's method, with bounded steps so that a first step cannot leave for where the curve is flat
         step = np.clip(np.linalg.solve(curvature, gradient), -4.0, 4.0)
         parameters = parameters + step
@@ -80,5 +88,6 @@ def expected_labels(
 
 
 def _logistic(values: Floats) -> Floats:
+    # clipped where the exponential would overflow
     logistic: Floats = 1 / (1 + np.exp(-np.clip(values, -500, 500)))
     return logistic

@@ -255,7 +255,11 @@ class Recipe:
         return parse_trees(text_of_trees(booster), self.columns)
 
     def fit_steps(self, inputs: Floats, targets: Targets) -> tuple[Linear | Trees, ...]:
-        """Return one fitted function per step of the targets, from inputs of shape (n, m), see :meth:`fit`."""
+        """Return one fitted function per step of the targets, from inputs of shape (n, m), see :meth:`fit`.
+
+        Raises:
+            MissingExtraError: the learner is ``trees``, and lightgbm is not installed.
+        """
         return tuple(self.fit(inputs, target, is_class=targets.are_classes) for target in targets.columns)
 
 

@@ -51,7 +51,7 @@ class SharedScores:
     Attributes:
         scores: the scores by metric, each of shape (n,): of a compared metric NaN on the pairs that not all compared
             metrics have scored, of another one as they were.
-        rows: the mask of the pairs that all compared metrics have scored, shape (n,).
+        rows: the mask of the pairs that all compared metrics have scored, shape (n,); all pairs if none is compared.
         missing: the number of pairs without a score, by metric.
         apart: the metrics that are not compared, with the reason.
     """
@@ -84,15 +84,16 @@ def share_pairs(scores: Mapping[str, Floats], labels: Floats) -> SharedScores:
         if not counts[name]:
             apart[name] = SetApart(n, n)
         elif _depends_on_label(~mask, labels):
-            mean_without_score, mean_with_score = float(labels[~mask].mean()), float(labels[mask].mean())
+            mean_without_score = float(labels[~mask].mean())
+            mean_with_score = float(labels[mask].mean())
             apart[name] = SetApart(n - counts[name], n, mean_without_score, mean_with_score)
     comparable = [name for name in scores if name not in apart]
-    most = max((counts[name] for name in comparable), default=0)
-    nearly_complete = [name for name in comparable if counts[name] >= most - max(1, MAX_MISSING_SHARE * most)]
+    highest = max((counts[name] for name in comparable), default=0)
+    nearly_complete = [name for name in comparable if counts[name] >= highest - max(1, MAX_MISSING_SHARE * highest)]
     candidates = nearly_complete if len(nearly_complete) > 1 else comparable
-    rows, compared = _join_metrics({name: has_score[name] for name in candidates}, n)
+    rows, compared_names = _join_metrics({name: has_score[name] for name in candidates}, n)
     for name in comparable:
-        if name not in compared:
+        if name not in compared_names:
             apart[name] = SetApart(n - counts[name], n)
     return SharedScores(
         scores={name: values if name in apart else np.where(rows, values, np.nan) for name, values in scores.items()},
@@ -112,27 +113,34 @@ def _join_metrics(has_score: Mapping[str, NDArray[np.bool_]], n: int) -> tuple[N
         n: the number of pairs.
     """
     rows = np.ones(n, dtype=bool)
-    joined: set[str] = set()
+    compared_names: set[str] = set()
     fewest = 0.0
     for _ in has_score:
-        shared = {name: rows & mask for name, mask in has_score.items() if name not in joined}
+        shared = {name: rows & mask for name, mask in has_score.items() if name not in compared_names}
         best = max(shared, key=lambda name: int(shared[name].sum()))
         if shared[best].sum() < fewest:
             break
         rows = shared[best]
-        if not joined:
+        if not compared_names:
             fewest = MIN_SHARED_SHARE * rows.sum()
-        joined.add(best)
-    if len(joined) == 1 and any(mask.sum() >= fewest for name, mask in has_score.items() if name not in joined):
+        compared_names.add(best)
+    another_has_enough = any(mask.sum() >= fewest for name, mask in has_score.items() if name not in compared_names)
+    if len(compared_names) == 1 and another_has_enough:
         return np.ones(n, dtype=bool), set()
-    return rows, joined
+    return rows, compared_names
 
 
 def _depends_on_label(is_missing: NDArray[np.bool_], labels: Floats) -> bool:
     """Return whether pairs without a score have higher or lower labels than the others, by a two-sided rank test.
 
-    The distribution of the sum of ranks is drawn, since few missing scores and rare labels are far from normal. With
-    fewer than :data:`MIN_TESTED` missing scores the answer is False: what they could change is then shown instead.
+    The distribution of the sum of ranks is drawn, since few missing scores and rare labels are far from normal; it is
+    taken to be normal for more than :data:`MAX_DRAWN_LEVELS` different labels. With fewer than :data:`MIN_TESTED`
+    missing scores the answer is False: what they could change is then shown instead. It is False, too, if all scores
+    are missing or all labels are equal.
+
+    Args:
+        is_missing: True for each pair without a score, shape (n,).
+        labels: the labels, shape (n,), finite.
     """
     missing = int(is_missing.sum())
     if missing < MIN_TESTED or missing == len(labels):
@@ -149,30 +157,30 @@ def _depends_on_label(is_missing: NDArray[np.bool_], labels: Floats) -> bool:
     if len(levels) > MAX_DRAWN_LEVELS:
         return bool(mannwhitneyu(labels[is_missing], labels[~is_missing]).pvalue < DEPENDENCE_LEVEL)
     generator = np.random.default_rng(0)
-    drawn = generator.multivariate_hypergeometric(counts, missing, size=DRAWS, method="marginals") @ centred
+    label_sums = generator.multivariate_hypergeometric(counts, missing, size=DRAWS, method="marginals") @ centred
     # a difference by rounding counts as equal
-    as_far = int((np.abs(drawn) >= observed * (1 - 1e-12)).sum())
+    as_far = int((np.abs(label_sums) >= observed * (1 - 1e-12)).sum())
     return (1 + as_far) / (1 + DRAWS) < DEPENDENCE_LEVEL
 
 
 def filled_scores(scores: Floats, labels: Floats) -> list[Floats]:
-    """Return the scores with the missing ones filled in, about as badly and as well as their observed range allows.
+    """Return five copies of scores with the missing ones filled in, as badly and as well as their range about allows.
 
-    As badly: a pair with a label above the middle gets the lowest score, one below it the highest. As well: the
-    reverse, or the score whose rank is that of the label. The middle is the mean of the labels and their median, which
-    matter for Pearson's r and for ranks. The lowest and highest coefficient of all of these bound what the missing
-    scores could change; a better fill may exist, and changes little.
+    As badly: a pair with a label above the middle gets the lowest score, any other the highest. As well: the reverse,
+    or the score whose rank is that of the label. The middle is the mean of the labels and their median, which matter
+    for Pearson's r and for ranks. The lowest and highest coefficient of all of these bound what the missing scores
+    could change; a better fill may exist, and changes little.
 
     Args:
         scores: the scores, shape (n,), at least one of them finite; NaN marks a pair without a score.
         labels: the labels, shape (n,), finite.
     """
     is_missing = np.isnan(scores)
-    known = scores[~is_missing]
-    low, high = known.min(), known.max()
+    present_scores = scores[~is_missing]
+    low, high = present_scores.min(), present_scores.max()
     below = np.searchsorted(np.sort(labels), labels, side="left")
     at_most = np.searchsorted(np.sort(labels), labels, side="right")
-    filled = [np.where(is_missing, np.quantile(known, (below + at_most) / (2 * len(labels))), scores)]
+    filled = [np.where(is_missing, np.quantile(present_scores, (below + at_most) / (2 * len(labels))), scores)]
     for middle in (labels.mean(), np.median(labels)):
         is_above = labels > middle
         filled.append(np.where(is_missing, np.where(is_above, low, high), scores))

@@ -18,11 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.common.numbers import Number, none_if_nan
-from assay.statistics.agreement import NOISE, Coefficients, RareValues, measure_by_influence
+from assay.statistics.agreement import Coefficients, measure_by_influence
 from assay.statistics.cells import Labels, score_codes
 from assay.statistics.coefficients import MIN_UNITS, STATISTICS
-from assay.statistics.comparison import compare
+from assay.statistics.comparison import Difference, compare
 from assay.statistics.concordance import Floats
+from assay.statistics.intervals import NOISE
+from assay.statistics.rare_values import RareValues
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ def paired_changes(
     Args:
         now, before: the scores, shape (n,), NaN for a pair without a score.
         labels: the labels, shape (n,), finite.
-        statistics: names from :data:`~assay.statistics.coefficients.STATISTICS`.
+        statistics: distinct names from :data:`~assay.statistics.coefficients.STATISTICS`.
         confidence: the level of the intervals, in (0, 1).
         groups: None, or integer codes of shape (n,): whole groups are left out.
         resamples: the number of resamples to take the intervals from instead; 0 for the jackknife.
@@ -71,20 +73,17 @@ def paired_changes(
     n = int(has_both.sum())
     if not n:
         nothing = Number(notes=("no pair has both scores",))
-        return [PairedChange(statistic, None, None, nothing, 0, False) for statistic in statistics]
+        return [
+            PairedChange(statistic, before=None, now=None, difference=nothing, n=0, has_few_rare_units=False)
+            for statistic in statistics
+        ]
     now, before, labels = now[has_both], before[has_both], labels[has_both]
     codes = None if groups is None else np.unique(groups[has_both], return_inverse=True)[1]
-    rarities = rarity_notes({"now": now, "before": before}, labels, codes)
-    # the coefficients, and by coefficient its values without each of the units
-    measured: dict[str, tuple[Coefficients, tuple[Floats, ...]]] = {}
-    for name, coefficients, without_each in measure_by_influence(
-        {"now": now, "before": before}, labels, codes, statistics
-    ):
-        measured[name] = coefficients, without_each
-    (of_now, now_without), (of_before, before_without) = measured["now"], measured["before"]
-    resampled = {}
+    scores = {"now": now, "before": before}
+    rarities = rarity_notes(scores, labels, codes)
+    resampled: list[Difference] | None = None
     if resamples:
-        differences = compare(
+        resampled = compare(
             now,
             before,
             labels,
@@ -96,40 +95,71 @@ def paired_changes(
             groups=codes,
             interval="bootstrap",
         )
-        resampled = {difference.statistic: difference for difference in differences}
+    (_, coefficients_now, now_without), (_, coefficients_before, before_without) = measure_by_influence(
+        scores, labels, codes, statistics
+    )
     changes = []
+    bounds: tuple[float | None, float | None] | None
     for index, statistic in enumerate(statistics):
-        value_now = none_if_nan(of_now.values[index])
-        value_before = none_if_nan(of_before.values[index])
-        unit_count, units_name = of_now.units[index]
-        notes = list(rarities)
-        difference = low = high = None
+        value_now = none_if_nan(coefficients_now.values[index])
+        value_before = none_if_nan(coefficients_before.values[index])
         if value_now is None or value_before is None:
-            notes = ["undefined"]
+            difference = Number(notes=("undefined",))
         else:
-            difference = value_now - value_before
-            if unit_count < MIN_UNITS:
-                notes.append(f"no interval below {MIN_UNITS} {units_name}")
-            elif resamples:
-                low, high = resampled[statistic].low, resampled[statistic].high
+            value = value_now - value_before
+            if resampled is None:
+                half_width = _half_width(coefficients_now, index, now_without[index], before_without[index], confidence)
+                bounds = None if np.isnan(half_width) else (value - half_width, value + half_width)
             else:
-                half_width = _half_width(of_now, index, now_without[index], before_without[index], confidence)
-                if np.isnan(half_width):
-                    notes.append(f"no interval: undefined without one of the {units_name}")
-                else:
-                    low, high = difference - half_width, difference + half_width
-        change = Number(difference, low, high, tuple(notes))
-        changes.append(PairedChange(statistic, value_before, value_now, change, n, bool(rarities)))
+                bounds = resampled[index].low, resampled[index].high
+            difference = _with_interval(value, bounds, coefficients_now.units[index], rarities)
+        changes.append(
+            PairedChange(
+                statistic,
+                before=value_before,
+                now=value_now,
+                difference=difference,
+                n=n,
+                has_few_rare_units=bool(rarities),
+            )
+        )
     return changes
 
 
-def _half_width(
-    measured: Coefficients, index: int, now_without: Floats, before_without: Floats, confidence: float
-) -> float:
-    """Return half the width of the interval of a difference; NaN if it is undefined without one of the units.
+def _with_interval(
+    value: float,
+    bounds: tuple[float | None, float | None] | None,
+    units: tuple[int, str],
+    rarities: Sequence[str],
+) -> Number:
+    """Return a difference with its interval and its notes.
 
     Args:
-        measured: the coefficients of one of the scores.
+        value: the difference.
+        bounds: the bounds of the interval; None if it is undefined without one of the units, as a note then says;
+            (None, None) if most resamples are undefined, which has no note.
+        units: the number of pairs or groups, and their name.
+        rarities: the notes on rare labels and scores, which come first.
+    """
+    unit_count, units_name = units
+    if unit_count < MIN_UNITS:
+        return Number(value, notes=(*rarities, f"no interval below {MIN_UNITS} {units_name}"))
+    if bounds is None:
+        return Number(value, notes=(*rarities, f"no interval: undefined without one of the {units_name}"))
+    return Number(value, *bounds, tuple(rarities))
+
+
+def _half_width(
+    coefficients: Coefficients, index: int, now_without: Floats, before_without: Floats, confidence: float
+) -> float:
+    """Return half the width of the interval of a difference of two coefficients of a score before and now.
+
+    It is NaN if the difference is undefined without one of the units, and with two labels if fewer than two units have
+    the rarer one. It is 0 for scores that agree equally well on any pairs. Of two perfect orders, which no unit
+    changes, it is the largest loss that so many units without a fault do not exclude.
+
+    Args:
+        coefficients: the coefficients of one of the scores.
         index: the position of the coefficient.
         now_without, before_without: the coefficient of each score without each unit, shape (units,), NaN where
             undefined.
@@ -137,7 +167,7 @@ def _half_width(
     """
     from scipy.special import ndtri, stdtrit
 
-    labels, units = measured.labels, len(now_without)
+    labels, units = coefficients.labels, len(now_without)
     # with two labels, no more is known than the pairs with the rarer one tell
     rarer = min(labels.rarer_units, units) if labels is not None and len(labels.pairs) == 2 else units
     without_each = now_without - before_without
@@ -152,14 +182,14 @@ def _half_width(
         return 0.0
     # two perfect orders: as for a share of 0 (Wilson), so large a share of other units may still be unlike these
     squared = float(ndtri((1 + confidence) / 2)) ** 2
-    return (1 - STATISTICS[measured.statistics[index]].lowest) / 2 * squared / (rarer + squared)
+    return (1 - STATISTICS[coefficients.statistics[index]].lowest) / 2 * squared / (rarer + squared)
 
 
 def rarity_notes(scores: Mapping[str, Floats], labels: Floats, groups: NDArray[np.intp] | None) -> list[str]:
-    """Return a note on rare labels and one on rare scores, where there are any.
+    """Return a note on rare labels and one on rare scores, where there are any; the latter for the rarest scores.
 
     A score is rare if at least half of the pairs share another one, and fewer than
-    :data:`~assay.statistics.agreement.MIN_RARE_UNITS` pairs (or groups) do not.
+    :data:`~assay.statistics.rare_values.MIN_RARE_UNITS` pairs (or groups) do not.
 
     Args:
         scores: arrays of shape (n,) by name; pairs with NaN are left out for that score.
@@ -172,9 +202,9 @@ def rarity_notes(scores: Mapping[str, Floats], labels: Floats, groups: NDArray[n
     rare_labels = RareValues.of("label", Labels.of(labels).codes, groups)
     rare_scores = []
     for values in scores.values():
-        known = np.isfinite(values)
-        if known.any():
-            of_known = None if groups is None else groups[known]
-            rare_scores.append(RareValues.of("score", score_codes(values[known]), of_known))
+        is_scored = np.isfinite(values)
+        if is_scored.any():
+            scored_groups = None if groups is None else groups[is_scored]
+            rare_scores.append(RareValues.of("score", score_codes(values[is_scored]), scored_groups))
     fewest = min(filter(None, rare_scores), key=lambda rare: rare.units, default=None)
     return [f"{rare.rarity}: {too_few}" for rare in (rare_labels, fewest) if rare is not None]

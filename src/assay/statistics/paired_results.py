@@ -34,17 +34,23 @@ def matthews(classes: Classes, decided: Classes) -> float:
     For more than two classes it is Gorodkin's form, as in scikit-learn.
     """
     numbers = np.union1d(classes, decided)
-    labelled = (classes[:, None] == numbers).astype(np.float64)
-    chosen = (decided[:, None] == numbers).astype(np.float64)
+    is_labelled = (classes[:, None] == numbers).astype(np.float64)
+    is_decided = (decided[:, None] == numbers).astype(np.float64)
     n = len(classes)
-    of_labels, of_decisions = labelled.sum(axis=0), chosen.sum(axis=0)
-    covariance = n * float((labelled * chosen).sum()) - float(of_labels @ of_decisions)
-    spread = (n**2 - float(of_labels @ of_labels)) * (n**2 - float(of_decisions @ of_decisions))
+    label_counts, decision_counts = is_labelled.sum(axis=0), is_decided.sum(axis=0)
+    covariance = n * float((is_labelled * is_decided).sum()) - float(label_counts @ decision_counts)
+    spread = (n**2 - float(label_counts @ label_counts)) * (n**2 - float(decision_counts @ decision_counts))
     return covariance / math.sqrt(spread) if spread > 0 else 0.0
 
 
 def measure_of(name: str, classes: Classes, decided: Classes) -> float:
-    """Return a measure of decided class numbers: ``accuracy``, ``f1`` of class 1, ``f1-macro`` or ``matthews``."""
+    """Return a measure of decided class numbers: ``accuracy``, ``f1`` of class 1, ``f1-macro`` or ``matthews``.
+
+    Labelled and decided numbers are of shape (n,), n at least 1.
+
+    Raises:
+        KeyError: there is no such measure, or ``f1`` is asked for and there are other classes than 0 and 1.
+    """
     return matthews(classes, decided) if name == "matthews" else class_measures(classes, decided)[name]
 
 
@@ -87,7 +93,13 @@ def mean_test(differences: Floats, test_to_train: float = 0.0) -> float:
 
 
 def mcnemar(first_right: NDArray[np.bool_], second_right: NDArray[np.bool_]) -> float:
-    """Return the two-sided exact p-value that two classifiers are right equally often on the same n items."""
+    """Return the two-sided exact p-value of "two classifiers are right equally often" on the same n items.
+
+    It is 1 if they are right on the same items.
+
+    Args:
+        first_right, second_right: whether each classifier is right on each item, shape (n,).
+    """
     from scipy.stats import binomtest
 
     only_first = int((first_right & ~second_right).sum())
@@ -97,7 +109,7 @@ def mcnemar(first_right: NDArray[np.bool_], second_right: NDArray[np.bool_]) -> 
     return float(binomtest(only_first, only_first + only_second).pvalue)
 
 
-def _drawn_rows(n: int, groups: Rows | None, resamples: int, seed: int) -> Iterator[Rows]:
+def _draw_rows(n: int, groups: Rows | None, resamples: int, seed: int) -> Iterator[Rows]:
     """Yield the row numbers of each resample of n rows; whole groups are drawn if there are groups, codes of (n,)."""
     rng = np.random.default_rng(seed)
     if groups is None:
@@ -146,17 +158,19 @@ def mean_over_seeds(
         values = np.array([measure(classes[rows], of_seed[rows]) for of_seed in decided])
         return values if other is None else values - [measure(classes[rows], of_seed[rows]) for of_seed in other]
 
-    of_seeds = results(slice(None))
-    mean = float(of_seeds.mean())
-    means = [results(rows).mean() for rows in _drawn_rows(len(classes), groups, resamples, seed)]
-    over_seeds, over_rows = float(np.var(of_seeds, ddof=1)) / len(of_seeds), float(np.var(means, ddof=1))
+    seed_values = results(slice(None))
+    mean = float(seed_values.mean())
+    means = [results(rows).mean() for rows in _draw_rows(len(classes), groups, resamples, seed)]
+    over_seeds = float(np.var(seed_values, ddof=1)) / len(seed_values)
+    over_rows = float(np.var(means, ddof=1))
     variance = over_seeds + over_rows
     if variance <= LEAST_VARIANCE:
-        return None, 1.0 if abs(mean) <= math.sqrt(LEAST_VARIANCE) else math.nan
+        is_zero = abs(mean) <= math.sqrt(LEAST_VARIANCE)
+        return None, (1.0 if is_zero else math.nan)
     units = len(classes) if groups is None else len(np.unique(groups))
-    freedom = variance**2 / (over_seeds**2 / (len(of_seeds) - 1) + over_rows**2 / max(1, units - 1))
-    half_width = float(stdtrit(freedom, (1 + confidence) / 2)) * math.sqrt(variance)
-    p = 2 * float(stdtr(freedom, -abs(mean) / math.sqrt(variance)))
+    degrees = variance**2 / (over_seeds**2 / (len(seed_values) - 1) + over_rows**2 / max(1, units - 1))
+    half_width = float(stdtrit(degrees, (1 + confidence) / 2)) * math.sqrt(variance)
+    p = 2 * float(stdtr(degrees, -abs(mean) / math.sqrt(variance)))
     return (mean - half_width, mean + half_width), p
 
 
@@ -184,14 +198,14 @@ def resampled_interval(
         resamples: the number of resamples.
         seed: their seed.
     """
-    drawn = np.empty(resamples)
-    for draw, rows in enumerate(_drawn_rows(len(classes), groups, resamples, seed)):
-        drawn[draw] = measure(classes[rows], decided[rows])
+    values = np.empty(resamples)
+    for draw, rows in enumerate(_draw_rows(len(classes), groups, resamples, seed)):
+        values[draw] = measure(classes[rows], decided[rows])
         if other is not None:
-            drawn[draw] -= measure(classes[rows], other[rows])
-    if np.var(drawn) <= LEAST_VARIANCE:
+            values[draw] -= measure(classes[rows], other[rows])
+    if np.var(values) <= LEAST_VARIANCE:
         return None
-    low, high = np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2])
+    low, high = np.quantile(values, [(1 - confidence) / 2, (1 + confidence) / 2])
     return float(low), float(high)
 
 
@@ -225,5 +239,6 @@ def exchange_test(
         is_exchanged = rng.random(units)[codes] < 0.5
         new_first = np.where(is_exchanged, second, first)
         new_second = np.where(is_exchanged, first, second)
+        # a difference that is equal up to rounding is as large
         extreme += abs(measure(classes, new_first) - measure(classes, new_second)) >= observed - 1e-12
     return (extreme + 1) / (permutations + 1)

@@ -56,13 +56,14 @@ def partial_agreement(
         partial = _partial_coefficients(known_scores, labels, covariates, rows, computed, draws) if computed else {}
         n = int(rows.sum())
         for metric in metrics:
-            by_metric[metric] = [
-                estimate(metric, name, partial[metric], computed.index(name), confidence, len(labels))
-                if name in PARTIAL
-                else undefined_estimate(metric, name, n, NO_PARTIAL)
-                for name in statistics
-            ]
-    return [partial_estimate for metric in scores for partial_estimate in by_metric[metric]]
+            by_metric[metric] = []
+            for name in statistics:
+                if name in PARTIAL:
+                    row = estimate(metric, name, partial[metric], computed.index(name), confidence, len(labels))
+                else:
+                    row = undefined_estimate(metric, name, n, NO_PARTIAL)
+                by_metric[metric].append(row)
+    return [row for metric in scores for row in by_metric[metric]]
 
 
 def _partial_coefficients(
@@ -96,7 +97,7 @@ def _partial_coefficients(
 
 
 def _metrics_by_scored_pairs(scores: Mapping[str, Floats]) -> list[list[str]]:
-    """Return the names of the metrics in lists; the metrics of one list have scores of exactly the same pairs."""
+    """Return lists of names of metrics; the metrics of one list have scores of exactly the same pairs."""
     by_pairs: dict[bytes, list[str]] = {}
     for name, values in scores.items():
         by_pairs.setdefault(np.isfinite(values).tobytes(), []).append(name)
@@ -135,11 +136,10 @@ def _coefficients_given_covariates(
                 )
     direct = with_label[metric]
     values = correlations[0, 1]
+    nothing_left = "what is held constant does not vary, or leaves nothing of the score or the label"
     reasons = []
-    for index, reason in enumerate(direct.reasons):
-        if not reason and np.isnan(values[index, 0]):
-            reason = "what is held constant does not vary, or leaves nothing of the score or the label"
-        reasons.append(reason)
+    for reason, value in zip(direct.reasons, values[:, 0], strict=True):
+        reasons.append(reason or (nothing_left if np.isnan(value) else ""))
     return replace(
         direct,
         values=values[:, 0],
@@ -156,18 +156,18 @@ def _observed_and_resampled(coefficients: Coefficients) -> Floats:
     return np.concatenate([values, coefficients.resampled], axis=1)
 
 
-def _residual_correlation(both: Floats, first: Floats, second: Floats) -> Floats:
+def _residual_correlation(correlation: Floats, first: Floats, second: Floats) -> Floats:
     """Return the partial correlation of two variables with a third held constant, in [-1, 1].
 
     It is NaN where the third variable explains all of one of them. All arrays have the same shape.
 
     Args:
-        both: the correlation of the two variables.
+        correlation: the correlation of the two variables.
         first, second: the correlation of each of them with the third.
     """
     unexplained = (1 - first**2) * (1 - second**2)
     with np.errstate(invalid="ignore", divide="ignore"):
-        partial: Floats = (both - first * second) / np.sqrt(unexplained)
+        partial: Floats = (correlation - first * second) / np.sqrt(unexplained)
     return np.where(unexplained > NOISE, np.clip(partial, -1, 1), np.nan)
 
 
@@ -183,7 +183,7 @@ def stratified_agreement(
     """Return the mean agreement of every score with the labels over strata, weighted by their numbers of pairs.
 
     A stratum in which the statistic is undefined has no weight; the note names such strata, or gives their number. The
-    mean is undefined if there is no other stratum.
+    mean is undefined if there is no other stratum. Pairs in no stratum are left out.
 
     Args:
         scores: arrays of shape (n,) by name; NaN marks a pair without a score.
@@ -196,16 +196,18 @@ def stratified_agreement(
     Returns:
         One estimate per score and statistic, in the order of the arguments.
     """
-    parts: dict[str, dict[str, Coefficients]] = {}
+    coefficients_of_strata: dict[str, dict[str, Coefficients]] = {}
     for name, mask in strata.items():
         stratum_scores = {metric: np.where(mask, values, np.nan) for metric, values in scores.items()}
-        parts[name] = measure_all(stratum_scores, labels, statistics=statistics, **draws)
+        coefficients_of_strata[name] = measure_all(stratum_scores, labels, statistics=statistics, **draws)
     is_in_stratum = np.any(list(strata.values()), axis=0) if strata else np.zeros(len(labels), dtype=bool)
     estimates = []
     for metric, values in scores.items():
         rows = is_in_stratum & np.isfinite(values)
         units = _unit_count(rows, draws.get("groups"))
-        coefficients_by_stratum = {name: measured[metric] for name, measured in parts.items()}
+        coefficients_by_stratum = {
+            name: coefficients_by_metric[metric] for name, coefficients_by_metric in coefficients_of_strata.items()
+        }
         for index, statistic in enumerate(statistics):
             pooled, notes = _weighted_mean(coefficients_by_stratum, index, units, int(rows.sum()))
             mean = estimate(metric, statistic, pooled, 0, confidence, len(labels))
@@ -237,7 +239,9 @@ def _weighted_mean(
     defined = {name: stratum for name, stratum in strata.items() if not np.isnan(stratum.values[index])}
     if not defined:
         nan = np.array([np.nan])
-        return Coefficients(nan, nan, None, n, (units,), ("undefined in all strata",)), []
+        return Coefficients(
+            values=nan, chance=nan, resampled=None, n=n, units=(units,), reasons=("undefined in all strata",)
+        ), []
     notes = []
     undefined_names = [name for name in strata if name not in defined]
     if undefined_names:
@@ -250,4 +254,6 @@ def _weighted_mean(
     means = weights @ by_stratum / weights.sum()
     first = next(iter(defined.values()))
     resampled = None if first.resampled is None else means[None, 1:]
-    return Coefficients(means[:1], np.array([np.nan]), resampled, n, (units,), ("",)), notes
+    return Coefficients(
+        values=means[:1], chance=np.array([np.nan]), resampled=resampled, n=n, units=(units,), reasons=("",)
+    ), notes

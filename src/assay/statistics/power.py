@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from assay.statistics.agreement import measure_all
 from assay.statistics.coefficients import MIN_UNITS
 from assay.statistics.concordance import Floats
-from assay.statistics.jackknife import leave_one_out
+from assay.statistics.leave_one_out import leave_one_out
 
 #: The largest number of units to plan; beyond it the number is reported as unlimited.
 MOST_UNITS = 10**9
@@ -29,7 +29,8 @@ class Pilot:
     Attributes:
         difference: the first coefficient less the second.
         spread: the standard error for one unit; N units have the standard error spread / √N.
-        units: the number of pairs of the pilot, or of groups of pairs if whole groups are drawn.
+        units: the number of pairs of the pilot, or of groups of pairs if whole groups are drawn; of blocks of these for
+            a statistic with calibrated ties, see :func:`~assay.statistics.leave_one_out.leave_one_out`.
         spread_error: the standard error of the logarithm of the spread; None if unknown.
     """
 
@@ -59,8 +60,8 @@ class Pilot:
             with_spread_error: whether to estimate the standard error of the spread, which takes some time.
 
         Returns:
-            The pilot; None with too few units for the test, an undefined coefficient, or equal leave-one-out
-            differences, from which no spread can be estimated.
+            The pilot; None with too few units for the test, a coefficient that is undefined on all pairs or without a
+            unit, or equal leave-one-out differences, from which no spread can be estimated.
         """
         difference_and_spread = _difference_and_spread(first, second, labels, statistic, groups)
         if difference_and_spread is None:
@@ -76,7 +77,10 @@ class Pilot:
         return self.difference - margin, self.difference + margin
 
     def spread_interval(self, confidence: float) -> tuple[float, float]:
-        """Return the interval of the spread at a level in (0, 1); from 0 to infinity if its error is unknown."""
+        """Return the interval of the spread at a level in (0, 1); from 0 to infinity if its error is unknown.
+
+        It is Student's on the logarithm of the spread.
+        """
         from scipy.special import stdtrit
 
         if self.spread_error is None:
@@ -90,8 +94,8 @@ def _difference_and_spread(
 ) -> tuple[float, float, int] | None:
     """Return the difference of two coefficients, its spread (see :class:`Pilot`) and its number of units.
 
-    Returns None below :data:`~assay.statistics.coefficients.MIN_UNITS` units, if the difference is undefined, or if it
-    does not vary.
+    Returns None below :data:`~assay.statistics.coefficients.MIN_UNITS` units, if the difference is undefined on
+    all pairs or without a unit, or if it does not vary.
 
     Args:
         first, second: two scores of the same pairs, shape (n,).
@@ -100,13 +104,13 @@ def _difference_and_spread(
         groups: codes of groups 0 … k-1, which are the units, shape (n,); None for single pairs.
     """
     scores = {"first": first, "second": second}
-    measured = measure_all(scores, labels, statistics=(statistic,), resamples=0, seed=(0,), groups=groups)
+    coefficients_of = measure_all(scores, labels, statistics=(statistic,), resamples=0, seed=(0,), groups=groups)
     without = leave_one_out(scores, labels, statistics=(statistic,), groups=groups)
     (without_first,), (without_second,) = without["first"], without["second"]
     units = len(without_first)
     if units < MIN_UNITS:
         return None
-    difference = float(measured["first"].values[0] - measured["second"].values[0])
+    difference = float(coefficients_of["first"].values[0] - coefficients_of["second"].values[0])
     without_differences = without_first - without_second
     variance = float((units - 1) * ((without_differences - without_differences.mean()) ** 2).sum())
     if not np.isfinite(difference) or not np.isfinite(variance) or variance <= 0:
@@ -137,10 +141,12 @@ def _spread_error(
         is_kept = block_of_unit[codes] != block
         # renumbered without gaps
         kept_groups = None if groups is None else np.unique(groups[is_kept], return_inverse=True)[1].reshape(-1)
-        part = _difference_and_spread(first[is_kept], second[is_kept], labels[is_kept], statistic, kept_groups)
-        if part is None:
+        difference_and_spread = _difference_and_spread(
+            first[is_kept], second[is_kept], labels[is_kept], statistic, kept_groups
+        )
+        if difference_and_spread is None:
             return None
-        _, spread, _ = part
+        _, spread, _ = difference_and_spread
         logarithms.append(np.log(spread))
     return float(np.sqrt((blocks - 1) * np.var(logarithms)))
 
@@ -154,10 +160,13 @@ def significance_probability(effect: float, spread: float, units: float, level: 
     Args:
         effect: the true difference.
         spread: the standard error for one unit; 0 or infinity as a bound of an unknown spread.
-        units: the number of pairs or groups, at least two.
+        units: the number of pairs or groups; below two there is no test, and the probability is 0.
         level: the level of the test, in (0, 1).
     """
     from scipy.special import nctdtr, ndtr, stdtrit
+
+    if units < 2:
+        return 0.0
 
     degrees = units - 1
     bound = float(stdtrit(degrees, 1 - level / 2))
@@ -183,7 +192,8 @@ def units_needed(effect: float, spread: float, level: float, power: float) -> in
         power: the probability to reach, in (0, 1).
 
     Returns:
-        At least the number of units that a test needs; None for no difference, or beyond :data:`MOST_UNITS`.
+        At least :data:`~assay.statistics.coefficients.MIN_UNITS`; None if no doubling of that number up to
+        :data:`MOST_UNITS` reaches the power, as for no difference.
     """
     # doubled until the power is reached, then halved between the last two numbers
     low, high = MIN_UNITS - 1, MIN_UNITS
@@ -205,10 +215,10 @@ class Plan:
     """The expected results of new samples like the pilot.
 
     Attributes:
-        effect: the assumed true difference.
+        effect: the assumed true difference; without its sign if it is that of the pilot.
         shares: for each number of units, the share of significant results with its lower and upper bound.
-        needed: the number of units that reaches the requested share; None for no limit.
-        needed_low, needed_high: the bounds of that number; None for no limit.
+        needed: the number of units that reaches the requested share, see :func:`units_needed`; None if none does.
+        needed_low, needed_high: the bounds of that number; None if none does.
     """
 
     effect: float
@@ -229,7 +239,7 @@ def plan(
 
     Args:
         pilot: the pilot of the two scores.
-        units: the number of pairs or groups of each new sample, at least two.
+        units: the number of pairs or groups of each new sample.
         level: the level of one test, after correction.
         power: the requested share of significant results, in (0, 1).
         confidence: the level of the bounds, in (0, 1).

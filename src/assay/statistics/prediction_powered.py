@@ -70,6 +70,7 @@ class LabelledSample:
         for stratum in np.unique(self.strata):
             rows = np.flatnonzero(self.strata == stratum)
             if len(rows) > 1:
+                # the answers of a stratum vary less about their own mean; PoweredMean allows for that of a single one
                 inflation = np.sqrt(len(rows) / (len(rows) - 1)) if len(rows) < len(values) else 1.0
                 centred[rows] = (values[rows] - np.average(values[rows], weights=self.weights[rows])) * inflation
         return centred
@@ -129,7 +130,10 @@ class PoweredMean:
         return total * self.units / max(self.units - _LEARNED, 1)
 
     def minus(self, other: PoweredMean) -> PoweredMean:
-        """Return the difference from another estimate, on the same codes of groups; shared groups cancel out."""
+        """Return the difference from another estimate, on the same codes of groups; shared groups cancel out.
+
+        Its units and its power are the smaller ones of both.
+        """
         return PoweredMean(
             self.value - other.value,
             self.by_group - other.by_group,
@@ -139,15 +143,15 @@ class PoweredMean:
         )
 
     def t_interval(self, confidence: float) -> tuple[float, float]:
-        """Return the bounds of Student's interval, for means of grades and for differences."""
+        """Return the bounds of Student's interval at a level in (0, 1), for means of grades and for differences."""
         half_width = _t_quantile(self.units - 1, confidence) * math.sqrt(self.variance)
         return self.value - half_width, self.value + half_width
 
     def share_interval(self, confidence: float) -> tuple[float, float]:
-        """Return the bounds of Wilson's interval for a share in [0, 1], with an effective sample size.
+        """Return the bounds of Wilson's interval, in [0, 1], of a share at a level in (0, 1).
 
-        The size is the number of labelled answers whose share alone would have the same variance. It is taken at a
-        share that one answer of each kind is added to, and the normal quantile is Student's for the units.
+        The sample size is the number of labelled answers whose share alone would have the same variance. It is taken at
+        a share that one answer of each kind is added to, and the normal quantile is Student's for the units.
         """
         share = min(max(self.value, 0.0), 1.0)
         smoothed = (share * self.units + 1) / (self.units + 2)
@@ -191,12 +195,13 @@ def weighted_sum(means: Sequence[PoweredMean], weights: Sequence[float]) -> Powe
         means: the estimates of the parts, at least one, on the same codes of groups.
         weights: the share of each part among the answers, which add up to 1.
     """
+    weighted = list(zip(weights, means, strict=True))
     return PoweredMean(
-        float(np.dot(weights, [mean.value for mean in means])),
-        np.sum([weight * mean.by_group for weight, mean in zip(weights, means, strict=True)], axis=0),
-        sum(mean.units for mean in means),
-        float(np.dot(weights, [mean.power for mean in means])),
-        math.hypot(*(weight * mean.step for weight, mean in zip(weights, means, strict=True))),
+        value=float(np.dot(weights, [mean.value for mean in means])),
+        by_group=np.sum([weight * mean.by_group for weight, mean in weighted], axis=0),
+        units=sum(mean.units for mean in means),
+        power=float(np.dot(weights, [mean.power for mean in means])),
+        step=math.hypot(*(weight * mean.step for weight, mean in weighted)),
     )
 
 
@@ -204,10 +209,11 @@ def best_power(labelled: LabelledSample, new: NewSample) -> float:
     """Return the weight of the predictions, in [0, 1], that makes the variance smallest (PPI++, equation 8).
 
     With n labelled and N new answers it is cov(label, prediction) / ((1 + n / N) var(prediction)), where the variance
-    is taken over all predictions.
+    is taken over all predictions; it is 0 if they do not vary.
     """
     predictions = np.concatenate([labelled.predictions, new.predictions])
     variance = float(predictions.var(ddof=1)) if len(predictions) > 1 else 0.0
+    # predictions that vary by rounding alone say nothing
     if not variance > 1e-12 * max(1.0, float(np.square(predictions).max())):
         return 0.0
     centred = labelled.predictions - labelled.mean(labelled.predictions)
@@ -260,16 +266,19 @@ def rogan_gladen(
         weights: what each labelled answer stands for, shape (n,); None if all are alike.
 
     Returns:
-        The share; None if the decisions are no better than chance on the labelled answers, or one kind is absent.
+        The share; None if the decisions are no better than chance on the labelled answers, or hardly, and if these are
+        all yes or all no.
     """
-    if is_yes.all() or not is_yes.any():
+    has_one_kind = is_yes.all() or not is_yes.any()
+    if has_one_kind:
         return None
-    stands_for = np.ones(len(is_yes)) if weights is None else weights
-    of_yes, of_no = stands_for[is_yes], stands_for[~is_yes]
+    answer_weights = np.ones(len(is_yes)) if weights is None else weights
+    yes_weights, no_weights = answer_weights[is_yes], answer_weights[~is_yes]
     # Kish's number of answers with equal weights that tell as much
-    yes_count, no_count = (float(part.sum() ** 2 / np.square(part).sum()) for part in (of_yes, of_no))
-    sensitivity = float(np.average(decided[is_yes], weights=of_yes))
-    specificity = float(np.average(~decided[~is_yes], weights=of_no))
+    yes_count = float(yes_weights.sum() ** 2 / np.square(yes_weights).sum())
+    no_count = float(no_weights.sum() ** 2 / np.square(no_weights).sum())
+    sensitivity = float(np.average(decided[is_yes], weights=yes_weights))
+    specificity = float(np.average(~decided[~is_yes], weights=no_weights))
     if sensitivity + specificity <= 1:
         return None
     value = min(1.0, max(0.0, (new_share + specificity - 1) / (sensitivity + specificity - 1)))
@@ -288,7 +297,8 @@ def rogan_gladen(
     observed_variance = observed * (1 - observed) / (new_count + z * z)
     shift = 2 * z * z * (share * yes_variance - (1 - share) * no_variance)
     error = math.sqrt(observed_variance + share**2 * yes_variance + (1 - share) ** 2 * no_variance) / youden
-    low, high = (min(1.0, max(0.0, share + shift + sign * z * error)) for sign in (-1, 1))
+    low = min(1.0, max(0.0, share + shift - z * error))
+    high = min(1.0, max(0.0, share + shift + z * error))
     return ShareOfDecisions(value, min(low, value), max(high, value), sensitivity, specificity)
 
 
@@ -296,7 +306,8 @@ def neyman_allocation(sizes: Sequence[int], deviations: Sequence[float], total: 
     """Return how many answers to draw from each stratum so that the variance of the mean is smallest.
 
     The numbers are in proportion to size times standard deviation of the labels (Neyman 1934), at least
-    :data:`FEWEST_DRAWN` and at most the size of each stratum, and add up to *total* or to all answers.
+    :data:`FEWEST_DRAWN` and at most the size of each stratum. They add up to *total*, or to all answers if
+    there are fewer; the least numbers may add up to more than *total*.
 
     Args:
         sizes: the number of answers of each stratum, above 0.
@@ -304,12 +315,13 @@ def neyman_allocation(sizes: Sequence[int], deviations: Sequence[float], total: 
         total: the number of answers to draw.
     """
     counts = np.minimum(np.asarray(sizes), FEWEST_DRAWN).astype(float)
-    wanted = np.asarray(sizes, dtype=float) * np.maximum(np.asarray(deviations, dtype=float), 1e-6)
+    # a stratum whose labels are not expected to vary is still drawn from once the others are used up
+    weights = np.asarray(sizes, dtype=float) * np.maximum(np.asarray(deviations, dtype=float), 1e-6)
     goal = min(total, int(np.sum(sizes)))
     while (remaining := goal - counts.sum()) > 0:
         # strata that are drawn whole take no more, so that the others share what is left
         open_strata = counts < sizes
-        shares = np.where(open_strata, wanted, 0.0)
+        shares = np.where(open_strata, weights, 0.0)
         target = np.minimum(counts + remaining * shares / shares.sum(), sizes)
         if np.floor(target - counts).sum() == 0:
             best = np.argmax(np.where(open_strata, target - counts, -1.0))

@@ -200,9 +200,9 @@ class Moments:
         """Return the moments of finite scores and labels of shape (n,), which are centred and scaled first."""
         return cls(_standardise(scores), _standardise(labels))
 
-    def rows_of(self, part: Indices | slice) -> Floats:
+    def rows_of(self, indices: Indices | slice) -> Floats:
         """Return x, x², x y, y and y² of some of the pairs, shape (5, m)."""
-        x, y = self.x[part], self.y[part]
+        x, y = self.x[indices], self.y[indices]
         return np.stack([x, x * x, x * y, y, y * y])
 
     @cached_property
@@ -232,7 +232,7 @@ class Moments:
             counts: the counts of the same score under the same multiplicities, which tell what is constant.
             weights_of: a function that returns one of the b multiplicity vectors, shape (n,); rarely called.
         """
-        # no pair with a score is drawn, or left: sums of none may differ from 0 by rounding
+        # where no pair with a score is drawn, or left, the result is NaN: sums of none may differ from 0 by rounding
         total = np.where(counts.label.total > 0, counts.label.total, np.nan)
         mean_x, square_x, product, mean_y, square_y = sums / total
         variance_x = square_x - mean_x**2
@@ -242,11 +242,11 @@ class Moments:
         # a resample without the few extreme values of a score has a small variance, which loses digits as a difference
         lossy = ~constant & ((variance_x < LOSSY * square_x) | (variance_y < LOSSY * square_y))
         for resample in np.flatnonzero(lossy):
-            multiplicities, total = weights_of(int(resample)), counts.label.total[resample]
+            multiplicities, pairs = weights_of(int(resample)), counts.label.total[resample]
             dx, dy = self.x - mean_x[resample], self.y - mean_y[resample]
-            variance_x[resample] = multiplicities @ (dx * dx) / total
-            variance_y[resample] = multiplicities @ (dy * dy) / total
-            covariance[resample] = multiplicities @ (dx * dy) / total
+            variance_x[resample] = multiplicities @ (dx * dx) / pairs
+            variance_y[resample] = multiplicities @ (dy * dy) / pairs
+            covariance[resample] = multiplicities @ (dx * dy) / pairs
         with np.errstate(invalid="ignore", divide="ignore"):
             r_values = covariance / (np.sqrt(variance_x) * np.sqrt(variance_y))
         result: Floats = np.where(constant, np.nan, np.clip(r_values, -1, 1))

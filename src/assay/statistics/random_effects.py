@@ -65,8 +65,8 @@ def combine_estimates(values: Floats, variances: Floats, confidence: float) -> R
     margin = float(stdtrit(k - 1, (1 + confidence) / 2)) * error
     low, high = mean - margin, mean + margin
     new_low, new_high = _new_dataset(values, variances, confidence)
-    new = Number(mean, min(new_low, low), max(new_high, high))
-    return RandomEffects(Number(mean, low, high), new, between**0.5, k)
+    new_dataset = Number(mean, min(new_low, low), max(new_high, high))
+    return RandomEffects(Number(mean, low, high), new_dataset, between**0.5, k)
 
 
 def _new_dataset(values: Floats, variances: Floats, confidence: float) -> tuple[float, float]:
@@ -74,8 +74,8 @@ def _new_dataset(values: Floats, variances: Floats, confidence: float) -> tuple[
 
     Under the true variance between datasets the weighted sum of squares is chi-squared with k - 1 degrees of freedom.
     Each draw takes such a number, the variance with which the sum of squares is that number, and with it a mean, by
-    Hartung and Knapp's t, and a new dataset. So it counts that the variance is known badly; an interval by the
-    estimate alone is too short where that is 0 by chance.
+    Hartung and Knapp's t, and a new dataset. The bounds thus include how badly the variance is known; an interval by
+    the estimate alone is too short where that is 0 by chance.
 
     Source: Nagashima, Noma & Furukawa, Prediction intervals for random-effects meta-analysis: a confidence distribution
     approach (2019), here with the sum of squares of Viechtbauer, Confidence intervals for the amount of heterogeneity
@@ -88,21 +88,29 @@ def _new_dataset(values: Floats, variances: Floats, confidence: float) -> tuple[
     """
     k = len(values)
     rng = np.random.default_rng(0)
-    sums, t, normal = rng.chisquare(k - 1, DRAWS), rng.standard_t(k - 1, DRAWS), rng.normal(size=DRAWS)
+    sums = rng.chisquare(k - 1, DRAWS)
+    t = rng.standard_t(k - 1, DRAWS)
+    normal = rng.normal(size=DRAWS)
+    # from far below to far above what the estimates show; beyond its ends the nearest variance is taken
     widest = 1e4 * max(float(np.ptp(values)) ** 2, float(variances.max()))
     grid = np.concatenate([[0.0], np.geomspace(1e-3 * float(variances.min()), widest, GRID)])
     # the sum of squares falls as the variance grows; above its value at 0 the variance is 0
     between = np.interp(sums, _weighted_moments(values, variances, grid)[1][::-1], grid[::-1])
     means, squares, total_weights = _weighted_moments(values, variances, between)
-    drawn = means + t * np.sqrt(squares / (k - 1) / total_weights) + normal * np.sqrt(between)
-    low, high = np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2])
+    dataset_means = means + t * np.sqrt(squares / (k - 1) / total_weights) + normal * np.sqrt(between)
+    low, high = np.quantile(dataset_means, [(1 - confidence) / 2, (1 + confidence) / 2])
     return float(low), float(high)
 
 
 def _weighted_moments(values: Floats, variances: Floats, between: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return weighted means, weighted sums of squares about them, and sums of weights, for b variances of datasets.
+    """Return weighted means, weighted sums of squares about them, and sums of weights, each of shape (b,).
 
-    Each result has shape (b,).
+    The weight of a dataset is 1 over the sum of its squared standard error and the variance between datasets.
+
+    Args:
+        values: the estimates of the datasets, shape (k,).
+        variances: their squared standard errors, shape (k,).
+        between: b variances between datasets, shape (b,).
     """
     weights = 1 / (variances[:, None] + between)
     total_weights = weights.sum(axis=0)
@@ -146,9 +154,9 @@ def random_effects_mean(
         confidence: the level of both intervals, in (0, 1).
 
     Returns:
-        The mean; None for fewer than :data:`FEWEST_DATASETS` datasets, or if a dataset has too few units for an
-        interval, a value at an end of the scale, more than half of its resamples there or undefined, or resamples that
-        do not vary.
+        The mean; None for fewer than :data:`FEWEST_DATASETS` datasets, or if a dataset has no intervals, too few units
+        for one, a value that is undefined or at an end of the scale, more than half of its resamples like that, or a
+        variance that is undefined or below :data:`LEAST_VARIANCE`.
     """
     if len(datasets) < FEWEST_DATASETS:
         return None
@@ -156,6 +164,7 @@ def random_effects_mean(
     values, variances = [], []
     for dataset in datasets:
         value = _stretch_to_correlation(dataset.values[index], lowest)
+        # a value that is undefined, NaN, is not below 1 either
         if not dataset.has_intervals or dataset.units[index][0] < MIN_UNITS or not abs(value) < 1:
             return None
         values.append(float(np.arctanh(value)))

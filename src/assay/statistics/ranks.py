@@ -50,16 +50,16 @@ def rank(values: Mapping[str, float], better: Mapping[MetricPair, int]) -> dict[
     sign_of = _signs_in_both_orders(better)
     ranks = {}
     for name in sorted(values, key=lambda name: -values[name]):
-        others = [other for other in values if other != name]
-        higher_count = sum(values[other] > values[name] for other in others)
-        better_count = sum(sign_of.get((other, name), 0) > 0 for other in others)
-        worse_count = sum(sign_of.get((other, name), 0) < 0 for other in others)
+        other_names = [other_name for other_name in values if other_name != name]
+        higher_count = sum(values[other_name] > values[name] for other_name in other_names)
+        better_count = sum(sign_of.get((other_name, name), 0) > 0 for other_name in other_names)
+        worse_count = sum(sign_of.get((other_name, name), 0) < 0 for other_name in other_names)
         ranks[name] = Rank(1 + higher_count, 1 + better_count, len(values) - worse_count)
     return ranks
 
 
 def letters(order: Sequence[str], better: Mapping[MetricPair, int]) -> dict[str, str]:
-    """Return letters by metric: two metrics share a letter exactly if the tests cannot tell them apart.
+    """Return letters by metric: two metrics share a letter exactly if no test tells them apart.
 
     After the 52 letters of both cases come numbers in parentheses.
 
@@ -92,18 +92,19 @@ def _split_columns(columns: Sequence[frozenset[str]], first: str, second: str) -
             split += [column - {first}, column - {second}]
         else:
             split.append(column)
-    kept: list[frozenset[str]] = []
+    largest_columns: list[frozenset[str]] = []
     for column in sorted(set(split), key=len, reverse=True):
         # the larger columns come first, so that a subset is always found among the kept ones
-        if not any(column <= larger for larger in kept):
-            kept.append(column)
-    return kept
+        if not any(column <= larger for larger in largest_columns):
+            largest_columns.append(column)
+    return largest_columns
 
 
 def rank_groups(order: Sequence[str], better: Mapping[MetricPair, int]) -> dict[str, tuple[int, int]]:
     """Return by metric the first and the last rank, from 1, of the group that the metric is in.
 
-    A group ends where all metrics above are significantly better than all metrics below.
+    A group ends where all metrics above are significantly better than all metrics below. Two metrics without a test are
+    in one group.
 
     Args:
         order: the metrics, the best first.

@@ -1,75 +1,16 @@
-"""Limits set by the labels: the ceiling of a tie-free score, the reliability of means, disattenuated agreement."""
+"""The reliability of mean labels, from how far annotators agree with each other, and what it allows a metric."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.statistics.agreement import Estimate, agreement, estimate, measure_all, undefined_estimate
-from assay.statistics.coefficients import STATISTICS, title_of
 from assay.statistics.concordance import Floats
-from assay.statistics.resampling import Resampler
-
-# What the labels allow.
-
-
-def tie_share(labels: Floats) -> float | None:
-    """Return the share of comparisons that are ties in the labels, in [0, 1]; None for fewer than two labels.
-
-    Args:
-        labels: the labels, shape (n,), of which any two are compared.
-    """
-    n = len(labels)
-    if n < 2:
-        return None
-    counts = np.unique(labels, return_counts=True)[1].astype(np.float64)
-    tied = float((counts * (counts - 1) / 2).sum())
-    return tied / (n * (n - 1) / 2)
-
-
-def tie_free_ceiling(
-    labels: Floats, statistics: Sequence[str], groups: NDArray[np.intp] | None = None
-) -> dict[str, float | None]:
-    """Return the largest value of each statistic for a score without ties that orders the labels perfectly.
-
-    With tied labels Spearman and Kendall stay below 1 for any score without ties. Statistics that tied labels do not
-    cap reach 1, if not exactly then as nearly as one likes: a score can come as near to the labels as Pearson's r asks.
-
-    Args:
-        labels: the labels, shape (n,), finite.
-        statistics: names from :data:`~assay.statistics.coefficients.STATISTICS`.
-        groups: None, or the codes of the groups of pairs, shape (n,).
-
-    Returns:
-        The ceiling by name of the statistic; None for a statistic that is undefined for these labels.
-    """
-    order = np.argsort(labels, kind="stable")
-    perfect = np.empty(len(labels))
-    perfect[order] = np.arange(len(labels))
-    estimates = agreement(
-        {"perfect": perfect},
-        labels,
-        statistics=statistics,
-        resamples=0,
-        confidence=0.95,
-        seed=(0,),
-        groups=groups,
-        interval="auto",
-    )
-    ceilings: dict[str, float | None] = {}
-    for ceiling in estimates:
-        is_capped = STATISTICS[ceiling.statistic].tied_labels_cap_it
-        ceilings[ceiling.statistic] = ceiling.value if is_capped or ceiling.value is None else 1.0
-    return ceilings
-
-
-# How far annotators agree with each other, and what that allows a metric.
 
 #: The number of random splits, as in Abdalla, Vishnubhotla & Mohammad (2023).
 SPLITS = 1000
@@ -94,7 +35,7 @@ class Reliability:
             None if the covariance is not positive, since such labels have no reliability.
         spearman: the same for ranks, approximately: the mean over the splits of the rank correlation of the halves,
             stepped up to the mean label, times the ratio of *pearson* to what r gives by that way.
-        annotators: the largest number of labels of a pair.
+        annotators: the number of columns of the annotations; no pair has more labels.
         n: the number of pairs that have at least two labels.
         splits: the number of splits.
         lengths: the lengths of the first half, the second half and the whole; see :class:`Halves`.
@@ -138,7 +79,7 @@ def split_half_reliability(annotations: Floats, *, splits: int | None = None, se
 
     Args:
         annotations: the annotators' labels, shape (n, annotators), NaN for a missing label.
-        splits: the largest number of splits; by default 1,000, for large data fewer but at least 50.
+        splits: the number of splits, see :meth:`Halves.draw`; by default 1,000, for large data fewer but at least 50.
         seed: the seed of the splits.
 
     Returns:
@@ -153,17 +94,29 @@ def split_half_reliability(annotations: Floats, *, splits: int | None = None, se
     n = len(halves.annotations)
     pearson: list[float] = []
     spearman: list[float] = []
-    most = splits or max(50, min(SPLITS, BUDGET // n))
-    drawn = halves.draw(most, np.random.default_rng(seed))
-    while block := list(itertools.islice(drawn, max(1, BLOCK // n))):
+    mean_pairs = halves.draw(splits or _default_splits(n), np.random.default_rng(seed))
+    while block := list(itertools.islice(mean_pairs, max(1, BLOCK // n))):
         first, second = (np.column_stack(means) for means in zip(*block, strict=True))
         pearson += _column_correlations(first, second).tolist()
         spearman += _column_correlations(rankdata(first, axis=0), rankdata(second, axis=0)).tolist()
     shared, squares = halves.shared()
     by_covariance = halves.reliability(float(shared.mean()), float(squares.mean()))
     by_rank = halves.reliability_of_ranks(by_covariance, pearson, spearman)
-    bounds = upper_bound(by_covariance), upper_bound(by_rank)
-    return Reliability(by_covariance, by_rank, annotations.shape[1], n, len(pearson), halves.lengths, *bounds)
+    return Reliability(
+        pearson=by_covariance,
+        spearman=by_rank,
+        annotators=annotations.shape[1],
+        n=n,
+        splits=len(pearson),
+        lengths=halves.lengths,
+        bound_pearson=upper_bound(by_covariance),
+        bound_spearman=upper_bound(by_rank),
+    )
+
+
+def _default_splits(n: int) -> int:
+    """Return the number of splits of n pairs: fewer for large data."""
+    return max(50, min(SPLITS, BUDGET // n))
 
 
 def _column_correlations(first: Floats, second: Floats) -> Floats:
@@ -175,7 +128,8 @@ def _column_correlations(first: Floats, second: Floats) -> Floats:
     constant = (np.ptp(first, axis=0) == 0) | (np.ptp(second, axis=0) == 0)
     first, second = first - first.mean(axis=0), second - second.mean(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        correlations = (first * second).sum(axis=0) / np.sqrt((first**2).sum(axis=0) * (second**2).sum(axis=0))
+        lengths = np.sqrt((first**2).sum(axis=0) * (second**2).sum(axis=0))
+        correlations = (first * second).sum(axis=0) / lengths
     result: Floats = np.where(constant, np.nan, np.clip(correlations, -1, 1))
     return result
 
@@ -183,14 +137,18 @@ def _column_correlations(first: Floats, second: Floats) -> Floats:
 def are_means(labels: Floats, annotations: Floats) -> bool:
     """Tell whether labels are the means of annotations up to the scale, so that the reliability is that of the labels.
 
+    The scale may be a falling one. Labels, or means, that are all equal count as such. Pairs without annotations are
+    left out; at least one must have some.
+
     Args:
         labels: the labels, shape (n,), finite.
         annotations: the annotators' labels, shape (n, annotators), NaN for a missing label.
     """
-    known = ~np.isnan(annotations)
-    has_label = known.any(axis=1)
-    means = _mean_labels(annotations[has_label], known[has_label])
-    centred, expected = labels[has_label] - labels[has_label].mean(), means - means.mean()
+    is_annotated = ~np.isnan(annotations)
+    has_label = is_annotated.any(axis=1)
+    means = _mean_labels(annotations[has_label], is_annotated[has_label])
+    centred = labels[has_label] - labels[has_label].mean()
+    expected = means - means.mean()
     # the residual of a line through both; 10⁻⁶ for labels that were rounded when they were written
     explained = float((centred * expected).sum()) ** 2
     return explained >= (1 - 1e-6) * float((centred**2).sum() * (expected**2).sum())
@@ -237,19 +195,20 @@ class Halves:
         return cls(annotations[rows], rows, lengths, are_annotators)
 
     def draw(self, splits: int, rng: np.random.Generator) -> Iterator[tuple[Floats, Floats]]:
-        """Yield the mean labels of both halves, each of shape (n,), for at most *splits* splits.
+        """Yield the mean labels of both halves, each of shape (n,), for about *splits* splits.
 
         Args:
-            splits: the largest number of splits; few annotators have fewer, and each of them comes once.
+            splits: the number of random splits; annotators that have at most as many divisions (twice as many if their
+                number is odd) are divided in each way once instead.
             rng: the generator that draws the splits.
         """
-        known = ~np.isnan(self.annotations)
+        is_annotated = ~np.isnan(self.annotations)
         if not self.are_annotators:
             for _ in range(splits):
-                first = random_halves(known, rng)
-                yield _mean_labels(self.annotations, first), _mean_labels(self.annotations, known & ~first)
+                first = random_halves(is_annotated, rng)
+                yield _mean_labels(self.annotations, first), _mean_labels(self.annotations, is_annotated & ~first)
             return
-        for columns in _halves_of_columns(known.shape[1], splits, rng):
+        for columns in _halves_of_columns(is_annotated.shape[1], splits, rng):
             yield self.annotations[:, columns].mean(axis=1), self.annotations[:, ~columns].mean(axis=1)
 
     def shared(self) -> tuple[Floats, Floats]:
@@ -261,20 +220,20 @@ class Halves:
         annotators share more than halves on average by :data:`CAMPS_EXCESS` standard errors, the product is that of
         those halves that share most on other pairs. Halves of equal size never share more than all annotators do.
         """
-        known = ~np.isnan(self.annotations)
+        is_annotated = ~np.isnan(self.annotations)
         if self.are_annotators:
             values = self.annotations - self.annotations.mean(axis=0)
         else:
-            values = self.annotations - _mean_labels(self.annotations, known).mean()
-        counts, values = known.sum(axis=1), np.where(known, values, 0.0)
+            values = self.annotations - _mean_labels(self.annotations, is_annotated).mean()
+        counts, values = is_annotated.sum(axis=1), np.where(is_annotated, values, 0.0)
         totals = values.sum(axis=1)
         product: Floats = (totals**2 - (values**2).sum(axis=1)) / (counts * (counts - 1))
         squares: Floats = (totals / counts) ** 2
-        if self.are_annotators and known.shape[1] >= FEWEST_IN_CAMPS:
-            most = _largest_products(values, max(50, min(SPLITS, BUDGET // len(values))))
-            excess = most - product
+        if self.are_annotators and is_annotated.shape[1] >= FEWEST_IN_CAMPS:
+            largest = _largest_products(values, _default_splits(len(values)))
+            excess = largest - product
             if excess.mean() > CAMPS_EXCESS * excess.std() / math.sqrt(len(excess)):
-                product = most
+                product = largest
         return product, squares
 
     def reliability(self, covariance: float, variance: float) -> float | None:
@@ -303,6 +262,9 @@ class Halves:
         Args:
             by_covariance: the reliability for r.
             pearson, spearman: both correlations of each split; undefined ones, NaN, are left out.
+
+        Returns:
+            The reliability; None if that for r is undefined, or a mean correlation is not above 0.
         """
         stepped_up = []
         for correlations in (pearson, spearman):
@@ -331,17 +293,25 @@ def are_sorted(annotations: Floats) -> bool:
     return int((label_counts >= 2).sum()) >= FEWEST_SORTED and is_monotonic
 
 
-def _halves_of_columns(columns: int, most: int, rng: np.random.Generator) -> Iterator[NDArray[np.bool_]]:
-    """Yield masks of the columns in the smaller half, shape (columns,): every division once, or *most* random ones."""
+def _halves_of_columns(columns: int, random_divisions: int, rng: np.random.Generator) -> Iterator[NDArray[np.bool_]]:
+    """Yield masks of the columns in the smaller half, shape (columns,).
+
+    Args:
+        columns: the number of columns.
+        random_divisions: the number of random divisions; if choosing the smaller half has at most twice as many
+            results, every division comes once instead.
+        rng: the generator that draws random divisions.
+    """
     size = columns // 2
-    if math.comb(columns, size) <= 2 * most:
-        chosen: Iterable[Sequence[int]] = itertools.combinations(range(columns), size)
-        if columns == 2 * size:
-            # the other half of these are the same splits with the halves exchanged
-            chosen = itertools.islice(chosen, math.comb(columns, size) // 2)
+    choices = math.comb(columns, size)
+    halves: Iterable[Sequence[int]]
+    if choices <= 2 * random_divisions:
+        # of an even number of columns, the second half of the choices are the first ones with the halves exchanged
+        divisions = choices // 2 if columns % 2 == 0 else choices
+        halves = itertools.islice(itertools.combinations(range(columns), size), divisions)
     else:
-        chosen = (rng.permutation(columns)[:size].tolist() for _ in range(most))
-    for half in chosen:
+        halves = (rng.permutation(columns)[:size].tolist() for _ in range(random_divisions))
+    for half in halves:
         mask = np.zeros(columns, dtype=bool)
         mask[list(half)] = True
         yield mask
@@ -360,7 +330,9 @@ def _largest_products(values: Floats, splits: int) -> Floats:
     n, annotators = values.shape
     if annotators % 2:
         without_each = [np.delete(values, column, axis=1) for column in range(annotators)]
-        products: Floats = np.mean([_largest_products(rest, splits) for rest in without_each], axis=0)
+        products: Floats = np.mean(
+            [_largest_products(remaining_values, splits) for remaining_values in without_each], axis=0
+        )
         return products
     rng = np.random.default_rng(0)
     masks = np.array(list(_halves_of_columns(annotators, splits, rng)))
@@ -368,8 +340,8 @@ def _largest_products(values: Floats, splits: int) -> Floats:
     folds = rng.permutation(n) % FOLDS
     products = np.empty(n)
     for fold in range(FOLDS):
-        others = values[folds != fold]
-        shared = np.einsum("si,ij,sj->s", firsts, others.T @ others, seconds, optimize=True)
+        values_outside = values[folds != fold]
+        shared = np.einsum("si,ij,sj->s", firsts, values_outside.T @ values_outside, seconds, optimize=True)
         best = int(np.argmax(shared))
         held_out = values[folds == fold]
         products[folds == fold] = (held_out @ firsts[best]) * (held_out @ seconds[best])
@@ -387,18 +359,18 @@ def _mean_labels(annotations: Floats, chosen: NDArray[np.bool_]) -> Floats:
     return means
 
 
-def random_halves(known: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Return a mask of the entries of each row that fall into the first of two random halves, in the shape of *known*.
+def random_halves(is_annotated: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Return a mask of the entries of each row that fall into the first of two random halves, shape (rows, entries).
 
     Of an odd number of entries either half may take one more than the other.
 
     Args:
-        known: True for each entry that exists, shape (rows, entries).
+        is_annotated: True for each entry that exists, shape (rows, entries).
         rng: the generator that draws the halves.
     """
     # missing entries get the highest ranks
-    random_ranks = np.argsort(np.argsort(np.where(known, rng.random(known.shape), 2.0), axis=1), axis=1)
-    sizes = known.sum(axis=1)
+    random_ranks = np.argsort(np.argsort(np.where(is_annotated, rng.random(is_annotated.shape), 2.0), axis=1), axis=1)
+    sizes = is_annotated.sum(axis=1)
     gets_the_odd_entry = rng.integers(2, size=len(sizes)) * (sizes % 2)
     first_sizes = (sizes + gets_the_odd_entry) // 2
     first: NDArray[np.bool_] = random_ranks < first_sizes[:, None]
@@ -420,7 +392,7 @@ def relative_length(counts: Floats, half_counts: Floats) -> float:
 
 
 def spearman_brown(correlation: float, times: float = 2.0) -> float:
-    """Return the reliability that a measurement would have at *times* its length.
+    """Return the reliability that a measurement would have at *times* its length (Spearman 1910, Brown 1910).
 
     Args:
         correlation: the correlation of two parallel measurements, above -1 / (times - 1).
@@ -447,107 +419,3 @@ def step_up(correlation: float, first: float, second: float, whole: float) -> fl
     excess = 1 / correlation**2 - 1
     noise = 2 * excess / (linear + math.sqrt(linear**2 + 4 * quadratic * excess))
     return 1 / (1 + noise / whole)
-
-
-# Disattenuated agreement: correlations corrected for the annotators' noise in the labels.
-
-
-#: The statistics to which the correction applies: to Pearson exactly if errors are independent, to Spearman
-#: approximately.
-CORRECTED = ("pearson", "spearman")
-#: The number of random halvings of the labels whose correlation is computed on every resample.
-RESAMPLED_SPLITS = 10
-
-
-def disattenuated_agreement(
-    scores: Mapping[str, Floats],
-    labels: Floats,
-    annotations: Floats,
-    *,
-    statistics: Sequence[str],
-    confidence: float,
-    label_reliability: Mapping[str, float | None] | None = None,
-    **draws: Any,
-) -> list[Estimate]:
-    """Return the correlation of every score with the true score behind the labels: r over the root of the reliability.
-
-    Source: Spearman, The Proof and Measurement of Association between Two Things (1904). The reliability is an estimate
-    too, so that a value may exceed 1; the interval uses the same resamples for both. Noise in the score is part of the
-    metric and is not corrected for.
-
-    Args:
-        scores: arrays of shape (n,) by name; NaN marks a pair without a score.
-        labels: the mean labels, shape (n,).
-        annotations: the annotators' labels, shape (n, annotators), NaN for a missing label.
-        statistics: the names of the statistics; those outside :data:`CORRECTED` are undefined.
-        confidence: the level of the intervals, in (0, 1).
-        label_reliability: the reliability of the labels for each of :data:`CORRECTED`, if it has been computed.
-        **draws: resamples, seed and groups, see :func:`~assay.statistics.agreement.measure_all`.
-
-    Returns:
-        One estimate per score and statistic, undefined without a positive reliability; empty if fewer than three pairs
-        have two labels, or if no statistic is in :data:`CORRECTED`.
-    """
-    computed = [name for name in statistics if name in CORRECTED]
-    if label_reliability is None:
-        reliability = split_half_reliability(annotations)
-        label_reliability = {} if reliability is None else vars(reliability)
-    if not label_reliability or not computed:
-        return []
-    resampled_roots = _resampled_reliability_roots(annotations, computed, **draws)
-    estimates = []
-    for metric, coefficients in measure_all(scores, labels, statistics=computed, **draws).items():
-        for statistic in statistics:
-            if statistic not in computed:
-                reason = f"{title_of(statistic)} has no correction for attenuation"
-                estimates.append(undefined_estimate(metric, statistic, coefficients.n, reason))
-                continue
-            index = computed.index(statistic)
-            # without a reliability, the value becomes NaN
-            root = math.sqrt(label_reliability[statistic] or math.nan)
-            resampled = None
-            if coefficients.resampled is not None:
-                resampled = coefficients.resampled / resampled_roots
-            reasons = tuple(reason or "the labels have no reliability" for reason in coefficients.reasons)
-            corrected = replace(coefficients, values=coefficients.values / root, resampled=resampled, reasons=reasons)
-            estimates.append(estimate(metric, statistic, corrected, index, confidence, len(labels)))
-    return estimates
-
-
-def _resampled_reliability_roots(annotations: Floats, statistics: Sequence[str], **draws: Any) -> Floats:
-    """Return the root of the reliability on each resample, shape (statistics, resamples), NaN where it is undefined.
-
-    Without resamples, or if fewer than three pairs have two labels, it is NaN of shape (statistics, 1).
-
-    Args:
-        annotations: the annotators' labels, shape (n, annotators), NaN for a missing label.
-        statistics: names from :data:`CORRECTED`.
-        **draws: resamples, seed and groups, as for the scores.
-    """
-    halves = Halves.of(annotations)
-    if halves is None or not draws["resamples"]:
-        return np.full((len(statistics), 1), np.nan)
-    n, groups = len(annotations), draws.get("groups")
-    if groups is not None:
-        groups = np.unique(groups, return_inverse=True)[1]
-    # arrays of all pairs, so that the resamples are the same as for the scores
-    products = np.zeros((2, n))
-    products[:, halves.rows] = halves.shared()
-    resampler = Resampler(n, draws["resamples"], tuple(draws["seed"]), groups)
-    covariances, variances = np.concatenate([products @ weights for weights in resampler.blocks()], axis=1)
-    correlations = []
-    for first, second in halves.draw(RESAMPLED_SPLITS, np.random.default_rng(0)) if "spearman" in statistics else ():
-        score, label = np.full(n, np.nan), np.zeros(n)
-        score[halves.rows], label[halves.rows] = first, second
-        measured = measure_all({"half": score}, label, statistics=("pearson", "spearman"), **draws)["half"].resampled
-        if measured is not None:
-            correlations.append(measured)
-    roots = np.full((len(statistics), draws["resamples"]), np.nan)
-    for resample in range(draws["resamples"]):
-        of_scores = halves.reliability(float(covariances[resample]), float(variances[resample]))
-        of_resample = {"pearson": of_scores}
-        if correlations:
-            pearson, spearman = np.array(correlations)[:, :, resample].T.tolist()
-            of_resample["spearman"] = halves.reliability_of_ranks(of_scores, pearson, spearman)
-        roots[:, resample] = [math.sqrt(of_resample.get(name) or math.nan) for name in statistics]
-    return roots

@@ -17,6 +17,8 @@ from assay.statistics.concordance import Floats
 #: The size of one block of multiplicities: 2**16 doubles are half a MiB, so that the temporaries of one score stay in
 #: the cache of a core while dozens of resamples are still handled at once.
 BLOCK = 1 << 16
+#: The most resamples in one block, which few pairs reach.
+MAX_BLOCK_WIDTH = 256
 
 
 def seed_of(seed: int, dataset: str, split: str, bucket: str) -> tuple[int, int]:
@@ -56,23 +58,23 @@ class Resampler:
         """Yield the multiplicities in blocks of shape (n, b), the b of all blocks adding up to *resamples*.
 
         The entry in row i and column r is how often resample r contains pair i. The draws do not depend on the size of
-        a block.
+        a block. There are no blocks if *n* is 0.
         """
         if self.n == 0:
             return
         rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(self.seed)))
         units = self.units
-        width = max(1, min(256, BLOCK // self.n, self.resamples))
+        width = max(1, min(MAX_BLOCK_WIDTH, BLOCK // self.n, self.resamples))
         # a float32 holds every multiplicity exactly and halves the traffic of the transposed copy
-        drawn = np.empty((width, units), dtype=np.float32)
-        done = 0
-        while done < self.resamples:
-            b = min(width, self.resamples - done)
+        multiplicities = np.empty((width, units), dtype=np.float32)
+        resamples_drawn = 0
+        while resamples_drawn < self.resamples:
+            b = min(width, self.resamples - resamples_drawn)
             for r in range(b):
-                drawn[r] = np.bincount(rng.integers(units, size=units), minlength=units)
-            block = drawn[:b].T if self.groups is None else drawn[:b].T[self.groups]
+                multiplicities[r] = np.bincount(rng.integers(units, size=units), minlength=units)
+            block = multiplicities[:b].T if self.groups is None else multiplicities[:b].T[self.groups]
             yield np.ascontiguousarray(block, dtype=np.float64)
-            done += b
+            resamples_drawn += b
 
 
 # The design effect of grouped pairs: the loss of precision compared with the same number of independent pairs.
@@ -81,9 +83,9 @@ class Resampler:
 def design_effect(values: Floats, groups: NDArray[np.intp]) -> float | None:
     """Return the design effect of the mean: its variance with groups as the units drawn, over that with single pairs.
 
-    It is 1 if the pairs of a group are no more alike than others, and grows to the mean size of a group if they are
-    equal. It is below 1 if they differ by design, as a foil and a paraphrase of one sentence do. Its square root is the
-    factor by which a standard error grows. With groups of one size m it is about 1 + (m - 1) ICC.
+    It is about 1 if the pairs of a group are no more alike than others, and below 1 if they differ by design, as a foil
+    and a paraphrase of one sentence do. With many groups of one size m it is about 1 + (m - 1) ICC, which is m if the
+    pairs of each group are equal. Its square root is the factor by which a standard error grows.
 
     Args:
         values: one value per pair, such as its label, shape (n,), finite.

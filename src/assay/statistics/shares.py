@@ -35,9 +35,11 @@ def wilson_interval(share: float, n: float, confidence: float) -> tuple[float, f
     """
     from scipy.special import ndtri
 
-    squared = float(ndtri((1 + confidence) / 2)) ** 2
-    centre = (share + squared / (2 * n)) / (1 + squared / n)
-    half_width = math.sqrt(squared * share * (1 - share) / n + (squared / (2 * n)) ** 2) / (1 + squared / n)
+    squared_quantile = float(ndtri((1 + confidence) / 2)) ** 2
+    shift = squared_quantile / (2 * n)
+    spread = math.sqrt(squared_quantile * share * (1 - share) / n + shift**2)
+    centre = (share + shift) / (1 + squared_quantile / n)
+    half_width = spread / (1 + squared_quantile / n)
     # the ends are exact: rounding must not exclude a share of 0 or 1
     low = 0.0 if share == 0 else max(0.0, centre - half_width)
     high = 1.0 if share == 1 else min(1.0, centre + half_width)
@@ -54,10 +56,11 @@ def wilson_lower_bounds(shares: Floats, n: Floats, confidence: float) -> Floats:
     """
     from scipy.special import ndtri
 
-    squared = float(ndtri(confidence)) ** 2
+    squared_quantile = float(ndtri(confidence)) ** 2
     with np.errstate(invalid="ignore", divide="ignore"):
-        half_widths = np.sqrt(squared * shares * (1 - shares) / n + (squared / (2 * n)) ** 2)
-        bounds: Floats = (shares + squared / (2 * n) - half_widths) / (1 + squared / n)
+        shifts = squared_quantile / (2 * n)
+        spreads = np.sqrt(squared_quantile * shares * (1 - shares) / n + shifts**2)
+        bounds: Floats = (shares + shifts - spreads) / (1 + squared_quantile / n)
     return bounds
 
 
@@ -98,14 +101,15 @@ def effective_size(
     of two sums over groups; the design effect is taken to be at least 1, since an estimate from few groups may be lower
     by chance. A share of 0 or 1 does not vary over groups: there the groups are counted in place of their pairs. With m
     groups that hold the rarer outcome the result is in between, on a logarithmic scale with the weight m / (m + 4): a
-    design effect that rests on few groups is often too small.
+    design effect that rests on few groups is often too small. With groups, the result is lowered so that an interval
+    with the normal quantile is as wide as one with Student's.
 
     The arguments are those of :func:`share_interval`.
     """
     from scipy.special import ndtri, stdtrit
 
-    hit = np.asarray(hits, dtype=np.float64)
-    counted = np.ones(len(hit)) if among is None else np.asarray(among, dtype=np.float64)
+    hit_shares = np.asarray(hits, dtype=np.float64)
+    counted = np.ones(len(hit_shares)) if among is None else np.asarray(among, dtype=np.float64)
     total = float(counted.sum())
     if not total:
         return None
@@ -114,19 +118,16 @@ def effective_size(
     units = len(np.unique(groups[counted > 0]))
     if units < 2:
         return None
-    share = float(hit.sum()) / total
-    rare_units = min(len(np.unique(groups[hit > 0])), len(np.unique(groups[hit < counted])))
+    share = float(hit_shares.sum()) / total
+    units_with_hit, units_with_miss = np.unique(groups[hit_shares > 0]), np.unique(groups[hit_shares < counted])
+    rare_units = min(len(units_with_hit), len(units_with_miss))
     size = float(units)
     if rare_units:
-        squares = float((_sums_of_groups(hit - share * counted, groups) ** 2).sum())
+        codes = np.unique(groups, return_inverse=True)[1]
+        sums_of_groups = np.bincount(codes, weights=hit_shares - share * counted)
+        squares = float((sums_of_groups**2).sum())
         design_effect = max(1.0, units / (units - 1) * squares / (total * share * (1 - share)))
         weight = rare_units / (rare_units + PRIOR_UNITS)
         size = (total / design_effect) ** weight * units ** (1 - weight)
     tail = (1 - confidence) / 2
     return size * float(ndtri(tail) / stdtrit(units - 1, tail)) ** 2
-
-
-def _sums_of_groups(values: Floats, groups: NDArray[np.intp]) -> Floats:
-    """Return the sum of *values*, shape (n,), over each group of the codes in *groups*."""
-    codes = np.unique(groups, return_inverse=True)[1]
-    return np.bincount(codes, weights=values).astype(np.float64)

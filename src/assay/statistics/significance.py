@@ -66,8 +66,10 @@ def williams(first: float, second: float, between: float, n: int) -> tuple[float
     """
     from scipy.special import stdtr
 
-    if n < 4 or math.isnan(first + second + between):
+    is_linear = math.isclose(abs(between), 1, abs_tol=NOISE)
+    if n < 4 or math.isnan(first + second + between) or is_linear:
         return math.nan, math.nan
+    # of the matrix of the three correlations
     determinant = 1 - first**2 - second**2 - between**2 + 2 * first * second * between
     scale = 2 * determinant * (n - 1) / (n - 3) + (first + second) ** 2 / 4 * (1 - between) ** 3
     if scale <= 0:
@@ -185,7 +187,9 @@ def _welch_t(first: Floats, second: Floats, shift: float) -> Floats:
     Without any spread it is infinite, with the sign of the difference, or 0 if the means are equal.
     """
     difference = np.asarray(first.mean(axis=-1) - second.mean(axis=-1) - shift)
-    error = np.sqrt(first.var(axis=-1, ddof=1) / first.shape[-1] + second.var(axis=-1, ddof=1) / second.shape[-1])
+    first_variance = first.var(axis=-1, ddof=1) / first.shape[-1]
+    second_variance = second.var(axis=-1, ddof=1) / second.shape[-1]
+    error = np.sqrt(first_variance + second_variance)
     t = np.where(np.abs(difference) > NOISE, np.copysign(np.inf, difference), 0.0)
     np.divide(difference, error, out=t, where=error > NOISE * np.abs(first).max())
     return np.asarray(t)
@@ -337,7 +341,7 @@ def corrected_confidence(confidence: float, comparisons: int) -> float:
 
 def almost_stochastic_order(
     samples: Sequence[Floats],
-    drawn: Sequence[Floats],
+    resampled_samples: Sequence[Floats],
     sample_pairs: Sequence[tuple[int, int]],
     *,
     confidence: float,
@@ -351,7 +355,8 @@ def almost_stochastic_order(
 
     Args:
         samples: arrays of shape (n,), finite, where higher is better; n may differ.
-        drawn: the resamples of each sample, shape (resamples, n), the same number for all; see :func:`draw_resamples`.
+        resampled_samples: the resamples of each sample, shape (resamples, n), the same number for all; see
+            :func:`draw_resamples`.
         sample_pairs: the indices of a first and a second sample for each test.
         confidence: the level of the bounds before the correction, in (.5, 1).
         comparisons: the number of comparisons to correct for, see :func:`corrected_confidence`.
@@ -363,11 +368,13 @@ def almost_stochastic_order(
 
     margin = float(ndtri(corrected_confidence(confidence, comparisons)))
     orders: dict[int, StochasticOrder] = {}
-    for block in _blocks_of_one_shape(samples, drawn, sample_pairs):
+    for block in _blocks_of_one_shape(samples, resampled_samples, sample_pairs):
         firsts = [sample_pairs[index][0] for index in block]
         seconds = [sample_pairs[index][1] for index in block]
         ratios = violation_ratio(_stack_arrays(samples, firsts), _stack_arrays(samples, seconds))
-        deviations = violation_ratio(_stack_arrays(drawn, firsts), _stack_arrays(drawn, seconds)).std(axis=1)
+        deviations = violation_ratio(
+            _stack_arrays(resampled_samples, firsts), _stack_arrays(resampled_samples, seconds)
+        ).std(axis=1)
         for index, ratio, deviation in zip(block, ratios.tolist(), deviations.tolist(), strict=True):
             better = min(1.0, ratio + margin * deviation)
             worse = min(1.0, 1 - ratio + margin * deviation)
@@ -376,18 +383,19 @@ def almost_stochastic_order(
 
 
 def _blocks_of_one_shape(
-    samples: Sequence[Floats], drawn: Sequence[Floats], sample_pairs: Sequence[tuple[int, int]]
+    samples: Sequence[Floats], resampled_samples: Sequence[Floats], sample_pairs: Sequence[tuple[int, int]]
 ) -> Iterator[list[int]]:
-    """Yield the indices of *sample_pairs* in blocks whose samples have the same sizes.
+    """Yield the indices of *sample_pairs* in blocks whose first samples have one size, and whose second ones have one.
 
-    The resamples of a block are at most :data:`BLOCK` numbers; a pair with more is a block of its own.
+    The resamples of a block are at most :data:`BLOCK` numbers; a pair with more is a block of its own. The arguments
+    are those of :func:`almost_stochastic_order`.
     """
     pairs_by_sizes: dict[tuple[int, int], list[int]] = {}
     for index, (first, second) in enumerate(sample_pairs):
         sizes = len(samples[first]), len(samples[second])
         pairs_by_sizes.setdefault(sizes, []).append(index)
     for (n, m), indices in pairs_by_sizes.items():
-        resamples = len(drawn[0])
+        resamples = len(resampled_samples[0])
         numbers_of_a_pair = resamples * (n + m)
         pairs_at_a_time = max(1, BLOCK // numbers_of_a_pair)
         for start in range(0, len(indices), pairs_at_a_time):

@@ -30,7 +30,7 @@ class ScoreGaps:
         p_labels: the p-value of "people compare the systems alike on the items with every score and on the others", see
             :func:`p_of_unlike_items`.
         open_orders: the number of pairs of systems whose order on *items* may be another one on all n items: it is if
-            the missing scores are some values between the lowest and the highest score.
+            the missing scores are some values between the lowest and the highest score; all pairs if *items* is 0.
     """
 
     missing: tuple[int, ...]
@@ -70,7 +70,7 @@ def p_of_unequal_gaps(is_missing: NDArray[np.bool_], rng: np.random.Generator) -
     """Return the p-value of Cochran's test, by permuting the systems within each item.
 
     Source: Cochran, The Comparison of Percentages in Matched Samples (1950). Given the number of gaps of each item, his
-    Q rises with the sum of squares of the systems' numbers of gaps.
+    Q rises with the sum of squares of the systems' numbers of gaps. The result is 1 if each item lacks all or none.
 
     Args:
         is_missing: True for a missing score, shape (k, n).

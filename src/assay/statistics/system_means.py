@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.common.numbers import Number
-from assay.statistics.agreement import percentile_interval
 from assay.statistics.concordance import Floats
+from assay.statistics.intervals import percentile_interval
 from assay.statistics.resampling import Resampler
 from assay.statistics.shares import share_interval
 
@@ -32,7 +32,8 @@ class MeanDifference(Number):
     """The mean of one system less the mean of another on the same items.
 
     Attributes:
-        p: the two-sided p-value of the paired difference, see :func:`paired_p_value`; None if all differences are 0.
+        p: the two-sided p-value of the paired difference, see :func:`paired_p_value`; None if all differences are 0,
+            or for a single item or group.
     """
 
     p: float | None = field(kw_only=True)
@@ -45,6 +46,9 @@ def system_pairs(k: int) -> list[tuple[int, int]]:
 
 def mean_intervals(values: Floats, resampler: Resampler, confidence: float) -> list[tuple[float, float] | None]:
     """Return an interval of the mean of each system for other items; None for a system without an interval.
+
+    Shares have Wilson's interval. Other means have the percentile interval of the resamples, if there are at least
+    :data:`~assay.statistics.coefficients.MIN_UNITS` items or groups, or Wilson's if all resamples are alike.
 
     Args:
         values: the labels or scores, shape (k, n).
@@ -88,15 +92,14 @@ def compare_means(values: Floats, resampler: Resampler, confidence: float) -> li
     are_shares = _are_shares(values)
     mean_differences = []
     for first, second in system_pairs(len(values)):
-        differences = values[first] - values[second]
         interval = None
         if means is not None and not are_shares:
             interval = percentile_interval(means[first] - means[second], resampler.units, confidence)
-        if means is not None and (are_shares or (interval is not None and _is_point(interval))):
-            interval = None
-            if bounded is not None:
-                interval = _paired_interval(values, first, second, bounded)
+        is_same_in_all_resamples = interval is not None and _is_point(interval)
+        if are_shares or is_same_in_all_resamples:
+            interval = None if bounded is None else _paired_interval(values, first, second, bounded)
         low, high = interval or (None, None)
+        differences = values[first] - values[second]
         p = paired_p_value(differences, resampler.groups)
         mean_differences.append(MeanDifference(float(differences.mean()), low, high, p=p))
     return mean_differences
@@ -112,8 +115,8 @@ def paired_p_value(differences: Floats, groups: NDArray[np.intp] | None = None) 
     If the systems differ on fewer than :data:`FEWEST_FOR_T` units, items or groups of them, it is that of all exchanges
     of the two systems on these units (Fisher 1935): the t-test finds differences too often where a few items of many
     decide. For shares of single items this is the exact sign test of McNemar (1947). Otherwise it is that of the paired
-    t-test, with the variance of the sums of groups, so that single items give the usual test; if that is 0, because all
-    differences are the same, it is that of all exchanges, too.
+    t-test, with the variance of the sums of groups, so that single items give the usual test; if that is 0 but for
+    rounding, because all units differ alike, it is that of all exchanges, too.
 
     Args:
         differences: the values of one system less those of another, shape (n,).
@@ -135,12 +138,12 @@ def paired_p_value(differences: Floats, groups: NDArray[np.intp] | None = None) 
     if len(differing) < FEWEST_FOR_T:
         return _p_of_exchanges(np.abs(differing), abs(float(differing.sum())))
     mean = differences.mean()
-    if not np.ptp(differences):
-        # of the 2**units exchanges, two are as extreme as the observed one
-        return float(2.0 ** (1 - units))
     deviations = np.bincount(codes, weights=differences - mean, minlength=units)
+    if np.abs(deviations).max() <= 1e-12 * np.abs(sums).max():
+        # all units differ alike: of the 2**units exchanges, two are as extreme as the observed one
+        return float(2.0 ** (1 - units))
     variance = units / (units - 1) * (deviations**2).sum() / n**2
-    return float(2 * stdtr(units - 1, -abs(mean) / math.sqrt(variance))) if variance else None
+    return float(2 * stdtr(units - 1, -abs(mean) / math.sqrt(variance)))
 
 
 def _p_of_exchanges(sizes: Floats, observed: float) -> float:
@@ -154,11 +157,11 @@ def _p_of_exchanges(sizes: Floats, observed: float) -> float:
         observed: the size of the observed sum.
     """
     half = len(sizes) // 2
-    of_first, of_second = (_sums_of_all_signs(part) for part in (sizes[:half], sizes[half:]))
-    of_second.sort()
+    first_sums, second_sums = (_sums_of_all_signs(sizes_of_half) for sizes_of_half in (sizes[:half], sizes[half:]))
+    second_sums.sort()
     # a sum that differs by rounding counts as equal
     limit = observed - 1e-9 * sizes.sum()
-    count = 2 * (len(of_second) - np.searchsorted(of_second, limit - of_first, side="left")).sum()
+    count = 2 * (len(second_sums) - np.searchsorted(second_sums, limit - first_sums, side="left")).sum()
     return float(min(count / 2 ** len(sizes), 1.0))
 
 
@@ -231,16 +234,19 @@ def _paired_interval(
         intervals: the intervals of the systems' means.
     """
     lowest, highest = _range_of(values)
-    row, other = ((values[index] - lowest) / (highest - lowest) for index in (first, second))
+    first_values = (values[first] - lowest) / (highest - lowest)
+    second_values = (values[second] - lowest) / (highest - lowest)
     correlation = 0.0
-    if np.ptp(row) and np.ptp(other):
-        covariance = float(((row - row.mean()) * (other - other.mean())).mean())
+    if np.ptp(first_values) and np.ptp(second_values):
+        first_centred, second_centred = first_values - first_values.mean(), second_values - second_values.mean()
+        covariance = float((first_centred * second_centred).mean())
         if covariance > 0:
-            covariance = max(covariance - 1 / (2 * len(row)), 0.0)
-        correlation = covariance / float(row.std() * other.std())
+            covariance = max(covariance - 1 / (2 * len(first_values)), 0.0)
+        correlation = covariance / float(first_values.std() * second_values.std())
     mean, other_mean = float(values[first].mean()), float(values[second].mean())
     below, above = mean - intervals[first][0], intervals[first][1] - mean
-    other_below, other_above = other_mean - intervals[second][0], intervals[second][1] - other_mean
+    other_below = other_mean - intervals[second][0]
+    other_above = intervals[second][1] - other_mean
     down = below**2 - 2 * correlation * below * other_above + other_above**2
     up = above**2 - 2 * correlation * above * other_below + other_below**2
     difference = mean - other_mean

@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.common.numbers import Number
-from assay.statistics.agreement import percentile_interval
 from assay.statistics.coefficients import MIN_UNITS
 from assay.statistics.concordance import Floats
+from assay.statistics.intervals import percentile_interval
 from assay.statistics.resampling import Resampler
 from assay.statistics.shares import wilson_interval
 from assay.statistics.system_means import system_pairs
@@ -77,7 +77,8 @@ def _one_sided_p(differences: Floats, signs: Floats) -> float:
     # sums of the same numbers in another order differ by rounding
     noise = 1e-9 * np.abs(differences).sum()
     sums = signs @ differences
-    return float(((sums > observed + noise).sum() + (sums >= observed - noise).sum()) / (2 * len(sums)))
+    larger, at_least_equal = (sums > observed + noise).sum(), (sums >= observed - noise).sum()
+    return float((larger + at_least_equal) / (2 * len(sums)))
 
 
 #: What is resampled for intervals: items (the same systems on other items), systems (other systems), or both.
@@ -141,7 +142,7 @@ def system_agreement(
     Args:
         labels: the human labels, shape (k, n), k > 1.
         scores: the scores of the metric, shape (k, n); higher means more similar.
-        resampler: the resampler of the n items.
+        resampler: the resampler of the n items; without resamples, there are no intervals.
         confidence: the level of the intervals, in (0, 1).
         permutations: the number of random swaps for soft pairwise accuracy.
         seed: the seed of the swaps and of the folds of items.
@@ -160,9 +161,9 @@ def system_agreement(
             if interval is not None and not np.isnan(observed[name]):
                 interval = _with_width(name, observed[name], interval, k, confidence)
             intervals[name] = interval
-    # the means of two systems correlate perfectly, one way or the other
     values_by_name = {name: None if np.isnan(value) else value for name, value in observed.items()}
     if len(labels) < 3:
+        # the means of two systems correlate perfectly, one way or the other
         values_by_name["pearson"] = None
     measures = {name: Number(values_by_name[name], *(intervals[name] or (None, None))) for name in MEASURES}
     return SystemAgreement(
@@ -194,6 +195,9 @@ def _with_width(
         interval: the percentile interval.
         k: the number of systems.
         confidence: the level of the interval, in (0, 1).
+
+    Returns:
+        The interval; None for Pearson's r without width.
     """
     low, high = interval
     has_width = bool(np.round(high - low, 12))
@@ -212,15 +216,22 @@ def _with_width(
 def _resampled_system_means(
     labels: Floats, scores: Floats, resampler: Resampler, resampled: ResampledUnits
 ) -> SystemMeans:
-    """Return the means of k systems in r resamples of items, of systems, or of both."""
+    """Return the means of k systems in r resamples of items, of systems, or of both.
+
+    Args:
+        labels: the human labels, shape (k, n).
+        scores: the scores of the metric, shape (k, n).
+        resampler: the resampler of the n items; its seed and number of resamples are used for systems, too.
+        resampled: what is resampled; what is not keeps its observed means, or counts once.
+    """
     shape = len(labels), resampler.resamples
     if resampled == "systems":
         label_means = np.repeat(labels.mean(axis=1)[:, None], resampler.resamples, axis=1)
         score_means = np.repeat(scores.mean(axis=1)[:, None], resampler.resamples, axis=1)
     else:
         blocks = [np.concatenate([labels, scores]) @ weights / weights.sum(axis=0) for weights in resampler.blocks()]
-        drawn = np.concatenate(blocks, axis=1)
-        label_means, score_means = drawn[: len(labels)], drawn[len(labels) :]
+        means = np.concatenate(blocks, axis=1)
+        label_means, score_means = means[: len(labels)], means[len(labels) :]
     counts = np.ones(shape)
     if resampled != "items":
         systems = Resampler(len(labels), resampler.resamples, (*resampler.seed, 1))
@@ -273,7 +284,8 @@ def accuracy_within_items(
     """Return acc-eq over the systems of each item, averaged over items.
 
     acc-eq is the share of pairs of systems on which people and metric agree about better, worse or tied; a score
-    difference up to the threshold is a tie. :data:`FOLDS` folds of items provide thresholds chosen on other items.
+    difference up to the threshold is a tie. :data:`FOLDS` folds of items provide thresholds chosen on other items;
+    for a single item, or group, the threshold is chosen on itself.
 
     Args:
         labels: the human labels, shape (k, n).
@@ -293,8 +305,8 @@ def accuracy_within_items(
     for fold in np.unique(folds):
         held_out = folds == fold
         # a single item has no others to choose a threshold on
-        others = ~held_out if (~held_out).any() else held_out
-        threshold = _most_accurate_tie_threshold(label_signs[:, others], differences[:, others])
+        is_used = ~held_out if (~held_out).any() else held_out
+        threshold = _most_accurate_tie_threshold(label_signs[:, is_used], differences[:, is_used])
         agrees[:, held_out] = _agrees_with_labels(label_signs[:, held_out], differences[:, held_out], threshold)
     best = _most_accurate_tie_threshold(label_signs, differences)
     return WithinItems(float(agrees.mean()), float(_agrees_with_labels(label_signs, differences, best).mean()), best)

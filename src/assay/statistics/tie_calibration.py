@@ -142,12 +142,12 @@ def counts_without_each_block(scores: Floats, labels: Labels, groups: Indices | 
         out_of_fold = np.empty((FOLDS, FOLDS))
         for first, second in fold_pairs:
             out_of_fold[first, second] = out_of_fold[second, first] = threshold_of[left_out, first, second]
-        rest = blocks != left_out
-        thresholds = Thresholds(np.nan, np.nan, unit_ranks[rest] % FOLDS, out_of_fold)
-        rest_labels = Labels.of(labels.values[rest])
+        is_in_other_block = blocks != left_out
+        thresholds = Thresholds(np.nan, np.nan, unit_ranks[is_in_other_block] % FOLDS, out_of_fold)
+        rest_labels = Labels.of(labels.values[is_in_other_block])
         label_counts = rest_labels.count(np.ones((len(rest_labels.values), 1)))
-        counts.append(CalibratedCells.of(scores[rest], rest_labels, thresholds).count(label_counts))
-    return CalibratedCounts.concatenated(counts)
+        counts.append(CalibratedCells.of(scores[is_in_other_block], rest_labels, thresholds).count(label_counts))
+    return CalibratedCounts.concatenate(counts)
 
 
 @dataclass(frozen=True)
@@ -178,8 +178,8 @@ class CalibratedCounts:
         return comparisons
 
     @classmethod
-    def concatenated(cls, parts: Sequence[CalibratedCounts]) -> CalibratedCounts:
-        """Return the counts of the resamples of all parts, in the order of *parts*."""
+    def concatenate(cls, counts_of_parts: Sequence[CalibratedCounts]) -> CalibratedCounts:
+        """Return the counts of the resamples of all parts, at least one, in the order of *counts_of_parts*."""
 
         def join(arrays: Iterable[Floats]) -> Floats:
             return np.concatenate(list(arrays))
@@ -192,11 +192,11 @@ class CalibratedCounts:
             )
 
         return cls(
-            join_ties([part.score for part in parts]),
-            join_ties([part.label for part in parts]),
-            join(part.balance for part in parts),
-            join(part.rank_product for part in parts),
-            join(part.tied_in_both for part in parts),
+            score=join_ties([counts.score for counts in counts_of_parts]),
+            label=join_ties([counts.label for counts in counts_of_parts]),
+            balance=join(counts.balance for counts in counts_of_parts),
+            rank_product=join(counts.rank_product for counts in counts_of_parts),
+            tied_in_both=join(counts.tied_in_both for counts in counts_of_parts),
         )
 
     @classmethod
@@ -314,7 +314,10 @@ class CalibratedCells:
 
     @classmethod
     def of(cls, scores: Floats, labels: Labels, thresholds: Thresholds) -> CalibratedCells:
-        """Return the cells of finite scores of shape (n,) and labels of the same n > 0 pairs."""
+        """Return the cells of finite scores of shape (n,) and labels of the same n > 0 pairs.
+
+        The folds of the pairs are those of *thresholds*.
+        """
         codes = score_codes(scores)
         order = np.lexsort((codes, thresholds.folds, labels.codes)).astype(np.intp)
         sorted_keys = (labels.codes[order], thresholds.folds[order], codes[order])
@@ -326,28 +329,29 @@ class CalibratedCells:
         layout = _Layout.of(values, cell_codes, cell_labels, thresholds, cell_folds)
         all_cells = np.arange(len(starts))
         return cls(
-            thresholds,
-            order,
-            starts,
-            run_starts(np.diff(cell_labels) != 0),
-            _Neighbours.of(layout, np.zeros_like(cell_labels), all_cells, all_cells),
-            _Neighbours.of(layout, cell_labels, all_cells, all_cells),
-            tuple(_Bit.of(layout, bit) for bit in range(int(cell_labels.max()).bit_length())),
+            thresholds=thresholds,
+            order=order,
+            starts=starts,
+            label_starts=run_starts(np.diff(cell_labels) != 0),
+            in_all=_Neighbours.of(layout, np.zeros_like(cell_labels), all_cells, all_cells),
+            in_label=_Neighbours.of(layout, cell_labels, all_cells, all_cells),
+            bits=tuple(_Bit.of(layout, bit) for bit in range(int(cell_labels.max()).bit_length())),
         )
 
     def count(self, labels: LabelCounts) -> CalibratedCounts:
         """Return the counts under the multiplicities of *labels*."""
-        # of the pairs, shape (n, b), the sum over each cell, shape (k, b)
+        # the multiplicities of the pairs, shape (n, b), added up over each cell, shape (k, b)
         cells = sum_runs(labels.weights[self.order], self.starts)
         ranks = self._signed_sums(cells) / 2
         ranked = ranks * cells
         rank_sums = np.add.reduceat(ranked, self.label_starts, axis=0)
+        tied = self._tied_comparisons(self.in_all, cells)
         return CalibratedCounts(
-            Ties(labels.ties.total, self._tied_comparisons(self.in_all, cells), np.einsum("kb,kb->b", ranked, ranks)),
-            labels.ties,
-            sum((bit.balance(cells) for bit in self.bits), np.zeros(cells.shape[1])),
-            np.einsum("lb,lb->b", rank_sums, labels.ranks),
-            self._tied_comparisons(self.in_label, cells),
+            score=Ties(labels.ties.total, tied, rank_variation=np.einsum("kb,kb->b", ranked, ranks)),
+            label=labels.ties,
+            balance=sum((bit.balance(cells) for bit in self.bits), np.zeros(cells.shape[1])),
+            rank_product=np.einsum("lb,lb->b", rank_sums, labels.ranks),
+            tied_in_both=self._tied_comparisons(self.in_label, cells),
         )
 
     def _signed_sums(self, values: Floats) -> Floats:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from assay.statistics.cells import NOISE, score_codes
 from assay.statistics.concordance import Floats, Indices, run_starts
 
-#: The number of parts that an interval is divided into: the first one, and later ones.
+#: The most thresholds that divide an interval: the first one, and later ones.
 FIRST_CUTS, CUTS = 64, 8
 #: In an interval with at most this many differences, or four times the cells, each difference is tried.
 FEW_DIFFERENCES = 1 << 14
@@ -93,12 +93,12 @@ class _Bit:
         """
         node = labels >> (bit + 1)
         order = np.argsort(node, kind="stable")
-        lacks = (labels[order] >> bit & 1) == 0
+        lacks_bit = (labels[order] >> bit & 1) == 0
         return cls(
-            np.searchsorted(node[order], node).astype(np.intp),
-            np.concatenate([[0], np.cumsum(lacks)]).astype(np.intp),
-            _running_sums(pairs_by_fold[order] * lacks[:, None]),
-            np.flatnonzero(labels >> bit & 1),
+            nodes=np.searchsorted(node[order], node).astype(np.intp),
+            without=np.concatenate([[0], np.cumsum(lacks_bit)]).astype(np.intp),
+            pairs_without=_running_sums(pairs_by_fold[order] * lacks_bit[:, None]),
+            has_bit=np.flatnonzero(labels >> bit & 1),
         )
 
 
@@ -128,11 +128,19 @@ class _Cells:
 
     @classmethod
     def of(cls, scores: Floats, labels: Indices, folds: Indices, fold_count: int) -> _Cells:
-        """Return the cells of pairs, given by their scores, label codes and folds, shape (n,)."""
+        """Return the cells of n > 0 pairs.
+
+        Args:
+            scores: the scores, shape (n,), in [-1, 1].
+            labels: the label codes, shape (n,).
+            folds: the fold of each pair, shape (n,).
+            fold_count: the number of folds, of which some may have no pair.
+        """
         codes = score_codes(scores)
         order = np.lexsort((folds, labels, codes))
-        changes = (np.diff(codes[order]) != 0) | (np.diff(labels[order]) != 0) | (np.diff(folds[order]) != 0)
-        starts = run_starts(changes)
+        # a cell begins where the score, the label or the fold changes
+        changes = [np.diff(values[order]) != 0 for values in (codes, labels, folds)]
+        starts = run_starts(np.any(changes, axis=0))
         pairs = np.diff(np.append(starts, len(order))).astype(np.float64)
         first = order[starts]
         # scores that are equal up to rounding share a code, and get the lowest score with it
@@ -154,6 +162,9 @@ class _Cells:
 
     def count(self, threshold: float) -> tuple[Floats, Floats]:
         """Return numbers of comparisons that are not ties in the score, by fold of the higher and of the lower score.
+
+        Args:
+            threshold: the largest difference of two scores that is a tie.
 
         Returns:
             The number of comparisons that have the order of the labels, and the number of those that are ties in the
@@ -242,7 +253,9 @@ class _Search:
         label_sizes = np.zeros((int(cells.labels.max()) + 1, kept.shape[1]))
         np.add.at(label_sizes, (cells.labels, cells.folds), cells.pairs)
         sizes = label_sizes @ kept.T
+        #: the number of comparisons that are ties in the labels, shape (subsets,)
         self._tied_labels = (sizes * (sizes - 1) / 2).sum(axis=0)
+        #: the most differences of an interval in which each of them is tried
         self._few_differences = max(FEW_DIFFERENCES, 4 * len(cells.scores))
         self.best_thresholds: Floats = np.zeros(len(kept))
         self.most_agreements: Floats = np.full(len(kept), -1.0)
@@ -300,7 +313,7 @@ class _Search:
         return _DifferenceRange(starts, sizes, int(sizes.sum()))
 
     def _cut_points(self, inner: _DifferenceRange, cuts: int) -> list[float]:
-        """Return ascending thresholds that divide the differences into parts of about equal size, at most *cuts*."""
+        """Return at most *cuts* ascending thresholds, with about equally many differences between each two."""
         parts = min(cuts, 1 + inner.total // self._few_differences)
         sampled = parts * SAMPLED
         numbers = ((np.arange(sampled) + 0.5) * (inner.total / sampled)).astype(np.intp)

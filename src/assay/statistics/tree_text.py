@@ -126,9 +126,10 @@ def _check_head(head: str, tree_count: int, inputs: int) -> None:
     first, *lines = head.split("\n")
     values = _fields_of_lines(lines)
     values.pop(_CONSTRAINTS, None)
-    is_head = first == "tree" and values.keys() == _HEAD.keys() | _HEAD_OTHERS and values.items() >= _HEAD.items()
-    fits = is_head and values["max_feature_idx"] == str(inputs - 1) and values["objective"] in _OBJECTIVES
-    if not fits or len(values["tree_sizes"].split(" ")) != tree_count:
+    fixed = {**_HEAD, "max_feature_idx": str(inputs - 1)}
+    is_head = first == "tree" and values.keys() == _HEAD.keys() | _HEAD_OTHERS and values.items() >= fixed.items()
+    is_of_these_trees = is_head and len(values["tree_sizes"].split(" ")) == tree_count
+    if not is_of_these_trees or values["objective"] not in _OBJECTIVES:
         raise ValueError("the lines before the trees are not those of such trees")
 
 
@@ -151,11 +152,11 @@ def _parse_tree(block: str, number: int, inputs: int) -> _Tree:
         raise ValueError(f"has {leaves} leaves")
     integers = {key: _parse_integers(lines[key], leaves - 1) for key in _OF_NODES if key != "threshold"}
     tree = _Tree(
-        leaf_values=[float(part) for part in _split_numbers(lines["leaf_value"], leaves, _NUMBERS)],
+        leaf_values=[float(text) for text in _split_numbers(lines["leaf_value"], leaves, _NUMBERS)],
         leaf_counts=_parse_integers(lines["leaf_count"], leaves),
         node_counts=integers["internal_count"],
         features=integers["split_feature"],
-        thresholds=[float(part) for part in _split_numbers(lines["threshold"], leaves - 1, _THRESHOLDS)],
+        thresholds=[float(text) for text in _split_numbers(lines["threshold"], leaves - 1, _THRESHOLDS)],
         decisions=integers["decision_type"],
         children=list(zip(integers["left_child"], integers["right_child"], strict=True)),
     )
@@ -195,7 +196,7 @@ def _check_tree(tree: _Tree, inputs: int) -> None:
 
 
 def _join_trees(trees: Sequence[_Tree]) -> Nodes:
-    """Return the arrays of several trees."""
+    """Return the arrays of several trees, in which the children of a node are slots; see :class:`Nodes`."""
     leaf_total = sum(len(tree.leaf_values) for tree in trees)
     children: list[tuple[int, ...]] = []
     roots = []
@@ -206,33 +207,34 @@ def _join_trees(trees: Sequence[_Tree]) -> Nodes:
         roots.append(first_node if tree.children else first_leaf)
         first_leaf += len(tree.leaf_values)
         first_node += len(tree.children)
-    decisions = _joined([tree.decisions for tree in trees], np.intp)
+    decisions = _concatenate([tree.decisions for tree in trees], np.intp)
     counts = [tree.leaf_counts for tree in trees] + [tree.node_counts for tree in trees]
     return Nodes(
-        features=_joined([tree.features for tree in trees], np.intp),
-        thresholds=_joined([tree.thresholds for tree in trees], np.float64),
+        features=_concatenate([tree.features for tree in trees], np.intp),
+        thresholds=_concatenate([tree.thresholds for tree in trees], np.float64),
+        # the bits of a decision: see _DECISIONS
         missing=decisions >> 2,
         missing_left=(decisions & 2).astype(np.bool_),
         children=np.array(children, dtype=np.intp).reshape(-1, 2),
-        values=_joined([tree.leaf_values for tree in trees], np.float64),
-        counts=_joined(counts, np.intp),
+        values=_concatenate([tree.leaf_values for tree in trees], np.float64),
+        counts=_concatenate(counts, np.intp),
         roots=np.array(roots, dtype=np.intp),
     )
 
 
-def _joined(parts: Sequence[Sequence[float]], kind: type[Any]) -> NDArray[Any]:
+def _concatenate(lists: Sequence[Sequence[float]], kind: type[Any]) -> NDArray[Any]:
     """Return the numbers of several lists as one array."""
-    return np.array([number for part in parts for number in part], dtype=kind)
+    return np.array([number for numbers in lists for number in numbers], dtype=kind)
 
 
 def _parse_integers(text: str, size: int) -> list[int]:
     """Return the *size* integers of a line; raise ValueError for anything else."""
-    return [int(part) for part in _split_numbers(text, size, _INTEGERS)]
+    return [int(number) for number in _split_numbers(text, size, _INTEGERS)]
 
 
 def _split_numbers(text: str, size: int, notation: re.Pattern[str]) -> list[str]:
     """Return the *size* numbers of a line as texts; raise ValueError if it is not written in this notation."""
-    parts = text.split(" ") if text else []
-    if len(parts) != size or (parts and not notation.fullmatch(text)):
+    numbers = text.split(" ") if text else []
+    if len(numbers) != size or (numbers and not notation.fullmatch(text)):
         raise ValueError(f"expected {size} numbers, found {text[:40]!r}")
-    return parts
+    return numbers

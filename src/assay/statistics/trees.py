@@ -55,7 +55,7 @@ class Nodes:
 
     @cached_property
     def levels(self) -> tuple[Ints, ...]:
-        """The inner nodes by their height: the children of a node have been reached when the node is."""
+        """The inner nodes of each height, from 1 on: the children of a node are leaves, or in an earlier entry."""
         leaf_count = len(self.values)
         heights = np.zeros(len(self.counts), dtype=np.intp)
         while True:
@@ -67,14 +67,18 @@ class Nodes:
 
     @cached_property
     def paths(self) -> _Paths:
-        """The paths from the roots to the leaves, for contributions."""
+        """The paths from the roots to the leaves, for contributions; without a step if each tree is a single leaf."""
         leaf_count = len(self.values)
         parents = np.full(len(self.counts), -1)
         is_left = np.zeros(len(self.counts), dtype=np.bool_)
         parents[self.children] = np.arange(len(self.children))[:, None]
         is_left[self.children[:, 0]] = True
         leaves = slots = np.arange(leaf_count)
-        steps: list[tuple[Ints, Ints, NDArray[np.bool_], Floats]] = []
+        no_slots = np.empty(0, dtype=np.intp)
+        # leaf, node, whether it goes left, and share of the node's training pairs; so much for trees without a step
+        steps: list[tuple[Ints, Ints, NDArray[np.bool_], Floats]] = [
+            (no_slots, no_slots, np.empty(0, bool), np.empty(0))
+        ]
         while True:
             # one step up, from every leaf whose root is not reached
             has_parent = parents[slots] >= 0
@@ -84,21 +88,20 @@ class Nodes:
             nodes = parents[slots]
             steps.append((leaves, nodes, is_left[slots], self.counts[slots] / self.counts[nodes + leaf_count]))
             slots = nodes + leaf_count
-        if not steps:
-            nothing = np.empty(0, dtype=np.intp)
-            return _Paths(nothing, nothing.astype(np.bool_), nothing, nothing.astype(np.float64), nothing, nothing)
-        step_leaves, step_nodes, step_left, shares = (np.concatenate(parts) for parts in zip(*steps, strict=True))
+        step_leaves, step_nodes, step_left, shares = (
+            np.concatenate(steps_of_paths) for steps_of_paths in zip(*steps, strict=True)
+        )
         # the steps of one leaf that compare the same input lie together
         order = np.lexsort((self.features[step_nodes], step_leaves))
         keys = np.stack([step_leaves[order], self.features[step_nodes[order]]])
         starts = np.flatnonzero(np.any(np.diff(keys, axis=1, prepend=-1) != 0, axis=0))
         return _Paths(
-            step_nodes[order],
-            step_left[order],
-            starts,
-            np.multiply.reduceat(shares[order], starts),
-            keys[0, starts],
-            keys[1, starts],
+            nodes=step_nodes[order],
+            left=step_left[order],
+            starts=starts,
+            shares=np.multiply.reduceat(shares[order], starts),
+            leaves=keys[0, starts],
+            features=keys[1, starts],
         )
 
 
@@ -154,9 +157,9 @@ class Trees:
     def contributions(self, inputs: Floats) -> Floats:
         """Return the contribution of each input that the trees read, and the mean margin last, shape (n, columns + 1).
 
-        They are the SHAP values under the shares of training pairs in the nodes; a row adds up to the margin. The sum
-        over all sets of inputs is the integral of a product, which a Gauss-Legendre rule of enough points gives
-        exactly.
+        They are the SHAP values under the shares of training pairs in the nodes; a row adds up to the margin. The
+        *inputs* have the shape (n, m) and may be NaN. The sum over all sets of inputs is the integral of a product,
+        which a Gauss-Legendre rule of enough points gives exactly.
 
         Sources: Lundberg, Erion & Lee, Consistent individualized feature attribution for tree ensembles (2018); Owen,
         Multilinear extensions of games (1972).
@@ -171,16 +174,16 @@ class Trees:
             goes_left = self._goes_left(inputs[rows])
             is_as_path = goes_left[paths.nodes] == paths.left[:, None]
             follows = np.logical_and.reduceat(is_as_path, paths.starts, axis=0).astype(np.float64)
-            parts = np.empty(follows.shape)
+            path_contributions = np.empty(follows.shape)
             for size in np.unique(sizes):
                 elements = np.flatnonzero(sizes == size)
                 shape = (-1, int(size), follows.shape[1])
                 unknown = paths.shares[elements, None]
                 weights = _shapley_weights(follows[elements].reshape(shape), unknown.reshape(-1, int(size), 1))
-                parts[elements] = (follows[elements] - unknown) * weights.reshape(-1, follows.shape[1])
-            parts *= nodes.values[paths.leaves, None]
+                path_contributions[elements] = (follows[elements] - unknown) * weights.reshape(-1, follows.shape[1])
+            path_contributions *= nodes.values[paths.leaves, None]
             for feature in np.unique(paths.features):
-                result[rows, feature] = parts[paths.features == feature].sum(axis=0)
+                result[rows, feature] = path_contributions[paths.features == feature].sum(axis=0)
         return result
 
     def _mean_margin(self) -> float:
@@ -196,7 +199,11 @@ class Trees:
         return float(shares[:leaf_count] @ nodes.values)
 
     def _goes_left(self, inputs: Floats) -> NDArray[np.bool_]:
-        """Return for each node and each of n pairs whether the pair goes left there, shape (N, n)."""
+        """Return for each node and each of n pairs whether the pair goes left there, shape (N, n).
+
+        Args:
+            inputs: the inputs, shape (n, m), which may be NaN; inputs of nearly 0 are taken as 0, as in LightGBM.
+        """
         nodes = self.nodes
         used_inputs = inputs[:, self.columns].T
         used_inputs = np.where(np.abs(used_inputs) <= _ZERO, 0.0, used_inputs)
@@ -220,7 +227,10 @@ def _passes(n: int, size: int) -> Iterator[slice]:
 
 
 def _shapley_weights(follows: Floats, unknown: Floats) -> Floats:
-    """Return the mean over orders of the product of the other elements, known before or still unknown.
+    """Return the weight of each of the d inputs on a path: what the other inputs let through of what it changes.
+
+    The inputs become known in some order. At the turn of an input, each other one lets through *follows* if it is known
+    already, else *unknown*. The weight is the mean of their product over all orders.
 
     Args:
         follows: 1 where the input leads along the path, else 0, shape (leaves, d, n).

@@ -55,8 +55,8 @@ class Votes:
     @property
     def majority(self) -> Floats:
         """The vote of the majority on each pair, shape (n,); NaN where there is none."""
-        side = np.where(self.counts[:, 0] > self.counts[:, 1], self.yes, self.no)
-        majority: Floats = np.where(self.is_split, np.nan, side)
+        majority_label = np.where(self.counts[:, 0] > self.counts[:, 1], self.yes, self.no)
+        majority: Floats = np.where(self.is_split, np.nan, majority_label)
         return majority
 
     def lowest_yes(self, *, with_split: bool = False) -> float:
@@ -105,13 +105,13 @@ def votes_of(labels: Floats, annotations: Floats | None) -> Votes | None:
         votes, max_unsure_share = annotations, MAX_UNSURE_VOTES
     else:
         votes, max_unsure_share = labels[:, None], MAX_UNSURE_LABELS
-    known = votes[np.isfinite(votes)]
-    values, counts = np.unique(known, return_counts=True)
+    known_votes = votes[np.isfinite(votes)]
+    values, counts = np.unique(known_votes, return_counts=True)
     if len(values) not in (2, 3):
         return None
     no, yes = float(values[0]), float(values[-1])
     if len(values) == 3:
-        middle, unsure_share = values[1], counts[1] / len(known)
+        middle, unsure_share = values[1], counts[1] / len(known_votes)
         if not np.isclose(middle, (no + yes) / 2) or unsure_share > max_unsure_share:
             return None
     is_yes, is_no = votes == yes, votes == no
@@ -125,8 +125,8 @@ def deciding_statistic_of(labels: Floats, annotations: Floats | None) -> str | N
 
     The arguments are those of :func:`votes_of`, but for labels that may be missing, as NaN.
     """
-    known = np.isfinite(labels)
-    votes = votes_of(labels[known], None if annotations is None else annotations[known])
+    is_labelled = np.isfinite(labels)
+    votes = votes_of(labels[is_labelled], None if annotations is None else annotations[is_labelled])
     return None if votes is None else votes.statistic
 
 
@@ -134,7 +134,8 @@ def references_of_votes(votes: Votes, annotations: Floats) -> dict[str, Floats]:
     """Return labels of two values that scores can be compared with beside the mean, by name, each of shape (n,).
 
     They are the majority, with NaN where there is none, and for up to :data:`MAX_ANNOTATORS` annotators the vote of
-    each, with NaN for a missing or unsure one. Labels that are not of two values are left out.
+    each, with NaN for a missing or unsure one. Annotators are left out if the votes of each pair are sorted, since
+    a column is then not one annotator's. Labels that are not of two values are left out.
 
     Args:
         votes: the votes.

@@ -44,12 +44,12 @@ def fisher_covariances_of_resamples(resampled: Mapping[str, Floats], lowest: flo
         resampled: the values on the same resamples by name, shape (resamples,), NaN where undefined.
         lowest: the lowest value that the statistic can take, -1 or 0.
     """
-    drawn = {name: _fisher_z(values, lowest) for name, values in resampled.items()}
+    z_values = {name: _fisher_z(values, lowest) for name, values in resampled.items()}
     covariances: dict[MetricPair, float] = {}
-    for first, second in combinations_with_replacement(drawn, 2):
-        is_defined = np.isfinite(drawn[first]) & np.isfinite(drawn[second])
+    for first, second in combinations_with_replacement(z_values, 2):
+        is_defined = np.isfinite(z_values[first]) & np.isfinite(z_values[second])
         if 2 * is_defined.sum() >= len(is_defined) and is_defined.sum() > 1:
-            covariance = float(np.cov(drawn[first][is_defined], drawn[second][is_defined])[0, 1])
+            covariance = float(np.cov(z_values[first][is_defined], z_values[second][is_defined])[0, 1])
             covariances[first, second] = covariances[second, first] = covariance
     return covariances
 
@@ -150,12 +150,12 @@ def _truncation_bounds(values: Floats, covariances: Floats, highest: int) -> tup
     """
     low, high = -math.inf, math.inf
     slopes = covariances / covariances[highest]
-    for other in range(len(values)):
-        slope_difference = 1 - slopes[other]
-        if other == highest or abs(slope_difference) < MIN_SHARE_OF_VARIANCE:
+    for rival in range(len(values)):
+        slope_difference = 1 - slopes[rival]
+        if rival == highest or abs(slope_difference) < MIN_SHARE_OF_VARIANCE:
             continue
         # the highest value at which both values are equal
-        crossing = float((values[other] - slopes[other] * values[highest]) / slope_difference)
+        crossing = float((values[rival] - slopes[rival] * values[highest]) / slope_difference)
         if slope_difference > 0:
             low = max(low, crossing)
         else:
@@ -183,12 +183,15 @@ def _hybrid_interval(
     error = 1 - confidence
     simultaneous_error = SIMULTANEOUS_SHARE * error
     # Sidak's bound for the largest of the metrics' deviations
-    largest_deviation = deviation * float(ndtri(1 - (1 - (1 - simultaneous_error) ** (1 / metrics)) / 2))
+    error_of_each_metric = 1 - (1 - simultaneous_error) ** (1 / metrics)
+    largest_deviation = deviation * float(ndtri(1 - error_of_each_metric / 2))
     error_of_each_side = (error - simultaneous_error) / (1 - simultaneous_error) / 2
+
+    lowest, highest = bounds
 
     def probability(mean: float) -> float:
         # that the variable is at most the observed value
-        low, high = max(bounds[0], mean - largest_deviation), min(bounds[1], mean + largest_deviation)
+        low, high = max(lowest, mean - largest_deviation), min(highest, mean + largest_deviation)
         return _truncated_probability((value - mean) / deviation, (low - mean) / deviation, (high - mean) / deviation)
 
     def mean_with(share: float) -> float:
@@ -198,7 +201,10 @@ def _hybrid_interval(
 
 
 def _solve_by_bisection(probability: Callable[[float], float], share: float, low: float, high: float) -> float:
-    """Return the point at which a decreasing function falls to *share*, by bisection between *low* and *high*."""
+    """Return the point at which a decreasing function falls to *share*, by bisection between *low* and *high*.
+
+    It is *high* if the function stays above *share* between them, and *low* if it stays below.
+    """
     # 60 halvings exhaust the digits of a double
     for _ in range(60):
         middle = (low + high) / 2
@@ -210,7 +216,7 @@ def _solve_by_bisection(probability: Callable[[float], float], share: float, low
 
 
 def _truncated_probability(value: float, low: float, high: float) -> float:
-    """Return how often a standard normal variable is below *value* when it lies between *low* and *high*."""
+    """Return the probability that a standard normal variable is at most *value* if it is between *low* and *high*."""
     from scipy.special import ndtr
 
     if low > 0:
@@ -286,8 +292,9 @@ class _Tests:
 
     def __init__(self, names: Sequence[str], differences: Mapping[MetricPair, Difference]) -> None:
         tested = {}
+        all_names = set(names)
         for pair, difference in differences.items():
-            if difference.p is not None and pair[0] in names and pair[1] in names:
+            if difference.p is not None and all_names.issuperset(pair):
                 tested[pair] = difference
         names_with_tests = {name for pair in tested for name in pair}
         self.names = [name for name in names if name in names_with_tests]
@@ -302,13 +309,18 @@ class _Tests:
 
     def losers(self, remaining: Sequence[str], level: float, corrected: bool) -> set[str]:
         """Return the metrics of *remaining* that another of them beats at the level of all their tests together."""
-        pairs = {pair: p for pair, p in self.p.items() if pair[0] in remaining and pair[1] in remaining}
+        remaining_names = set(remaining)
+        pairs = {pair: p for pair, p in self.p.items() if remaining_names.issuperset(pair)}
         threshold = self._p_value_threshold(list(pairs), level) if corrected and len(pairs) > 1 else level
         # 1 - .95 is a little more than .05: a p-value on the level counts in either case
         return {loser for (_, loser), p in pairs.items() if p <= threshold + NOISE}
 
     def _p_value_threshold(self, pairs: Sequence[MetricPair], level: float) -> float:
-        """Return the p-value that the smallest p-value of the tests falls below by chance with probability *level*."""
+        """Return the p-value below which the smallest of the tests falls by chance with probability *level*.
+
+        The tests are those of *pairs*, names of two metrics each. The result comes from :data:`DRAWS` draws and is at
+        most *level*.
+        """
         from scipy.special import ndtr
 
         normal = _standard_normal_draws(self._points.shape[1]) @ self._points.T

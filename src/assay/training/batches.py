@@ -64,16 +64,16 @@ def compose_batches(strategy: str, graph: AnnotationGraph, batch_size: int, rng:
     Args:
         strategy: one of :data:`STRATEGIES`.
         graph: the annotation graph of the training pairs.
-        batch_size: the number of rows (``base``), nodes (``node``) or base rows (``edge-1``, ``edge-2``) per batch; the
-            last batch has the remaining ones.
+        batch_size: the number of rows (``base``), nodes (``node``) or base rows (``edge-1``, ``edge-2``) per batch, or
+            all of them if the graph has fewer; the last batch has the remaining ones.
         rng: the source of all draws.
 
     Raises:
         InputError: the strategy is unknown (the message suggests similar names), or the batch size is below 1.
     """
     if strategy not in _COMPOSE:
-        near = suggestion_for(strategy, STRATEGIES)
-        raise InputError(f"there are no batches {strategy!r}.{near} Known: {', '.join(STRATEGIES)}")
+        suggestion = suggestion_for(strategy, STRATEGIES)
+        raise InputError(f"there are no batches {strategy!r}.{suggestion} Known: {', '.join(STRATEGIES)}")
     if batch_size < 1:
         raise InputError(f"a batch size of {batch_size} leaves nothing to learn from; expected 1 or more")
     return _COMPOSE[strategy](graph, batch_size, rng) if len(graph) else []
@@ -92,8 +92,8 @@ def _random_batches(graph: AnnotationGraph, batch_size: int, rng: np.random.Gene
         moved = np.flatnonzero(is_new)[: size - leftover]
         second_order = np.concatenate([second_order[moved], np.delete(second_order, moved)])
     rows = np.concatenate([first_order, second_order])
-    parts = np.split(rows, np.arange(size, len(rows), size))
-    return [Batch(part, np.full(len(part), 1 / len(part))) for part in parts]
+    rows_of_batches = np.split(rows, np.arange(size, len(rows), size))
+    return [Batch(batch_rows, np.full(len(batch_rows), 1 / len(batch_rows))) for batch_rows in rows_of_batches]
 
 
 def _node_batches(graph: AnnotationGraph, batch_size: int, rng: np.random.Generator) -> list[Batch]:
@@ -202,8 +202,8 @@ def _merge_batches(batches: Rows, rows: Rows, weights: Weights) -> list[Batch]:
     keys, inverse = np.unique(batches * row_count + rows, return_inverse=True)  # a batch and a row as one integer
     summed_weights = np.bincount(inverse.reshape(-1), weights=weights).astype(np.float64)
     cuts = np.flatnonzero(np.diff(keys // row_count)) + 1
-    parts = zip(np.split(keys % row_count, cuts), np.split(summed_weights, cuts), strict=True)
-    return [Batch(rows, weights) for rows, weights in parts]
+    rows_and_weights = zip(np.split(keys % row_count, cuts), np.split(summed_weights, cuts), strict=True)
+    return [Batch(rows, weights) for rows, weights in rows_and_weights]
 
 
 _COMPOSE: dict[str, Callable[[AnnotationGraph, int, np.random.Generator], list[Batch]]] = {
@@ -233,9 +233,8 @@ def degree_subset(graph: AnnotationGraph, size: int, rng: np.random.Generator) -
 
     A subset grows from a random row: each step adds the row that brings mean and deviation nearest to the targets
     (least squared distance; ties are drawn). Then each chosen row in turn, in random order, is exchanged for a row that
-    brings them nearer, until the distance is below :data:`MAX_DISTANCE` or a round improves nothing. A subset that
-    misses the targets is followed by another one from a new random row, at most :data:`STARTS` in all; the nearest is
-    returned.
+    brings them nearer, until a round ends within :data:`MAX_DISTANCE` or improves nothing. A subset that misses the
+    targets is followed by another one from a new random row, at most :data:`STARTS` in all; the nearest is returned.
 
     Args:
         graph: the graph to draw from, such as the graph of a training set; its degrees are the targets. Rows with the

@@ -28,7 +28,7 @@ def agreement_before_and_after(
     If the labels are numbers, the statistics are Pearson, Spearman and Kendall. The interval of the gain is from a
     paired bootstrap over pairs, or over whole groups if a group has several pairs; p is from a two-sided jackknife
     t-test over the same units. If the labels are classes, the statistics are
-    :func:`~assay.statistics.decisions.class_measures` after training.
+    :func:`~assay.statistics.decisions.class_measures`, which only the trained model has.
 
     Args:
         test: the n test pairs.
@@ -39,7 +39,7 @@ def agreement_before_and_after(
 
     Returns:
         One record per dataset and statistic: ``dataset``, ``statistic``, ``n``, ``before``, ``after``, ``gain``,
-        ``low``, ``high``, ``p``; a value is None if undefined.
+        ``low``, ``high``, ``p``; a value is None if it is undefined, or needs scores of the base model that are absent.
     """
     records = []
     for origin, source in enumerate(test.sources):
@@ -124,7 +124,10 @@ def decisions_before_and_after(
     scores: tuple[Floats | None, Floats],
     thresholds: Sequence[float | None],
 ) -> list[dict[str, Any]]:
-    """Return one record per dataset and measure of yes/no decisions before and after training, without intervals.
+    """Return one record per dataset and measure of yes/no decisions before and after training.
+
+    The records have the fields of :func:`agreement_before_and_after`. There are no intervals and tests: ``low``,
+    ``high`` and ``p`` are None, as are ``before`` and ``gain`` without scores of the base model.
 
     Args:
         test: the n test pairs.
@@ -132,17 +135,20 @@ def decisions_before_and_after(
         scores: the scores of the base model, or None if it gives none, and of the trained model, shape (n,) each.
         thresholds: the threshold of each of the two, found on the development pairs; None without scores.
     """
-    records = []
+    records: list[dict[str, Any]] = []
     for origin, source in enumerate(test.sources):
         rows = np.flatnonzero(test.origins == origin)
-        before, after = (
-            {} if values is None or threshold is None else measures_at_threshold(values[rows], labels[rows], threshold)
-            for values, threshold in zip(scores, thresholds, strict=True)
-        )
+        measures_of_models: list[Mapping[str, float]] = []
+        for model_scores, threshold in zip(scores, thresholds, strict=True):
+            if model_scores is None or threshold is None:
+                measures_of_models.append({})
+            else:
+                measures_of_models.append(measures_at_threshold(model_scores[rows], labels[rows], threshold))
+        before, after = measures_of_models
         for name, value in after.items():
-            record = {"dataset": source.full_name, "n": len(rows), "statistic": name, "before": before.get(name)}
             gain = value - before[name] if name in before else None
-            records.append(record | {"after": value} | dict.fromkeys(_GAIN_FIELDS) | {"gain": gain})
+            record = {"dataset": source.full_name, "n": len(rows), "statistic": name, "before": before.get(name)}
+            records.append(record | {"after": value, "gain": gain, "low": None, "high": None, "p": None})
     return records
 
 
@@ -207,7 +213,7 @@ def standard_deviation(values: Sequence[float | None]) -> float | None:
 def p_value_of_gains(gains: Sequence[float | None]) -> float | None:
     """Return p of Student's one-sample, two-sided t-test of the hypothesis that the mean gain over seeds is 0.
 
-    The result is None if a gain is None, or if all gains are equal, for which the test is undefined.
+    The result is None if a gain is None, or if all gains are equal, as a single one is: the test is then undefined.
     """
     spread = merged_values(gains, np.ptp)
     if not spread:

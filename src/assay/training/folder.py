@@ -42,6 +42,7 @@ def lock_file(path: Path, on_busy: Callable[[], None]) -> Iterator[None]:
 
     Raises:
         OSError: the file cannot be opened.
+        Exception: what *on_busy* raises.
     """
     with path.open("ab") as stream:
         _lock_stream(stream, on_busy)
@@ -110,7 +111,7 @@ def open_work_folder(out: str | Path, request: Mapping[str, Any]) -> Iterator[Wo
     request, and leaves creation, locking and renaming to it.
 
     Args:
-        out: the folder of the result; it must be missing or empty.
+        out: the folder of the result; it must be missing or empty, and no symbolic link.
         request: everything that decides the result, as plain values; an unfinished training resumes only for an equal
             request.
 
@@ -119,15 +120,15 @@ def open_work_folder(out: str | Path, request: Mapping[str, Any]) -> Iterator[Wo
             unfinished training of another request is there; or the disk is full.
         UnavailableError: the leader of this follower does not store the request in time.
     """
-    out = user_path(out).absolute()
-    work = WorkFolder(out, out.with_name(f".{out.name}.training"))
-    is_taken = out.is_symlink() or out.is_file() or (out.is_dir() and any(out.iterdir()))
+    target = user_path(out).absolute()
+    work = WorkFolder(target, target.with_name(f".{target.name}.training"))
+    is_taken = target.is_symlink() or target.is_file() or (target.is_dir() and any(target.iterdir()))
     if is_taken:
         if (work.folder / FINISHED).exists() and not work.result_folder.exists():
             # A training was killed after its result was renamed, before its working folder was removed.
             _remove_folder(work.folder)
-        remove_leftovers(out.parent)
-        raise InputError(f"{out}: is not an empty folder; give ", Setting("out"), " another name")
+        remove_leftovers(target.parent)
+        raise InputError(f"{target}: is not an empty folder; give ", Setting("out"), " another name")
     plain_request = json.loads(json.dumps(request))  # in the form in which a stored request is read back
     if is_follower():
         wait_for(lambda: _read_request(work.folder / REQUEST) == plain_request, "the same request")
@@ -136,9 +137,9 @@ def open_work_folder(out: str | Path, request: Mapping[str, Any]) -> Iterator[Wo
     with _locked_folder(work):
         request_path = work.folder / REQUEST
         if request_path.is_file():
-            _check_same_request(request_path, plain_request, out)
+            _check_same_request(request_path, plain_request, target)
         else:
-            _write_request(request_path, plain_request, out)
+            _write_request(request_path, plain_request, target)
         with report_full_disk(work.folder):
             yield work
         _finish_folder(work)
@@ -165,6 +166,8 @@ _DISK_FULL_MESSAGES = re.compile(
 @contextmanager
 def report_full_disk(folder: Path) -> Iterator[None]:
     """Replace errors of a full disk in the block, from whichever library, by an InputError with one line.
+
+    A used-up quota and a file that is too large for its file system count as a full disk.
 
     Args:
         folder: the folder that is written to; the next run resumes from its complete files.
@@ -234,12 +237,13 @@ def _finish_folder(work: WorkFolder) -> None:
         ) from None
 
 
-def _read_request(path: Path) -> Any:
-    """Return the request in a file: any JSON value; an empty dict if the file is missing or not JSON."""
+def _read_request(path: Path) -> dict[str, Any]:
+    """Return the request in a file; an empty dict if the file is missing, or damaged so that it has no JSON object."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        request = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError, RecursionError):
         return {}
+    return request if isinstance(request, dict) else {}
 
 
 def _check_same_request(path: Path, request: dict[str, Any], out: Path) -> None:
@@ -247,9 +251,7 @@ def _check_same_request(path: Path, request: dict[str, Any], out: Path) -> None:
     earlier = _read_request(path)
     if earlier == request:
         return
-    keys: list[str] = []
-    if isinstance(earlier, dict):  # a damaged file may hold any other JSON value
-        keys = sorted(key for key in {*earlier, *request} if earlier.get(key) != request.get(key))
+    keys = sorted(key for key in {*earlier, *request} if earlier.get(key) != request.get(key))
     raise InputError(
         f"{out}: an unfinished training with another request is in {path.parent} (it differs in {', '.join(keys)}); "
         "continue it as it was asked for, remove that folder, or give ",
@@ -272,7 +274,7 @@ PAIRS_PER_CHUNK = 1024
 def cached_scores(
     signature: str, texts: Iterable[str], compute: Callable[[], NDArray[np.float64]]
 ) -> NDArray[np.float64]:
-    """Return the scores of a chunk of pairs, shape (n,), from the cache; if they are missing, compute and cache them.
+    """Return the scores of a chunk of pairs, shape (n,), from the cache; if missing or damaged, compute and cache them.
 
     Args:
         signature: the identity of the metrics that compute the scores; it changes whenever the scores may change.
@@ -281,21 +283,26 @@ def cached_scores(
 
     Raises:
         InputError: the disk is full.
+        OSError: the cache cannot be read or written for another reason.
+        Exception: what *compute* raises; nothing is cached then.
     """
     digest = hashlib.sha256(signature.encode())
     for text in texts:
         digest.update(hashlib.sha256(text.encode()).digest())
     path = cache_dir() / "targets" / f"{digest.hexdigest()[:32]}.npy"
-    if path.is_file():
-        return load_scores(path)
-    scores = compute()
-    save_scores(path, scores)
+    scores = load_scores(path)
+    if scores is None:
+        scores = compute()
+        save_scores(path, scores)
     return scores
 
 
-def load_scores(path: Path) -> NDArray[np.float64]:
-    """Return the scores in a ``.npy`` file that :func:`save_scores` wrote."""
-    scores: NDArray[np.float64] = np.load(path, allow_pickle=False)
+def load_scores(path: Path) -> NDArray[np.float64] | None:
+    """Return the scores in a ``.npy`` file that :func:`save_scores` wrote; None if it is missing or damaged."""
+    try:
+        scores: NDArray[np.float64] = np.load(path, allow_pickle=False)
+    except (FileNotFoundError, ValueError, EOFError):
+        return None
     return scores
 
 
@@ -304,6 +311,7 @@ def save_scores(path: Path, scores: NDArray[np.float64]) -> None:
 
     Raises:
         InputError: the disk is full.
+        OSError: the file cannot be written for another reason.
     """
     scratch = path.with_suffix(f".{uuid.uuid4().hex[:8]}.npy")  # np.save would append a missing .npy
     with report_full_disk(path.parent):
@@ -348,6 +356,7 @@ def make_models(
 
     Raises:
         SystemExit: the last model is made, and this process follows another one, which has the results.
+        Exception: what *make* raises.
     """
     has_seed_folders = settings.seeds is not None
     seeds = list(range(settings.seed, settings.seed + (settings.seeds or 1)))

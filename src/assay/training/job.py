@@ -139,7 +139,8 @@ _UNPLOTTED_PARTS = ("runtime", "per_second", "total_flos", "epoch", "grad_norm")
 def write_curves(history: Sequence[Mapping[str, float]], folder: Path) -> None:
     """Write a trainer's log as :data:`CURVES`, one row per step; columns of the development set begin with ``dev_``.
 
-    Totals of the whole training and logged values that are not curves, such as run times, are left out.
+    Totals of the whole training and logged values that are not curves, such as run times, are left out. A value that a
+    step does not log is an empty cell.
 
     Args:
         history: records with ``step``, as the transformers trainer logs them.
@@ -161,7 +162,11 @@ def write_curves(history: Sequence[Mapping[str, float]], folder: Path) -> None:
 
 def _is_curve(name: str) -> bool:
     """Tell whether a logged value is one of a curve; names with ``train_`` are totals of the whole training."""
-    return name != "step" and not name.startswith("train_") and not any(part in name for part in _UNPLOTTED_PARTS)
+    return (
+        name != "step"
+        and not name.startswith("train_")
+        and not any(unplotted in name for unplotted in _UNPLOTTED_PARTS)
+    )
 
 
 # What the jobs of all recipes have in common, and the folder of each model that they make.
@@ -274,7 +279,7 @@ def write_model(
         folder: the folder of the model.
         model: a sentence-transformers model.
         history: the trainer's log, one record per logged step.
-        facts: the content of ``training.json``, see :meth:`Job.facts`.
+        facts: the content of ``training.json``, see :meth:`Job.facts`; its ``results`` are written as files as well.
         card: the recipe's parts of the card.
         data: the datasets, by use.
         render: returns results as Markdown.

@@ -21,6 +21,7 @@ from transformers import PrinterCallback, TrainerCallback
 from assay.exceptions import InputError
 from assay.metrics.models.files import check_safetensors
 from assay.metrics.neural.loading import silence_libraries
+from assay.metrics.neural.runtime import without_cudnn_attention
 from assay.training.ranks import is_follower, process_count, wait_for_all
 
 if TYPE_CHECKING:
@@ -98,22 +99,23 @@ class _EpochSettings(Protocol):
 
 
 def schedule_of(settings: _EpochSettings, batches: int, seed: int, steps: int | None = None) -> Schedule:
-    """Return the schedule of a training.
+    """Return the schedule of a training, which is evaluated at least once.
 
     Args:
-        settings: the settings of the training.
-        batches: the number of batches per epoch, divided among the processes that train together.
+        settings: the settings; their warm-up is a share of the steps, and 0 evaluation steps mean one epoch.
+        batches: the number of batches per epoch, which the processes that train together divide among themselves.
         seed: the seed of the order of the pairs.
         steps: the number of steps instead of epochs; None for the steps of the epochs.
     """
     epoch_steps = math.ceil(batches / process_count())
+    total_steps = steps or epoch_steps * settings.epochs
     return Schedule(
         epochs=settings.epochs,
         batch_size=settings.batch_size,
         learning_rate=settings.learning_rate,
-        warmup=round(settings.warmup * (steps or epoch_steps * settings.epochs)),
+        warmup=round(settings.warmup * total_steps),
         # without an end of an epoch in so few steps, the last one is evaluated
-        eval_steps=min(settings.eval_steps or epoch_steps, steps or epoch_steps * settings.epochs),
+        eval_steps=min(settings.eval_steps or epoch_steps, total_steps),
         seed=seed,
         steps=steps,
     )
@@ -334,6 +336,8 @@ def trainer_arguments(
         use_cpu=device == "cpu",
         dataloader_pin_memory=device.startswith("cuda"),
         disable_tqdm=True,
+        # would wait for the GPU at every step; DivergedError tells of losses that are no numbers
+        logging_nan_inf_filter=False,
         report_to=[],
     )
     if device.startswith("cuda"):
@@ -360,6 +364,7 @@ def run_trainer(
 
     Raises:
         InputError: the checkpoint of the best model is damaged at the end of the training.
+        Exception: what the trainer, its evaluator or a callback raises, such as a DivergedError.
     """
     trainer.remove_callback(PrinterCallback)  # it prints to stdout, which is for data
     for callback in (_LastStepEvaluator(), _ProgressReporter(progress, title), *callbacks):
@@ -376,7 +381,7 @@ def run_trainer(
     wait_for_all()  # the training starts only once the damaged checkpoints are gone
     if checkpoint is not None:
         progress.say(f"{title}: resumes from step {checkpoint.name.rpartition('-')[2]}")
-    with silence_libraries():
+    with silence_libraries(), without_cudnn_attention():
         trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
     state = trainer.state
     return TrainingCourse(
@@ -391,8 +396,9 @@ def run_trainer(
 def last_checkpoint(folder: Path) -> tuple[Path | None, dict[Path, str]]:
     """Return the last undamaged checkpoint, or None, and the faults of the damaged ones after it.
 
-    The faults are by file, one file per damaged checkpoint. A checkpoint without a readable ``trainer_state.json``, the
-    file that is written last, was interrupted: it is skipped without a report, and the trainer writes it again.
+    The faults are by path, the path of one file per damaged checkpoint. A checkpoint without a readable
+    ``trainer_state.json``, the file that is written last, was interrupted: it is skipped without a report, and the
+    trainer writes it again.
     """
     complete = []  # folders named checkpoint-STEP
     for path in folder.glob("checkpoint-*"):
@@ -410,9 +416,10 @@ def last_checkpoint(folder: Path) -> tuple[Path | None, dict[Path, str]]:
 
 
 def fault_of_checkpoint(folder: Path) -> tuple[Path, str] | None:
-    """Return the first missing or truncated file of a checkpoint with its fault, or None if the checkpoint is complete.
+    """Return the first missing or truncated file of a checkpoint with its fault, or None if no fault is found.
 
-    Of weights only the header is read, of the archives of the optimizer and the schedule only the end.
+    A missing file is noticed if it is that of the loss, the optimizer or the schedule. Of weights only the header is
+    read and compared with the size of the file, of archives such as the optimizer's only the end.
     """
     for name in (LOSS_FILE, "optimizer.pt", "scheduler.pt"):
         if not (folder / name).is_file():

@@ -15,7 +15,7 @@ import torch
 from torch import nn
 
 from assay.common.messages import Message, Setting
-from assay.exceptions import InputError, UnavailableError
+from assay.exceptions import InputError, UnavailableError, summary_of
 from assay.metrics.models.description import describe
 from assay.metrics.models.layouts import special_computation
 from assay.metrics.neural.cross import READS_LAST_POSITION
@@ -47,7 +47,10 @@ class TokenTable:
         return len(self.lengths)
 
     def padded_batch(self, numbers: torch.Tensor, device: Any) -> dict[str, torch.Tensor]:
-        """Return a model's arguments for a batch of inputs: int64 tensors of shape (b, l), padded on the right.
+        """Return a model's arguments for b inputs by name: int64 tensors of shape (b, l), padded on the right.
+
+        l is the length of the longest of these inputs. The arguments are ``input_ids``, ``attention_mask`` and, if the
+        table has segment ids, ``token_type_ids``.
 
         Args:
             numbers: the indices of the inputs in the table, int64, shape (b,), on the CPU.
@@ -118,7 +121,10 @@ def _default_prompt(model: Any) -> str:
 
 
 def _token_table(model: Any, firsts: Sequence[str], seconds: Sequence[str] | None) -> TokenTable:
-    """Return the tokens of n texts, or, with *seconds*, of n pairs of texts, cut to the model's maximum length."""
+    """Return the tokens of n texts, or, with *seconds*, of n pairs of texts, cut to the model's maximum length.
+
+    The table has segment ids if the model's tokenizer names them as an input.
+    """
     tokenizer = model.tokenizer
     reads_types = "token_type_ids" in tokenizer.model_input_names
     max_tokens = int(model.max_seq_length or tokenizer.model_max_length)
@@ -200,7 +206,8 @@ def load_bi_encoder(folder: Path, device: str) -> Any:
     """Return the bi-encoder in a checked folder, as a SentenceTransformer.
 
     Raises:
-        UnavailableError: it is a model of another kind, the libraries cannot load it, or weights are missing.
+        InputError: a file of the model is malformed.
+        UnavailableError: it is a model of another kind, or it cannot be loaded, for a reason of :func:`_load_model`.
     """
     from sentence_transformers import SentenceTransformer
 
@@ -231,7 +238,9 @@ def load_cross_encoder(folder: Path, device: str, *, outputs: int, activation: A
         seed: the seed of a new head.
 
     Raises:
-        UnavailableError: the libraries cannot load it, or weights are missing.
+        InputError: a file of the model is malformed.
+        UnavailableError: its head cannot be trained in batches, or it cannot be loaded, for a reason of
+            :func:`_load_model`.
     """
     from sentence_transformers import CrossEncoder
 
@@ -239,7 +248,7 @@ def load_cross_encoder(folder: Path, device: str, *, outputs: int, activation: A
     if family in READS_LAST_POSITION:
         raise UnavailableError(
             f"model {folder} cannot be trained because the head of {family} reads the last position, "
-            f"which is padding in a batch",
+            "which is padding in a batch",
             "train another architecture",
         )
     torch.manual_seed(seed)
@@ -308,11 +317,13 @@ def _load_model(
         folder: the folder of the model, checked before.
         device: torch's name of the device.
         use: the part of the model that is used; its weights must all be in the folder.
-        weight_options: further options of transformers' ``from_pretrained``.
+        weight_options: further options of transformers' ``from_pretrained``; None for none.
         **options: further arguments of the class.
 
     Raises:
-        UnavailableError: the libraries cannot load it, or weights are missing.
+        InputError: a file of the model is malformed.
+        UnavailableError: its files ask for a computation that assay lacks, the libraries cannot load it, weights are
+            missing, or its tokenizer has no padding token.
     """
     model_kwargs: dict[str, Any] = {"use_safetensors": True, "dtype": torch.float32} | (weight_options or {})
     special = special_computation(folder, model_class.__name__)
@@ -330,8 +341,7 @@ def _load_model(
             )
     # The libraries have no error of their own for a model that they cannot load: any of these may mean it.
     except (OSError, ValueError, KeyError, RuntimeError, TypeError, AttributeError) as error:
-        reason = next((line.strip() for line in str(error).splitlines() if line.strip()), "no reason given")
-        raise UnavailableError(f"model {folder} cannot be loaded ({type(error).__name__}: {reason[:300]})") from error
+        raise UnavailableError(f"model {folder} cannot be loaded ({summary_of(error)})") from error
     if getattr(model.tokenizer, "pad_token_id", None) is None:
         raise UnavailableError(
             f"model {folder}: its tokenizer has no padding token",

@@ -138,7 +138,7 @@ class HeldOutSettings(OwnColumns):
     """The datasets by which the best step is chosen and on which the model is evaluated.
 
     If none is named, a part of the training pairs is held out for each, at most 2,500 pairs, in whole groups; see
-    :func:`~assay.training.data.hold_out_rows`.
+    :func:`~assay.training.sets.hold_out_rows`.
     """
 
     dev: Sequence[str] = setting(

@@ -6,7 +6,6 @@ import pytest
 
 from assay.language.amr import parse_graph
 from assay.metrics import Batch, load_metric
-from assay.metrics.amr.comparison import standardized
 from assay.metrics.amr.smatch import (
     coreference_triples,
     frames,
@@ -15,6 +14,7 @@ from assay.metrics.amr.smatch import (
     srl_triples,
     unlabeled_triples,
 )
+from assay.metrics.amr.standard import standardized
 
 WANT = "(w / want-01 :ARG0 (b / boy) :ARG1 (g / go-02 :ARG0 b :polarity -))"
 ANN = '(s / see-01 :ARG0 (p / person :name (n / name :op1 "Ann")) :ARG1 (c / city :name (m / name :op1 "Bonn")))'

@@ -8,9 +8,9 @@ import pytest
 
 from assay.language.amr import parse_graph
 from assay.metrics.amr.alignment import make_problem, triples_of
-from assay.metrics.amr.comparison import lowercased, standardized
 from assay.metrics.amr.exact import optimal_alignment
 from assay.metrics.amr.smatch import f1, smatch_f1
+from assay.metrics.amr.standard import lowercased, standardized
 from tests.metrics.amr.amr_data import bamboo
 
 

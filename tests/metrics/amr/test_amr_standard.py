@@ -4,7 +4,7 @@ import pytest
 
 from assay.language.amr import normalized, parse_graph
 from assay.metrics.amr.alignment import triples_of
-from assay.metrics.amr.comparison import lowercased, standardized
+from assay.metrics.amr.standard import lowercased, standardized
 
 HERE = "(m / man :location (h / here) :ARG0-of (s / sleep-01))"
 

@@ -11,6 +11,7 @@ from assay.metrics import load_metric
 from assay.metrics.describe import describe_metric
 from assay.metrics.judge.judge import DELIVERY_OPTIONS
 from assay.metrics.judge.local import LocalJudge
+from assay.metrics.judge.replies import ReplyStore, Server, reply_store_path
 from assay.metrics.judge.server import ServerJudge
 from assay.metrics.neural.metric import ModelMetric
 
@@ -56,3 +57,15 @@ def test_a_server_without_a_model_is_refused_when_it_is_named():
 def test_another_model_at_the_endpoint_is_another_server_judge():
     changed = dataclasses.replace(load_metric(SERVER), subject="other")
     assert type(changed) is ServerJudge and changed != load_metric(SERVER)
+
+
+@pytest.mark.parametrize("name", ["judge:stand-in,", "ragas:answer-accuracy,model=stand-in,"])
+def test_what_a_server_refused_is_in_the_signature(name, tmp_path, monkeypatch):
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path))
+    metric = load_metric(f"{name}endpoint=http://localhost:9/v1")
+    signatures = []
+    for refused in ({}, {"without": ("temperature", "seed")}, {"reasons": True}, {"room": 512}):
+        with ReplyStore(reply_store_path()) as store:
+            store.put_server("http://localhost:9/v1", "stand-in", Server("stand-in", "", "text", **refused))
+        signatures.append(tuple(metric.signature().items()))
+    assert len(set(signatures)) == 4

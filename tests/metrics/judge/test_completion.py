@@ -32,6 +32,16 @@ def probable(*tokens: tuple[Any, Any]) -> dict[str, Any]:
     return {"content": [{**entries[0], "top_logprobs": entries}]}
 
 
+def written(*tokens: str, first: float = 0.1) -> dict[str, Any]:
+    """Return what a server reports of all tokens of a reply: at each, *first* of it and the rest of "Yes" and "No"."""
+    content = []
+    for token in tokens:
+        entries = [(token, first), ("Yes", (1 - first) * 0.75), ("No", (1 - first) * 0.25)]
+        tops = [{"token": text, "logprob": math.log(probability)} for text, probability in entries]
+        content.append({**tops[0], "top_logprobs": tops})
+    return {"content": content}
+
+
 def reply_of(completion: dict[str, Any]) -> Reply:
     """Return the reply in a completion."""
     return read_completion(json.dumps(completion).encode(), "application/json").reply(1.0)
@@ -118,6 +128,43 @@ def test_reasoning_is_known_by_any_sign():
     for completion in signs:
         assert read_completion(json.dumps(completion).encode(), "").has_reasoning
     assert not read_completion(json.dumps(body("Yes", reasoning=None)).encode(), "").has_reasoning
+
+
+@pytest.mark.parametrize(
+    "completion",
+    [
+        body("<think>No? Yes</think>\n\nNo", logprobs=written("<think>", "No", "? Yes", "</think>", "\n\n", "No")),
+        # a template may open the block, and a server may report the reasoning apart from the reply
+        body("No, no\n</think>\n\nNo.", logprobs=written("No", ", no", "\n</think>", "\n\n", "No", ".", "<|im_end|>")),
+        body("No", reasoning_content="Yes", logprobs=written("Yes", "</think>", "\n\n", "No", "<|im_end|>")),
+        body(
+            "No",
+            reasoning_content="Is it Yes",
+            logprobs=written("<|channel|>", "analysis", "<|message|>", "Is", " it", " Yes", "<|end|>", "<|start|>",
+                             "assistant", "<|channel|>", "final", "<|message|>", "No", "<|return|>"),
+        ),
+        body("<think>\n\n</think>\n\nNo", logprobs=written("<think>", "\n\n", "</think>", "\n\n", "No")),
+        body("\n\nNo", logprobs=written("\n\n", "No")),
+    ],
+)  # fmt: skip
+def test_the_probabilities_are_those_of_the_token_that_begins_the_answer(completion):
+    expected = 0.9 * 0.75
+    assert YES_NO.read(reply_of(completion), "probability") == (pytest.approx(expected), Rule.PROBABILITIES, None)
+
+
+@pytest.mark.parametrize(
+    "logprobs",
+    [
+        # of the reasoning alone, of a token that also ends the reasoning, of no token
+        written("<think>", "Yes", "</think>"),
+        written("<think>", "Yes", "</think>No"),
+        None,
+    ],
+)
+def test_where_the_answer_is_not_among_the_tokens_its_text_is_read(logprobs):
+    reply = reply_of(body("<think>Yes</think>No", logprobs=logprobs))
+    assert YES_NO.read(reply) == (0, Rule.BEGINNING, "no")
+    assert YES_NO.read(reply, "probability") == (None, Rule.UNREPORTED, None)
 
 
 @pytest.mark.parametrize("nothing", [None, -math.inf, "-inf"])

@@ -78,6 +78,8 @@ JSON = [
     (GRADES, '{"verdict": "３"}', "3"),
     (GRADES, '{"verdict": "2."}', "2"),
     (GRADES, '{"max_score": 5, "score": 2}', "2"),
+    (GRADES, '{"scale": "1 to 5", "score": 2}', "2"),
+    (GRADES, '{"max_deduction": "2 points for the 3 facts", "score": 2}', "2"),
     (GRADES, '[{"grade": 3}, {"grade": 3}]', "3"),
     (GRADES, '{"details": [{"score": 5}, {"score": 1}], "score": 3}', "3"),
     (GRADES, '{"overall": 3, "accuracy": 5}', "3"),
@@ -206,6 +208,9 @@ WITHOUT = [
     (GRADES, "Score in %: 5", Rule.NONE),
     (GRADES, "5 percent", Rule.NONE),
     (GRADES, '{"score": 4, "max_score": 10}', Rule.NONE),
+    (GRADES, '{"score": 4, "scale": "1-10"}', Rule.NONE),
+    (GRADES, '{"score": 4, "out_of": "10"}', Rule.NONE),
+    (GRADES, '{"score": 4, "scale": [0, 10]}', Rule.NONE),
     (GRADES, '{"score": 0.8}', Rule.NONE),
     # between two grades
     (GRADES, "Grade: 4–5", Rule.NONE),
@@ -344,6 +349,23 @@ def test_the_last_of_several_labels_counts_and_is_noted_where_they_contradict():
 )  # fmt: skip
 def test_reasoning_is_never_read(reply, verdict):
     assert read_verdict(reply, YES_NO).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"verdict": "no", "reason": "Its thought before </think> is wrong. Answer: yes"}',
+        '{"verdict": "no", "reason": "It has <think>Paris</think> Answer: yes"}<|im_end|>',
+        '{"reason": "It has <think> in front. Answer: yes", "verdict": "no"}',
+        '```json\n{"verdict": "no", "reason": "It has [/THINK] Answer: yes"}\n```',
+        '[{"verdict": "no", "reason": "<|channel|>final<|message|>yes"}]',
+        '{"verdict": "no", "reason": "Its thought before\n</think> is wrong.\nAnswer: yes"}',
+        '<think>{"verdict": "yes"}</think>{"verdict": "no", "reason": "right"}',
+    ],
+)
+def test_marks_of_reasoning_that_json_quotes_are_no_reasoning(reply):
+    """A judge of answers with reasoning quotes them: what follows such a mark in a reason is not the judge's answer."""
+    assert read_verdict(reply, YES_NO) == ("no", Rule.JSON)
 
 
 @pytest.mark.parametrize(

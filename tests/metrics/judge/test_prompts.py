@@ -7,8 +7,8 @@ import pytest
 
 from assay.exceptions import InputError
 from assay.metrics import Batch, load_metric
-from assay.metrics.judge.prompts import Prompt, _template_environment, shipped_prompts
-from assay.metrics.judge.rendering import PromptTemplate
+from assay.metrics.judge.prompts import Prompt, shipped_prompts
+from assay.metrics.judge.rendering import PromptTemplate, template_environment
 
 ENDPOINT = "endpoint=http://localhost:1/v1"
 
@@ -53,6 +53,12 @@ def test_another_text_of_the_prompt_is_another_signature(tmp_path):
     assert before["prompt"] == after["prompt"] == "mine.toml"
 
 
+def test_a_prompt_with_a_byte_order_mark_is_read(tmp_path):
+    path = tmp_path / "marked.toml"
+    path.write_text('user = "{{ reference }} {{ candidate }}"', encoding="utf-8-sig")
+    assert Prompt.load(str(path)).fields == {"reference", "candidate"}
+
+
 def test_order_mean_asks_both_orders():
     judge = load_metric(f"judge:m,{ENDPOINT},prompt=similarity,order=mean")
     ((first, second),) = judge.conversations(Batch(["a cat"], ["a dog"]))
@@ -67,7 +73,8 @@ def test_order_mean_asks_both_orders():
         ('user = "{{ reference }}"', "shows no {{ candidate }}, the text to judge"),
         ('user = "{{ candidate }}"\nsymmetric = true', "does not show one {{ reference }}"),
         ('user = "{{ reference }} {{ candidate }} {% if %}"', "the template has an error"),
-        ('user = "{{ reference }} {{ candidate }}"\nscale = "1-7"', "no scale '1-7'"),
+        ('user = "{{ reference }} {{ candidate }}"\nscale = "1-7"', "prompt mine.toml: there is no scale '1-7'"),
+        ('user = "{{ reference }} {{ candidate }}"\nreply_tokens = 0', "mine.toml, reply_tokens: .*equal to 1"),
         ('user = "{{ reference }} {{ candidate }}"\nsclae = "1-5"', "mine.toml, sclae"),
         ('user = "{{ references }} {{ candidate }}"\nsymmetric = true', "cannot have symmetric = true"),
         (f'user = "{{{{ reference }}}} {{{{ candidate }}}} {{{{ {"(" * 3000}"', "the template has an error"),
@@ -198,4 +205,4 @@ def test_what_prompts_use_is_filled_in_as_jinja_does(source):
                 values = {"question": question, "reference": references[0], "references": references}
                 values |= {"candidate": candidate, "verdicts": ["yes", "no"]}
                 expected = environment.from_string(source).render(values)
-                assert PromptTemplate(_template_environment(), source).render(values) == expected
+                assert PromptTemplate(template_environment(), source).render(values) == expected

@@ -67,6 +67,23 @@ def test_keys_of_other_kinds_are_hidden(key):
     assert key.upper() not in hidden.hide_body(json.dumps({"a": [key.upper()], key: 1}).encode()).decode()
 
 
+@pytest.mark.parametrize(
+    ("escaped", "shown"),
+    [
+        (r"\ud83d\ude00", "😀"),
+        (r"\ud83d", "\ufffd"),
+        (r"\ude00 cut", "\ufffd cut"),
+        (r"\u{1f600}", "😀"),
+        (r"\u00e9", "é"),
+    ],
+)
+def test_the_rest_of_a_cut_body_stays_readable(escaped, shown):
+    """A body that is no JSON, such as the beginning of an error: a character may be written as two escapes."""
+    hidden = HiddenKey("sk-abcdef1234567890")
+    body = f'{{"error": "Incorrect key sk-abcdef1234567890 {escaped}'.encode()
+    assert hidden.hide_body(body).decode() == f'{{"error": "Incorrect key {MARK} {shown}'
+
+
 @pytest.mark.slow
 def test_a_run_and_its_page(tmp_path, monkeypatch, capsys):
     """The verdicts of replies with the key are used; no file of the run, of the cache, and no line has the key."""

@@ -17,6 +17,7 @@ from assay.metrics import load_metric
 from assay.metrics.models import ModelReference, UnsafeModelError, describe, list_models, locate
 from assay.metrics.models import files as of_models
 from assay.metrics.models.files import influences_scores
+from assay.metrics.models.located import check_models_once
 from assay.metrics.models.reference import known_wheels, short_names
 from assay.metrics.models.wheels import wheel_folder
 from tests.metrics.models.made import make_wheel, model_files, safetensors, write
@@ -47,6 +48,16 @@ def test_a_folder_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert ModelReference.parse("me/tiny").kind == "hub"
     (tmp_path / "me" / "tiny").mkdir(parents=True)
     assert ModelReference.parse("me/tiny").kind == "folder"
+
+
+def test_files_are_checked_once_while_pairs_are_scored(tmp_path: Path) -> None:
+    folder = str(write(tmp_path / "model", model_files()))
+    with check_models_once():
+        first = locate(folder)
+        (tmp_path / "model" / "config.json").unlink()
+        assert locate(folder) is first
+    with pytest.raises(InputError, match=r"config\.json"):
+        locate(folder)
 
 
 def test_a_short_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,6 +139,7 @@ OUTSIDE = json.dumps([{"path": "../x", "type": "sentence_transformers.models.Tra
         ({"sentence_bert_config.json": b'{"tokenizer_name_or_path": "/x"}'}, InputError, "'/x', which leads out of"),
         ({"sentence_xlnet_config.json": b'{"config_args": {"subfolder": ".."}}'}, InputError, "leads out of"),
         ({"adapter_config.json": b'{"base_model_name_or_path": "me/base"}'}, InputError, "adapter.*of me/base.*peft"),
+        ({"1_Pooling/adapter_config.json": b"{}"}, InputError, "adapter.*of another model"),
         ({"model.safetensors": POINTER}, InputError, "Git-LFS pointer.*git lfs pull"),
         ({"model.safetensors": safetensors()[:-1]}, InputError, "its header says"),
         ({"model.safetensors": b"PK"}, InputError, "not a complete safetensors"),
@@ -230,3 +242,9 @@ def test_the_real_wheel() -> None:
     weights = hashlib.sha256((found.folder / "model.safetensors").read_bytes()).hexdigest()
     assert weights == "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
     assert (describe(found.folder).pooling, describe(found.folder).layers) == ("mean", 6)
+
+
+def test_a_model_file_that_cannot_be_read_is_named(tmp_path):
+    (tmp_path / "config.json").mkdir()
+    with pytest.raises(InputError, match=r"config\.json: cannot be read \("):
+        describe(tmp_path)

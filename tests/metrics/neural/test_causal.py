@@ -417,3 +417,34 @@ def test_a_template_that_opens_a_block_of_reasoning(tmp_path: Path, monkeypatch:
     limited = load_metric(f"judge:{folder},reply_tokens=20")
     monkeypatch.undo()
     assert {orders[0][0].tokens_out for orders in session.replies(limited, batch)} == {20}  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("verdict", ["auto", "probability"])
+def test_after_reasoning_the_first_token_of_the_answer_counts(
+    judge: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verdict: str
+) -> None:
+    """The verdict is weighted as by transformers' own pass over the prompt and the reasoning."""
+    folder = make_causal(
+        tmp_path / "thinker", template=CHAT_TEMPLATE + "{% if add_generation_prompt %}<think>\n{% endif %}"
+    )
+    name, batch = f"judge:{folder},verdict={verdict}", answers(4)
+    metric: Any = load_metric(name)
+    session = session_of(metric)
+    tokenizer = session._tokenizer
+    # "house" ends the reasoning, and "<|assistant|>" leans to verdicts
+    thought = tokenizer.convert_tokens_to_ids(["no", "no", "house", "<|assistant|>"])
+    reply = [*thought, *tokenizer.convert_tokens_to_ids(["yes", "<|end|>"])]
+    decode = tokenizer.batch_decode
+    monkeypatch.setattr(session, "_generate_replies", lambda judge, prompts, most: {key: [reply] for key in prompts})
+    monkeypatch.setattr(
+        tokenizer, "batch_decode", lambda *a, **k: [text.replace("house", "</think>") for text in decode(*a, **k)]
+    )
+    replies = [orders[0][0] for orders in session.replies(metric, batch)]
+    contexts = [torch.cat([prompt, torch.tensor([thought])], dim=1) for prompt in prompts_of(name, batch)]
+    expected = first_by_transformers(folder, contexts, metric.scale_used.values)
+    for reply_read, told in zip(replies, expected, strict=True):
+        assert reply_read.token == "yes"
+        assert {word: reply_read.first[word] for word in told.first} == pytest.approx(dict(told.first), abs=1e-5)
+        score = metric.scale_used.expected_score(reply_read.first)
+        assert metric.read(reply_read) == (score, "probabilities of the first token", None)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from assay.metrics.judge.prompts import Message
-from assay.metrics.neural.causal import Chat
+from assay.metrics.neural.chat import Chat
 from tests.metrics.models.tiny import CHAT_TEMPLATE, make_causal
 
 TALK = (Message("system", "you compare answers"), Message("user", "is a king a man"))

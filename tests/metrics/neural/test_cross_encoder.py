@@ -89,6 +89,21 @@ def test_the_batch_does_not_matter(scorer: Path) -> None:
             assert metric.score(batch).tolist() == expected.tolist()
 
 
+def test_parts_of_a_unit_are_put_together(scorer: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is tokenized while a GPU computes the one before; the scores and the marks of cut pairs are the same."""
+    batch = Batch(
+        [f"{text} {'word ' * (row % 3) * 9}" for row, text in enumerate(pairs(20).references)], pairs(20).candidates
+    )
+    metric = load_metric(f"cross-encoder:{scorer},max_length=16")
+    session = open_session(metric.needs())
+    whole = session.score([metric], batch)
+    monkeypatch.setattr("assay.metrics.neural.cross.PAIRS_TOKENIZED", 7)
+    parts = session.score([metric], batch)
+    assert 0 < np.count_nonzero(whole.flags) < 20
+    np.testing.assert_array_equal(parts.flags, whole.flags)
+    np.testing.assert_allclose(parts.values, whole.values, atol=1e-6)
+
+
 @pytest.mark.parametrize("options", ["", ",order=mean", ",activation=sigmoid"])
 def test_promises(scorer: Path, options: str) -> None:
     assert [one for one in check_metric(f"cross-encoder:{scorer}{options}") if not one.passed] == []

@@ -143,6 +143,16 @@ def test_empty_texts_have_no_tokens(encoder):
     assert "reference without a token that counts" in found.notes
 
 
+def test_an_empty_text_without_special_tokens_matches_nothing(tmp_path):
+    """Decoders put no special tokens around a text, so that an empty one has none at all."""
+    folder = make_bert(tmp_path / "tiny", layers=2)
+    tokenizer = json.loads((folder / "tokenizer.json").read_text())
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer | {"post_processor": None}))
+    for batch in (Batch(["dog"], [""]), Batch([""], ["dog"]), Batch([""], [""])):
+        found = explained(f"bertscore:{folder}", batch)[0]
+        assert (found.score, found.precision, found.recall, found.tokens) == (0.0, 0.0, 0.0, ())
+
+
 @pytest.mark.parametrize("order", ["reference-first", "mean"])
 def test_changes_are_scores_without_the_word(scorer, order):
     metric = load_metric(f"cross-encoder:{scorer},order={order}")

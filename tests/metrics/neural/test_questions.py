@@ -41,6 +41,14 @@ def test_it_is_read_before_both_texts(name: str, encoder: Path, scorer: Path, tm
     assert all(record.flags for record in result.outcome.metrics)
 
 
+@pytest.mark.parametrize("name", ["bertscore:{encoder},layer=1", "cross-encoder:{scorer}"])
+def test_an_explanation_reads_it_as_well(name: str, encoder: Path, scorer: Path) -> None:
+    metric = load_metric(f"{name.format(encoder=encoder, scorer=scorer)},question=true")
+    batch = Batch(*([row[key] for row in ROWS[:2]] for key in ("reference", "candidate", "question")))
+    explained = [explanation.score for explanation in metric.explain(batch)]
+    assert explained == pytest.approx(metric.score(batch).tolist(), abs=1e-6)
+
+
 def test_without_questions_it_changes_nothing(encoder: Path) -> None:
     batch = Batch(["the man"], ["a man"])
     plain, asked = load_metric(f"bi-encoder:{encoder}"), load_metric(f"bi-encoder:{encoder},question=true")

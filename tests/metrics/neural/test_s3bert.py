@@ -141,6 +141,8 @@ def test_bad_names_are_refused(model, encoder):
         load_metric(f"s3bert:{encoder}").expand()
     with pytest.raises(UnavailableError, match="is not on this machine"):
         load_metric("s3bert:nobody/nothing#negation").check_available()
+    with pytest.raises(InputError, match="the layout says which dimensions count; leave truncate_dim out"):
+        load_metric(f"s3bert:{model}#negation,truncate_dim=4").signature()
     # the # of a wheel's path is not an aspect's
     wheel = "pypi:package==1.0#inside/model"
     assert load_metric(f"s3bert:{wheel}").subject == wheel

@@ -106,23 +106,33 @@ class Moment:
 
     @property
     def fields(self) -> tuple[object, ...]:
-        """All attributes but spelling and span: equal for two spellings of the same time."""
+        """The attributes that are equal for two spellings of the same time: kind, years, month, day, minute, word."""
         return self.kind, self.years, self.month, self.day, self.minute, self.word
 
     def in_century_of(self, others: Iterable[Moment]) -> Moment:
-        """Return this time; if its century is a guess, in the century of the first other time with these digits."""
-        if self.has_short_year and self.years:
-            for other in others:
-                if other.years and other.years[0] == other.years[1] and (other.years[0] - self.years[0]) % 100 == 0:
-                    return replace(self, years=other.years)
+        """Return this time with the century of another one, if its own is a guess: 8.5.45 beside 1945 is in 1945.
+
+        The other one is the first that lies in a single year with the same last two digits. Without such a time, this
+        one is returned as it is.
+        """
+        if not self.has_short_year or self.years is None:
+            return self
+        for other in others:
+            if other.years is None:
+                continue
+            first, last = other.years
+            if first == last and (first - self.years[0]) % 100 == 0:
+                return replace(self, years=other.years)
         return self
 
     def is_within(self, other: Moment) -> bool:
         """Return whether this date is within the longer period of another; False for equal dates and times of day."""
         if self.kind != "date" or other.kind != "date" or self.fields == other.fields:
             return False
-        if other.years and not (self.years and other.years[0] <= self.years[0] and self.years[1] <= other.years[1]):
-            return False
+        if other.years is not None:
+            first, last = other.years
+            if self.years is None or self.years[0] < first or self.years[1] > last:
+                return False
         return other.month in (None, self.month) and other.day in (None, self.day)
 
 
@@ -157,8 +167,9 @@ def _time_words(folded: str, moments: list[Moment]) -> Iterator[Moment]:
 def _matched_moment(kind: str, match: re.Match[str]) -> Moment | None:
     """Return the time of a match of a pattern; None if the match is not a time after all.
 
-    It is not a time if the date or time of day is impossible, if the number counts things ("1945 people"), or if an
-    ambiguous month such as "may" has neither day nor year and is not the whole text.
+    It is not a time if the date or time of day is impossible, or if an ambiguous month such as "may" has neither day
+    nor year and is not the whole text. Neither is a year with a word after it and none such as "in" before it, since
+    the number may count things ("1945 people").
 
     Args:
         kind: the kind of the pattern, see :data:`_PATTERNS`.
@@ -169,10 +180,10 @@ def _matched_moment(kind: str, match: re.Match[str]) -> Moment | None:
     if kind == "clock":
         return _clock_time(groups, written, span)
     if kind == "century":
-        last_year = int(groups["c"]) * 100
-        if groups["era"]:
-            return Moment(written, "date", span, years=(-last_year, -last_year + 99))
-        return Moment(written, "date", span, years=(last_year - 99, last_year))
+        hundreds = int(groups["c"]) * 100
+        # years before the common era are negative
+        years_of_century = (-hundreds, -hundreds + 99) if groups["era"] else (hundreds - 99, hundreds)
+        return Moment(written, "date", span, years=years_of_century)
     if kind == "decade":
         first_year = int(groups["y"].lstrip("'\u2019"))
         if first_year < 100:
@@ -192,12 +203,18 @@ def _matched_moment(kind: str, match: re.Match[str]) -> Moment | None:
         return None
     year = _year_of_match(kind, groups)
     years = None if year is None else (year, year)
-    is_short = len(groups.get("y") or "") == 2 and kind != "year" and not groups.get("era")
+    has_two_digits = len(groups.get("y") or "") == 2
+    is_short = has_two_digits and kind != "year" and not groups.get("era")
     return Moment(written, "date", span, years, month, day, has_short_year=is_short)
 
 
 def _year_of_match(kind: str, groups: Mapping[str, str | None]) -> int | None:
-    """Return the year of a match, negative before the common era; None without a year."""
+    """Return the year of a match, negative before the common era; None without a year.
+
+    Args:
+        kind: the kind of the pattern; the digits of a ``year`` are the year itself, however few they are.
+        groups: what the pattern found, see :data:`_PATTERNS`.
+    """
     digits_of_year = groups.get("y")
     if not digits_of_year:
         return None
@@ -217,9 +234,10 @@ def _month_and_day(kind: str, groups: Mapping[str, str | None]) -> tuple[int | N
     first number is taken as the day.
     """
     month_name, month_number, day_number = groups.get("n"), groups.get("m"), groups.get("d")
-    month = int(month_number) if month_number else None
     if month_name:
-        month = _MONTHS[month_name]
+        month: int | None = _MONTHS[month_name]
+    else:
+        month = int(month_number) if month_number else None
     day = int(day_number) if day_number else None
     if kind == "us" and month is not None and day is not None and month > 12:
         return day, month
@@ -230,12 +248,13 @@ def _clock_time(groups: Mapping[str, str | None], written: str, span: tuple[int,
     """Return the time of day of a match; None for an impossible one, such as 25:10.
 
     Args:
-        groups: what a pattern of times found: hour, minute, half of the day.
+        groups: what a pattern of times found: hour, minute, half of the day; None for what the text lacks.
         written: the time as it is written.
-        span: where it stands in the text.
+        span: its start and end in the text.
     """
     hour, minute = int(groups["h"] or 0), int(groups.get("min") or 0)
-    if hour > 24 or minute > 59:
+    is_after_midnight = hour == 24 and minute > 0
+    if hour > 24 or minute > 59 or is_after_midnight:
         return None
     half_of_day = (groups.get("half") or "")[:1]
     if half_of_day:
@@ -258,9 +277,10 @@ def asks_when(question: str) -> bool:
 
 
 def tag_times(pair: Pair) -> Iterator[Tag]:
-    """Tag pairs with the same time in two spellings, or with different times or periods.
+    """Tag pairs with one time in two spellings, a time within a longer one, or different times; and different periods.
 
-    A time in only one of the texts is tagged if the question asks for a time.
+    A time in only one of the texts is tagged if the question asks for a time. Periods are quantities such as "two
+    weeks"; they differ if the texts share no amount.
     """
     left, right = _moments_of_texts(pair)
     if left and right:
@@ -268,10 +288,9 @@ def tag_times(pair: Pair) -> Iterator[Tag]:
     elif (left or right) and asks_when(pair.question.clean) and not pair.has_same_words:
         moment = (left or right)[0]
         yield Tag("date and temporal", f"asked for a time, one text says {moment.written!r}, the other gives no date")
-    left_periods, right_periods = (
-        [quantity for quantity in quantities if quantity.dimension == "time"]
-        for quantities in _quantities_of_texts(pair)
-    )
+    left_quantities, right_quantities = _quantities_of_texts(pair)
+    left_periods = [quantity for quantity in left_quantities if quantity.dimension == "time"]
+    right_periods = [quantity for quantity in right_quantities if quantity.dimension == "time"]
     shared_amounts = {period.amount for period in left_periods} & {period.amount for period in right_periods}
     if left_periods and right_periods and not shared_amounts:
         first, second = left_periods[0], right_periods[0]

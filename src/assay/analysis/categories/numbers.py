@@ -75,7 +75,9 @@ def words_to_digits(text: str, language: str) -> str:
         return text
     from text_to_num import alpha2digit
 
-    return str(alpha2digit(text, language if language in _LANGUAGES else "en", 0))
+    # a number by itself is replaced only above a threshold, by default 3
+    threshold = 0
+    return str(alpha2digit(text, language if language in _LANGUAGES else "en", threshold))
 
 
 @functools.lru_cache(maxsize=1 << 15)
@@ -103,10 +105,12 @@ def _digit_numbers(text: str, language: str) -> Iterator[Number]:
         last_group = next(group for group in ("denominator", "decimals", "whole") if match[group])
         end = match.end(last_group)
         factor = _scale_factor(match["scale"] or "", value)
+        # "the 3rd million" is not 3 million
         if factor and not match["ordinal"]:
             value, end = value * factor, match.end("scale")
         if half := _AND_A_HALF.match(text, end):
-            value, end = value + _PARTS[half[1].lower()], half.end()
+            value += _PARTS[half[1].lower()]
+            end = half.end()
         elif percent := _PERCENT.match(text, end):
             value, end = value / 100, percent.end()
         yield Number(value, text[match.start() : end], match.start(), end)
@@ -182,7 +186,8 @@ def _number_by_value(numbers: tuple[Number, ...], one_counts: bool) -> dict[floa
 def number_tags(pair: Pair, numbers: tuple[tuple[Number, ...], tuple[Number, ...]]) -> Iterator[Tag]:
     """Tag the same number in two spellings, or else two different numbers; a rounded one also as less precise.
 
-    At most one pair of numbers is tagged.
+    At most one pair of numbers is tagged: of different ones, the lowest of either text that the other lacks. The number
+    1 counts only if the question asks for a number or the reference is a single word.
 
     Args:
         pair: the texts.

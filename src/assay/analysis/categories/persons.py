@@ -12,6 +12,7 @@ from assay.analysis.categories.wordnet import open_lexicon
 
 _ASKS_WHO = re.compile(r"\b(who|whom|whose|wer|wen|wem|wessen|wie hei(ss|ß)t der \w+er)\b", re.IGNORECASE)
 _PARTICLES = word_set("de la le van von der den del della da di dos du of the bin ibn al el st y and und ten ter zu")
+_ARTICLES = ("the", "a", "an", "der", "die", "das", "ein", "eine")
 _TITLES = word_set("""
     mr mrs ms dr sir dame lord lady king queen prince princess emperor empress pope saint president general captain
     professor prof rev reverend chief justice senator governor herr frau konig konigin kaiser kaiserin papst jr sr
@@ -28,7 +29,15 @@ def reads_as_person(text: Text, question: Text, language: str) -> bool:
 
     Particles such as ``von`` are not counted. With a title or an initial, two to six words of any kind suffice. If the
     question asks who, one to six words suffice (two to six in German) unless all of them are common. In these two cases
-    a text may also have no capitals at all.
+    a text may also have no capitals at all. A text with a digit or with a function word that is no particle is no name,
+    nor are acronyms; without a title or an initial, neither is one that begins with an article, nor one that can name a
+    country, region or continent. Without WordNet no word is known to be common or rare, so a name needs a title, an
+    initial or a question that asks who.
+
+    Args:
+        text: the text of an answer.
+        question: the question; empty if unknown. An answer to "where" is a person only by a title or an initial.
+        language: the language of the pair.
     """
     names = [word for word in text.words if word.lower().rstrip(".") not in _PARTICLES]
     folded_names = [word for word in text.folded if word not in _PARTICLES]
@@ -42,14 +51,16 @@ def reads_as_person(text: Text, question: Text, language: str) -> bool:
     # a title or an initial tells a person, unless it is the whole text
     if set(folded_names) & _TITLES or any(len(word) == 1 for word in folded_names):
         return len(names) > 1
-    if text.folded[0] in ("the", "a", "an", "der", "die", "das", "ein", "eine"):
+    if text.folded[0] in _ARTICLES:
         return False
     if _is_made_of_common_words(text, folded_names) or _is_larger_than_a_city(text):
         return False
     if asks_who(question.clean):
         # every German noun has a capital letter
         return len(names) > 1 or language != "de"
-    return not asks_where(question.clean) and text.has_case and 2 <= len(names) <= 4 and _are_mostly_rare(folded_names)
+    if asks_where(question.clean) or not text.has_case:
+        return False
+    return 2 <= len(names) <= 4 and _are_mostly_rare(folded_names)
 
 
 def _is_made_of_common_words(text: Text, folded_names: list[str]) -> bool:
@@ -64,7 +75,7 @@ def _is_made_of_common_words(text: Text, folded_names: list[str]) -> bool:
 
 
 def _is_larger_than_a_city(text: Text) -> bool:
-    """Return whether a text can name a country or region; a city often has the name of a person."""
+    """Return whether a text can name a country, region or continent; a city often has the name of a person."""
     return any(meaning.kind != "city" for place in find_places(text) for meaning in place.meanings)
 
 
@@ -81,14 +92,18 @@ def _are_mostly_rare(folded_names: list[str]) -> bool:
 
 
 def tag_persons(pair: Pair) -> Iterator[Tag]:
-    """Tag two names of persons by what they share; no rule can know whether both name the same person."""
+    """Tag two names of persons by what they share, unless their words are the same.
+
+    No rule can know whether both name the same person.
+    """
     if pair.has_same_words or not all(reads_as_person(text, pair.question, pair.language) for text, _ in pair.sides):
         return
     left, right = _name_parts(pair.reference), _name_parts(pair.candidate)
     both_names = f"{pair.reference.clean!r} and {pair.candidate.clean!r}"
-    common_parts = [part for part in left if part in right and len(part) > 1]
+    common_parts = [name_part for name_part in left if name_part in right and len(name_part) > 1]
     initial = _written_out_initial(left, right)
-    if common_parts and (set(left) < set(right) or set(right) < set(left)):
+    is_shortened = set(left) < set(right) or set(right) < set(left)
+    if common_parts and is_shortened:
         yield Tag("names", f"one of {both_names} leaves out a part of the name")
     elif common_parts and initial:
         yield Tag("names", f"{both_names}: one writes out the initial {initial!r}")
@@ -100,18 +115,20 @@ def tag_persons(pair: Pair) -> Iterator[Tag]:
 
 def _name_parts(text: Text) -> list[str]:
     """Return the words of a name without particles such as ``von``; hyphenated names are split."""
-    parts: list[str] = []
+    name_parts: list[str] = []
     for word in text.folded:
         if word not in _PARTICLES:
-            parts += word.split("-")
-    return parts
+            name_parts += word.split("-")
+    return name_parts
 
 
 def _written_out_initial(left: list[str], right: list[str]) -> str:
     """Return the first initial in one name that the other name writes out at the same position; empty if none."""
+    # the words that the longer name has behind the last of the shorter one are not compared
     for first, second in zip(left, right, strict=False):
-        if first != second and min(len(first), len(second)) == 1 and first[0] == second[0]:
-            return first[0]
+        shorter, longer = sorted((first, second), key=len)
+        if len(shorter) == 1 < len(longer) and longer.startswith(shorter):
+            return shorter
     return ""
 
 
@@ -156,7 +173,7 @@ def tag_coreferences(pair: Pair) -> Iterator[Tag]:
 
 
 def _is_description(text: Text, language: str, is_person: bool) -> bool:
-    """Return whether a text describes something instead of naming it.
+    """Return whether a text describes something instead of naming it; a text with a digit does not.
 
     Args:
         text: the text of an answer.

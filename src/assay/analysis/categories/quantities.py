@@ -145,7 +145,7 @@ def _quantity(text: str, value: float, start: int, end: int) -> Quantity | None:
     Args:
         text: the text.
         value: the number, as it was parsed.
-        start, end: where it stands in the text.
+        start, end: the span of the number in the text.
     """
     number = text[start:end]
     sign = text[start - 1 : start]
@@ -160,15 +160,17 @@ def _quantity(text: str, value: float, start: int, end: int) -> Quantity | None:
 
 
 def _matched_unit(match: re.Match[str]) -> MeasurementUnit | None:
-    """Return the unit of a match of ``_UNIT``, with its power and "per hour"; None if the word is not a unit."""
-    word = ("°" + match["degrees"][0] if match["degrees"] else match["unit"]).lower()
+    """Return the unit of a match of ``_UNIT``, with its power and "per hour"; None if the word is not a unit.
+
+    A single capital letter is a unit only if it is K, W or J.
+    """
+    degrees = match["degrees"]
+    word = f"°{degrees[0]}".lower() if degrees else match["unit"].lower()
     prefix = (match["square"] or "").lower()
-    if word not in _units():
+    if word not in _units() and word.startswith(("quadrat", "kubik")):
         # German compounds: Quadratmeter, Kubikmeter
-        for compound in ("quadrat", "kubik"):
-            if word.startswith(compound):
-                prefix, word = compound, word.removeprefix(compound)
-                break
+        prefix = "quadrat" if word.startswith("quadrat") else "kubik"
+        word = word.removeprefix(prefix)
     # a single capital letter is rarely a unit (M, S, G), except for kelvin, watt and joule
     is_capital = len(word) == 1 and bool(match["unit"]) and match["unit"].isupper()
     if word not in _units() or (is_capital and word not in ("k", "w", "j")):
@@ -187,7 +189,7 @@ def _matched_unit(match: re.Match[str]) -> MeasurementUnit | None:
 
 
 def unit_tags(quantities: tuple[tuple[Quantity, ...], tuple[Quantity, ...]]) -> Iterator[Tag]:
-    """Tag the first two quantities in different units that have the same dimension or the same figure.
+    """Tag the first two quantities in different units that have the same dimension, other than money, or figure.
 
     Args:
         quantities: the quantities of reference and candidate.
@@ -199,18 +201,21 @@ def unit_tags(quantities: tuple[tuple[Quantity, ...], tuple[Quantity, ...]]) -> 
 
 
 def _unit_difference(left: Quantity, right: Quantity) -> str | None:
-    """Return in words how the units of two quantities differ; None for equal units or unrelated quantities."""
+    """Return in words how the units of two quantities differ; None for equal units or unrelated quantities.
+
+    Quantities are related if they have the same dimension, other than money, or the same figure.
+    """
     # "meter", "meters" and "metern" are one unit
     if left.unit.lower().rstrip("sn") == right.unit.lower().rstrip("sn") or _are_same_amount(left, right):
         return None
     left_text, right_text = f"{left.number} {left.unit}", f"{right.number} {right.unit}"
-    both = f"{left_text!r} and {right_text!r}"
+    quantities = f"{left_text!r} and {right_text!r}"
     if left.dimension == right.dimension and left.dimension != "money":
         is_close = abs(left.amount - right.amount) <= _TOLERANCE * max(abs(left.amount), abs(right.amount))
         sameness = "the same" if is_close else "not the same"
-        return f"{both} are {sameness} {left.dimension} in two units"
+        return f"{quantities} are {sameness} {left.dimension} in two units"
     if left.value == right.value:
-        return f"{both} have the same figure and different units"
+        return f"{quantities} have the same figure and different units"
     return None
 
 

@@ -26,7 +26,8 @@ _HOW_MANY = re.compile(r"\b(how|number|wie|anzahl|zahl)\b", re.IGNORECASE)
 def kind_of_answer(text: Text, question: Text, language: str) -> str:
     """Return the kind of an answer: ``time``, ``number``, ``place``, ``person``, or an empty string for any other.
 
-    A time or number must take up more than half of the answer, and a place all of it.
+    A time or number must take up more than half of the answer; an answer with a shorter one has no kind. A place must
+    be the whole answer but for function words at its ends.
 
     Args:
         text: the answer.
@@ -58,7 +59,8 @@ def expected_kind_of_answer(question: str) -> str:
 def tag_questions(pair: Pair) -> Iterator[Tag]:
     """Tag a question whose answer depends on when it is asked, or whose two answers are of different kinds.
 
-    A pair gets at most one tag, and none if its question is unknown or its texts have a content word in common.
+    Different kinds count only if neither answer is of the kind that the question asks for. A pair gets at most one tag,
+    and none if its question is unknown or its texts have a content word in common.
     """
     if pair.has_same_words or not pair.question.clean or pair.shared_words:
         return
@@ -97,13 +99,19 @@ _BEFORE_VERB = ("NUM", "ADJ", "NOUN")
 
 
 def tag_lists(pair: Pair) -> Iterator[Tag]:
-    """Tag lists with different members, texts contained in the other one, and questions with several answers."""
+    """Tag lists with different members, texts contained in the other one, and questions with several answers.
+
+    An answer that is one of several alternatives ("a or b") comes first, then a list that shares some members with the
+    other text. Without either, texts without a common word are tagged if the question asks for an example or for
+    several things, or if both are lists; and a text that the other one contains is tagged.
+    """
     if pair.has_same_words:
         return
     alternatives = [_list_members(text, _OR) for text, _ in pair.sides]
-    for named, other in (alternatives, alternatives[::-1]):
-        if len(named) > 1 and other[0] in named and len(other) == 1:
-            yield Tag("multiple correct answers", f"one text gives {other[0]!r} as one of {len(named)} alternatives")
+    for members, other in (alternatives, alternatives[::-1]):
+        is_one_of_them = len(other) == 1 and other[0] in members
+        if len(members) > 1 and is_one_of_them:
+            yield Tag("multiple correct answers", f"one text gives {other[0]!r} as one of {len(members)} alternatives")
             return
     reference_items, candidate_items = (_list_members(text, _AND) for text, _ in pair.sides)
     are_lists = [
@@ -129,7 +137,7 @@ def _reason_for_several(question: Text) -> str:
         return ""
     if match:
         return "the question asks for several things"
-    noun = _plural_asked_for(question)
+    noun = _plural_noun_asked_for(question)
     return f"the question asks for several things ({noun!r} is a plural)" if noun else ""
 
 
@@ -138,16 +146,17 @@ def _asks_one_of_several(question: Text) -> bool:
     return question.parts[-1:] == ("VERB",) or question.parts[-2:] == ("VERB", "ADP")
 
 
-def _plural_asked_for(question: Text) -> str:
+def _plural_noun_asked_for(question: Text) -> str:
     """Return the plural noun that follows the first "which" or "what" of a question; empty if there is none.
 
     It is empty as well if no pipeline read the question, which then has no parts of speech.
     """
-    for position, (word, part) in enumerate(zip(question.folded, question.parts, strict=False)):
-        if word not in ("which", "what") or part != "DET":
+    for position, (word, part_of_speech) in enumerate(zip(question.folded, question.parts, strict=False)):
+        if word not in ("which", "what") or part_of_speech != "DET":
             continue
         later_positions = range(position + 1, len(question.parts))
         noun_phrase = itertools.takewhile(lambda later: question.parts[later] in _BEFORE_VERB, later_positions)
+        # the last word of the phrase; "which" itself, which is no plural, if nothing follows it
         noun_position = max(noun_phrase, default=position)
         # without a verb behind it, the tagger took a verb for a plural noun: which molecule stores the genome
         verb_follows = question.parts[noun_position + 1 : noun_position + 2] in (("AUX",), ("VERB",), ("ADP",))
@@ -163,9 +172,9 @@ def _list_difference(reference_items: list[str], candidate_items: list[str], are
         are_lists: whether the reference is a list, and whether the candidate is one.
     """
     left, right = set(reference_items), set(candidate_items)
-    for part, whole, is_list in ((left, right, are_lists[1]), (right, left, are_lists[0])):
-        if part < whole and is_list:
-            return Tag("incomplete answer", f"one text lists {min(whole - part)!r} as well")
+    for shorter, longer, is_list in ((left, right, are_lists[1]), (right, left, are_lists[0])):
+        if shorter < longer and is_list:
+            return Tag("incomplete answer", f"one text lists {min(longer - shorter)!r} as well")
     if left & right and left - right and right - left:
         reason = f"the texts share {min(left & right)!r} and differ in {min(left - right)!r} and {min(right - left)!r}"
         return Tag("multiple correct answers", reason)
@@ -179,7 +188,7 @@ def _list_members(text: Text, separator: re.Pattern[str]) -> list[str]:
         text: the text that may be a list.
         separator: the pattern of what separates two members, such as "and".
     """
-    return [parse_text(part).phrase for part in separator.split(text.clean) if part.strip()] or [text.phrase]
+    return [parse_text(member).phrase for member in separator.split(text.clean) if member.strip()] or [text.phrase]
 
 
 def _is_one_thing(text: Text) -> bool:
@@ -196,12 +205,14 @@ def _tag_contained_text(pair: Pair) -> Iterator[Tag]:
     """
     for text, other in pair.sides:
         own_words = set(text.content)
-        if own_words < set(other.content):
-            extra_words = " ".join(word for word in other.content if word not in own_words)
-            with_digits = words_to_digits(extra_words, pair.language)
-            # Roman numerals are read in capitals only, and content words are in lower case
-            has_number = bool(find_numbers(with_digits.upper(), pair.language))
-            are_persons = all(reads_as_person(side, pair.question, pair.language) for side in (text, other))
-            if not has_number and not are_persons and not find_moments(with_digits):
-                yield Tag("different levels of precision", f"{other.clean!r} says {extra_words!r} as well")
-            return
+        if not own_words < set(other.content):
+            continue
+        extra_words = " ".join(word for word in other.content if word not in own_words)
+        with_digits = words_to_digits(extra_words, pair.language)
+        # Roman numerals are read in capitals only, and content words are in lower case
+        has_number = bool(find_numbers(with_digits.upper(), pair.language))
+        has_time = bool(find_moments(with_digits))
+        are_persons = all(reads_as_person(side, pair.question, pair.language) for side in (text, other))
+        if not (has_number or has_time or are_persons):
+            yield Tag("different levels of precision", f"{other.clean!r} says {extra_words!r} as well")
+        return

@@ -70,11 +70,16 @@ class PartsOfSpeech:
 
 
 def _add_parts_of_speech(text: Text, doc: Doc) -> Text:
-    """Return a text with the part of speech of every word, that of its last token, and with whether it is a plural.
+    """Return a text with the part of speech of every word, and with whether each is a plural.
 
-    The pipeline splits words such as ``France's`` into several tokens; particles and punctuation are skipped.
+    The pipeline splits words such as ``France's`` into several tokens, of which the last one counts; particles and
+    punctuation are skipped. A word without a token has the part ``X`` and is no plural.
+
+    Args:
+        text: the text.
+        doc: what the pipeline read of :attr:`Text.clean`.
     """
-    parts, plural = [], []
+    parts_of_speech, plural = [], []
     tokens = [token for token in doc if token.pos_ not in ("PUNCT", "SYM", "SPACE", "PART")]
     index = 0
     for match in WORD.finditer(text.clean):
@@ -85,13 +90,17 @@ def _add_parts_of_speech(text: Text, doc: Doc) -> Text:
             last_token = tokens[index]
             index += 1
         # "X" is the universal tag for a word of no other part of speech
-        parts.append("X" if last_token is None else last_token.pos_)
+        parts_of_speech.append("X" if last_token is None else last_token.pos_)
         plural.append(last_token is not None and "Plur" in last_token.morph.get("Number"))
-    return replace(text, parts=tuple(parts), plural=tuple(plural))
+    return replace(text, parts=tuple(parts_of_speech), plural=tuple(plural))
 
 
 def last_resort_tags(pair: Pair, label: float, scale: tuple[float, float], score: float | None) -> Iterator[Tag]:
     """Yield the tag of a pair that no rule explains, by how the label fits the texts: one of ``LAST_RESORTS``, or none.
+
+    The same words with the lowest label are a wrong label. Without a common word, the highest label means a wrong gold
+    label if only the candidate is of the kind that is asked for; else such a pair is unrelated, as it is with the
+    lowest label. All other pairs get no tag.
 
     Args:
         pair: the texts.
@@ -100,9 +109,8 @@ def last_resort_tags(pair: Pair, label: float, scale: tuple[float, float], score
         score: the score of a metric, which the reason then mentions; None for none.
     """
     lowest, highest = label_texts(scale)
-    judgement = f"people gave {label_texts([label, *scale])[0]} of {lowest} to {highest}"
-    if score is not None:
-        judgement += f", the metric {score:.3g}"
+    score_text = "" if score is None else f", the metric {score:.3g}"
+    judgement = f"people gave {label_texts([label, *scale])[0]} of {lowest} to {highest}{score_text}"
     is_lowest, is_highest = label <= scale[0], label >= scale[1]
     if pair.has_same_words:
         if is_lowest:
@@ -112,7 +120,7 @@ def last_resort_tags(pair: Pair, label: float, scale: tuple[float, float], score
         reference_kind, candidate_kind = (
             kind_of_answer(text, pair.question, pair.language) for text in (pair.reference, pair.candidate)
         )
-        if expected and candidate_kind == expected != reference_kind:
+        if expected and candidate_kind == expected and reference_kind != expected:
             yield Tag(
                 "wrong gold label",
                 f"the question asks for a {expected}, and only the candidate gives one; {judgement}",
@@ -149,11 +157,8 @@ class Tagger:
     def __init__(self, language: str | None, pipeline: str | Path | PartsOfSpeech | None = None) -> None:
         self.language = language or "en"
         self._requested_speech = PartsOfSpeech(pipeline) if isinstance(pipeline, str | Path) else pipeline
-        self._speech = (
-            self._requested_speech
-            if self._requested_speech is not None and self._requested_speech.language == self.language
-            else None
-        )
+        speech = self._requested_speech
+        self._speech = speech if speech is not None and speech.language == self.language else None
 
     def read_ahead(self, texts: Iterable[str]) -> None:
         """Read the parts of speech of many texts in batches, for speed; the tags are the same without.
@@ -198,13 +203,19 @@ class Tagger:
     ) -> tuple[Tag, ...]:
         """Return the categories of a pair, each once, the one that explains most first; empty if no rule applies.
 
+        A synonym is left out beside an acronym, a number, a unit or a time. Categories of last resort are tagged only
+        without any other, and if label and scale are known.
+
         Args:
             reference: the gold answer.
             candidate: the other answer.
             question: the question that they answer; empty if unknown.
-            label: the human judgement; without it, the categories of last resort are not tagged.
-            scale: the lowest and the highest possible label.
-            score: the score of a metric, for the reasons.
+            label: the human judgement; None if unknown.
+            scale: the lowest and the highest possible label; None if unknown.
+            score: the score of a metric, for the reasons of last resort; None if there is none.
+
+        Raises:
+            UnavailableError: WordNet is installed, and NLTK refuses it because of its permissions.
         """
         read_text = parse_text if self._speech is None else self._speech.read
         pair = Pair(read_text(reference), read_text(candidate), read_text(question), self.language)

@@ -98,6 +98,8 @@ def kind_of_damage(text: str) -> str:
 def repair_characters(text: str) -> str:
     """Return a text with entities, escapes and wrong code pages undone, in Unicode's composed compatibility form NFKC.
 
+    Soft hyphens are removed.
+
     >>> repair_characters("crÃƒÂ¨me")
     'crème'
     """
@@ -106,9 +108,9 @@ def repair_characters(text: str) -> str:
     if "\\" in text:
         # two escapes may be the surrogate halves of one character, which encoding in UTF-16 joins; the text keeps its
         # escapes if a half is alone
-        joined = _ESCAPE.sub(lambda match: chr(int(match[0][2:], 16)), text)
-        joined = joined.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        text = text if "\N{REPLACEMENT CHARACTER}" in joined else joined
+        unescaped = _ESCAPE.sub(lambda match: chr(int(match[0][2:], 16)), text)
+        unescaped = unescaped.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        text = text if "\N{REPLACEMENT CHARACTER}" in unescaped else unescaped
     if text.isascii():
         return text
     return unicodedata.normalize("NFKC", _undo_wrong_encoding(text)).replace("\N{SOFT HYPHEN}", "")
@@ -155,8 +157,8 @@ def fold(text: str) -> str:
     """
     if text.isascii():
         return text.lower()
-    parts = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(letter for letter in parts if not unicodedata.combining(letter))
+    decomposed = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(letter for letter in decomposed if not unicodedata.combining(letter))
 
 
 @dataclass(frozen=True)
@@ -188,7 +190,9 @@ class Text:
         if not self.parts or len(self.words) < 2:
             return frozenset()
         last_word = phrase.rsplit(" ", 1)[-1]
-        return frozenset(part for word, part in zip(self.folded, self.parts, strict=True) if word == last_word)
+        return frozenset(
+            part_of_speech for word, part_of_speech in zip(self.folded, self.parts, strict=True) if word == last_word
+        )
 
     @cached_property
     def content(self) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator
 
 from assay.analysis.categories.texts import LANGUAGE_MARKS, SMALL_WORDS, Pair, Text, fold, kind_of_damage, word_set
@@ -17,8 +18,9 @@ _LONGEST = 10
 def tag_acronyms(pair: Pair) -> Iterator[Tag]:
     """Tag a pair in which one text has an acronym of words of the other text.
 
-    Words in capitals (``NASA``, ``U.S.``) are matched by the rule of Schwartz & Hearst, A Simple Algorithm for
-    Identifying Abbreviation Definitions in Biomedical Text (2003). Words in lower case must be the initials of words.
+    Words in capitals (``NASA``, ``U.S.``) are matched by initials, else by the rule of Schwartz & Hearst, A Simple
+    Algorithm for Identifying Abbreviation Definitions in Biomedical Text (2003). A word in lower case must be the whole
+    text, have three letters or more, and be the initials of words.
     """
     for short, long in pair.sides:
         for word in short.words:
@@ -58,9 +60,11 @@ def _words_with_initials(initials: str, text: Text) -> str:
 
 
 def _expansion_by_letters(acronym: str, long: Text) -> str:
-    """Return *long* from the first letter of an acronym on, if all letters occur in order; else an empty string.
+    """Return *long*, folded, from the first letter of an acronym on, if all letters occur in order; else an empty text.
 
-    Letters are matched from the right, and the first one must begin a word (deoxyribonucleic acid, DNA).
+    Letters are matched from the right, and the first one must begin a word (deoxyribonucleic acid, DNA). The last one
+    must be in the last word, and a single word must be at least four times as long as the acronym. There is no
+    expansion in a text of more words than Schwartz & Hearst allow, or of less than twice the length of the acronym.
     """
     # the largest number of words is that of Schwartz & Hearst
     max_words = min(len(acronym) + 5, 2 * len(acronym))
@@ -159,11 +163,13 @@ def tag_translations(pair: Pair) -> Iterator[Tag]:
 def _script(text: Text) -> str:
     """Return the name of the script of a text, such as ``CYRILLIC``; an empty string if the text has no letters.
 
-    A script other than ``LATIN`` is returned only if its letters make up much of the text.
+    A script other than ``LATIN`` is returned only if letters beyond ASCII make up more than a third of the text; of
+    several such scripts, the alphabetically first one.
     """
     letters = [letter for letter in text.clean if letter.isalpha() and not letter.isascii()]
     # the Unicode name of a letter begins with its script: CYRILLIC SMALL LETTER A
-    scripts = {unicodedata.name(letter, "").split()[0] for letter in letters}
+    scripts = {unicodedata.name(letter, "").partition(" ")[0] for letter in letters}
+    # some letters, such as those of Tangut, have no name in Python
     foreign_scripts = scripts - {"LATIN", "MODIFIER", "FEMININE", "MASCULINE", "MICRO", ""}
     if foreign_scripts and len(letters) > len(text.clean) // 3:
         return min(foreign_scripts)
@@ -171,7 +177,7 @@ def _script(text: Text) -> str:
 
 
 def _language_by_marks(text: Text) -> str:
-    """Return the language whose characteristic words a text has; an empty string if there are none or several."""
+    """Return the language whose characteristic words, in lower case, a text has; empty if there are none or several."""
     # capitalised words may belong to a name: Des Moines is not German
     words = {folded for folded, word in zip(text.folded, text.words, strict=True) if word[0].islower()}
     matches = [language for language, marks in LANGUAGE_MARKS.items() if words & marks]
@@ -189,11 +195,15 @@ _SUFFIXES = (("less", "ful"), ("los", "voll"))
 
 
 def tag_negations(pair: Pair) -> Iterator[Tag]:
-    """Tag negations in one text only or by different words in both, and words that an affix turns into opposites."""
+    """Tag negations in one text only or by different words in both, or else a word and its opposite by an affix."""
     left, right = _negators(pair.reference), _negators(pair.candidate)
     if left != right and pair.reference.folded != pair.candidate.folded:
         if left and right:
-            yield Tag("negation", f"both texts deny, one by {left[0]!r}, one by {right[0]!r}")
+            # words that only one text has are told first; of equal words, one text has more
+            only_left, only_right = Counter(left) - Counter(right), Counter(right) - Counter(left)
+            first, second = next(iter(only_left), left[0]), next(iter(only_right), right[0])
+            how = f"one by {first!r}, one by {second!r}" if first != second else f"one more often by {first!r}"
+            yield Tag("negation", f"both texts deny, {how}")
         else:
             only_negator = (left or right)[0]
             yield Tag("negation", f"{only_negator!r} is in only one text")
@@ -211,15 +221,16 @@ def _negators(text: Text) -> list[str]:
     """Return the negating words of a text, in order."""
     words = list(text.folded)
     # "no. 5" and "Dr. No" negate nothing
-    if "no" in words and ("no." in text.clean.lower() or (len(words) > 1 and "No" in text.words[1:])):
+    is_number_or_name = "no." in text.clean.lower() or "No" in text.words[1:]
+    if "no" in words and is_number_or_name:
         words.remove("no")
     return [word for word in words if word in _NEGATORS or word.endswith(("n't", "n\u2019t"))]
 
 
 def _have_opposite_suffixes(first: str, second: str) -> bool:
     """Return whether two words have the same stem and opposite suffixes (careless, careful)."""
-    for without, full in _SUFFIXES:
-        for left, right in ((without, full), (full, without)):
+    for lacking, full in _SUFFIXES:
+        for left, right in ((lacking, full), (full, lacking)):
             have_suffixes = first.endswith(left) and second.endswith(right)
             if have_suffixes and first.removesuffix(left) == second.removesuffix(right):
                 return True

@@ -25,7 +25,11 @@ _MAX_STEPS = 3
 
 @functools.lru_cache(maxsize=1)
 def open_lexicon() -> Lexicon | None:
-    """Return WordNet, or None if its data are not installed."""
+    """Return WordNet, or None if its data are not installed.
+
+    Raises:
+        UnavailableError: NLTK refuses the data because of their permissions.
+    """
     return Lexicon(open_wordnet()) if find_wordnet() is not None else None
 
 
@@ -56,8 +60,8 @@ class Lexicon:
         """
         senses_of_part: dict[str, list[Any]] = {}
         for synset in self._all_senses(phrase):
-            part = "a" if synset.pos() == "s" else synset.pos()
-            senses = senses_of_part.setdefault(part, [])
+            letter = "a" if synset.pos() == "s" else synset.pos()
+            senses = senses_of_part.setdefault(letter, [])
             if len(senses) < _COMMON_SENSES:
                 senses.append(synset)
         return tuple(synset for senses in senses_of_part.values() for synset in senses)
@@ -68,7 +72,10 @@ class Lexicon:
         return frozenset(name.split("_", 1)[0].lower() for name in self._reader.all_lemma_names() if "_" in name)
 
     def _all_senses(self, phrase: str) -> list[Any]:
-        """Return all senses of a phrase, including rare ones, commonest first; none if it is not in ASCII."""
+        """Return all senses of a phrase, including rare ones, of each part of speech the commonest first.
+
+        There are none if the phrase is not in ASCII.
+        """
         if " " in phrase and phrase.split(" ", 1)[0] not in self._beginnings:
             return []
         return list(self._reader.synsets(phrase.replace(" ", "_"))) if phrase.isascii() else []
@@ -78,7 +85,7 @@ class Lexicon:
         return bool(self.senses(phrase))
 
     def contains_as_part_of_speech(self, phrase: str, parts: str) -> bool:
-        """Return whether WordNet contains a phrase in a sense of one of some parts of speech.
+        """Return whether one of the commonest senses of a phrase is of one of some parts of speech.
 
         Args:
             phrase: one or more words.
@@ -89,7 +96,8 @@ class Lexicon:
     def is_common(self, phrase: str) -> bool:
         """Return whether a phrase is more than a proper name.
 
-        It is, if its commonest noun sense is not a proper name, or if it has a sense that is not a noun.
+        It is, if its commonest noun sense is not a proper name, or if one of its commonest senses is not a noun. It is
+        not if WordNet lacks it.
         """
         senses = self.senses(phrase)
         if any(synset.pos() != "n" for synset in senses):
@@ -102,18 +110,23 @@ class Lexicon:
         return self.contains(phrase) and not self.is_common(phrase)
 
     def first_noun_sense(self, phrase: str) -> Any | None:
-        """Return the commonest noun sense; None if there is none, or if the word has more verb senses ("come")."""
+        """Return the commonest noun sense; None if there is none, or if there are more verb senses ("come").
+
+        At most ``_COMMON_SENSES`` senses of each part of speech are counted.
+        """
         nouns = [synset for synset in self.senses(phrase) if synset.pos() == "n"]
         verb_count = sum(synset.pos() == "v" for synset in self.senses(phrase))
         return nouns[0] if nouns and len(nouns) >= verb_count else None
 
     def shared_sense(self, left: str, right: str, parts: str = PARTS, rare: bool = False) -> Any | None:
-        """Return a sense that both phrases have, or for adjectives a similar sense; None if there is none.
+        """Return a sense that both phrases have, else an adjective sense of *left* that is similar to one of *right*.
+
+        None if there is neither.
 
         Args:
             left, right: words or phrases.
-            parts: letters of the parts of speech that count.
-            rare: whether rare senses count as well as common ones.
+            parts: letters of the parts of speech that count, as in :data:`PARTS`.
+            rare: whether all senses count, and not only the commonest.
         """
         senses_of = self._all_senses if rare else self.senses
         left_senses = [synset for synset in senses_of(left) if synset.pos() in parts]
@@ -129,7 +142,11 @@ class Lexicon:
     def is_kind_of(self, narrow: str, wide: str, parts: str = PARTS) -> bool:
         """Return whether a sense of *wide* is more general than one of *narrow*, by at most ``_MAX_STEPS`` steps.
 
-        Only senses of *wide* that are of one of the *parts* of speech count.
+        Only the commonest senses of both count.
+
+        Args:
+            narrow, wide: words or phrases.
+            parts: letters of the parts of speech of the senses of *wide* that count, as in :data:`PARTS`.
         """
         targets = {synset for synset in self.senses(wide) if synset.pos() in parts}
         if not targets:
@@ -147,7 +164,12 @@ class Lexicon:
         return False
 
     def are_antonyms(self, left: str, right: str, parts: str = PARTS) -> bool:
-        """Return whether two words are antonyms in one of their senses; *parts* limits the senses of the right one."""
+        """Return whether two words are antonyms in one of their common senses.
+
+        Args:
+            left, right: the words.
+            parts: letters of the parts of speech of the senses of *right* that count, as in :data:`PARTS`.
+        """
         right_senses = {synset for synset in self.senses(right) if synset.pos() in parts}
         for synset in self.senses(left):
             for lemma in synset.lemmas():
@@ -190,7 +212,12 @@ _VERB, _NOT_VERB = "v", "nasr"
 
 
 def tag_meanings(pair: Pair) -> Iterator[Tag]:
-    """Tag the relation in WordNet of the two whole texts, or else of the words in which they differ."""
+    """Tag the relation in WordNet of the two whole texts, or else of the words in which they differ.
+
+    Words are compared only if each text has at least one and at most ``_MAX_PHRASES`` of its own. They are tagged only
+    if there are at least half as many related pairs of words as the text with fewer words has. Texts with the same
+    words or in another language than English have no tag, nor has any pair without WordNet.
+    """
     lexicon = open_lexicon()
     if lexicon is None or pair.has_same_words or pair.language != "en":
         return
@@ -233,13 +260,14 @@ def _shared_parts(pair: Pair, lexicon: Lexicon, first: str, second: str) -> str:
 def _part_letters(text: Text, phrase: str, lexicon: Lexicon) -> str:
     """Return the letters of the parts of speech that a phrase may have: verbs, all but verbs, or all if it is open.
 
-    Nouns, adjectives and adverbs are not distinguished, since taggers confuse them in short texts.
+    It is open if the parts are unknown or of both kinds, and if WordNet has no common sense of the kind found. Nouns,
+    adjectives and adverbs are not distinguished, since taggers confuse them in short texts.
     """
-    is_verb = {part in ("VERB", "AUX") for part in text.parts_of(phrase)}
+    are_verbs = [part_of_speech in ("VERB", "AUX") for part_of_speech in text.parts_of(phrase)]
     letters = PARTS
-    if is_verb == {True}:
+    if are_verbs and all(are_verbs):
         letters = _VERB
-    elif is_verb == {False}:
+    elif are_verbs and not any(are_verbs):
         letters = _NOT_VERB
     # WordNet corrects the tagger: a bicarbonate is not a verb
     return letters if lexicon.contains_as_part_of_speech(phrase, letters) else PARTS
@@ -248,7 +276,8 @@ def _part_letters(text: Text, phrase: str, lexicon: Lexicon) -> str:
 def _relation_tag(pair: Pair, lexicon: Lexicon, first: str, second: str, rare: bool = False) -> Tag | None:
     """Return a tag for the relation of a phrase of the reference and a phrase of the candidate; None if there is none.
 
-    Synonyms come before antonyms, antonyms before more general words.
+    A common sense comes first: two names of one thing are an alias, other words synonyms. Antonyms come next, then more
+    general words.
 
     Args:
         pair: the texts.
@@ -259,8 +288,9 @@ def _relation_tag(pair: Pair, lexicon: Lexicon, first: str, second: str, rare: b
     if first == second or not lexicon.contains(first) or not lexicon.contains(second):
         return None
     letters = _shared_parts(pair, lexicon, first, second)
+    # which senses were compared, for the reason of the tag
     as_verbs = {PARTS: "", _VERB: " (as verbs)"}.get(letters, " (not as verbs)")
-    sense = lexicon.shared_sense(first, second, letters, rare)
+    sense = lexicon.shared_sense(first, second, letters, rare=rare)
     if sense is not None:
         meaning = sense.definition().strip("()").split(";")[0]
         if _is_proper_name(sense):
@@ -323,7 +353,8 @@ _BINOMIAL = re.compile(r"\b[A-Z][a-z]{3,} [a-z]{3,}(?:us|is|um|ens|ii|ae|ata|ica
 def first_terms_by_field(text: Text) -> dict[str, str]:
     """Return the first term of each field that a text has terms of, by field.
 
-    Formulas and species names are tried first, then phrases of words, long ones before short ones.
+    Formulas and species names are tried first, then phrases of up to three words, long ones before short ones, without
+    verbs, adverbs and prepositions.
     """
     terms: dict[str, str] = {}
     for word in text.words:
@@ -361,16 +392,20 @@ def _is_verb_or_adverb(text: Text, phrase: str) -> bool:
     False if the parts of speech are unknown, WordNet is not installed, or WordNet lacks the phrase in these parts.
     """
     lexicon = open_lexicon()
-    parts = text.parts_of(phrase)
-    if lexicon is None or not parts or not parts <= _LETTERS_OF_VERBS_AND_ADVERBS.keys():
+    parts_of_speech = text.parts_of(phrase)
+    if lexicon is None or not parts_of_speech or not parts_of_speech <= _LETTERS_OF_VERBS_AND_ADVERBS.keys():
         return False
     # WordNet corrects the tagger: a bicarbonate is not a verb
-    return all(lexicon.contains_as_part_of_speech(phrase, _LETTERS_OF_VERBS_AND_ADVERBS[part]) for part in parts)
+    return all(
+        lexicon.contains_as_part_of_speech(phrase, _LETTERS_OF_VERBS_AND_ADVERBS[part_of_speech])
+        for part_of_speech in parts_of_speech
+    )
 
 
 def _is_formula(word: str) -> bool:
     """Return whether a word is a chemical formula: two or more symbols of elements, with at least one digit."""
-    if not any(character.isdigit() for character in word) or not word[0].isupper() or not _FORMULA.fullmatch(word):
+    has_digit = any(character.isdigit() for character in word)
+    if not has_digit or not word[0].isupper() or not _FORMULA.fullmatch(word):
         return False
     symbols = _SYMBOL.findall(word)
     return len(symbols) > 1 and all(symbol in _ELEMENTS for symbol in symbols)
@@ -379,7 +414,8 @@ def _is_formula(word: str) -> bool:
 def tag_terms(pair: Pair) -> Iterator[Tag]:
     """Tag each field with different terms in both texts, or with a term in one text and another one in the question.
 
-    A term that both texts share does not explain a difference.
+    Of each text, only the first term of a field counts, see :func:`first_terms_by_field`. A term that both texts share
+    does not explain a difference, and texts with the same words have no tag.
     """
     if pair.has_same_words:
         return

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from assay.analysis.check.packing import pack, unpack
 from assay.analysis.data import ScoredDataset
-from assay.analysis.systems import ITEM_COLUMNS, SYSTEM_COLUMNS, cells_of_column
+from assay.analysis.systems import ITEM_COLUMNS, SYSTEM_COLUMNS, cells_of_column, usual_column
 from assay.common.batches import digest_of_texts
 from assay.statistics.concordance import Floats
 
@@ -31,8 +31,8 @@ class Answers:
         names: the names of the systems.
         codes: the index in *names* of each pair's system, shape (n,); -1 for a pair without a system or an item.
         items: a digest of each pair's item, shape (n,).
-        labels: the labels, shape (n,), rounded to single precision.
-        votes: the labels that mean no and yes; None for grades, and for labels that are all the same.
+        labels: the labels, shape (n,), rounded to single precision; NaN for answers without labels.
+        votes: the labels that mean no and yes; None for grades, for labels that are all the same, and without labels.
     """
 
     item: str
@@ -57,17 +57,18 @@ class Answers:
 
     def plain_values(self) -> dict[str, Any]:
         """Return the answers as a baseline file has them."""
-        packed = {name: pack(content) for name, content in self._contents().items()}
+        packed = {name: pack(content) for name, content in self._digested_bytes().items()}
         return {**self.facts, **packed, "digest": self.digest}
 
     @property
     def digest(self) -> str:
         """16 hexadecimal digits of a SHA-256 of everything."""
         text = json.dumps(self.facts, sort_keys=True, ensure_ascii=False, allow_nan=False)
-        contents = b"".join(self._contents().values())
+        contents = b"".join(self._digested_bytes().values())
         return hashlib.sha256(text.encode("utf-8", "surrogatepass") + b"\0" + contents).hexdigest()[:16]
 
-    def _contents(self) -> dict[str, bytes]:
+    def _digested_bytes(self) -> dict[str, bytes]:
+        """Return what the digest covers: the bytes of the arrays by name, equal on every machine."""
         return {
             "codes": self.codes.astype("<i4").tobytes(),
             "items": self.items.astype("<u8").tobytes(),
@@ -120,7 +121,9 @@ def _are_two_numbers(value: object) -> bool:
 
 
 def take_answers(data: ScoredDataset, system: str, item: str | None, *, labelled: bool = True) -> Answers:
-    """Return the answers of the systems in a dataset.
+    """Return the answers of the systems in a dataset, with systems in the order in which they first occur.
+
+    An answer whose cell of the system or of the item is empty belongs to no system.
 
     Args:
         data: the dataset.
@@ -129,7 +132,7 @@ def take_answers(data: ScoredDataset, system: str, item: str | None, *, labelled
         labelled: whether the answers have labels; else the labels are NaN.
 
     Raises:
-        InputError: there is no such column.
+        InputError: there is no such column, or none of the usual ones of items.
     """
     items = cells_of_column(data, item, ITEM_COLUMNS, "item")
     if system == ONE_SYSTEM:
@@ -139,15 +142,19 @@ def take_answers(data: ScoredDataset, system: str, item: str | None, *, labelled
     code_of_system: dict[str, int] = {}
     codes = []
     for system_cell, item_cell in zip(systems, items, strict=True):
-        is_answer = system_cell not in (None, "") and item_cell not in (None, "")
-        codes.append(code_of_system.setdefault(str(system_cell), len(code_of_system)) if is_answer else -1)
+        if system_cell in (None, "") or item_cell in (None, ""):
+            codes.append(-1)
+        else:
+            codes.append(code_of_system.setdefault(str(system_cell), len(code_of_system)))
     votes = data.votes if labelled else None
+    # in single precision, as a baseline holds them
+    labels = data.labels.astype(np.float32).astype(np.float64) if labelled else np.full(len(data), np.nan)
     return Answers(
-        item=item or next(name for name in ITEM_COLUMNS if name in data.table.column_names),
+        item=item or str(usual_column(data.table.column_names, ITEM_COLUMNS)),
         names=tuple(code_of_system),
         codes=np.array(codes, dtype=np.int32),
         items=np.array([_digest_of_item(cell) for cell in items], dtype=np.uint64),
-        labels=data.labels.astype(np.float32).astype(np.float64) if labelled else np.full(len(data), np.nan),
+        labels=labels,
         votes=None if votes is None else (votes.no, votes.yes),
     )
 

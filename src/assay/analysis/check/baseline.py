@@ -68,7 +68,7 @@ def _score_bytes(scores: Floats) -> bytes:
 BASELINE_SCHEMA = 1
 #: Number of decimals of the agreement in a baseline.
 DECIMALS = 4
-#: Longest line of a baseline in characters, except for lines with scores.
+#: Longest object on one line of a baseline, in characters with its indentation.
 WIDTH = 120
 
 
@@ -149,6 +149,8 @@ def take_baseline(run: RunFolder, system: str | None = None, item: str | None = 
 def continue_chain(baseline: Baseline, old: Baseline) -> Baseline:
     """Return a baseline that replaces an old one and keeps the first baseline of their chain as its origin.
 
+    It has no origin if nothing differs from the first one, or can be compared with it.
+
     Small losses, each within the margin of a check, would add up unnoticed if each baseline were only compared with the
     one before it. Datasets with other pairs and new metrics cannot be compared and begin a chain of their own. If both
     baselines have answers of systems, other pairs are other answers, and systems are followed in place of metrics.
@@ -157,28 +159,41 @@ def continue_chain(baseline: Baseline, old: Baseline) -> Baseline:
         baseline: the new baseline.
         old: the baseline before it, which may itself have an origin.
     """
+    first = old if old.origin is None else old.origin
     origins = {}
     for name, dataset in baseline.datasets.items():
-        before = old.datasets.get(name)
-        if before is None:
-            continue
-        earliest = before if old.origin is None else old.origin.datasets.get(name, before)
-        if has_other_pairs(dataset, earliest):
-            answered = before if earliest.answers is None else earliest
-            if dataset.answers is not None and answered.answers is not None:
-                origins[name] = replace(answered, metrics={})
-            continue
-        changed = {}
-        for metric, first in (before.metrics | earliest.metrics).items():
-            now = dataset.metrics.get(metric)
-            if now is not None and not np.array_equal(now.scores, first.scores, equal_nan=True):
-                changed[metric] = first
-        if changed:
-            origins[name] = replace(before, metrics=changed, answers=None)
+        earlier = old.datasets.get(name)
+        if earlier is not None:
+            origin = _origin_of_dataset(dataset, earlier, first.datasets.get(name, earlier))
+            if origin is not None:
+                origins[name] = origin
     if not origins:
         return replace(baseline, origin=None)
-    source = old if old.origin is None else old.origin
-    return replace(baseline, origin=replace(source, datasets=origins, origin=None))
+    return replace(baseline, origin=replace(first, datasets=origins, origin=None))
+
+
+def _origin_of_dataset(
+    dataset: BaselineDataset, earlier: BaselineDataset, earliest: BaselineDataset
+) -> BaselineDataset | None:
+    """Return what the origin of a baseline has on a dataset; None if nothing has changed or can be compared.
+
+    On the same pairs these are the metrics whose scores differ, on other pairs the answers of systems.
+
+    Args:
+        dataset: the dataset in the new baseline.
+        earlier: the dataset in the baseline before it.
+        earliest: the dataset in the first baseline of the chain, which may lack metrics or answers of *earlier*.
+    """
+    if has_other_pairs(dataset, earliest):
+        answered = earlier if earliest.answers is None else earliest
+        has_answers = dataset.answers is not None and answered.answers is not None
+        return replace(answered, metrics={}) if has_answers else None
+    changed_metrics = {}
+    for name, first in (earlier.metrics | earliest.metrics).items():
+        current = dataset.metrics.get(name)
+        if current is not None and not np.array_equal(current.scores, first.scores, equal_nan=True):
+            changed_metrics[name] = first
+    return replace(earlier, metrics=changed_metrics, answers=None) if changed_metrics else None
 
 
 def has_other_pairs(dataset: BaselineDataset, before: BaselineDataset) -> bool:
@@ -262,7 +277,8 @@ def values_without_speeds(text: str) -> dict[str, Any]:
     The digest of each metric is left out too, since it depends on the speed.
     """
     value: dict[str, Any] = json.loads(text)
-    for baseline in (value, value.get("origin", {"datasets": {}})):
+    baselines = [value, value["origin"]] if "origin" in value else [value]
+    for baseline in baselines:
         for dataset in baseline["datasets"].values():
             for metric in dataset["metrics"].values():
                 metric.pop("pairs_per_second", None)
@@ -271,9 +287,10 @@ def values_without_speeds(text: str) -> dict[str, Any]:
 
 
 def _json_in_lines(value: Any, depth: int) -> str:
-    """Return a value as JSON in which each object that fits a line and holds no other object is one line.
+    """Return a value as JSON in which each object is one line that holds no other and takes up to :data:`WIDTH`.
 
-    Other objects have one entry per line, indented by one space; a value that is not an object is always one line.
+    A key before it does not count. Other objects have one entry per line, indented by one space; a value that is not an
+    object is always one line.
 
     Args:
         value: the value.
@@ -283,13 +300,13 @@ def _json_in_lines(value: Any, depth: int) -> str:
     if not isinstance(value, dict):
         return line
     has_objects = any(isinstance(member, dict) for member in value.values())
-    if not has_objects and len(line) + depth <= WIDTH:
+    if not has_objects and depth + len(line) <= WIDTH:
         return line
-    members = []
+    entries = []
     for key, member in value.items():
-        members.append(f"{json.dumps(key, ensure_ascii=False)}: {_json_in_lines(member, depth + 1)}")
+        entries.append(f"{json.dumps(key, ensure_ascii=False)}: {_json_in_lines(member, depth + 1)}")
     line_break = "\n" + " " * (depth + 1)
-    return "{" + line_break + f",{line_break}".join(members) + "\n" + " " * depth + "}"
+    return "{" + line_break + f",{line_break}".join(entries) + "\n" + " " * depth + "}"
 
 
 # Reading a baseline, with messages for files that are broken or were edited
@@ -301,7 +318,8 @@ def read_baseline(path: Path) -> Baseline:
     """Return the baseline in a file.
 
     Raises:
-        InputError: the file does not exist, is not a baseline, was edited by hand, or was written by a newer assay.
+        InputError: the file does not exist or cannot be read, is not a baseline, was edited by hand, or was written by
+            a newer assay.
     """
     try:
         check_regular_file(path)
@@ -335,7 +353,14 @@ class _BaselineReader:
         return InputError(f"{self.path}: {subject}{problem}; {_REMEDY}")
 
     def required_value(self, record: dict[str, Any], key: str, kind: type | tuple[type, ...], location: str) -> Any:
-        """Return the value of a key; raise InputError if it is missing, a bool, or not of the type *kind*."""
+        """Return the value of a key; raise InputError if it is missing, a bool, or not of the type *kind*.
+
+        Args:
+            record: a parsed JSON object.
+            key: the key.
+            kind: the type, or types, that the value may have.
+            location: what the object is about, for messages, as in :meth:`failure`.
+        """
         if key not in record:
             raise self.failure(location, f"has no {key!r}")
         # a bool is an int for isinstance, but no number for a baseline
@@ -345,7 +370,12 @@ class _BaselineReader:
         return value
 
     def parse_baseline(self, value: dict[str, Any], location: str = "") -> Baseline:
-        """Return a baseline, or the origin of one if *location* says so; raise InputError if it is invalid."""
+        """Return a baseline with its origin, if it has one; raise InputError if it is invalid.
+
+        Args:
+            value: the parsed JSON object of the file, or of the origin in it.
+            location: ``origin`` for the origin, which has none of its own; empty for the baseline.
+        """
         datasets = self.required_value(value, "datasets", dict, location)
         confidence = self.required_value(value, "confidence", (int, float), location)
         if not 0 < confidence < 1:

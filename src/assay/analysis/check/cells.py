@@ -28,7 +28,8 @@ class Verdict(StrEnum):
         unchanged: no score changed.
         better: the interval is above 0.
         no_worse: the interval is at or above minus the margin.
-        too_little: the interval extends below minus the margin but not only there, or there is no interval.
+        too_little: the interval extends below minus the margin but not only there; there is no interval; or it is not
+            below minus the margin, and labels or scores are too rare to tell.
         worse: the interval is below minus the margin.
         lost: the coefficient was defined before and is undefined now.
         undefined: the coefficient was undefined before and is undefined now.
@@ -115,7 +116,7 @@ def judge(
     margin: float,
     has_few_rare_units: bool = False,
 ) -> Verdict:
-    """Return the verdict on a coefficient by the interval of its difference.
+    """Return the verdict on a coefficient by the interval of its difference; never "unchanged", which needs the scores.
 
     "Worse" needs the whole interval to be below minus the margin, and "no worse" needs the whole interval to be at or
     above it, as in a non-inferiority test (Piaggio et al. 2012, CONSORT for non-inferiority trials).
@@ -150,7 +151,7 @@ def detectable_loss(low: float | None, high: float | None, confidence: float, ma
     for Clinical Trials, 1981).
 
     Args:
-        low, high: the interval of the difference.
+        low, high: the interval of the difference; None if it has none.
         confidence: the level of the interval.
         margin: the loss that is tolerated.
     """
@@ -169,7 +170,7 @@ def pairs_needed(n: int, detectable: float | None, margin: float) -> int | None:
 
     Args:
         n: the number of pairs of the check.
-        detectable: the detectable loss of the check, see :func:`detectable_loss`, or None.
+        detectable: the detectable loss of the check, see :func:`detectable_loss`; None if it is unknown.
         margin: the loss that is tolerated.
 
     Returns:
@@ -203,7 +204,7 @@ def unpaired_interval(
 
 #: Number of resamples that must be beyond each bound of a plain percentile interval, so that no bound depends on a
 #: single extreme draw. (With few units the interval is expanded, and fewer resamples are beyond its bounds.)
-BEYOND = 5
+RESAMPLES_BEYOND_BOUND = 5
 
 
 @dataclass(frozen=True)
@@ -272,7 +273,7 @@ def judge_pairing(pairing: Pairing, settings: CheckSettings, tests: int) -> Iter
     all_statistics = dict.fromkeys([*pairing.statistics, *pairing.data.run.manifest.request.statistics])
     confidence = corrected_confidence(settings.confidence, max(tests, 1))
     # more resamples are drawn where the corrected level needs them
-    resamples = max(settings.resamples, math.ceil(2 * BEYOND / (1 - confidence)))
+    resamples = max(settings.resamples, math.ceil(2 * RESAMPLES_BEYOND_BOUND / (1 - confidence)))
     for bucket in pairing.data.buckets:
         judged = pairing.statistics if bucket in settings.buckets else ()
         shown_only = [name for name in all_statistics if name not in judged]
@@ -291,6 +292,11 @@ def _judge_bucket(pairing: Pairing, settings: CheckSettings, selection: _BucketS
 
     If no score changed, the difference is 0. Otherwise its interval comes from paired resamples if the pairs are the
     same, and from two independent samples if they differ.
+
+    Args:
+        pairing: the metric in the run and in the baseline.
+        settings: the margin, whether doubt fails, and how intervals are drawn.
+        selection: the bucket and its coefficients.
     """
     if pairing.has_same_scores:
         changes = _zero_changes(pairing, settings, selection)
@@ -304,7 +310,14 @@ def _judge_bucket(pairing: Pairing, settings: CheckSettings, selection: _BucketS
             verdict = Verdict.unchanged
         else:
             low, high = change.difference.low, change.difference.high
-            verdict = judge(change.before, change.now, low, high, settings.margin, change.has_few_rare_units)
+            verdict = judge(
+                before=change.before,
+                now=change.now,
+                low=low,
+                high=high,
+                margin=settings.margin,
+                has_few_rare_units=change.has_few_rare_units,
+            )
             if not change.has_few_rare_units:
                 detectable = detectable_loss(low, high, selection.confidence, settings.margin)
         yield Cell(
@@ -327,19 +340,30 @@ def _judge_bucket(pairing: Pairing, settings: CheckSettings, selection: _BucketS
 
 
 def _zero_changes(pairing: Pairing, settings: CheckSettings, selection: _BucketStatistics) -> Iterator[PairedChange]:
-    """Yield the coefficients of unchanged scores; their difference is 0 in every resample, so nothing is resampled."""
+    """Yield the coefficients of unchanged scores; their difference is 0 in every resample, so nothing is resampled.
+
+    The arguments are those of :func:`_judge_bucket`.
+    """
     for estimate in _current_agreement(pairing, settings, selection, resamples=0):
         value = estimate.value
         zero = None if value is None else 0.0
         yield PairedChange(
-            estimate.statistic, value, value, Number(zero, zero, zero, estimate.notes), estimate.n, False
+            estimate.statistic,
+            before=value,
+            now=value,
+            difference=Number(zero, zero, zero, estimate.notes),
+            n=estimate.n,
+            has_few_rare_units=False,
         )
 
 
 def _unpaired_changes(
     pairing: Pairing, settings: CheckSettings, selection: _BucketStatistics
 ) -> Iterator[PairedChange]:
-    """Yield the coefficients on pairs that differ from the baseline's, with intervals for two independent samples."""
+    """Yield the coefficients on pairs that differ from the baseline's, with intervals for two independent samples.
+
+    The arguments are those of :func:`_judge_bucket`. A coefficient that the baseline lacks has no difference.
+    """
     pairs = pairing.data.pairs_in_bucket(selection.bucket, settings.seed)
     rarities = rarity_notes({pairing.metric: pairs.take(pairing.current_scores)}, pairs.labels, pairs.groups)
     for estimate in _current_agreement(pairing, settings, selection, selection.resamples):
@@ -348,14 +372,25 @@ def _unpaired_changes(
         low, high = _independent_interval(
             before, estimate.value_and_bounds, pairing.old_confidence, selection.confidence
         )
-        now, value_before = estimate.value, before[0] if before else None
+        now = estimate.value
+        value_before = before[0] if before else None
         value = None if now is None or value_before is None else now - value_before
         difference = Number(value, low, high, (*estimate.notes, *rarities, "other pairs, hence not paired"))
-        yield PairedChange(estimate.statistic, value_before, now, difference, estimate.n, bool(rarities))
+        yield PairedChange(
+            estimate.statistic,
+            before=value_before,
+            now=now,
+            difference=difference,
+            n=estimate.n,
+            has_few_rare_units=bool(rarities),
+        )
 
 
 def _paired_changes(pairing: Pairing, settings: CheckSettings, selection: _BucketStatistics) -> Iterator[PairedChange]:
-    """Yield the coefficients on the same pairs with changed scores, with intervals of the paired difference."""
+    """Yield the coefficients on the same pairs with changed scores, with intervals of the paired difference.
+
+    The arguments are those of :func:`_judge_bucket`.
+    """
     # the seed is that of the bucket: all metrics see the same resamples
     pairs = pairing.data.pairs_in_bucket(selection.bucket, settings.seed)
     yield from paired_changes(
@@ -373,7 +408,10 @@ def _paired_changes(pairing: Pairing, settings: CheckSettings, selection: _Bucke
 def _current_agreement(
     pairing: Pairing, settings: CheckSettings, selection: _BucketStatistics, resamples: int
 ) -> list[Estimate]:
-    """Return the selected coefficients of the run alone, in one bucket; without intervals if *resamples* is 0."""
+    """Return the selected coefficients of the run alone, in one bucket; without intervals if *resamples* is 0.
+
+    The other arguments are those of :func:`_judge_bucket`.
+    """
     pairs = pairing.data.pairs_in_bucket(selection.bucket, settings.seed)
     return agreement(
         {pairing.metric: pairs.take(pairing.current_scores)},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -62,95 +62,97 @@ def _settings_in_signature(signature: str) -> dict[str, str]:
     """
     ignored = ("assay", "bootstrap", "resamples", "confidence", "seed", "buckets", "statistics", "controls")
     settings = {}
-    for part in signature.split("|"):
-        name, _, value = part.partition(":")
+    for entry in signature.split("|"):
+        name, _, value = entry.partition(":")
         if name not in ignored:
             settings[name] = value
     return settings
 
 
-def _describe_changed_pairs(data: ScoredDataset, old: BaselineDataset) -> str:
+def _describe_changed_pairs(data: ScoredDataset, baseline: BaselineDataset) -> str:
     """Return in words how the pairs of a dataset differ from those of a baseline; empty if they are the same.
 
     Only the number of pairs and their digest are compared, so the datasets may have different names.
     """
-    if old.n != len(data):
-        return f"{old.n:,} -> {len(data):,} pairs"
+    if baseline.n != len(data):
+        return f"{baseline.n:,} -> {len(data):,} pairs"
     new_digest = data.facts.digest
-    if old.digest != new_digest:
-        return f"texts, labels, groups or order of the {old.n:,} pairs (digest {old.digest[:8]} -> {new_digest[:8]})"
+    if baseline.digest != new_digest:
+        digests = f"digest {baseline.digest[:8]} -> {new_digest[:8]}"
+        return f"texts, labels, groups or order of the {baseline.n:,} pairs ({digests})"
     return ""
 
 
-def _describe_changed_names(data: ScoredDataset, old: BaselineDataset) -> str:
+def _describe_changed_names(data: ScoredDataset, baseline: BaselineDataset) -> str:
     """Return how the version or the split of a dataset differs, in words; empty if neither does."""
-    names = ("version", old.version, data.facts.version), ("split", old.split, data.facts.split)
+    names = ("version", baseline.version, data.facts.version), ("split", baseline.split, data.facts.split)
     return "; ".join(f"{name} {before!r} -> {after!r}" for name, before, after in names if before != after)
 
 
-def _reason_for_absence(data: ScoredDataset, old: BaselineMetric) -> str:
+def _reason_for_absence(data: ScoredDataset, metric_before: BaselineMetric) -> str:
     """Return in words why the run lacks a metric of the baseline.
 
     If the run has a metric that differs from it in its weights only, the text names that metric.
     """
-    identity = identity_of(old.signature, weights=False)
+    identity = identity_of(metric_before.signature, weights=False)
     for name, record in data.metrics.items():
         if identity_of(record.signature, weights=False) == identity:
-            parts = _changed_signature_parts(old.signature, record.signature)
+            changes = _changed_signature_parts(metric_before.signature, record.signature)
             return (
-                f"the run has {name}, the same but for its weights: {parts}; to judge new weights, give both runs one "
-                "name for them: --metric NAME=METRIC"
+                f"the run has {name}, the same but for its weights: {changes}; to judge new weights, give both runs one"
+                " name for them: --metric NAME=METRIC"
             )
     return "the run was not asked for it"
 
 
-def _missing_metric_finding(data: ScoredDataset, metric: str, old: BaselineMetric) -> CheckFinding:
+def _missing_metric_finding(data: ScoredDataset, metric: str, metric_before: BaselineMetric) -> CheckFinding:
     """Return the finding that a metric of the baseline has no scores in the run, with the reason."""
     records = {record.metric: record for record in data.run.manifest.metrics if record.dataset == data.name}
     missing = metric in records and not records[metric].is_done
-    reason = records[metric].missing_reason if missing else _reason_for_absence(data, old)
+    reason = records[metric].missing_reason if missing else _reason_for_absence(data, metric_before)
     return CheckFinding("missing", data.name, metric, f"in the baseline, not in the run ({reason})", fails=True)
 
 
 def _metric_findings(
-    data: ScoredDataset, metric: str, old: BaselineMetric, *, has_same_pairs: bool
+    data: ScoredDataset, metric: str, metric_before: BaselineMetric, *, has_same_pairs: bool
 ) -> Iterator[CheckFinding]:
     """Yield findings on a metric that both have: a changed signature, missing scores, and lost speed.
 
     Args:
         data: the dataset of the run.
         metric: the name of the metric.
-        old: the metric in the baseline.
+        metric_before: the metric in the baseline.
         has_same_pairs: whether the pairs are the same; only then scores are compared pair by pair.
     """
     record = data.metrics[metric]
-    parts = _changed_signature_parts(old.signature, record.signature)
-    if parts:
-        yield CheckFinding("changed signature", data.name, metric, parts)
+    changes = _changed_signature_parts(metric_before.signature, record.signature)
+    if changes:
+        yield CheckFinding("changed signature", data.name, metric, changes)
     if has_same_pairs:
-        lost = int((np.isfinite(old.scores) & ~np.isfinite(data.scores[metric])).sum())
+        lost = int((np.isfinite(metric_before.scores) & ~np.isfinite(data.scores[metric])).sum())
         if lost:
             text = f"{lost:,} of {len(data):,} pairs had a score and have none now"
             yield CheckFinding("missing scores", data.name, metric, text, fails=True)
-    before, now = old.pairs_per_second, record.cost.pairs_per_second
-    if before and now and now / before < SLOWER:
+    # None if not measured; 0 if the time was too short or too long for it
+    speed_before, speed_now = metric_before.pairs_per_second, record.cost.pairs_per_second
+    if speed_before and speed_now and speed_now / speed_before < SLOWER:
         text = (
-            f"{before / now:.1f} times slower: {now:,.0f} pairs per second, {before:,.0f} in the baseline "
-            "(a warning: machines differ)"
+            f"{speed_before / speed_now:.1f} times slower: {speed_now:,.0f} pairs per second, {speed_before:,.0f} in"
+            " the baseline (a warning: machines differ)"
         )
         yield CheckFinding("slower", data.name, metric, text)
 
 
-def _changed_signature_parts(old: Mapping[str, str], new: Mapping[str, str]) -> str:
+def _changed_signature_parts(before: Mapping[str, str], now: Mapping[str, str]) -> str:
     """Return the parts in which two signatures differ, such as ``seed 0 -> 1``; empty if they are equal."""
     # of two signatures with one identity, a changed subject is another path to the same thing
-    is_same_metric = identity_of(old) == identity_of(new)
-    parts = []
-    for key in dict.fromkeys([*old, *new]):
+    is_same_metric = identity_of(before) == identity_of(now)
+    changes = []
+    for key in dict.fromkeys([*before, *now]):
         is_other_path = key == "subject" and is_same_metric
-        if old.get(key) != new.get(key) and not is_other_path:
-            parts.append(f"{key} {old.get(key, 'absent')} -> {new.get(key, 'absent')}")
-    return "; ".join(parts)
+        if before.get(key) != now.get(key) and not is_other_path:
+            changes.append(f"{key} {before.get(key, 'absent')} -> {now.get(key, 'absent')}")
+    return "; ".join(changes)
 
 
 @dataclass(frozen=True)
@@ -181,8 +183,8 @@ class GateReport:
     @property
     def passed(self) -> bool:
         """Whether no cell, no finding and no shift of scores fails."""
-        parts: list[Cell | CheckFinding | ScoreShift] = [*self.cells, *self.findings, *self.shifts]
-        return not any(part.fails for part in parts)
+        results: list[Cell | CheckFinding | ScoreShift] = [*self.cells, *self.findings, *self.shifts]
+        return not any(result.fails for result in results)
 
 
 def check_run(
@@ -197,24 +199,25 @@ def check_run(
         run: the run to judge.
         baseline: the baseline to compare it with.
         settings: the coefficients to judge, and how strictly.
-        advance: a progress callback that is called with 1 after each metric on each dataset; None for no progress.
+        advance: a progress callback that is called with 1 after each metric on each dataset, and again after its
+            comparison with the first baseline of a chain; None for no progress.
 
     Raises:
         InputError: the run folder is broken, neither run nor baseline has a name in the settings, the pairs differ and
-            the settings do not allow it, or no judged coefficient is defined in either.
+            the settings do not allow it, systems cannot be compared (see
+            :func:`~assay.analysis.check.systems.pair_systems`), or nothing is judged that is defined in either.
     """
     datasets = {data.name: data for data in read_datasets(run)}
     _check_names(datasets.values(), baseline, settings)
     pairings, findings = _pair_datasets(run, datasets, baseline, settings)
-    family = 0
-    for pairing in pairings:
-        if not pairing.has_same_scores:
-            judged = [bucket for bucket in settings.buckets if bucket in pairing.data.buckets]
-            family += len(judged) * len(pairing.statistics)
     systems, answer_findings = _pair_systems(datasets, baseline, settings)
     findings += answer_findings
-    family += sum(not pairing.has_same_values for pairing in systems)
-    cells = [judge_system(pairing, settings, family) for pairing in systems]
+    family = sum(not system.has_same_values for system in systems)
+    for pairing in pairings:
+        if not pairing.has_same_scores:
+            judged_buckets = [bucket for bucket in settings.buckets if bucket in pairing.data.buckets]
+            family += len(judged_buckets) * len(pairing.statistics)
+    cells = [judge_system(system, settings, family) for system in systems]
     shifts = []
     for pairing in pairings:
         if not pairing.changed and not pairing.first:
@@ -225,7 +228,12 @@ def check_run(
             advance(1)
     titles = {name: data.title for name, data in datasets.items()}
     report = GateReport(
-        tuple(cells), tuple(findings), settings, family, titles, tuple(shift for shift in shifts if shift is not None)
+        cells=tuple(cells),
+        findings=tuple(findings),
+        settings=settings,
+        family=family,
+        titles=titles,
+        shifts=tuple(shift for shift in shifts if shift is not None),
     )
     # a missing dataset or metric fails the gate, which is result enough
     if report.passed and all(cell.verdict is Verdict.undefined for cell in report.judged):
@@ -239,8 +247,8 @@ def _check_names(datasets: Collection[ScoredDataset], baseline: Baseline, settin
     Metrics and datasets may be in the run or in the baseline; buckets have to be in the run.
     """
     metrics: list[str] = []
-    for old in baseline.datasets.values():
-        metrics += old.metrics
+    for dataset in baseline.datasets.values():
+        metrics += dataset.metrics
     buckets: list[str] = []
     for data in datasets:
         metrics += data.scores
@@ -250,10 +258,10 @@ def _check_names(datasets: Collection[ScoredDataset], baseline: Baseline, settin
     _check_known("datasets", settings.datasets, [*(data.name for data in datasets), *baseline.datasets])
 
 
-def _check_known(setting: str, wanted: Sequence[str], known: Iterable[str]) -> None:
+def _check_known(setting: str, named: Sequence[str], known: Iterable[str]) -> None:
     """Raise InputError for the first name of a setting that is not known."""
     names = dict.fromkeys(known)
-    for name in wanted:
+    for name in named:
         if name not in names:
             raise InputError(unknown_name("neither run nor baseline has", name, names), setting=setting)
 
@@ -301,21 +309,21 @@ def _pair_systems(
     for name in settings.datasets or datasets:
         if name not in datasets or name not in baseline.datasets:
             continue
-        paired, missing, new = pair_systems(datasets[name], baseline.datasets[name], settings)
-        pairings += paired
+        shared_systems, lacking, new_names = pair_systems(datasets[name], baseline.datasets[name], settings)
+        pairings += shared_systems
         if baseline.origin is not None and name in baseline.origin.datasets:
             pairings += pair_with_first(datasets[name], baseline.origin.datasets[name], settings)
-        findings += missing_findings(name, missing)
-        findings += [CheckFinding("new", name, system, "not in the baseline") for system in new]
+        findings += missing_findings(name, lacking)
+        findings += [CheckFinding("new", name, system, "not in the baseline") for system in new_names]
     return pairings, findings
 
 
 def missing_findings(dataset: str, missing: Sequence[MissingAnswers]) -> list[CheckFinding]:
     """Return a finding for each system that lacks answers of the baseline."""
     findings = []
-    for lack in missing:
-        text = f"{lack.items:,} of the {lack.answered:,} items that {lack.system} answered have no answer now"
-        findings.append(CheckFinding("missing answers", dataset, lack.system, text, fails=True))
+    for lacking in missing:
+        text = f"{lacking.items:,} of the {lacking.answered:,} items that {lacking.system} answered have no answer now"
+        findings.append(CheckFinding("missing answers", dataset, lacking.system, text, fails=True))
     return findings
 
 
@@ -340,11 +348,11 @@ def _reasons_for_no_judgement(report: GateReport) -> str:
         reason = f" ({'; '.join(reasons)})" if reasons else ""
         statistics = dict.fromkeys(cell.statistic for cell in judged)
         return f"{', '.join(statistics)} in {', '.join(settings.buckets)} is defined for no metric{reason}"
-    parts = [f"run and baseline share no number in {', '.join(settings.buckets)}"]
+    clauses = [f"run and baseline share no number in {', '.join(settings.buckets)}"]
     for finding in report.findings:
         if finding.kind == "new":
-            parts.append(f"{finding.metric or finding.dataset} is {finding.text}")
-    return "; ".join(parts)
+            clauses.append(f"{finding.metric or finding.dataset} is {finding.text}")
+    return "; ".join(clauses)
 
 
 def _pair_dataset(
@@ -352,60 +360,75 @@ def _pair_dataset(
 ) -> tuple[list[Pairing], list[CheckFinding]]:
     """Return the metrics that run and baseline share on one dataset, and the findings on it.
 
+    A metric whose scores in the baseline differ from those in the first one of its chain is paired with these, too. A
+    metric of the run that has another name and the same signature in the baseline gets that name.
+
+    Args:
+        data: the dataset in the run; the baseline has it, too.
+        baseline: the baseline.
+        settings: the metrics and coefficients to judge, and whether pairs may differ.
+
     Raises:
         InputError: the pairs differ, and the settings do not allow it.
     """
-    old = baseline.datasets[data.name]
-    changed_pairs, changed_names = _describe_changed_pairs(data, old), _describe_changed_names(data, old)
+    baseline_dataset = baseline.datasets[data.name]
+    changed_pairs = _describe_changed_pairs(data, baseline_dataset)
+    changed_names = _describe_changed_names(data, baseline_dataset)
     # other answers of the systems are other pairs
-    if changed_pairs and not settings.allow_changed_data and settings.system is None:
+    may_differ = settings.allow_changed_data or settings.system is not None
+    if changed_pairs and not may_differ:
         differences = "; ".join(filter(None, (changed_names, changed_pairs)))
         raise InputError(
             f"{data.run.title}: {data.name} has other pairs than the baseline ({differences}), so that no paired test "
             "is possible; write a new baseline with: assay baseline RUN --out FILE, or give ",
             Setting("allow_changed_data"),
         )
-    statistics = tuple(settings.statistics) or _default_statistics(data, old)
-    findings = []
+    statistics = tuple(settings.statistics) or _default_statistics(data, baseline_dataset)
     run_names = list(data.scores)
-    data = data.with_metric_names_from({name: dict(metric.signature) for name, metric in old.metrics.items()})
+    data = data.with_metric_names_from(
+        {name: dict(metric.signature) for name, metric in baseline_dataset.metrics.items()}
+    )
+    findings = []
     for run_name, name in zip(run_names, data.scores, strict=True):
         if run_name != name:
-            findings.append(
-                CheckFinding("other name", data.name, name, f"called {run_name} in the run: the same signature")
-            )
-    if changed_names:
-        text = changed_names if changed_pairs else f"{changed_names}; the pairs are the same"
-        findings.append(CheckFinding("changed version", data.name, "", text))
-    if changed_pairs:
-        text = f"{changed_pairs}; compared by independent intervals"
-        findings.append(CheckFinding("changed data", data.name, "", text))
-
+            text = f"called {run_name} in the run: the same signature"
+            findings.append(CheckFinding("other name", data.name, name, text))
+    findings += _changed_data_findings(data.name, changed_names, changed_pairs)
     pairings = []
-    for metric in dict.fromkeys([*data.scores, *old.metrics]):
+    for metric in dict.fromkeys([*data.scores, *baseline_dataset.metrics]):
         if settings.metrics and metric not in settings.metrics:
             continue
         if metric not in data.scores:
-            findings.append(_missing_metric_finding(data, metric, old.metrics[metric]))
-        elif metric not in old.metrics:
+            findings.append(_missing_metric_finding(data, metric, baseline_dataset.metrics[metric]))
+        elif metric not in baseline_dataset.metrics:
             findings.append(CheckFinding("new", data.name, metric, "not in the baseline"))
         else:
-            before = old.metrics[metric]
+            before = baseline_dataset.metrics[metric]
             findings += _metric_findings(data, metric, before, has_same_pairs=not changed_pairs)
-            pairings.append(Pairing(data, metric, before, changed_pairs, baseline.confidence, statistics))
+            pairing = Pairing(data, metric, before, changed_pairs, baseline.confidence, statistics)
+            pairings.append(pairing)
             first = _first_of_chain(data, metric, baseline)
             if first is not None:
-                pairings.append(Pairing(data, metric, first, "", baseline.confidence, statistics, first=True))
+                pairings.append(replace(pairing, old=first, changed="", first=True))
     return pairings, findings
 
 
-def _default_statistics(data: ScoredDataset, old: BaselineDataset) -> tuple[str, ...]:
+def _changed_data_findings(dataset: str, changed_names: str, changed_pairs: str) -> Iterator[CheckFinding]:
+    """Yield findings on a dataset whose version, split or pairs differ, each in words; empty if they are the same."""
+    if changed_names:
+        text = changed_names if changed_pairs else f"{changed_names}; the pairs are the same"
+        yield CheckFinding("changed version", dataset, "", text)
+    if changed_pairs:
+        yield CheckFinding("changed data", dataset, "", f"{changed_pairs}; compared by independent intervals")
+
+
+def _default_statistics(data: ScoredDataset, baseline: BaselineDataset) -> tuple[str, ...]:
     """Return the coefficient to judge by default: an AUC if the labels are yes and no, else Spearman's.
 
     Baselines of older versions lack the AUC; with them it is Spearman's as well.
     """
     baseline_statistics: set[str] = set()
-    for metric in old.metrics.values():
+    for metric in baseline.metrics.values():
         for by_statistic in metric.agreement.values():
             baseline_statistics.update(by_statistic)
     statistic = data.vote_statistic
@@ -415,7 +438,8 @@ def _default_statistics(data: ScoredDataset, old: BaselineDataset) -> tuple[str,
 def _first_of_chain(data: ScoredDataset, metric: str, baseline: Baseline) -> BaselineMetric | None:
     """Return a metric in the first baseline of the chain.
 
-    It is None if there is no chain, if the pairs differ, or if the scores of the metric have not changed since then.
+    It is None if there is no chain, if the pairs differ, if the first baseline lacks the metric, or if the metric has
+    the same scores in both baselines.
     """
     if baseline.origin is None or data.name not in baseline.origin.datasets:
         return None

@@ -60,18 +60,18 @@ def check_new_answers(
 
     Raises:
         InputError: the labelled answers are too few, or were drawn with unequal probabilities; there is no column of
-            systems or items; or no system answered a labelled item.
+            systems or items; or no system has an answer with a score, before and now, to the same item.
     """
     if not {STRATUM_SIZE, WEIGHT}.isdisjoint(data.table.column_names):
         raise InputError(
             f"{data.run.title}: its answers were drawn with unequal probabilities, so that their mean is not that of a "
             "release; compare with a folder of answers that were not drawn by assay annotate"
         )
-    new = replace(data, run=replace(data.run, source=file), table=new_table, scores={}, metrics={})
+    new_data = replace(data, run=replace(data.run, source=file), table=new_table, scores={}, metrics={})
     system = settings.system or find_system_column(new_table, None) or ONE_SYSTEM
     old_answers = take_answers(data, system, settings.item)
-    new_answers = take_answers(new, system, settings.item or old_answers.item, labelled=False)
-    labelled = _labelled(decision, data, old_answers)
+    new_answers = take_answers(new_data, system, settings.item or old_answers.item, labelled=False)
+    labelled = _labelled_sample(decision, data, old_answers)
     is_predicted = np.isfinite(labelled.predictions)
     check_labels_suffice(labelled.of(is_predicted), decision)
     predictions = _predictions(decision, new_scores)
@@ -85,14 +85,14 @@ def check_new_answers(
             count = f"{int((~has_both).sum()):,} of {len(has_both):,} items"
             text = f"{count} have no score of {decision.metric} before or now"
             findings.append(CheckFinding("missing scores", data.name, name, text, fails=True))
-        if not has_both.any():
-            continue
-        sample = labelled.of((old_answers.codes == old_answers.names.index(name)) & is_predicted)
-        if too_few(sample, decision):
-            # the metric is supposed to err on this system as on all others
-            sample = labelled.of(is_predicted)
-        rows = items_of(old_rows, has_both), items_of(new_rows, has_both)
-        pairings.append(_pairing(decision, (data, new), name, sample, labelled, predictions, rows))
+        if has_both.any():
+            is_of_system = old_answers.codes == old_answers.names.index(name)
+            sample = labelled.of(is_of_system & is_predicted)
+            if too_few(sample, decision):
+                # the metric is supposed to err on this system as on all others
+                sample = labelled.of(is_predicted)
+            rows = items_of(old_rows, has_both), items_of(new_rows, has_both)
+            pairings.append(_pairing(decision, (data, new_data), name, sample, labelled, predictions, rows))
     for name in new_systems(old_answers, new_answers):
         findings.append(CheckFinding("new", data.name, name, "not in the baseline"))
     if not pairings:
@@ -105,21 +105,34 @@ def check_new_answers(
     return GateReport(cells, tuple(findings), settings, tests, {data.name: f"{file} against {data.run.title}"})
 
 
-def _labelled(decision: MetricDecision, data: ScoredDataset, answers: Answers) -> LabelledSample:
-    """Return the n labelled answers with their predictions, NaN for those without a score.
+def _labelled_sample(decision: MetricDecision, data: ScoredDataset, answers: Answers) -> LabelledSample:
+    """Return the n labelled answers as a sample of one stratum, each with the weight 1.
 
-    Without groups, several answers of a system to an item are one.
+    The prediction of an answer without a score is NaN: the caller leaves such answers out. Without groups in the data,
+    several answers of a system to an item are one group.
+
+    Args:
+        decision: the decision of a metric, which makes predictions of scores and shares of labels.
+        data: the labelled answers.
+        answers: the system and the item of each answer.
     """
     count = len(data)
     labels = decision.shares_of(with_decision(data, decision.positive)[0].labels)
     groups = data.groups
     if groups is None:
-        # an answer without a system or an item is one of its own
+        # answers without a system or an item have the code -1, and are groups of their own: by row in place of item
         items = np.where(answers.codes < 0, np.arange(count, dtype=np.uint64), answers.items)
-        keys = np.stack([answers.codes.astype(np.uint64), items], axis=1)
-        groups = np.unique(keys, axis=0, return_inverse=True)[1].reshape(count)
+        # unsigned, as digests of items are, which makes -1 the largest code
+        systems_and_items = np.stack([answers.codes.astype(np.uint64), items], axis=1)
+        groups = np.unique(systems_and_items, axis=0, return_inverse=True)[1].reshape(count)
     predictions = _predictions(decision, data.oriented_scores(decision.metric))
-    return LabelledSample(labels, predictions, np.ones(count), groups, np.zeros(count, dtype=np.intp))
+    return LabelledSample(
+        labels=labels,
+        predictions=predictions,
+        weights=np.ones(count),
+        groups=groups,
+        strata=np.zeros(count, dtype=np.intp),
+    )
 
 
 def _predictions(decision: MetricDecision, scores: Floats) -> Floats:
@@ -138,7 +151,7 @@ def _pairing(
     predictions: Floats,
     rows: tuple[RowsOfItems, RowsOfItems],
 ) -> SystemPairing:
-    """Return a system on k items that it answered before and now.
+    """Return a system on k items that it answered before and now, with predictions of its answers as their values.
 
     Args:
         decision: the metric that decides.
@@ -149,10 +162,10 @@ def _pairing(
         predictions: the predictions of all N new answers, shape (N,).
         rows: the rows of the labelled and of the new answers to each item.
     """
-    data, new = datasets
+    data, new_data = datasets
     old_rows, new_rows = rows
-    mean = float(mean_by_item(labelled.labels, old_rows).mean())
-    scale = 1.0
+    # labels are shares of the way from the lowest to the highest one
+    mean, scale = float(mean_by_item(labelled.labels, old_rows).mean()), 1.0
     if decision.kind == "mean":
         statistic = "mean label"
         scale = decision.high - decision.low
@@ -166,10 +179,10 @@ def _pairing(
         "new answers as on those"
     )
     rated = RatedChange(
-        followed_part(sample.labels, sample.predictions, sample.weights, sample.groups),
-        mean,
-        scale,
-        has_same_answers=_answer_shares(data, old_rows) == _answer_shares(new, new_rows),
+        part=followed_part(sample.labels, sample.predictions, sample.weights, sample.groups),
+        before=mean,
+        scale=scale,
+        has_same_answers=_answer_shares(data, old_rows) == _answer_shares(new_data, new_rows),
     )
     return SystemPairing(
         dataset=data.name,
@@ -186,7 +199,7 @@ def _pairing(
 
 
 def _answer_shares(data: ScoredDataset, rows: RowsOfItems) -> list[dict[str, float]]:
-    """Return the share of each different answer to each of k items, which may be answered several times."""
+    """Return the share of each different text among the answers to each of k items."""
     candidates = data.table["candidate"].to_pylist()
     shares = []
     for rows_of_item in rows:

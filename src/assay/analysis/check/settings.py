@@ -100,7 +100,13 @@ class CheckSettings(SystemsOfBaseline, MetricsOfRun, DatasetsOfRun, NeededResamp
     )
 
     def __post_init__(self) -> None:
-        """Set the bucket to judge by default. The default coefficient depends on the labels and is chosen later."""
+        """Set what is judged by default, each name once: the bucket ``all``, and systems by labels.
+
+        The default coefficient depends on the labels and is chosen later.
+
+        Raises:
+            InputError: a setting is out of its range, or a statistic is unknown.
+        """
         super().__post_init__()
         object.__setattr__(self, "buckets", tuple(dict.fromkeys(self.buckets)) or ("all",))
         object.__setattr__(self, "system_by", tuple(dict.fromkeys(self.system_by)) or (LABELS,))
@@ -108,7 +114,7 @@ class CheckSettings(SystemsOfBaseline, MetricsOfRun, DatasetsOfRun, NeededResamp
             object.__setattr__(self, "statistics", check_statistics(self.statistics))
 
     def check(self) -> None:
-        """Raise InputError for a margin or a shift that is negative or infinite."""
+        """Raise InputError for a negative or infinite margin or shift, or settings of systems without their column."""
         if not 0 <= self.margin < math.inf:
             raise InputError("what may be lost is 0 or more", setting="margin", value=self.margin)
         if self.max_shift is not None and not 0 <= self.max_shift < math.inf:
@@ -116,8 +122,10 @@ class CheckSettings(SystemsOfBaseline, MetricsOfRun, DatasetsOfRun, NeededResamp
         if self.system_margin is not None and not 0 <= self.system_margin < math.inf:
             raise InputError("what may be lost is 0 or more", setting="system_margin", value=self.system_margin)
         for name in ("system_by", "system_margin", "positive"):
-            if getattr(self, name) not in (None, ()) and not self.judges_systems:
-                raise InputError("goes with the column of systems", setting=name, value=getattr(self, name))
+            value = getattr(self, name)
+            is_set = value not in (None, ())
+            if is_set and not self.judges_systems:
+                raise InputError("goes with the column of systems", setting=name, value=value)
         if RATE in self.system_by:
             self._check_rate()
         super().check()

@@ -19,7 +19,7 @@ from assay.analysis.check.baseline import BaselineDataset, round_to_single
 from assay.analysis.check.cells import Cell, Verdict, detectable_loss, judge
 from assay.analysis.check.settings import LABELS, CheckSettings
 from assay.analysis.data import ALL, ScoredDataset
-from assay.analysis.thresholds.planning import apply_rule
+from assay.analysis.thresholds.labels import apply_rule
 from assay.common.messages import Setting
 from assay.common.numbers import Number
 from assay.exceptions import InputError, unknown_name
@@ -59,7 +59,7 @@ class SystemPairing:
         dataset: the name of the dataset.
         system: the name of the system.
         metric: the metric whose scores measure it; empty for labels.
-        statistic: what the mean is: ``share right``, ``mean label`` or ``mean score``.
+        statistic: what the mean is: ``share right``, ``share of RULE``, ``mean label`` or ``mean score``.
         before, now: the value of each item, shape (k,).
         largest: the largest possible difference of a value.
         groups: the code of each item's group, shape (k,); None if items are independent.
@@ -88,7 +88,10 @@ class SystemPairing:
         return bool(np.array_equal(self.before, self.now))
 
     def means(self) -> tuple[float, float]:
-        """Return the mean before and now, of at least one item."""
+        """Return the mean before and now, of at least one item.
+
+        For answers that nobody labelled, they are the known mean label before and the estimated one now.
+        """
         before, now = float(self.before.mean()), float(self.now.mean())
         if self.rated is None:
             return before, now
@@ -100,7 +103,10 @@ class SystemPairing:
         if self.rated is None:
             return mean_difference_interval(differences, self.largest, confidence, self.groups)
         bounds = corrected_change_interval(differences, self.rated.part, confidence, self.groups)
-        return None if bounds is None else (self.rated.scale * bounds[0], self.rated.scale * bounds[1])
+        if bounds is None:
+            return None
+        low, high = bounds
+        return self.rated.scale * low, self.rated.scale * high
 
 
 @dataclass(frozen=True)
@@ -119,17 +125,28 @@ class MissingAnswers:
 
 
 def pair_systems(
-    data: ScoredDataset, old: BaselineDataset, settings: CheckSettings
+    data: ScoredDataset, baseline: BaselineDataset, settings: CheckSettings
 ) -> tuple[list[SystemPairing], list[MissingAnswers], list[str]]:
     """Return the systems of a dataset with their answers before and now, those that lack some, and the new systems.
 
+    All three are empty if the settings name no column of systems. A system without a shared item is in no pairing.
+
+    Args:
+        data: the dataset in the run.
+        baseline: the dataset in the baseline.
+        settings: the columns of systems and of items, and what measures a system.
+
+    Returns:
+        One pairing per system and measure; what each system lacks that does not answer all items any more; and the
+        names of the systems that the baseline does not have.
+
     Raises:
-        InputError: the baseline has no systems, or the run no such column; a measure is unknown; or a metric that
-            measures systems has changed.
+        InputError: the baseline has no systems, or the run no such column of systems or items; a measure is unknown; a
+            metric that measures systems has changed; or the rule for yes cannot be parsed.
     """
     if settings.system is None:
         return [], [], []
-    if old.answers is None:
+    if baseline.answers is None:
         raise InputError(
             f"the baseline has no answers of systems on {data.name}; write it again from the run that it was made of, "
             "with: assay baseline RUN --out FILE --system COLUMN",
@@ -137,21 +154,26 @@ def pair_systems(
             value=settings.system,
         )
     item = settings.item or None
-    if item is None and old.answers.item in data.table.column_names:
-        item = old.answers.item
+    if item is None and baseline.answers.item in data.table.column_names:
+        item = baseline.answers.item
     answers = take_answers(data, settings.system, item)
-    pairings, missing = [], []
-    for system, before_rows, rows, lacking in shared_rows(old.answers, answers):
-        missing += lacking
-        for measure in settings.system_by if len(rows) else ():
-            pairings.append(_pairing(data, old, old.answers, answers, system, measure, before_rows, rows, settings))
-    return pairings, missing, new_systems(old.answers, answers)
+    pairings, missing_answers = [], []
+    for system, before_rows, rows, lacking in shared_rows(baseline.answers, answers):
+        missing_answers += lacking
+        if not rows:
+            continue
+        for measure in settings.system_by:
+            pairings.append(
+                _pairing(data, baseline, baseline.answers, answers, system, measure, before_rows, rows, settings)
+            )
+    return pairings, missing_answers, new_systems(baseline.answers, answers)
 
 
 def pair_with_first(data: ScoredDataset, first: BaselineDataset, settings: CheckSettings) -> list[SystemPairing]:
     """Return the systems of a dataset by labels, compared with their answers in the first baseline of a chain.
 
-    None are returned if systems are not judged by labels. Answers that the first baseline lacks are no findings.
+    None are returned if systems are not judged by labels, or if the first baseline has no answers of systems. Answers
+    that it lacks are no findings.
 
     Args:
         data: the dataset in the run.
@@ -161,21 +183,28 @@ def pair_with_first(data: ScoredDataset, first: BaselineDataset, settings: Check
     Raises:
         InputError: the run lacks the column of systems or of items, or the rule for yes cannot be parsed.
     """
-    if settings.system is None or first.answers is None or LABELS not in settings.system_by:
+    judges_by_labels = settings.system is not None and LABELS in settings.system_by
+    if not judges_by_labels or first.answers is None:
         return []
     pairings, _, _ = pair_systems(data, first, replace(settings, system_by=(LABELS,)))
     return [replace(pairing, first=True) for pairing in pairings]
 
 
-def shared_rows(old: Answers, answers: Answers) -> Iterator[tuple[str, RowsOfItems, RowsOfItems, list[MissingAnswers]]]:
-    """Yield each system of a baseline, the rows of the items that it answered before and now, and what it lacks."""
-    for system in old.names:
-        before, now = old.rows_by_item(system), answers.rows_by_item(system)
+def shared_rows(
+    old_answers: Answers, answers: Answers
+) -> Iterator[tuple[str, RowsOfItems, RowsOfItems, list[MissingAnswers]]]:
+    """Yield each system of a baseline, the rows of the items that it answered before and now, and what it lacks.
+
+    The rows are those of the answers before, and of those now, to each item that has both. What the system lacks is a
+    list of one entry, or empty if it has answered all items again.
+    """
+    for system in old_answers.names:
+        rows_before, rows_now = old_answers.rows_by_item(system), answers.rows_by_item(system)
         # in an order of their own, so that nothing depends on the order of the rows
-        shared = sorted(before.keys() & now.keys())
-        lacking = len(before) - len(shared)
-        missing = [MissingAnswers(system, lacking, len(before))] if lacking else []
-        yield system, [before[item] for item in shared], [now[item] for item in shared], missing
+        shared = sorted(rows_before.keys() & rows_now.keys())
+        lacking = len(rows_before) - len(shared)
+        missing = [MissingAnswers(system, lacking, len(rows_before))] if lacking else []
+        yield system, [rows_before[item] for item in shared], [rows_now[item] for item in shared], missing
 
 
 def mean_by_item(values: Floats, rows: RowsOfItems) -> Floats:
@@ -187,9 +216,9 @@ def mean_by_item(values: Floats, rows: RowsOfItems) -> Floats:
     """
     item_of_answer = np.repeat(np.arange(len(rows)), [len(rows_of_item) for rows_of_item in rows])
     values_of_items = values[list(chain.from_iterable(rows))]
-    known = np.isfinite(values_of_items)
-    sums = np.bincount(item_of_answer[known], weights=values_of_items[known], minlength=len(rows))
-    counts = np.bincount(item_of_answer[known], minlength=len(rows))
+    has_value = np.isfinite(values_of_items)
+    sums = np.bincount(item_of_answer[has_value], weights=values_of_items[has_value], minlength=len(rows))
+    counts = np.bincount(item_of_answer[has_value], minlength=len(rows))
     means: Floats = np.divide(sums, counts, out=np.full(len(rows), np.nan), where=counts > 0)
     return means
 
@@ -200,19 +229,19 @@ def items_of(rows: RowsOfItems, mask: NDArray[np.bool_]) -> RowsOfItems:
 
 
 def repeats_note(before_rows: RowsOfItems, rows: RowsOfItems) -> list[str]:
-    """Return a note on items that a system answered several times, before or now."""
+    """Return a note on items that a system answered several times, before or now, as a list; empty without any."""
     count = sum(len(before) > 1 or len(now) > 1 for before, now in zip(before_rows, rows, strict=True))
     return [f"answered several times: {count:,} of {len(rows):,} items, each judged by its mean"] if count else []
 
 
-def new_systems(old: Answers, answers: Answers) -> list[str]:
+def new_systems(old_answers: Answers, answers: Answers) -> list[str]:
     """Return the systems that a baseline lacks."""
-    return [name for name in answers.names if name not in old.names]
+    return [name for name in answers.names if name not in old_answers.names]
 
 
 def _pairing(
     data: ScoredDataset,
-    old: BaselineDataset,
+    baseline: BaselineDataset,
     old_answers: Answers,
     answers: Answers,
     system: str,
@@ -224,7 +253,7 @@ def _pairing(
     """Return a system by one measure, on the items of which it has a value before and now.
 
     Args:
-        data, old: the dataset in the run and in the baseline.
+        data, baseline: the dataset in the run and in the baseline.
         old_answers, answers: the answers in the baseline and in the run.
         system: the name of the system.
         measure: :data:`LABELS` or a metric.
@@ -237,21 +266,21 @@ def _pairing(
     if measure == LABELS:
         values = _values_by_labels(old_answers, answers, settings.positive)
     else:
-        values = _values_by_metric(data, old, measure)
+        values = _values_by_metric(data, baseline, measure)
     before, now = mean_by_item(values.before, before_rows), mean_by_item(values.now, rows)
-    known = np.isfinite(before) & np.isfinite(now)
+    has_both = np.isfinite(before) & np.isfinite(now)
     notes = [*values.notes, *repeats_note(before_rows, rows)]
-    if not known.all():
-        notes.append(f"{int((~known).sum()):,} of {len(known):,} items have no score before or now")
+    if not has_both.all():
+        notes.append(f"{int((~has_both).sum()):,} of {len(has_both):,} items have no score before or now")
     return SystemPairing(
         dataset=data.name,
         system=system,
         metric="" if measure == LABELS else measure,
         statistic=values.statistic,
-        before=before[known],
-        now=now[known],
+        before=before[has_both],
+        now=now[has_both],
         largest=values.largest,
-        groups=codes_of_items(data, items_of(rows, known)),
+        groups=codes_of_items(data, items_of(rows, has_both)),
         notes=tuple(notes),
     )
 
@@ -260,9 +289,10 @@ def codes_of_items(data: ScoredDataset, rows: RowsOfItems) -> NDArray[np.intp] |
     """Return the group code of the k items in *rows*, shape (k,); None if items are independent."""
     if data.groups is None:
         return None
-    codes = np.unique(data.groups[[of_item[0] for of_item in rows]], return_inverse=True)[1]
-    # groups of one item each tell nothing
-    return codes if codes.max(initial=-1) + 1 < len(codes) else None
+    # the first answer to an item tells its group
+    names, codes = np.unique(data.groups[[rows_of_item[0] for rows_of_item in rows]], return_inverse=True)
+    # groups of one item each leave the items independent
+    return codes if len(names) < len(codes) else None
 
 
 class _Values(NamedTuple):
@@ -283,10 +313,11 @@ class _Values(NamedTuple):
 
 
 def _values_by_labels(old_answers: Answers, answers: Answers, positive: str | None) -> _Values:
-    """Return the labels of all answers.
+    """Return the labels of all answers, on the scale on which systems are compared.
 
-    Labels that are votes of yes and no are scaled to 0 and 1, so that their mean is the share right. With a rule for
-    the labels that mean yes, they are 1 for these and 0 for others.
+    With a rule for the labels that mean yes, they are 1 for these and 0 for others. Labels that are votes of yes and
+    no, the same two on both sides, are scaled to 0 and 1, so that their mean is the share right. Others, such as
+    grades, and votes that differ, stay as they are: their mean is compared, and differs by their range at most.
 
     Args:
         old_answers, answers: the answers in the baseline and in the run.
@@ -301,25 +332,31 @@ def _values_by_labels(old_answers: Answers, answers: Answers, positive: str | No
         _, is_yes = apply_rule(now, positive)
         return _Values(f"share of {rule}", was_yes.astype(float), is_yes.astype(float), 1.0)
     labels = np.concatenate([before, now])
-    # None on one side if all labels there are the same
-    votes = old_answers.votes or answers.votes
-    if votes is not None and answers.votes in (None, votes):
-        no, yes = votes
+    # a side where all labels are the same has no votes of its own: those of the other one count if they span its label
+    votes_of_sides = {votes for votes in (old_answers.votes, answers.votes) if votes is not None}
+    if len(votes_of_sides) == 1:
+        ((no, yes),) = votes_of_sides
         if no <= labels.min() and labels.max() <= yes:
             return _Values("share right", (before - no) / (yes - no), (now - no) / (yes - no), 1.0)
     return _Values("mean label", before, now, float(np.ptp(labels)))
 
 
-def _values_by_metric(data: ScoredDataset, old: BaselineDataset, metric: str) -> _Values:
-    """Return the oriented scores of all answers by a metric that the baseline has, too.
+def _values_by_metric(data: ScoredDataset, baseline: BaselineDataset, metric: str) -> _Values:
+    """Return the oriented scores of all answers by a metric that the baseline has, too; the mean score is compared.
+
+    Their largest difference is the range of all scores, 0 without any.
+
+    Args:
+        data, baseline: the dataset in the run and in the baseline.
+        metric: the name of the metric.
 
     Raises:
         InputError: run and baseline do not both have the metric, or it has changed.
     """
-    if metric not in data.scores or metric not in old.metrics:
-        names = [LABELS, *(name for name in data.scores if name in old.metrics)]
+    if metric not in data.scores or metric not in baseline.metrics:
+        names = [LABELS, *(name for name in data.scores if name in baseline.metrics)]
         raise InputError(unknown_name("run and baseline do not both have", metric, names), setting="system_by")
-    record, old_metric = data.metrics[metric], old.metrics[metric]
+    record, old_metric = data.metrics[metric], baseline.metrics[metric]
     if identity_of(record.signature) != identity_of(old_metric.signature):
         raise InputError(
             f"{data.name}: {metric} is not the metric of the baseline (its options or weights changed), so that a "
@@ -327,16 +364,19 @@ def _values_by_metric(data: ScoredDataset, old: BaselineDataset, metric: str) ->
             Setting("system_by", LABELS),
         )
     before, now = old_metric.scores, round_to_single(data.oriented_scores(metric))
-    scores = np.concatenate([before, now])
-    scores = scores[np.isfinite(scores)]
+    all_scores = np.concatenate([before, now])
+    known_scores = all_scores[np.isfinite(all_scores)]
     notes = ["not the share right: the mean of a metric's scores"]
     if not record.declared.higher_is_better:
         notes.append("sign turned: lower is better")
-    return _Values("mean score", before, now, float(np.ptp(scores)) if len(scores) else 0.0, tuple(notes))
+    largest = float(np.ptp(known_scores)) if len(known_scores) else 0.0
+    return _Values("mean score", before, now, largest, tuple(notes))
 
 
 def judge_system(pairing: SystemPairing, settings: CheckSettings, tests: int) -> Cell:
     """Return the cell of a system, with the interval of the paired difference at the level corrected for all tests.
+
+    Without an item that has a value before and now, the cell is undefined.
 
     Args:
         pairing: the system before and now.
@@ -377,7 +417,10 @@ def judge_system(pairing: SystemPairing, settings: CheckSettings, tests: int) ->
 
 
 def _bounds_of_change(pairing: SystemPairing, confidence: float) -> tuple[float | None, float | None, tuple[str, ...]]:
-    """Return the bounds of the change of a system's mean, None without an interval, and the notes on it."""
+    """Return the bounds of the change of a system's mean, None without an interval, and the notes on it.
+
+    The bounds are 0 if no value changed. The pairing has at least one item.
+    """
     if pairing.has_same_values:
         return 0.0, 0.0, pairing.notes
     units = len(pairing.now) if pairing.groups is None else int(pairing.groups.max()) + 1

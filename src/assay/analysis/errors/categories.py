@@ -16,8 +16,8 @@ from assay.analysis.data import ScoredDataset
 from assay.analysis.errors.divergence import Divergence, label_scale
 from assay.common.numbers import Number
 from assay.settings import Resampling
-from assay.statistics.agreement import percentile_interval
 from assay.statistics.coefficients import MIN_UNITS as FEWEST_UNITS
+from assay.statistics.intervals import percentile_interval
 from assay.statistics.resampling import Resampler
 from assay.statistics.shares import share_interval
 
@@ -79,8 +79,8 @@ class TaggedPairs:
             for category in categories:
                 mask = masks.setdefault(category.name, np.zeros(len(self.categories), dtype=bool))
                 mask[row] = True
-        known = [name for name in CATEGORIES if name in masks]
-        return {name: masks[name] for name in [*known, *sorted(masks.keys() - set(known))]}
+        known_names = [name for name in CATEGORIES if name in masks]
+        return {name: masks[name] for name in [*known_names, *sorted(masks.keys() - set(known_names))]}
 
     @cached_property
     def labels(self) -> dict[str, str]:
@@ -117,6 +117,9 @@ def tag_by_rules(
         data: n pairs.
         scale: the lowest and the highest label; that of the data by default, see :func:`label_scale`.
         speech: the tagger of parts of speech; None for none.
+
+    Raises:
+        UnavailableError: WordNet is installed, and NLTK refuses it because of its permissions.
     """
     from assay.analysis.categories import Tagger
 
@@ -145,13 +148,16 @@ class _PairTexts(NamedTuple):
 
 
 def _pair_texts(data: ScoredDataset) -> list[_PairTexts]:
-    """Return the texts of every pair, with the gold answer nearest to the candidate; missing texts are empty."""
-    columns = {}
+    """Return the texts and the language of every pair, with the gold answer nearest to the candidate.
+
+    Missing texts are empty. A pair without a language has that of the dataset, else English.
+    """
+    columns = []
     for name in ("reference", "candidate", "question", "language"):
         is_present = name in data.table.column_names
-        columns[name] = data.table.column(name).to_pylist() if is_present else [None] * len(data)
+        columns.append(data.table.column(name).to_pylist() if is_present else [None] * len(data))
     rows = []
-    for golds, candidate, question, language in zip(*columns.values(), strict=True):
+    for golds, candidate, question, language in zip(*columns, strict=True):
         texts = (_closest_gold_answer(golds or [""], candidate or ""), candidate or "", question or "")
         rows.append(_PairTexts(texts, language or data.facts.language or "en"))
     return rows
@@ -166,6 +172,9 @@ def categorise_pairs(
         data: n pairs.
         scale: the lowest and the highest label; that of the data by default, see :func:`label_scale`.
         speech: the tagger of parts of speech; None for none.
+
+    Raises:
+        UnavailableError: the rules are needed, and NLTK refuses WordNet because of its permissions.
     """
     names_by_people = categories_of_people(data)
     tags_by_rules: list[tuple[Tag, ...]] = [()] * len(data)
@@ -240,21 +249,21 @@ class Share(Number):
     def from_masks(
         cls,
         mask: NDArray[np.bool_],
-        inside: NDArray[np.bool_],
+        is_in_bucket: NDArray[np.bool_],
         confidence: float,
         groups: NDArray[np.intp] | None = None,
     ) -> Share:
-        """Return the share of the pairs in *inside* that are in *mask* as well; all arrays have shape (n,).
+        """Return the share of the pairs in *is_in_bucket* that are in *mask* as well; all arrays have shape (n,).
 
         Args:
             mask: the pairs that count.
-            inside: the pairs of which it is a share.
+            is_in_bucket: the pairs of which it is a share.
             confidence: the level of the interval.
             groups: codes of groups of dependent pairs; None for independent pairs.
         """
-        hits = mask & inside
-        low, high = share_interval(hits, confidence, groups=groups, among=inside) or (None, None)
-        count, of = int(hits.sum()), int(inside.sum())
+        hits = mask & is_in_bucket
+        low, high = share_interval(hits, confidence, groups=groups, among=is_in_bucket) or (None, None)
+        count, of = int(hits.sum()), int(is_in_bucket.sum())
         return cls(count / of if of else None, low, high, count=count, of=of)
 
 
@@ -269,8 +278,8 @@ class Frequency:
         everywhere: the share of all considered pairs that have the category.
         ratio: *diverging* divided by *everywhere*, above 1 if the category is more frequent among errors, with the
             percentile interval from resamples of pairs (or of the groups of the run).
-        has_too_few_pairs: whether there are fewer diverging pairs than :data:`MIN_DIVERGING_PAIRS`, or too few
-            resampled units for an interval.
+        has_too_few_pairs: whether fewer diverging pairs than :data:`MIN_DIVERGING_PAIRS` have the category, or there
+            are too few resampled units for an interval.
     """
 
     category: str
@@ -289,7 +298,7 @@ def frequencies_of(
     drawing: Resampling,
     seed: Sequence[int],
 ) -> list[Frequency]:
-    """Return the frequency of every category among the considered pairs, most diverging pairs first.
+    """Return the frequency of every category that a considered pair has, most diverging pairs first.
 
     Args:
         tagged: the categories of n pairs.
@@ -298,23 +307,23 @@ def frequencies_of(
         drawing: how intervals are drawn.
         seed: the seed of the resamples, which is that of the considered bucket.
     """
-    too_low = np.zeros_like(divergence.mask)
+    is_diverging, considered = divergence.mask, divergence.considered
+    too_low = np.zeros_like(is_diverging)
     too_low[divergence.rows[divergence.too_low]] = True
-    too_high = divergence.mask & ~too_low
-    masks = {name: mask for name, mask in tagged.masks.items() if (mask & divergence.considered).any()}
-    considered = divergence.considered
+    masks = {name: mask for name, mask in tagged.masks.items() if (mask & considered).any()}
     unit_count = int(considered.sum()) if groups is None else len(np.unique(groups[considered]))
     intervals = ratio_intervals(masks, divergence, groups, drawing, seed)
     rows = []
     for name, mask in masks.items():
-        diverging = Share.from_masks(mask, divergence.mask, drawing.confidence, groups)
-        everywhere = Share.from_masks(mask, divergence.considered, drawing.confidence, groups)
+        diverging = Share.from_masks(mask, is_diverging, drawing.confidence, groups)
+        everywhere = Share.from_masks(mask, considered, drawing.confidence, groups)
+        # undefined if no pair diverges; the category has a considered pair
         ratio = diverging.value / everywhere.value if diverging.value is not None and everywhere.value else None
         rows.append(
             Frequency(
                 category=name,
                 too_low=int((mask & too_low).sum()),
-                too_high=int((mask & too_high).sum()),
+                too_high=int((mask & is_diverging & ~too_low).sum()),
                 diverging=diverging,
                 everywhere=everywhere,
                 ratio=Number(ratio, *intervals.get(name, ())),
@@ -333,20 +342,21 @@ def ratio_intervals(
 ) -> dict[str, tuple[float, float]]:
     """Return the bounds (low, high) of the ratio of :class:`Frequency` by category.
 
-    The considered pairs are resampled. A category without an interval is left out: one with fewer diverging pairs than
-    :data:`MIN_DIVERGING_PAIRS`, or of too few resampled units.
+    The considered pairs are resampled. The share of a category that all diverging pairs have does not vary between
+    resamples: the lower bound of its own interval then bounds the ratio, too. A category without an interval is left
+    out: one with fewer diverging pairs than :data:`MIN_DIVERGING_PAIRS`, or of too few resampled units.
 
     Args:
         masks: by category, which of n pairs have it, shape (n,).
-        divergence: the diverging pairs among them.
+        divergence: the diverging pairs among them, and those that were considered.
         groups: codes of groups that are resampled as a whole, shape (n,); None to resample pairs.
         drawing: how intervals are drawn; with 0 resamples, the result is empty.
         seed: the seed of the resamples.
     """
     names = [name for name, mask in masks.items() if int((mask & divergence.mask).sum()) >= MIN_DIVERGING_PAIRS]
-    rows = np.flatnonzero(divergence.considered)
     if not names or not drawing.resamples:
         return {}
+    rows = np.flatnonzero(divergence.considered)
     codes = None if groups is None else np.unique(groups[rows], return_inverse=True)[1]
     has_category = np.stack([masks[name][rows] for name in names]).astype(np.float64)
     diverges = divergence.mask[rows].astype(np.float64)
@@ -374,19 +384,19 @@ def ratio_intervals(
 
 
 def _shares_of_resamples(
-    has_category: NDArray[np.float64], inside: NDArray[np.float64], weights: NDArray[np.float64]
+    has_category: NDArray[np.float64], is_in_bucket: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return the share of each category in a subset of the pairs, in each of b resamples, shape (categories, b).
 
     Args:
         has_category: 1 for pairs in the subset that have the category, else 0, shape (categories, n).
-        inside: 1 for pairs in the subset, else 0, shape (n,).
+        is_in_bucket: 1 for pairs in the subset, else 0, shape (n,).
         weights: how often each pair was drawn, shape (n, b).
 
     Returns:
         The shares; NaN if no pair of the subset was drawn.
     """
-    sizes = np.broadcast_to(inside @ weights, (len(has_category), weights.shape[1]))
+    sizes = np.broadcast_to(is_in_bucket @ weights, (len(has_category), weights.shape[1]))
     shares = np.full(sizes.shape, np.nan)
     np.divide(has_category @ weights, sizes, out=shares, where=sizes > 0)
     return shares

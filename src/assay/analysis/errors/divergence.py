@@ -57,7 +57,7 @@ class Divergence:
 
     @property
     def is_next_to_nothing(self) -> bool:
-        """Whether too few pairs diverge to say anything of them: :data:`FEW_PAIRS`, and :data:`FEW_SHARE` of all."""
+        """Whether fewer pairs diverge than :data:`FEW_PAIRS` and than :data:`FEW_SHARE` of the considered pairs."""
         return len(self.rows) < min(FEW_PAIRS, FEW_SHARE * int(self.considered.sum()))
 
     @property
@@ -86,10 +86,11 @@ def find_divergence(
     """Return the pairs on which a metric and people diverge.
 
     By threshold, these are the pairs with the highest label and a score below ``low``, and those with the lowest label
-    and a score above ``high``. By rank, these are the pairs whose ranks of score and label (ties share their mean rank)
-    differ by ``residual`` * n or more. With a ``threshold`` in the rule, these are the pairs that it decides wrongly.
-    Ranks are used in place of thresholds that nobody has chosen and that find next to nothing, if ranks find more: few
-    labels are at the very end of a scale such as 1 to 5, whose labels are means.
+    and a score above ``high``; of a metric of which lower is better, 1 - score is compared. By rank, these are the
+    pairs whose ranks of score and label (ties share their mean rank) differ by ``residual`` times the number of
+    considered pairs or more. With a ``threshold`` in the rule, these are the pairs that it decides wrongly. If the rule
+    is the default and its bounds find next to nothing, ranks are used instead, unless they find next to nothing as
+    well: where labels are means, few of them are at the very end of a scale such as 1 to 5.
 
     Args:
         data: n pairs.
@@ -99,31 +100,39 @@ def find_divergence(
         seed: the seed of the folds, if a threshold is learned.
 
     Raises:
-        InputError: a threshold is outside the bounds of the metric, or cannot be learned or read; or all labels are
-            equal and no scale is given.
+        InputError: a threshold is outside the bounds of the metric, or cannot be learned or read; all labels are equal
+            and no scale is given; or the rule for the positive class does not fit the labels.
     """
-    rule = rule or Rule()
-    by = rule.criterion_for(data.metrics[metric])
+    criterion = rule or Rule()
+    by = criterion.criterion_for(data.metrics[metric])
     considered = np.isfinite(data.scores[metric])
     if inside is not None:
         considered &= inside
     decisions = None
-    if rule.threshold is not None:
-        decisions = decide_pairs(data, metric, rule, seed)
+    if criterion.threshold is not None:
+        decisions = decide_pairs(data, metric, criterion, seed)
         considered &= decisions.has_majority
         sides = _wrongly_decided(data, metric, decisions)
     elif by == "threshold":
-        sides = _beyond_bounds(data, metric, rule)
+        sides = _beyond_bounds(data, metric, criterion)
     else:
-        sides = _apart_in_rank(data, metric, rule, considered)
-    rows = np.flatnonzero(considered & (sides.too_low | sides.too_high))
-    # the worst first
-    rows = rows[np.argsort(-sides.distances[rows], kind="stable")]
+        sides = _diverges_in_rank(data, metric, criterion, considered)
+    diverging_rows = np.flatnonzero(considered & (sides.too_low | sides.too_high))
+    worst_first = np.argsort(-sides.distances[diverging_rows], kind="stable")
+    rows = diverging_rows[worst_first]
     divergence = Divergence(
-        metric, by, sides.condition, rows, sides.distances[rows], sides.too_low[rows], considered, decisions
+        metric,
+        by=by,
+        condition=sides.condition,
+        rows=rows,
+        distances=sides.distances[rows],
+        too_low=sides.too_low[rows],
+        considered=considered,
+        decisions=decisions,
     )
-    if divergence.is_next_to_nothing and by == "threshold" and rule == Rule():
-        by_rank = find_divergence(data, metric, replace(rule, by="rank"), inside, seed)
+    nobody_chose_bounds = by == "threshold" and criterion == Rule()
+    if nobody_chose_bounds and divergence.is_next_to_nothing:
+        by_rank = find_divergence(data, metric, replace(criterion, by="rank"), inside, seed)
         if not by_rank.is_next_to_nothing:
             return replace(by_rank, threshold_count=len(rows))
     return divergence
@@ -145,7 +154,7 @@ class _Sides(NamedTuple):
 
 
 def _wrongly_decided(data: ScoredDataset, metric: str, decisions: Decisions) -> _Sides:
-    """Return the pairs that thresholds decide otherwise than people."""
+    """Return the pairs that thresholds decide otherwise than people, with their distances from the thresholds."""
     from assay.analysis.thresholds.search import decide
 
     similarity = data.oriented_scores(metric)
@@ -160,6 +169,9 @@ def _wrongly_decided(data: ScoredDataset, metric: str, decisions: Decisions) -> 
 
 def _beyond_bounds(data: ScoredDataset, metric: str, rule: Rule) -> _Sides:
     """Return the pairs with the highest label and a score below ``low``, and with the lowest and one above ``high``.
+
+    Of a metric of which lower is better, 1 - score is compared. Without a scale in the rule, the highest and the lowest
+    label are those of :func:`label_scale`.
 
     Raises:
         InputError: a bound is outside those of the metric; or all labels are equal and no scale is given.
@@ -181,8 +193,15 @@ def _beyond_bounds(data: ScoredDataset, metric: str, rule: Rule) -> _Sides:
     return _Sides(condition, too_low, too_high, np.where(too_low, 1 - similarity, similarity))
 
 
-def _apart_in_rank(data: ScoredDataset, metric: str, rule: Rule, considered: NDArray[np.bool_]) -> _Sides:
-    """Return the considered pairs whose ranks of score and label differ by ``residual`` * n or more."""
+def _diverges_in_rank(data: ScoredDataset, metric: str, rule: Rule, considered: NDArray[np.bool_]) -> _Sides:
+    """Return the pairs whose ranks of score and label, among the considered ones, differ by ``residual`` * n or more.
+
+    Args:
+        data: the pairs.
+        metric: the metric, which has a score of each considered pair.
+        rule: the rule with the residual.
+        considered: the mask of the n considered pairs among all; the other pairs have the distance 0.
+    """
     from scipy.stats import rankdata
 
     # the rank of each score minus the rank of its label, as a share of the considered pairs
@@ -242,7 +261,8 @@ def decide_pairs(data: ScoredDataset, metric: str, rule: Rule, seed: int) -> Dec
         seed: the seed of the folds, if thresholds are learned.
 
     Raises:
-        InputError: all pairs are of one class, the number is outside the bounds of the metric, or the file has no
+        InputError: all pairs are of one class, or the labels are grades and no rule says which mean yes; no threshold
+            can be learned; the number is outside the bounds of the metric; or the file cannot be read, or has no
             threshold for the metric, the dataset or the rule for the positive class.
     """
     if rule.threshold == "auto":
@@ -273,18 +293,31 @@ def decide_pairs(data: ScoredDataset, metric: str, rule: Rule, seed: int) -> Dec
 
 
 def _decisions(data: ScoredDataset, positive: str | None, thresholds: Floats, origin: str) -> Decisions:
-    """Return the decisions by thresholds, shape (n,), for a rule for the positive class or None, without divided pairs.
+    """Return the decisions on n pairs by thresholds.
+
+    Args:
+        data: the n pairs.
+        positive: the rule for the positive class; None for what the majority of votes calls yes.
+        thresholds: the threshold of each pair, for scores that rise with similarity, shape (n,); NaN without a score.
+        origin: a line on the origin of the thresholds; empty for none.
 
     Raises:
         InputError: all pairs are of one class, or the rule is missing although the labels are grades.
     """
     # the page and most rules need no thresholds
-    from assay.analysis.thresholds.planning import divided_note, have_majority, positive_labels_of, with_majority
+    from assay.analysis.thresholds.labels import divided_note, have_majority, positive_labels_of, with_majority
 
     plain_rule, _ = positive_labels_of(with_majority(data, positive), positive)
     _, is_positive = positive_labels_of(data, plain_rule)
     has_majority, divided = have_majority(data, positive), divided_note(data, positive)
-    return Decisions(plain_rule, is_positive, has_majority, thresholds, origin, divided)
+    return Decisions(
+        rule=plain_rule,
+        positive=is_positive,
+        has_majority=has_majority,
+        thresholds=thresholds,
+        origin=origin,
+        divided=divided,
+    )
 
 
 def _decide_by_learned_threshold(data: ScoredDataset, metric: str, rule: Rule, seed: int) -> Decisions:
@@ -293,7 +326,8 @@ def _decide_by_learned_threshold(data: ScoredDataset, metric: str, rule: Rule, s
     Raises:
         InputError: no threshold can be learned, such as for pairs of one class.
     """
-    from assay.analysis.thresholds.planning import out_of_fold_thresholds, positive_labels_of, with_majority
+    from assay.analysis.thresholds.labels import positive_labels_of, with_majority
+    from assay.analysis.thresholds.planning import out_of_fold_thresholds
     from assay.analysis.thresholds.settings import ThresholdSettings
 
     positive_rule, _ = positive_labels_of(with_majority(data, rule.positive), rule.positive)

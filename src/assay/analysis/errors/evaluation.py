@@ -66,7 +66,8 @@ class Evaluation:
         tags: the number of categories that the rules gave, summed over all pairs.
         first: the number of pairs whose first category by the rules is the annotated one.
         any: the number of pairs with the annotated category among the categories by the rules.
-        categories: the agreement on each category, in the order of :data:`CATEGORIES`, without unused categories.
+        categories: the agreement on each category that people or rules gave, in the order of :data:`CATEGORIES`; other
+            names that people gave come last.
         groups: the agreement on each group, with all its members counted as one category.
     """
 
@@ -127,6 +128,7 @@ def evaluate_rules(
 
     Raises:
         InputError: no pair has an annotated category.
+        UnavailableError: WordNet is installed, and NLTK refuses it because of its permissions.
     """
     people = categories_of_people(data)
     rules, missing = tag_by_rules(data, scale, speech)

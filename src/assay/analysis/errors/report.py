@@ -69,6 +69,9 @@ def agreement_on(
         drawing: how intervals are drawn.
         bucket: the name in the run of the bucket that is or contains the subset; its resamples are used.
         labels: labels to use instead of those of the data, shape (n,).
+
+    Raises:
+        InputError: the pairs are resampled in groups that an older folder did not keep.
     """
     pairs = data.pairs_in_bucket(bucket, drawing.seed, inside)
     estimates = agreement(
@@ -101,16 +104,21 @@ def agreement_by_category(
         bucket: the name of the bucket.
         metrics, statistics: the names of the metrics and of the coefficients.
         drawing: how intervals are drawn.
+
+    Raises:
+        InputError: the pairs are resampled in groups that an older folder did not keep.
     """
-    inside = data.buckets[bucket]
-    agreement = []
+    is_in_bucket = data.buckets[bucket]
+    having_and_without = []
     for name, mask in masks.items():
-        if not (mask & inside).any():
+        if not (mask & is_in_bucket).any():
             continue
-        having = agreement_on(data, name, mask & inside, metrics, statistics, drawing, bucket=bucket)
-        others = agreement_on(data, f"without {name}", ~mask & inside, metrics, statistics, drawing, bucket=bucket)
-        agreement.append((having, others))
-    return agreement
+        having = agreement_on(data, name, mask & is_in_bucket, metrics, statistics, drawing, bucket=bucket)
+        without = agreement_on(
+            data, f"without {name}", ~mask & is_in_bucket, metrics, statistics, drawing, bucket=bucket
+        )
+        having_and_without.append((having, without))
+    return having_and_without
 
 
 class NumberAgreement(NamedTuple):
@@ -125,7 +133,7 @@ class NumberAgreement(NamedTuple):
 def agreement_by_number(
     data: ScoredDataset, buckets: Sequence[str], metrics: Sequence[str], statistics: Sequence[str], drawing: Resampling
 ) -> list[NumberAgreement]:
-    """Return, for each bucket, the agreement on all pairs, on pairs without and on pairs with a number.
+    """Return for each bucket the agreement on all of its pairs, on those without a number, and on those with one.
 
     A pair has a number if a gold answer has a digit or another sign for a number. Source: tables 7 and 8 of
     Mustafazade & Ebbinghaus (2022), where ``w_num`` are all pairs, and ``wo_num`` the pairs without a number.
@@ -135,20 +143,23 @@ def agreement_by_number(
         buckets: the names of the buckets.
         metrics, statistics: the names of the metrics and of the coefficients.
         drawing: how intervals are drawn.
+
+    Raises:
+        InputError: the pairs are resampled in groups that an older folder did not keep.
     """
     with_number = has_number(data.table.column("reference"))
 
-    def agreement_in(name: str, inside: NDArray[np.bool_], bucket: str) -> SubsetAgreement:
-        return agreement_on(data, name, inside, metrics, statistics, drawing, bucket=bucket)
+    def agreement_in(name: str, is_in_bucket: NDArray[np.bool_], bucket: str) -> SubsetAgreement:
+        return agreement_on(data, name, is_in_bucket, metrics, statistics, drawing, bucket=bucket)
 
     agreement_by_bucket = []
     for bucket in buckets:
-        inside = data.buckets[bucket]
+        is_in_bucket = data.buckets[bucket]
         # the name of the subset as a bucket of a run, which selects its resamples: number=no, or f1=0+number=no
         prefix = "" if bucket == ALL else f"{bucket}+"
-        all_pairs = agreement_in("all pairs", inside, bucket)
-        without = agreement_in("without", inside & ~with_number, f"{prefix}number=no")
-        having = agreement_in("with", inside & with_number, f"{prefix}number=yes")
+        all_pairs = agreement_in("all pairs", is_in_bucket, bucket)
+        without = agreement_in("without", is_in_bucket & ~with_number, f"{prefix}number=no")
+        having = agreement_in("with", is_in_bucket & with_number, f"{prefix}number=yes")
         agreement_by_bucket.append(NumberAgreement(bucket, all_pairs, without, having))
     return agreement_by_bucket
 
@@ -203,7 +214,8 @@ def compare_labels(
         drawing: how intervals are drawn.
 
     Raises:
-        InputError: the two datasets have no pair in common.
+        InputError: the two datasets have no pair in common, or the pairs are resampled in groups that an older folder
+            did not keep.
     """
     row_by_key = {key: row for row, key in enumerate(_occurrence_keys(corrected))}
     # the row of the same pair in the other run, -1 if it lacks the pair
@@ -215,14 +227,14 @@ def compare_labels(
         )
     labels = np.where(is_joined, corrected.labels[corrected_rows], data.labels)
     is_unchanged = is_joined & (labels == data.labels)
-    joined = int(is_joined.sum())
+    joined_count = int(is_joined.sum())
     without_changed = "without the pairs whose label changed"
     return Cleaning(
         title=corrected.title,
-        joined=joined,
-        only_first=len(data) - joined,
-        only_second=len(corrected) - joined,
-        changed=joined - int(is_unchanged.sum()),
+        joined=joined_count,
+        only_first=len(data) - joined_count,
+        only_second=len(corrected) - joined_count,
+        changed=joined_count - int(is_unchanged.sum()),
         first=agreement_on(data, "first labels", is_joined, metrics, statistics, drawing),
         corrected=agreement_on(data, "corrected labels", is_joined, metrics, statistics, drawing, labels=labels),
         unchanged=agreement_on(data, without_changed, is_unchanged, metrics, statistics, drawing),
@@ -255,7 +267,7 @@ class ErrorReport:
         everywhere: the agreement on all pairs of the bucket.
         categories: for each category, the agreement on the pairs with it, and on the pairs without it.
         numbers: for each bucket, the agreement on all pairs, on pairs without and with a number.
-        cleaning: the agreement with corrected labels; None if there are none.
+        cleaning: the agreement with corrected labels, on pairs in and out of the bucket; None without such labels.
     """
 
     data: ScoredDataset
@@ -291,21 +303,23 @@ def analyse_dataset(
         statistics: the names of the coefficients of agreement.
         drawing: how intervals are drawn.
         bucket: the name of the bucket of pairs to consider.
-        corrected: the datasets of a run of the same pairs with other labels.
+        corrected: the datasets of a run of the same pairs with other labels; only one of the same name is used.
         speech: the tagger of parts of speech for the categories; None for none.
 
     Raises:
-        InputError: the dataset lacks a metric or the bucket.
+        InputError: the dataset lacks a metric or the bucket, its pairs do not fit the criterion of divergence (see
+            :func:`~assay.analysis.errors.divergence.find_divergence`), it has no pair of the corrected dataset, or an
+            older folder lacks its groups.
     """
     names = data.find_metrics(list(metrics))
     if bucket not in data.buckets:
         raise InputError(unknown_name(f"{data.run.title}: {data.name} has no bucket", bucket, data.buckets))
-    inside = data.buckets[bucket]
+    is_in_bucket = data.buckets[bucket]
     seed = data.pairs_in_bucket(bucket, drawing.seed).seed
     tagged = categorise_pairs(data, rule.scale, speech)
     divergences, frequencies = {}, {}
     for name in names:
-        divergence = find_divergence(data, name, rule, inside, drawing.seed)
+        divergence = find_divergence(data, name, rule, is_in_bucket, drawing.seed)
         divergences[name] = divergence
         frequencies[name] = frequencies_of(tagged, divergence, data.groups, drawing, seed)
     buckets_for_numbers = [bucket]
@@ -323,7 +337,7 @@ def analyse_dataset(
         too_long=long_answer_mask(data),
         divergences=divergences,
         frequencies=frequencies,
-        everywhere=agreement_on(data, "all pairs", inside, names, statistics, drawing, bucket=bucket),
+        everywhere=agreement_on(data, "all pairs", is_in_bucket, names, statistics, drawing, bucket=bucket),
         categories=agreement_by_category(data, tagged.masks, bucket, names, statistics, drawing),
         numbers=agreement_by_number(data, buckets_for_numbers, names, statistics, drawing),
         cleaning=cleaning,
@@ -398,25 +412,28 @@ def error_reports(
         speech: the tagger of parts of speech for the categories; None for none.
 
     Raises:
-        InputError: the run lacks a named metric, dataset or bucket, has no dataset in common with the corrected run, or
-            the rule sets a number that has no effect.
+        InputError: a run cannot be read, or lacks a named metric, dataset or bucket; the runs have no dataset in
+            common; there is no such coefficient; the rule sets a number that has no effect; or a dataset does not fit
+            the rule or the corrected labels, see :func:`analyse_dataset`.
     """
-    chosen = choose_datasets(run, datasets)
-    corrected_datasets = read_datasets(corrected) if corrected is not None else []
-    if corrected is not None and all(dataset_of_same_name(data, corrected_datasets) is None for data in chosen):
-        names = ", ".join(data.name for data in chosen)
-        raise InputError(f"{corrected.title}: has none of the datasets of {run.title} ({names})")
-    rule = rule or Rule()
+    chosen_datasets = choose_datasets(run, datasets)
+    corrected_datasets = []
+    if corrected is not None:
+        corrected_datasets = read_datasets(corrected)
+        if all(dataset_of_same_name(data, corrected_datasets) is None for data in chosen_datasets):
+            names = ", ".join(data.name for data in chosen_datasets)
+            raise InputError(f"{corrected.title}: has none of the datasets of {run.title} ({names})")
+    used_rule = rule or Rule()
     criteria = set()
-    for data in chosen:
-        criteria |= {rule.criterion_for(data.metrics[name]) for name in data.find_metrics(list(metrics))}
-    rule.check_used(criteria)
+    for data in chosen_datasets:
+        criteria |= {used_rule.criterion_for(data.metrics[name]) for name in data.find_metrics(list(metrics))}
+    used_rule.check_used(criteria)
     reports = []
-    for data in chosen:
+    for data in chosen_datasets:
         report = analyse_dataset(
             data,
             metrics,
-            rule=rule,
+            rule=used_rule,
             statistics=check_statistics(tuple(statistics)),
             drawing=drawing or Resampling(),
             bucket=bucket,

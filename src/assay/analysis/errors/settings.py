@@ -66,7 +66,13 @@ class Rule(LabelScale):
     residual: float = setting("By rank: how far the ranks of score and label are apart, as a share of the pairs.", 0.5)
 
     def check(self) -> None:
-        """Raise InputError for a number outside its range, or a setting without effect under *by* or *threshold*."""
+        """Check the numbers, and that every setting has an effect.
+
+        Raises:
+            InputError: a bound, the threshold or an end of the scale is not finite, or two of them are in the wrong
+                order; the residual is no share; or a setting has no effect under *by*, beside *threshold* or without
+                it.
+        """
         for name, value in (("low", self.low), ("high", self.high)):
             if not math.isfinite(value):
                 raise InputError("must be a finite number", setting=name, value=f"{value:g}")
@@ -94,7 +100,7 @@ class Rule(LabelScale):
         super().check()
 
     def _check_threshold(self) -> None:
-        """Raise InputError for settings without effect beside or without a threshold, or for an infinite threshold."""
+        """Raise InputError for settings without effect beside or without a threshold, or one that is not finite."""
         if self.threshold is None:
             if self.positive is not None:
                 raise InputError(
@@ -136,7 +142,11 @@ class Rule(LabelScale):
         return self.by or ("threshold" if (metric.declared.low, metric.declared.high) == (0, 1) else "rank")
 
     def check_used(self, criteria_in_use: Collection[By]) -> None:
-        """Raise InputError for a number that is not the default although no metric uses its criterion."""
+        """Raise InputError for a number that is not the default although no metric uses its criterion.
+
+        Args:
+            criteria_in_use: the criteria by which the pairs of some metric diverge.
+        """
         for name, value, default, by in (
             ("low", self.low, Rule.low, "threshold"),
             ("high", self.high, Rule.high, "threshold"),

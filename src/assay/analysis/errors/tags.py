@@ -45,16 +45,17 @@ class TagColumns:
 
 
 def tag_pairs(data: ScoredDataset, max_tagged: int) -> TagColumns:
-    """Return the categories of the pairs of a dataset.
+    """Return the categories of the pairs of a dataset, in columns, with lines on their origin.
 
-    A category that people gave to a pair is kept; other pairs get categories from rules over their texts.
+    A category that people gave to a pair is kept; other pairs get categories from rules over their texts. If there are
+    more pairs than rules may tag, those on which some metric and people differ most in rank are tagged.
 
     Args:
         data: the dataset with its scores.
         max_tagged: the maximum number of pairs that the rules tag; 0 for none.
     """
     annotated_names = categories_of_people(data)
-    tags: list[Sequence[Category]] = [
+    categories_of_pairs: list[Sequence[Category]] = [
         [Category(name, "annotated in the data", "people")] if name else [] for name in annotated_names
     ]
     annotated_count = sum(map(bool, annotated_names))
@@ -67,28 +68,33 @@ def tag_pairs(data: ScoredDataset, max_tagged: int) -> TagColumns:
         # without a declared scale, the labels of all pairs define it, and not only those of the chosen pairs
         facts = data.facts.model_copy(update={"scale": label_scale(data)})
         # the rules read texts and labels; scores and masks would be of another length than the chosen pairs
-        chosen_pairs = replace(data, facts=facts, table=data.table.take(rows), scores={}, metrics={}, _masks={})
+        chosen_pairs = replace(data, facts=facts, table=data.table.take(rows), scores={}, metrics={}, buckets={})
         tagged = categorise_pairs(chosen_pairs)
         for row, categories in zip(rows, tagged.categories, strict=True):
-            tags[row] = categories
+            categories_of_pairs[row] = categories
         long_answers = long_answer_warning(int(long_answer_mask(data).sum()), len(data))
         about += [*_rule_lines(annotated_names, len(rows)), *long_answers, *tagged.missing]
     elif not all(annotated_names):
         about.append("No categories were suggested by rules; assay report RUN --out DIR suggests them.")
-    labels = TaggedPairs([tuple(row) for row in tags], []).labels
+    tags = list(chain.from_iterable(categories_of_pairs))
+    labels = TaggedPairs([tuple(categories) for categories in categories_of_pairs], []).labels if tags else {}
     codes = {name: code for code, name in enumerate(labels)}
-    tags_in_order = list(chain.from_iterable(tags))
     return TagColumns(
-        about,
+        about=about,
         names=list(labels.values()),
-        starts=np.cumsum([0, *map(len, tags)]).astype("<u4"),
-        categories=np.array([codes[tag.name] for tag in tags_in_order], dtype="<u2"),
-        reasons=[tag.reason for tag in tags_in_order],
+        starts=np.cumsum([0, *map(len, categories_of_pairs)]).astype("<u4"),
+        categories=np.array([codes[tag.name] for tag in tags], dtype="<u2"),
+        reasons=[tag.reason for tag in tags],
     )
 
 
 def _rule_lines(annotated_names: Sequence[str], tagged_count: int) -> list[str]:
-    """Return a line, as a list, on the pairs that the rules looked at; an empty list if people tagged every pair."""
+    """Return a line, as a list, on the pairs that the rules looked at; an empty list if people tagged every pair.
+
+    Args:
+        annotated_names: the category that people gave to each pair; empty for none.
+        tagged_count: the number of pairs that the rules looked at.
+    """
     if all(annotated_names):
         return []
     pair_count = len(annotated_names)

@@ -5,22 +5,40 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
+from pydantic import BeforeValidator, ConfigDict, PlainSerializer
 
 from assay.analysis.leaderboard.ties import CalibratedValue
 from assay.analysis.pareto import pareto_front
 from assay.analysis.settings import PairedTests
 from assay.common.numbers import Number
-from assay.statistics.agreement import Coefficients, RareValues
+from assay.statistics.agreement import Coefficients
 from assay.statistics.coefficients import STATISTICS
 from assay.statistics.comparison import Difference, test_difference
 from assay.statistics.draws import MetricPair, PairDraws
 from assay.statistics.missing import SetApart
 from assay.statistics.random_effects import RandomEffects
 from assay.statistics.ranks import Rank, letters, rank, rank_groups
+from assay.statistics.rare_values import RareValues
 from assay.statistics.significance import adjust_p_values
 from assay.statistics.winners import confidence_set_of_best, fisher_covariances, fisher_covariances_of_resamples
+
+Value = TypeVar("Value")
+
+
+def _pairs_of_items(values: Any) -> Any:
+    """Return a mapping from pairs of metrics of its items in a file; anything else unchanged."""
+    return {tuple(metric_pair): value for metric_pair, value in values} if isinstance(values, list) else values
+
+
+#: Values by pair of metrics; in a file a list of items, since the keys of JSON are single texts.
+ByPair = Annotated[
+    Mapping[MetricPair, Value], BeforeValidator(_pairs_of_items), PlainSerializer(lambda values: list(values.items()))
+]
+#: How the fields of a board are kept in a file: JSON has no NaN.
+KEPT_FORM = ConfigDict(ser_json_inf_nan="strings")
 
 
 @dataclass(frozen=True)
@@ -53,7 +71,8 @@ class Line:
         filled: the lowest and the highest value of the ranking coefficient that the missing scores allow, see
             :func:`~assay.statistics.missing.filled_scores`; None without missing scores, and for means over datasets.
         apart: the reason why the metric is not compared with the others; None if it is.
-        narrow: the rare labels or scores that make the interval of the ranking coefficient too narrow to conclude from.
+        narrow: the rare labels or scores that make the interval of the ranking coefficient, or that of the highest one
+            on a new sample, too narrow to conclude from.
     """
 
     metric: str
@@ -83,7 +102,7 @@ class Line:
 
     @property
     def is_constant(self) -> bool:
-        """Whether all pairs have the same score, for which an AUC is .5 and certain, and says nothing of the metric."""
+        """Whether all pairs have the same score, for which an AUC is .5 whatever the labels are."""
         return self.ties == 1
 
 
@@ -118,13 +137,13 @@ class Board:
     bucket: str
     n: int
     lines: tuple[Line, ...]
-    compared: Mapping[MetricPair, int]
+    compared: ByPair[int]
     unranked: str = ""
     calibrated: Mapping[str, CalibratedValue] = field(default_factory=dict)
-    fisher_covariances: Mapping[MetricPair, float] = field(default_factory=dict)
+    fisher_covariances: ByPair[float] = field(default_factory=dict)
     units: int = 0
     sizes: tuple[int, ...] = ()
-    differences: Mapping[MetricPair, Difference] = field(default_factory=dict)
+    differences: ByPair[Difference] = field(default_factory=dict)
     apart: Mapping[str, Difference] = field(default_factory=dict)
     best: tuple[str, ...] = ()
     shared: int = 0
@@ -135,7 +154,7 @@ class Board:
         return [line.metric for line in self.lines if line.rank]
 
     @property
-    def alike(self) -> dict[str, str]:
+    def letters_by_metric(self) -> dict[str, str]:
         """Letters by metric, see :func:`~assay.statistics.ranks.letters`.
 
         A metric without any test has none, since a letter would say that it is like another one.
@@ -146,7 +165,7 @@ class Board:
 
     @property
     def rank_groups(self) -> dict[str, tuple[int, int]]:
-        """The first and the last rank of the group of each ranked metric; groups cannot be told apart within."""
+        """The first and the last rank, from 1, of the group of each ranked metric, which tests divide no further."""
         return rank_groups(self.ranked_names, self.compared)
 
     @property
@@ -189,14 +208,9 @@ def _costs_by_metric(lines: Sequence[Line]) -> dict[str, tuple[float | None, ...
 
 
 def with_front(lines: Sequence[Line], by: str) -> list[Line]:
-    """Return the lines of a board with :attr:`Line.on_front` by their costs and the coefficient that ranks."""
+    """Return the lines of a board with :attr:`Line.on_front` by their costs and the coefficient *by*, which ranks."""
     costs = _costs_by_metric(lines)
-    values = {}
-    for line in lines:
-        value = line.values[by].value
-        if value is not None and line.apart is None:
-            values[line.metric] = (costs[line.metric], value)
-    front = pareto_front(values)
+    front = pareto_front({name: (costs[name], value) for name, value in _ranked_values(lines, by).items()})
     return [replace(line, on_front=front.get(line.metric)) for line in lines]
 
 
@@ -216,40 +230,34 @@ def ranked_board(
     Args:
         title: the board's title.
         bucket: the bucket's name.
-        lines: one line per metric.
+        lines: one line per metric, without ranks.
         coefficients: the coefficients of each metric.
-        comparisons: the comparison of each metric pair.
+        comparisons: the draws of each metric pair, from which differences are tested.
         settings: the settings of intervals and tests.
         by: the coefficient that ranks.
     """
     statistic_index = list(settings.statistics).index(by)
-    ranked_values = {}
-    for line in lines:
-        value = line.values[by].value
-        if value is not None and line.apart is None:
-            ranked_values[line.metric] = value
+    ranked_values = _ranked_values(lines, by)
     highest = max(ranked_values, key=lambda name: ranked_values[name], default=None)
     apart_names = {line.metric for line in lines if line.apart is not None}
 
-    def difference_of(comparison: PairDraws) -> Difference:
-        return test_difference(by, statistic_index, comparison, settings.confidence)
+    def difference_of(draws: PairDraws) -> Difference:
+        return test_difference(by, statistic_index, draws, settings.confidence)
 
     differences, apart = {}, {}
-    for (first, second), comparison in comparisons.items():
+    for (first, second), draws in comparisons.items():
         if first in ranked_values and second in ranked_values:
-            differences[first, second] = difference_of(comparison)
+            differences[first, second] = difference_of(draws)
         elif first in apart_names and second == highest:
-            apart[first] = difference_of(comparison)
+            apart[first] = difference_of(draws)
         elif second in apart_names and first == highest:
-            apart[second] = difference_of(comparison).reversed
-    compared = comparison_outcomes(differences, settings)
-    ranks = rank(ranked_values, compared)
-    ordered = []
-    for line in sorted(lines, key=lambda line: -ranked_values.get(line.metric, -np.inf)):
-        ordered.append(replace(line, rank=ranks.get(line.metric)))
-    ordered = with_front(ordered, by)
+            apart[second] = difference_of(draws).reversed
+    outcomes = comparison_outcomes(differences, settings)
+    ranks = rank(ranked_values, outcomes)
+    best_first = sorted(lines, key=lambda line: -ranked_values.get(line.metric, -np.inf))
+    ranked_lines = with_front([replace(line, rank=ranks.get(line.metric)) for line in best_first], by)
     best = confidence_set_of_best(
-        [line.metric for line in ordered if line.rank and not line.has_rare_scores],
+        [line.metric for line in ranked_lines if line.rank and not line.has_rare_scores],
         differences,
         level=settings.level,
         corrected=settings.correction != "none",
@@ -258,9 +266,9 @@ def ranked_board(
     return Board(
         title,
         bucket,
-        max((line.n for line in lines), default=0),
-        tuple(ordered),
-        compared,
+        n=max((line.n for line in lines), default=0),
+        lines=tuple(ranked_lines),
+        compared=outcomes,
         fisher_covariances=_fisher_covariances(ranked_coefficients, ranked_values, differences, statistic_index, by),
         # the same for all ranked metrics, which have scores of the same pairs
         units=0 if highest is None else _units_worth(coefficients[highest], statistic_index),
@@ -270,11 +278,26 @@ def ranked_board(
     )
 
 
-def _units_worth(coefficients: Coefficients, index: int) -> int:
-    """Return the number of pairs or groups that a statistic rests on, or how many groups of equal sizes are worth them.
+def _ranked_values(lines: Sequence[Line], by: str) -> dict[str, float]:
+    """Return the value of a coefficient by metric, without metrics that are set apart or have no value."""
+    values = {}
+    for line in lines:
+        value = line.values[by].value
+        if value is not None and line.apart is None:
+            values[line.metric] = value
+    return values
 
-    The latter is for statistics whose own interval counts groups so: what is expected on a new sample would otherwise
-    seem surer than what was found on this one.
+
+def _units_worth(coefficients: Coefficients, index: int) -> int:
+    """Return the number of pairs or groups that a statistic rests on.
+
+    If the statistic has an interval of its own, groups of unequal sizes count as the fewer groups of equal sizes that
+    are worth as much, as they do in that interval: what is expected on a new sample would otherwise seem surer than
+    what was found on this one.
+
+    Args:
+        coefficients: the coefficients of a metric.
+        index: the position of the statistic among them.
     """
     units = coefficients.units[index][0]
     labels = coefficients.labels
@@ -301,9 +324,9 @@ def _fisher_covariances(
     """
     lowest = STATISTICS[by].lowest
     resampled = {}
-    for name, measured in coefficients.items():
-        if measured.resampled is not None:
-            resampled[name] = measured.resampled[index]
+    for name, metric_coefficients in coefficients.items():
+        if metric_coefficients.resampled is not None:
+            resampled[name] = metric_coefficients.resampled[index]
     if resampled:
         return fisher_covariances_of_resamples(resampled, lowest)
     return fisher_covariances(values, _covariances(values, coefficients, differences, index), lowest)

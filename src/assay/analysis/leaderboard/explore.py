@@ -57,30 +57,38 @@ def explore(sets: Sequence[ExploredSet], settings: PairedTests) -> dict[str, dic
     """Return boards by bucket, statistic, and the positions of the datasets that a board is about.
 
     There is a board of each dataset, of all of them, and of those that every filter by task, language and licence
-    leaves, alone and together, from the widest filter on as long as :data:`MAX_TESTS` allow. Datasets without the
-    bucket are not among the positions.
+    leaves, alone and together, from the widest filter on as long as :data:`MAX_TESTS` allow. There are none for groups
+    without a metric that is compared on all of them. The buckets are the first :data:`MAX_BUCKETS` of each dataset;
+    datasets without the bucket are not among the positions.
 
     Args:
         sets: the datasets.
         settings: the settings of intervals and tests, with the statistics.
+
+    Raises:
+        InputError: the pairs are resampled in groups that an older folder did not keep.
     """
     buckets = dict.fromkeys(name for dataset in sets for name in list(dataset.joined.data.buckets)[:MAX_BUCKETS])
     explored: dict[str, dict[str, dict[Positions, Board]]] = {}
     for bucket in buckets:
-        with_bucket = {
-            position: dataset for position, dataset in enumerate(sets) if bucket in dataset.joined.data.buckets
-        }
+        with_bucket = {}
+        for position, dataset in enumerate(sets):
+            if bucket in dataset.joined.data.buckets:
+                with_bucket[position] = dataset
         titles = {group: [sets[position].title for position in group] for group in filtered_groups(with_bucket)}
-        joined = [dataset.joined for dataset in with_bucket.values()]
-        boards = boards_by_statistic(joined, titles, settings, bucket=bucket)
+        joined_datasets = [dataset.joined for dataset in with_bucket.values()]
+        group_boards = boards_by_statistic(joined_datasets, titles, settings, bucket=bucket)
         explored[bucket] = {}
-        for statistic, board_of in boards.items():
-            explored[bucket][statistic] = {positions: board.means for positions, board in board_of.items()}
+        for statistic, boards_of_group in group_boards.items():
+            explored[bucket][statistic] = {group: boards.means for group, boards in boards_of_group.items()}
     return explored
 
 
 def filtered_groups(sets: Mapping[int, ExploredSet]) -> list[Positions]:
     """Return the distinct groups of datasets: each dataset alone, and what filters leave, see :func:`explore`.
+
+    A filter by task, language or licence takes one value, or any. The widest filters come first; a group is left out if
+    its tests and those of the filtered groups before it would be more than :data:`MAX_TESTS`.
 
     Args:
         sets: the datasets by position.

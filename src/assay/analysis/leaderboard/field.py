@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from assay.analysis.leaderboard.board import Board, Line
 from assay.analysis.leaderboard.measurements import GroupBoards
@@ -22,10 +22,12 @@ class FieldVerdict:
         datasets: the number of datasets.
         n: the number of pairs.
         highest: the metric with the highest mean; None if no metric has one.
-        value: its mean over the datasets with the interval; the coefficient itself for one dataset.
-        new: the range in which its agreement is expected on one more dataset; without bounds for fewer than three.
+        value: its random-effects mean over the datasets with the interval; without one the fixed mean, which for a
+            single dataset is the coefficient itself.
+        new: the range in which its agreement is expected on one more dataset; without bounds for fewer than three
+            datasets, or without a random-effects mean.
         best_on: the number of datasets on which it could be the best.
-        alike: the other metrics whose mean could be the highest.
+        as_good: the other metrics whose mean could be the highest.
         never: the metrics whose mean is known to be lower, and which could be the best on none of the datasets.
     """
 
@@ -37,12 +39,12 @@ class FieldVerdict:
     value: Number
     new: Number
     best_on: int
-    alike: tuple[str, ...]
+    as_good: tuple[str, ...]
     never: tuple[str, ...]
 
     @property
     def lowest_expected(self) -> float | None:
-        """The lowest agreement that is expected: on a dataset not seen, or else at the lower end of the interval."""
+        """The lowest agreement to expect: on a new dataset, else the lower end of the interval; None if unknown."""
         return self.value.low if self.new.low is None else self.new.low
 
     @property
@@ -54,6 +56,8 @@ class FieldVerdict:
 def verdict_of(title: str, group: GroupBoards, by: str) -> FieldVerdict:
     """Return the conclusion from the boards of one group.
 
+    Metrics of rare scores are not considered. If no other metric has a rank, the conclusion names none.
+
     Args:
         title: the title of the group.
         group: the boards.
@@ -61,28 +65,36 @@ def verdict_of(title: str, group: GroupBoards, by: str) -> FieldVerdict:
     """
     means = group.means
     ranked = [line for line in means.lines if line.rank is not None and not line.has_rare_scores]
-    datasets = len(group.datasets)
+    verdict = FieldVerdict(
+        title=title,
+        bucket=means.bucket,
+        datasets=len(group.datasets),
+        n=means.n,
+        highest=None,
+        value=Number(),
+        new=Number(),
+        best_on=0,
+        as_good=(),
+        never=(),
+    )
     if not ranked:
-        return FieldVerdict(title, means.bucket, datasets, means.n, None, Number(), Number(), 0, (), ())
+        return verdict
     highest = ranked[0]
-    random = highest.random_effects.get(by)
+    random_effects = highest.random_effects.get(by)
     times_best = {line.metric: sum(line.metric in board.best for board in group.datasets) for line in ranked}
     never = []
     for line in ranked[1:]:
         is_lower = _is_lower(means, line.metric, highest.metric)
         if is_lower and line.metric not in means.best and not times_best[line.metric]:
             never.append(line.metric)
-    return FieldVerdict(
-        title,
-        means.bucket,
-        datasets,
-        means.n,
-        highest,
-        highest.values[by] if random is None else random.mean,
-        Number() if random is None else random.new,
-        times_best[highest.metric],
-        tuple(name for name in means.best if name != highest.metric),
-        tuple(never),
+    return replace(
+        verdict,
+        highest=highest,
+        value=highest.values[by] if random_effects is None else random_effects.mean,
+        new=Number() if random_effects is None else random_effects.new,
+        best_on=times_best[highest.metric],
+        as_good=tuple(name for name in means.best if name != highest.metric),
+        never=tuple(never),
     )
 
 

@@ -1,4 +1,4 @@
-"""What a leaderboard is made from: its settings, and the scores of several runs joined."""
+"""What a leaderboard is made from: the scores of several runs joined."""
 
 from __future__ import annotations
 
@@ -12,51 +12,9 @@ from numpy.typing import NDArray
 
 from assay.analysis.data import ScoredDataset, read_datasets
 from assay.analysis.folder import RunFolder, run_titles
-from assay.analysis.settings import BucketsOfRun, DatasetsOfRun, MetricsOfRun, PairedTests
 from assay.common.tables import NOT_BY_PEOPLE
 from assay.exceptions import InputError, unknown_name
 from assay.manifest import MetricRecord, identity_of
-from assay.settings import WithProgress, setting
-
-#: The groups of datasets for which a leaderboard says what to use.
-GROUPINGS = ("task", "language", "family", "dataset")
-
-
-@dataclass(frozen=True, kw_only=True)
-class LeaderboardSettings(MetricsOfRun, DatasetsOfRun, BucketsOfRun, PairedTests, WithProgress):
-    """Which metrics are ranked on which data, and how.
-
-    Raises:
-        InputError: a value is out of its range.
-    """
-
-    by: str | None = setting(
-        "The coefficient that ranks [default: auc where all labels have two values, else spearman].",
-        None,
-        metavar="NAME",
-    )
-    languages: Sequence[str] = setting(
-        "Only datasets in this language; repeatable.", (), flags=("--language",), metavar="LANGUAGE"
-    )
-    kinds: Sequence[str] = setting(
-        "Only metrics of this kind: lexical, embedding, cross-encoder, recorded; repeatable.",
-        (),
-        flags=("--kind",),
-        metavar="KIND",
-    )
-    per: Sequence[str] = setting(
-        "In place of boards, what to use per task, language, family of languages, or dataset; repeatable.",
-        (),
-        flags=("--per",),
-        metavar="GROUP",
-    )
-
-    def check(self) -> None:
-        """Raise InputError for a group that is none of :data:`GROUPINGS`, or a value out of its range."""
-        for grouping in self.per:
-            if grouping not in GROUPINGS:
-                raise InputError(unknown_name("there is no group", grouping, GROUPINGS), setting="per")
-        super().check()
 
 
 @dataclass(frozen=True)
@@ -112,36 +70,39 @@ def join_runs(runs: Sequence[RunFolder], filters: Filters) -> list[JoinedDataset
     dataset on which no wanted metric has scores is left out.
 
     Raises:
-        InputError: the filters leave no dataset or no metric, or name a metric that no run has scores of; or a run is
-            incomplete or occurs twice.
+        InputError: the filters leave no dataset or no metric, or name a metric that none of the datasets left has
+            scores of; or a run cannot be read or occurs twice.
     """
     datasets = _datasets_under_shared_names(runs)
-    chosen = [data for data in datasets if _is_wanted(data, filters)]
-    if not chosen:
+    chosen_datasets = [data for data in datasets if _is_wanted(data, filters)]
+    if not chosen_datasets:
         names = {f"{data.name} ({data.facts.language or 'unknown or several languages'})" for data in datasets}
         raise InputError(f"no dataset is left; the runs have {', '.join(sorted(names)) or 'none'}")
     run_title_of = {id(run): title for run, title in zip(runs, run_titles(runs), strict=True)}
-    metric_names = _metric_names(chosen, run_title_of)
+    metric_names = _metric_names(chosen_datasets, run_title_of)
     # datasets that share a title but not a digest hold different data, so their titles name the run as well
-    titles_and_digests = {(data.title, data.facts.digest) for data in chosen}
+    titles_and_digests = {(data.title, data.facts.digest) for data in chosen_datasets}
     digests_by_title = Counter(title for title, _ in titles_and_digests)
-    joined: dict[tuple[str, str], JoinedDataset] = {}
-    for data in chosen:
+    joined_datasets: dict[tuple[str, str], JoinedDataset] = {}
+    for data in chosen_datasets:
         key = data.title, data.facts.digest
-        if key not in joined:
+        if key not in joined_datasets:
             is_ambiguous = digests_by_title[data.title] > 1
             title = f"{data.title} [{run_title_of[id(data.run)]}]" if is_ambiguous else data.title
-            joined[key] = JoinedDataset(title, data)
-        _add_scores(joined[key], data, filters, metric_names)
-    scored = [dataset for dataset in joined.values() if dataset.scores]
-    _check_metrics(chosen, filters, scored)
-    return scored
+            joined_datasets[key] = JoinedDataset(title, data)
+        _add_scores(joined_datasets[key], data, filters, metric_names)
+    scored_datasets = [dataset for dataset in joined_datasets.values() if dataset.scores]
+    _check_metrics(chosen_datasets, filters, scored_datasets)
+    return scored_datasets
 
 
 def _datasets_under_shared_names(runs: Sequence[RunFolder]) -> list[ScoredDataset]:
     """Return the datasets of all runs, in order, with each metric under the name that the first run with it used.
 
     Metrics of equal signatures are the same, see :meth:`~assay.analysis.data.ScoredDataset.with_metric_names_from`.
+
+    Raises:
+        InputError: a run cannot be read.
     """
     datasets: list[ScoredDataset] = []
     signatures: dict[str, dict[str, str]] = {}
@@ -155,7 +116,13 @@ def _datasets_under_shared_names(runs: Sequence[RunFolder]) -> list[ScoredDatase
 
 
 def _check_metrics(chosen: Sequence[ScoredDataset], filters: Filters, scored: Sequence[JoinedDataset]) -> None:
-    """Raise InputError if no dataset has scores of a wanted metric, or if the filters leave no metric at all."""
+    """Raise InputError if no dataset has scores of a wanted metric, or if the filters leave no metric at all.
+
+    Args:
+        chosen: the datasets that the filters leave, with the scores of all metrics.
+        filters: the filters, which may name wanted metrics.
+        scored: the joined datasets on which the filters leave a metric.
+    """
     names = list(dict.fromkeys(name for data in chosen for name in data.scores))
     # without any metric left, only the first name is looked at: the others are as likely removed by another filter
     for name in filters.metrics if scored else filters.metrics[:1]:
@@ -208,6 +175,12 @@ def _add_scores(
     """Add to *target* the scores that pass the filters, oriented so that higher means more similar.
 
     If several runs have scores of a metric on the dataset, those of the first run are kept.
+
+    Args:
+        target: the dataset with the scores of the runs so far.
+        data: the same dataset in the next run.
+        filters: the metrics to keep, by name and kind.
+        metric_names: the displayed name of each metric, by its name and signature.
     """
     for name, record in data.metrics.items():
         if filters.metrics and name not in filters.metrics:

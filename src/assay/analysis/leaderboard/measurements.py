@@ -30,7 +30,7 @@ class _BucketMeasurement:
     """The measurements on one bucket of one dataset.
 
     Attributes:
-        joined: the dataset.
+        dataset: the dataset.
         bucket: the bucket's name.
         n: the number of pairs in the bucket.
         coefficients: the coefficients by metric.
@@ -40,7 +40,7 @@ class _BucketMeasurement:
         filled: the bounds on the ranking coefficient of each metric that lacks scores.
     """
 
-    joined: JoinedDataset
+    dataset: JoinedDataset
     bucket: str
     n: int
     coefficients: dict[str, Coefficients]
@@ -55,14 +55,14 @@ class _BucketMeasurement:
         return [name for name in self.coefficients if name not in self.sharing.apart]
 
 
-def resample_count(joined: Sequence[JoinedDataset], settings: PairedTests, buckets: Sequence[str] = ()) -> int:
+def resample_count(datasets: Sequence[JoinedDataset], settings: PairedTests, buckets: Sequence[str] = ()) -> int:
     """Return the number of resamples that :func:`boards` will draw, over all metrics and buckets."""
-    tables = sum(len(dataset.scores) * len(used_buckets(dataset.data, buckets)) for dataset in joined)
+    tables = sum(len(dataset.scores) * len(used_buckets(dataset.data, buckets)) for dataset in datasets)
     return tables * settings.resamples
 
 
 def boards(
-    joined: Sequence[JoinedDataset],
+    datasets: Sequence[JoinedDataset],
     settings: PairedTests,
     *,
     by: str,
@@ -72,24 +72,25 @@ def boards(
     """Return one board per dataset and bucket, and then one per bucket on the mean over datasets if there are several.
 
     Metrics are not ranked by labels that people did not give, such as those of the probe set; such datasets do not
-    enter the mean either. In the mean every dataset has the same weight. A metric without scores on one of the datasets
-    has no mean and no rank; a bucket in which no metric has scores on all datasets has no board of means.
+    enter the mean either, nor do smaller versions of one dataset beside the largest. In the mean every dataset has the
+    same weight. A metric that lacks scores on one of the datasets, or is set apart there, has no mean and no rank; a
+    bucket in which every metric does has no board of means.
 
     Args:
-        joined: the datasets.
+        datasets: the datasets.
         settings: the settings of intervals and tests.
         by: the coefficient that ranks, one of the settings' statistics.
-        buckets: the buckets; all of them by default.
+        buckets: the buckets; by default all that have pairs.
         advance: a progress callback that receives the number of resamples drawn since its last call.
 
     Raises:
-        InputError: no dataset has one of the buckets.
+        InputError: no dataset has one of the buckets, or an older folder lacks the groups that it was resampled by.
     """
-    all_measurements = _measure(joined, settings, by, buckets, advance)
+    all_measurements = _measure(datasets, settings, by, buckets, advance)
     ranked = [_board_of_bucket(measurement, settings, by) for measurement in all_measurements]
     for bucket in dict.fromkeys(measurement.bucket for measurement in all_measurements):
         measurements = [measurement for measurement in all_measurements if measurement.bucket == bucket]
-        means = _board_of_largest(bucket, measurements, settings, by)
+        means = _board_of_means_of_largest(bucket, measurements, settings, by)
         if means is not None:
             ranked.append(means)
     return ranked
@@ -112,7 +113,7 @@ class GroupBoards:
 
 
 def boards_of_groups(
-    joined: Sequence[JoinedDataset],
+    datasets: Sequence[JoinedDataset],
     groups: Mapping[Group, Sequence[str]],
     settings: PairedTests,
     *,
@@ -122,29 +123,29 @@ def boards_of_groups(
 ) -> dict[Group, GroupBoards]:
     """Return the boards of groups of datasets in one bucket; every dataset is measured once.
 
-    A dataset whose metrics are not ranked is left out, and so is a group without a dataset that has the bucket, or
-    without a metric on all of its datasets.
+    A dataset whose metrics are not ranked is left out. So is a group without a dataset that has pairs in the bucket, or
+    without a metric that is compared on all of its datasets, and one of several versions of a single dataset.
 
     Args:
-        joined: the datasets.
-        groups: the names of the datasets of each group, by any key; a dataset may be in several groups.
+        datasets: the datasets.
+        groups: the titles of the datasets of each group, by any key; a dataset may be in several groups.
         settings: the settings of intervals and tests.
         by: the coefficient that ranks, one of the settings' statistics.
         bucket: the name of the bucket.
         advance: a progress callback that receives the number of resamples drawn since its last call.
 
     Raises:
-        InputError: no dataset has the bucket.
+        InputError: no dataset has the bucket, or an older folder lacks the groups that it was resampled by.
     """
-    ranked = [dataset for dataset in joined if not dataset.unranked]
-    measured = {}
+    ranked = [dataset for dataset in datasets if not dataset.unranked]
+    measurement_of = {}
     for measurement in _measure(ranked, settings, by, [bucket], advance):
-        measured[measurement.joined.data.name] = measurement
-    return _boards_of_measured(measured, groups, settings, by)
+        measurement_of[measurement.dataset.title] = measurement
+    return _boards_of_measured(measurement_of, groups, settings, by)
 
 
 def boards_by_statistic(
-    joined: Sequence[JoinedDataset], groups: Mapping[Group, Sequence[str]], settings: PairedTests, *, bucket: str
+    datasets: Sequence[JoinedDataset], groups: Mapping[Group, Sequence[str]], settings: PairedTests, *, bucket: str
 ) -> dict[str, dict[Group, GroupBoards]]:
     """Return the boards of groups of datasets in one bucket, ranked by each statistic of the settings in turn.
 
@@ -152,63 +153,90 @@ def boards_by_statistic(
     missing scores allow, which are those of one statistic. See :func:`boards_of_groups`.
 
     Args:
-        joined: the datasets, whose metrics are ranked.
+        datasets: the datasets, whose metrics are ranked.
         groups: the titles of the datasets of each group, by any key.
         settings: the settings of intervals and tests.
         bucket: the name of the bucket.
+
+    Raises:
+        InputError: no dataset has the bucket, or an older folder lacks the groups that it was resampled by.
     """
-    measured = {}
-    for measurement in _measure(joined, settings, settings.statistics[0], [bucket], None):
-        measured[measurement.joined.title] = replace(measurement, calibrated={}, filled={})
-    return {by: _boards_of_measured(measured, groups, settings, by) for by in settings.statistics}
+    measurement_of = {}
+    for measurement in _measure(datasets, settings, settings.statistics[0], [bucket], None):
+        measurement_of[measurement.dataset.title] = replace(measurement, calibrated={}, filled={})
+    return {by: _boards_of_measured(measurement_of, groups, settings, by) for by in settings.statistics}
 
 
 def _boards_of_measured(
-    measured: Mapping[str, _BucketMeasurement], groups: Mapping[Group, Sequence[str]], settings: PairedTests, by: str
+    measurement_of: Mapping[str, _BucketMeasurement],
+    groups: Mapping[Group, Sequence[str]],
+    settings: PairedTests,
+    by: str,
 ) -> dict[Group, GroupBoards]:
     """Return the boards of groups of measured datasets, see :func:`boards_of_groups`.
 
     Args:
-        measured: the measurement of each dataset on one bucket, by the names that the groups hold.
-        groups: the names of the datasets of each group.
+        measurement_of: the measurement of each dataset on one bucket, by the title of the dataset.
+        groups: the titles of the datasets of each group.
         settings: the settings of intervals and tests.
         by: the coefficient that ranks.
     """
-    boards_by_name = {name: _board_of_bucket(measurement, settings, by) for name, measurement in measured.items()}
+    board_of = {title: _board_of_bucket(measurement, settings, by) for title, measurement in measurement_of.items()}
     boards_by_group = {}
-    for group, names in groups.items():
-        in_group = [name for name in names if name in measured]
-        if not in_group:
+    for group, titles in groups.items():
+        measured_titles = [title for title in titles if title in measurement_of]
+        if not measured_titles:
             continue
-        means: Board | None = boards_by_name[in_group[0]]
-        if len(in_group) > 1:
-            measurements = [measured[name] for name in in_group]
-            means = _board_of_largest(measurements[0].bucket, measurements, settings, by)
-        if means is not None:
-            boards_by_group[group] = GroupBoards(tuple(boards_by_name[name] for name in in_group), means)
+        group_boards = tuple(board_of[title] for title in measured_titles)
+        board_of_means: Board | None = group_boards[0]
+        if len(measured_titles) > 1:
+            measurements = [measurement_of[title] for title in measured_titles]
+            board_of_means = _board_of_means_of_largest(measurements[0].bucket, measurements, settings, by)
+        if board_of_means is not None:
+            boards_by_group[group] = GroupBoards(group_boards, board_of_means)
     return boards_by_group
 
 
 def _measure(
-    joined: Sequence[JoinedDataset],
+    datasets: Sequence[JoinedDataset],
     settings: PairedTests,
     by: str,
     buckets: Sequence[str],
     advance: Callable[[int], None] | None,
 ) -> list[_BucketMeasurement]:
-    """Return the measurements on the buckets of each dataset, see :func:`boards`."""
-    check_buckets([dataset.data for dataset in joined], buckets)
+    """Return the measurements on the buckets of each dataset.
+
+    Args:
+        datasets: the datasets.
+        settings: the settings of the tests.
+        by: the statistic that ranks the metrics.
+        buckets: the names of the buckets; a dataset without pairs in one has no measurement on it.
+        advance: a progress callback that receives the number of resamples drawn since its last call, or None.
+
+    Raises:
+        InputError: no dataset has one of the buckets, or an older folder lacks the groups that it was resampled by.
+    """
+    check_buckets([dataset.data for dataset in datasets], buckets)
     measurements = []
-    for dataset in joined:
+    for dataset in datasets:
         for bucket in used_buckets(dataset.data, buckets):
             measurements.append(_measure_bucket(dataset, bucket, settings, by, advance))
     return measurements
 
 
-def _board_of_largest(
+def _board_of_means_of_largest(
     bucket: str, measurements: Sequence[_BucketMeasurement], settings: PairedTests, by: str
 ) -> Board | None:
-    """Return the board of means over datasets; None for fewer than two of them, or without a metric on all of them."""
+    """Return the board of means over the datasets that :func:`_measurements_to_average` leaves.
+
+    It is None for fewer than two of them, or without a metric on all of them.
+
+    Args:
+        bucket: the name of the bucket.
+        measurements: the measurements of the datasets on it.
+        settings: the settings of intervals and tests.
+        by: the coefficient that ranks.
+    """
     averaged = _measurements_to_average(measurements)
     if len(averaged) < 2:
         return None
@@ -224,8 +252,8 @@ def _measurements_to_average(measurements: Sequence[_BucketMeasurement]) -> list
     """
     largest_by_dataset: dict[tuple[str, str], _BucketMeasurement] = {}
     for measurement in measurements:
-        facts = measurement.joined.data.facts
-        if measurement.joined.unranked:
+        facts = measurement.dataset.data.facts
+        if measurement.dataset.unranked:
             continue
         largest = largest_by_dataset.get((facts.name, facts.split))
         if largest is None or measurement.n > largest.n:
@@ -234,24 +262,24 @@ def _measurements_to_average(measurements: Sequence[_BucketMeasurement]) -> list
 
 
 def _measure_bucket(
-    joined: JoinedDataset, bucket: str, settings: PairedTests, by: str, advance: Callable[[int], None] | None
+    dataset: JoinedDataset, bucket: str, settings: PairedTests, by: str, advance: Callable[[int], None] | None
 ) -> _BucketMeasurement:
     """Return the coefficients of every metric on a bucket, with resamples, and the pairwise comparisons of metrics.
 
     Nothing is compared or calibrated if the metrics are not ranked by the labels of the dataset.
 
     Args:
-        joined: the dataset.
+        dataset: the dataset.
         bucket: the name of the bucket.
         settings: the settings of intervals and tests.
         by: the coefficient that ranks.
         advance: a progress callback that receives the number of resamples drawn since its last call.
     """
-    pairs = joined.data.pairs_in_bucket(bucket, settings.seed)
-    own_scores = {name: pairs.take(values) for name, values in joined.scores.items()}
+    pairs = dataset.data.pairs_in_bucket(bucket, settings.seed)
+    own_scores = {name: pairs.take(values) for name, values in dataset.scores.items()}
     sharing = share_pairs(own_scores, pairs.labels)
     # labels that rank nothing compare nothing, and every metric keeps the pairs that it has scored
-    scores = own_scores if joined.unranked else sharing.scores
+    scores = own_scores if dataset.unranked else sharing.scores
     # what the coefficients and their comparisons have in common
     drawing: dict[str, Any] = {
         "statistics": settings.statistics,
@@ -261,14 +289,14 @@ def _measure_bucket(
     }
     coefficients = measure_all(scores, pairs.labels, resamples=settings.resamples, advance=advance, **drawing)
     # None stands for all pairs of metrics
-    metric_pairs = () if joined.unranked else None
+    metric_pairs = () if dataset.unranked else None
     comparisons = draw_all(scores, pairs.labels, permutations=0, resamples=0, metric_pairs=metric_pairs, **drawing)
     calibrated_metrics: dict[str, CalibratedValue] = {}
-    if not joined.unranked:
+    if not dataset.unranked:
         calibrated_metrics = calibrated_values(scores, pairs.labels, pairs.groups, coefficients, by)
-    filled = {} if joined.unranked else _filled_values(own_scores, pairs, by)
+    filled = {} if dataset.unranked else _filled_values(own_scores, pairs, by)
     return _BucketMeasurement(
-        joined, bucket, len(pairs), coefficients, comparisons, calibrated_metrics, sharing, filled
+        dataset, bucket, len(pairs), coefficients, comparisons, calibrated_metrics, sharing, filled
     )
 
 
@@ -276,14 +304,21 @@ def _filled_values(scores: Mapping[str, Floats], pairs: BucketPairs, by: str) ->
     """Return the lowest and highest value of a coefficient that the missing scores of each metric allow.
 
     Metrics without missing scores, without any score, or with an undefined value are left out.
+
+    Args:
+        scores: the scores of a bucket's k pairs by metric, shape (k,); NaN for a missing score.
+        pairs: the pairs of the bucket.
+        by: the coefficient.
     """
     filled = {}
     for name, values in scores.items():
         if np.isfinite(values).all() or not np.isfinite(values).any():
             continue
         fills = {str(index): fill for index, fill in enumerate(filled_scores(values, pairs.labels))}
-        measured = measure_all(fills, pairs.labels, statistics=(by,), resamples=0, seed=(0,), groups=pairs.groups)
-        possible = [float(coefficients.values[0]) for coefficients in measured.values()]
+        coefficients_of_fills = measure_all(
+            fills, pairs.labels, statistics=(by,), resamples=0, seed=(0,), groups=pairs.groups
+        )
+        possible = [float(coefficients.values[0]) for coefficients in coefficients_of_fills.values()]
         if not np.isnan(possible).any():
             filled[name] = min(possible), max(possible)
     return filled
@@ -294,20 +329,26 @@ def _board_of_bucket(measurement: _BucketMeasurement, settings: PairedTests, by:
 
     If metrics are not ranked by its labels, the lines stay in the order of the run, and no metrics are compared.
     """
-    joined = measurement.joined
+    dataset = measurement.dataset
     statistic_index = list(settings.statistics).index(by)
     lines = []
     for name, coefficients in measurement.coefficients.items():
         line = _unranked_line(name, [measurement], coefficients, settings)
-        narrow = coefficients.narrowing(statistic_index)
-        apart = None if joined.unranked else measurement.sharing.apart.get(name)
+        narrow = coefficients.narrowing(statistic_index) or coefficients.rare_labels
+        apart = None if dataset.unranked else measurement.sharing.apart.get(name)
         lines.append(replace(line, filled=measurement.filled.get(name), apart=apart, narrow=tuple(narrow)))
-    if joined.unranked:
+    if dataset.unranked:
         return Board(
-            joined.title, measurement.bucket, measurement.n, tuple(lines), {}, joined.unranked, sizes=(measurement.n,)
+            dataset.title,
+            bucket=measurement.bucket,
+            n=measurement.n,
+            lines=tuple(lines),
+            compared={},
+            unranked=dataset.unranked,
+            sizes=(measurement.n,),
         )
     board = ranked_board(
-        joined.title, measurement.bucket, lines, measurement.coefficients, measurement.comparisons, settings, by
+        dataset.title, measurement.bucket, lines, measurement.coefficients, measurement.comparisons, settings, by
     )
     shared = int(measurement.sharing.rows.sum())
     return replace(board, n=measurement.n, sizes=(measurement.n,), calibrated=measurement.calibrated, shared=shared)
@@ -317,6 +358,12 @@ def _board_of_means(bucket: str, measurements: Sequence[_BucketMeasurement], set
     """Return the board of the fixed means over datasets, with the random-effects mean of each metric.
 
     A metric that lacks scores on one of the datasets, or is set apart there, comes last, without a value.
+
+    Args:
+        bucket: the name of the bucket.
+        measurements: the measurements on it of two datasets or more, of which some metric is compared on all.
+        settings: the settings of intervals and tests.
+        by: the coefficient that ranks.
     """
     names = list(dict.fromkeys(name for measurement in measurements for name in measurement.coefficients))
     complete_names = [
@@ -358,13 +405,22 @@ def _random_effects_means(
 
 def _incomplete_line(name: str, measurements: Sequence[_BucketMeasurement], settings: PairedTests) -> Line:
     """Return the line of a metric that lacks some of the datasets, or is set apart there, without values."""
-    record = next(measurement.joined.records[name] for measurement in measurements if name in measurement.coefficients)
+    record = next(measurement.dataset.records[name] for measurement in measurements if name in measurement.coefficients)
     undefined = dict.fromkeys(settings.statistics, Number())
     missing = []
     for measurement in measurements:
         if name not in measurement.compared_metrics:
-            missing.append(measurement.joined.title)
-    return Line(name, record.declared.kind, undefined, {}, 0, None, record.short_signature, missing=tuple(missing))
+            missing.append(measurement.dataset.title)
+    return Line(
+        name,
+        record.declared.kind,
+        values=undefined,
+        chance={},
+        n=0,
+        pairs_per_second=None,
+        signature=record.short_signature,
+        missing=tuple(missing),
+    )
 
 
 def _ordered_draws(measurement: _BucketMeasurement, first: str, second: str) -> PairDraws:
@@ -375,6 +431,7 @@ def _ordered_draws(measurement: _BucketMeasurement, first: str, second: str) -> 
     if (first, second) in measurement.comparisons:
         return measurement.comparisons[first, second]
     draws = measurement.comparisons[second, first]
+    # the variance and the p-value are the same in both orders; exchanges, whose sign would turn, are not drawn here
     return replace(draws, first=draws.second, second=draws.first)
 
 
@@ -393,25 +450,24 @@ def _unranked_line(
     for index, statistic in enumerate(settings.statistics):
         # notes on single values are left out: those on the line are its reservations
         values[statistic] = replace(coefficients.number(index, settings.confidence), notes=())
+    # rare labels are the same for all metrics, rare scores those of one
+    prefix = "" if coefficients.rare_scores is None else f"{name}: "
     reservations: dict[str, None] = {}
     for index in range(len(settings.statistics)):
-        reservation = "; ".join(coefficients.reservations(index))
-        # rare labels are the same for all metrics, rare scores those of one
-        if reservation and coefficients.rare_scores is not None:
-            reservation = f"{name}: {reservation}"
-        reservations[reservation] = None
-    metric_kind = measurements[0].joined.records[name].declared.kind
-    signatures = dict.fromkeys(measurement.joined.records[name].short_signature for measurement in measurements)
+        if reservation := "; ".join(coefficients.reservations(index)):
+            reservations[f"{prefix}{reservation}"] = None
+    metric_kind = measurements[0].dataset.records[name].declared.kind
+    signatures = dict.fromkeys(measurement.dataset.records[name].short_signature for measurement in measurements)
     chance = dict(zip(settings.statistics, coefficients.chance.tolist(), strict=True))
     return Line(
         name,
         metric_kind,
-        values,
-        chance,
-        coefficients.n,
-        _mean_speed(name, measurements),
-        "; ".join(signatures),
-        reservations=tuple(filter(None, reservations)),
+        values=values,
+        chance=chance,
+        n=coefficients.n,
+        pairs_per_second=_mean_speed(name, measurements),
+        signature="; ".join(signatures),
+        reservations=tuple(reservations),
         ties=coefficients.ties,
         tie_threshold=coefficients.tie_threshold,
         price_per_1000=_mean_price(name, measurements),
@@ -424,13 +480,13 @@ def _mean_speed(metric: str, measurements: Sequence[_BucketMeasurement]) -> floa
 
     It is the speed on equally many pairs of each dataset, since the times add up, not the speeds.
     """
-    speeds = [measurement.joined.records[metric].cost.pairs_per_second for measurement in measurements]
+    speeds = [measurement.dataset.records[metric].cost.pairs_per_second for measurement in measurements]
     known_speeds = [speed for speed in speeds if speed is not None]
     return harmonic_mean(known_speeds) if len(known_speeds) == len(speeds) else None
 
 
 def _mean_price(metric: str, measurements: Sequence[_BucketMeasurement]) -> float | None:
     """Return a metric's mean price of 1,000 pairs over equally weighted datasets; None if it is unknown for one."""
-    prices = [measurement.joined.records[metric].price_per_1000 for measurement in measurements]
+    prices = [measurement.dataset.records[metric].price_per_1000 for measurement in measurements]
     known_prices = [price for price in prices if price is not None]
     return fmean(known_prices) if len(known_prices) == len(prices) else None

@@ -1,4 +1,4 @@
-"""Whether ties influence a ranking, and its values with calibrated ties."""
+"""Whether ties of pairs, in scores and labels, influence a ranking; and its values with calibrated ties."""
 
 from __future__ import annotations
 
@@ -70,9 +70,11 @@ def calibrated_values(
     if calibrated_name is None or len(labels) > MAX_CALIBRATED_PAIRS or not has_influential_ties(ties, by):
         return {}
     # without resamples nothing is drawn, so any seed will do
-    measured = measure_all(scores, labels, statistics=(calibrated_name,), resamples=0, seed=(0,), groups=groups)
+    coefficients_by_metric = measure_all(
+        scores, labels, statistics=(calibrated_name,), resamples=0, seed=(0,), groups=groups
+    )
     values = {}
-    for name, coefficients in measured.items():
+    for name, coefficients in coefficients_by_metric.items():
         value = float(coefficients.values[0])
         values[name] = CalibratedValue(None if np.isnan(value) else value, coefficients.tie_threshold)
     return values
@@ -81,11 +83,11 @@ def calibrated_values(
 def mean_calibrated_values(by_dataset: Sequence[Mapping[str, CalibratedValue]]) -> dict[str, CalibratedValue]:
     """Return the calibrated coefficient of each metric, averaged over datasets.
 
-    A mean is None if the metric lacks a defined value on some dataset. The result is empty unless every dataset has
-    calibrated coefficients.
+    A mean is None if the metric lacks a defined value on some dataset; a metric that the first dataset lacks is absent.
+    The result is empty unless every dataset has calibrated coefficients.
 
     Args:
-        by_dataset: the calibrated coefficients of each dataset, by metric.
+        by_dataset: the calibrated coefficients of each dataset, by metric; at least one dataset.
     """
     if not all(by_dataset):
         return {}

@@ -33,7 +33,7 @@ class Answers:
         decision: what is decided by the scores.
         labelled: the n labelled answers: labels and predictions are shares of the way from the lowest to the highest
             label.
-        new: the N new answers.
+        new_sample: the N new answers.
         labelled_scores, new_scores: the oriented scores, shape (n,) and (N,).
         labelled_table, new_table: the tables of these answers, with n and N rows.
         group_count: the number of codes of groups.
@@ -42,7 +42,7 @@ class Answers:
 
     decision: MetricDecision
     labelled: LabelledSample
-    new: NewSample
+    new_sample: NewSample
     labelled_scores: Floats
     new_scores: Floats
     labelled_table: pa.Table
@@ -67,17 +67,21 @@ class Answers:
 
         Args:
             column: the column of systems of the new answers.
+
+        Returns:
+            The name of the system of each answer, None where its cell is empty.
         """
-        known = column in self.labelled_table.column_names
-        before = column if known else find_system_column(self.labelled_table, None)
-        return texts_of(self.labelled_table, before or column), texts_of(self.new_table, column)
+        has_column = column in self.labelled_table.column_names
+        labelled_column = column if has_column else find_system_column(self.labelled_table, None)
+        return texts_of(self.labelled_table, labelled_column or column), texts_of(self.new_table, column)
 
 
 def texts_of(table: pa.Table, column: str) -> list[str | None]:
     """Return the cells of a column as texts without surrounding space; None for blank cells, and without the column."""
     if column not in table.column_names:
         return [None] * table.num_rows
-    return [None if cell is None or not str(cell).strip() else str(cell).strip() for cell in table[column].to_pylist()]
+    texts = ["" if cell is None else str(cell).strip() for cell in table[column].to_pylist()]
+    return [text or None for text in texts]
 
 
 def join_answers(decision: MetricDecision, data: ScoredDataset, new_table: pa.Table, new_scores: Floats) -> Answers:
@@ -90,36 +94,38 @@ def join_answers(decision: MetricDecision, data: ScoredDataset, new_table: pa.Ta
         new_scores: their oriented scores, shape (N,); NaN for a missing one.
 
     Raises:
-        InputError: no new answer has a score; or weights or strata of the labelled answers are no numbers, or do not
-            add up.
+        InputError: no new answer has a score; the labelled answers are a sheet of other answers, or repeat some; their
+            weights are no numbers above 0, or their strata are blank or have two sizes; or the rule of the decision
+            does not fit their labels.
     """
     _check_sheet_is_of_new_answers(data, new_table)
     decided, _ = with_decision(data, decision.positive)
     old_scores = data.oriented_scores(decision.metric)
-    known, new_known = np.isfinite(old_scores), np.isfinite(new_scores)
-    if not new_known.any():
+    has_score, new_has_score = np.isfinite(old_scores), np.isfinite(new_scores)
+    if not new_has_score.any():
         raise InputError(f"none of the {len(new_scores):,} new answers has a score of {decision.metric}")
-    old_table, table = data.table.filter(pa.array(known)), new_table.filter(pa.array(new_known))
+    old_table = data.table.filter(pa.array(has_score))
+    table = new_table.filter(pa.array(new_has_score))
     codes = _group_codes(data, old_table, table)
     weights, strata = _weights_and_strata(data, old_table)
     labelled = LabelledSample(
-        decision.shares_of(decided.labels[known]),
-        decision.expectation.of(old_scores[known]),
-        weights,
-        codes[: len(weights)],
-        strata,
+        labels=decision.shares_of(decided.labels[has_score]),
+        predictions=decision.expectation.of(old_scores[has_score]),
+        weights=weights,
+        groups=codes[: len(weights)],
+        strata=strata,
     )
-    new = NewSample(decision.expectation.of(new_scores[new_known]), codes[len(weights) :])
+    new_sample = NewSample(decision.expectation.of(new_scores[new_has_score]), codes[len(weights) :])
     return Answers(
-        decision,
-        labelled,
-        new,
-        old_scores[known],
-        new_scores[new_known],
-        old_table,
-        table,
-        int(codes.max()) + 1,
-        (int((~known).sum()), int((~new_known).sum())),
+        decision=decision,
+        labelled=labelled,
+        new_sample=new_sample,
+        labelled_scores=old_scores[has_score],
+        new_scores=new_scores[new_has_score],
+        labelled_table=old_table,
+        new_table=table,
+        group_count=int(codes.max()) + 1,
+        without_score=(int((~has_score).sum()), int((~new_has_score).sum())),
     )
 
 
@@ -133,14 +139,15 @@ def _check_sheet_is_of_new_answers(data: ScoredDataset, new_table: pa.Table) -> 
     columns = [
         name for name in (*_TEXTS, *SYSTEM_COLUMNS) if name in {*data.table.column_names} & {*new_table.column_names}
     ]
-    left = Counter(_keys(new_table, columns))
+    unmatched = Counter(_answer_keys(new_table, columns))
     absent, repeated = [], []
-    for row, key in enumerate(_keys(data.table, columns)):
-        if key not in left:
+    for row, key in enumerate(_answer_keys(data.table, columns)):
+        if key not in unmatched:
             absent.append(row)
-        elif not left[key]:
+        elif unmatched[key]:
+            unmatched[key] -= 1
+        else:
             repeated.append(row)
-        left[key] -= 1
     if absent:
         pair = data.table["pair_id"][absent[0]].as_py()
         raise InputError(
@@ -159,32 +166,46 @@ def _check_sheet_is_of_new_answers(data: ScoredDataset, new_table: pa.Table) -> 
         )
 
 
-def _keys(table: pa.Table, columns: Sequence[str]) -> list[tuple[object, ...]]:
-    """Return the texts and the system of each row; a list of gold answers in any notation is several texts.
+def _answer_keys(table: pa.Table, columns: Sequence[str]) -> list[tuple[object, ...]]:
+    """Return for each row the texts of each column, as tuples; a list of gold answers has several texts.
 
-    Space and forms of the same character are alike, which spreadsheets change.
+    Runs of space become one blank, and characters their composed form (NFC), since spreadsheets change both.
     """
-    cells: list[list[object]] = []
+    cells_by_column: list[list[tuple[str | None, ...]]] = []
     for name in columns:
-        texts = [cell if isinstance(cell, list) else [cell] for cell in table[name].to_pylist()]
-        cells.append([tuple(_plain(text) for text in of_row) for of_row in texts])
-    return list(zip(*cells, strict=True))
+        cells = []
+        for cell in table[name].to_pylist():
+            texts = cell if isinstance(cell, list) else [cell]
+            cells.append(tuple(_plain(text) for text in texts))
+        cells_by_column.append(cells)
+    return list(zip(*cells_by_column, strict=True))
 
 
 def _plain(text: object) -> str | None:
     return None if text is None else unicodedata.normalize("NFC", " ".join(str(text).split()))
 
 
-def _group_codes(data: ScoredDataset, old: pa.Table, new: pa.Table) -> NDArray[np.intp]:
+def _group_codes(data: ScoredDataset, labelled_table: pa.Table, new_table: pa.Table) -> NDArray[np.intp]:
     """Return the group code of each labelled and then of each new answer, from 0 on, shape (n + N,).
 
-    Answers with one name are dependent, whichever sample they are in. A blank name is a group of its own.
+    Answers with one name are dependent, whichever sample they are in. A blank name is a group of its own. The names of
+    the new answers are in the column of the labelled ones, or in the one that the run read groups from.
+
+    Args:
+        data: the labelled dataset, with the column of its groups.
+        labelled_table: the n labelled answers that have a score.
+        new_table: the N new answers that have a score.
     """
     column = data.group_column
-    names: list[str | None] = [None] * (old.num_rows + new.num_rows)
+    labelled_names: list[str | None] = [None] * labelled_table.num_rows
+    new_names: list[str | None] = [None] * new_table.num_rows
     if column is not None:
-        source = next((name for name in (column, data.facts.group or "") if name in new.column_names), None)
-        names = texts_of(old, column) + (texts_of(new, source) if source else [None] * new.num_rows)
+        labelled_names = texts_of(labelled_table, column)
+        for name in (column, data.facts.group):
+            if name is not None and name in new_table.column_names:
+                new_names = texts_of(new_table, name)
+                break
+    names = labelled_names + new_names
     keys: list[object] = [("answer", row) if name is None else name for row, name in enumerate(names)]
     code_of_key = {key: code for code, key in enumerate(dict.fromkeys(keys))}
     return np.array([code_of_key[key] for key in keys], dtype=np.intp)
@@ -193,8 +214,15 @@ def _group_codes(data: ScoredDataset, old: pa.Table, new: pa.Table) -> NDArray[n
 def _weights_and_strata(data: ScoredDataset, table: pa.Table) -> tuple[Floats, NDArray[np.intp]]:
     """Return what each labelled answer stands for and the code of its stratum, shape (n,) each.
 
+    Weights follow from the strata of a sheet; without strata they are those of a column ``weight``, else 1.
+
+    Args:
+        data: the labelled dataset, for messages.
+        table: the n labelled answers that have a score.
+
     Raises:
-        InputError: a weight or the size of a stratum is no number above 0, or one stratum has two sizes.
+        InputError: a weight or the size of a stratum is no number above 0, an answer of a sheet has no stratum, or one
+            stratum has two sizes.
     """
     count = table.num_rows
     if STRATUM in table.column_names and STRATUM_SIZE in table.column_names:
@@ -206,10 +234,10 @@ def _weights_and_strata(data: ScoredDataset, table: pa.Table) -> tuple[Floats, N
                 "copy it from the sheet and run recommend again"
             )
         sizes = _positive_numbers(data, table, STRATUM_SIZE)
-        known = list(dict.fromkeys(names))
-        strata = np.array([known.index(name) for name in names], dtype=np.intp)
+        stratum_names = list(dict.fromkeys(names))
+        strata = np.array([stratum_names.index(name) for name in names], dtype=np.intp)
         weights = np.empty(count)
-        for code, name in enumerate(known):
+        for code, name in enumerate(stratum_names):
             rows = strata == code
             if np.ptp(sizes[rows]) > 0:
                 raise InputError(
@@ -225,6 +253,11 @@ def _weights_and_strata(data: ScoredDataset, table: pa.Table) -> tuple[Floats, N
 
 
 def _positive_numbers(data: ScoredDataset, table: pa.Table, column: str) -> Floats:
+    """Return the numbers in a column, shape (n,).
+
+    Raises:
+        InputError: a cell is no number above 0.
+    """
     numbers = []
     for row, cell in enumerate(table[column].to_pylist()):
         number = finite_number(str(cell))
@@ -238,6 +271,6 @@ def _positive_numbers(data: ScoredDataset, table: pa.Table, column: str) -> Floa
     return np.array(numbers)
 
 
-def masks_of(cells: Sequence[str | None], value: str) -> NDArray[np.bool_]:
-    """Return which cells have a value."""
+def mask_of(cells: Sequence[str | None], value: str) -> NDArray[np.bool_]:
+    """Return which of n cells have a value, shape (n,)."""
     return np.array([cell == value for cell in cells], dtype=bool)

@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import TypeAdapter, ValidationError
 
 from assay.analysis.folder import RunFolder
-from assay.analysis.recommend.evidence import folder_digest
+from assay.analysis.recommend.evidence import folder_digest, read_kept_file
 from assay.common.output import atomic_write
 from assay.exceptions import InputError
 
@@ -72,8 +72,10 @@ _ADAPTER = TypeAdapter(list[KeptRating])
 def keep_rating(run: RunFolder, rating: KeptRating) -> None:
     """Keep the estimates for new answers in the folder of the labelled ones, in place of earlier ones of this name.
 
+    Nothing is written for a run without a folder.
+
     Raises:
-        InputError: the folder cannot be written.
+        InputError: the folder cannot be written, or the file in it was changed by hand.
     """
     if run.path is None:
         return
@@ -91,22 +93,15 @@ def keep_rating(run: RunFolder, rating: KeptRating) -> None:
 
 
 def kept_ratings(run: RunFolder) -> Sequence[KeptRating]:
-    """Return the estimates in the file; none if there is none, or one of other labels or of another version.
+    """Return the estimates in the file; none if it is absent, damaged, or of other scores or another version.
 
     Raises:
         InputError: the file was changed by hand.
     """
     if run.path is None:
         return []
-    try:
-        contents = json.loads((run.path / FILE_NAME).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return []
-    if (
-        not isinstance(contents, dict)
-        or contents.get("version") != VERSION
-        or contents.get("digest") != folder_digest(run.path)
-    ):
+    contents = read_kept_file(run.path, FILE_NAME, VERSION)
+    if contents is None:
         return []
     try:
         return _ADAPTER.validate_python(contents.get("ratings"))

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from assay.analysis.rate.answers import Answers, masks_of, texts_of
+from assay.analysis.rate.answers import Answers, mask_of, texts_of
 from assay.analysis.rate.kept import KeptPart, KeptRating
 from assay.analysis.recommend.decision import MetricDecision
 from assay.analysis.systems import find_system_column
@@ -127,18 +127,18 @@ class Rating:
     def to_keep(self) -> KeptRating:
         """Return what the folder of the decision keeps."""
         decision = self.decision
-        parts = []
+        kept_parts = []
         for part in self.parts:
             numbers = part.estimate.value_and_bounds
-            parts.append(KeptPart(part.column, part.name, part.answers, part.labelled, part.borrowed, *numbers))
+            kept_parts.append(KeptPart(part.column, part.name, part.answers, part.labelled, part.borrowed, *numbers))
         return KeptRating(
-            self.title,
-            decision.metric,
-            decision.kind,
-            decision.positive,
-            self.confidence,
-            parts,
-            list(self.warnings),
+            title=self.title,
+            metric=decision.metric,
+            kind=decision.kind,
+            positive=decision.positive,
+            confidence=self.confidence,
+            parts=kept_parts,
+            warnings=list(self.warnings),
         )
 
 
@@ -153,38 +153,40 @@ def rate_answers(answers: Answers, title: str, system: str | None, by: Sequence[
         confidence: the level of the intervals, in (0, 1).
 
     Raises:
-        InputError: there are too few labelled answers, or too few of one kind; or no answer has a column of *by*.
+        InputError: there are too few labelled answers, or too few of one kind; or no new answer has a value in a column
+            of *by* or in that of systems.
     """
     decision = answers.decision
     check_labels_suffice(answers.labelled, decision)
-    everything = np.ones(len(answers.new.predictions), dtype=bool)
+    everything = np.ones(len(answers.new_sample.predictions), dtype=bool)
     all_labelled = np.ones(len(answers.labelled.labels), dtype=bool)
-    parts = [_rate_part(answers, "", "all", all_labelled, everything, confidence)]
-    for column in dict.fromkeys([*([] if system is None else [system]), *by]):
+    rated_parts = [_rate_part(answers, "", "all", all_labelled, everything, confidence)]
+    for column in dict.fromkeys(by if system is None else [system, *by]):
         old_cells, new_cells = answers.systems(column) if column == system else answers.cells(column)
         values = [value for value in dict.fromkeys(new_cells) if value is not None]
         if not values:
             raise InputError(f"{title}: no answer has a value in the column {column!r}", setting="by", value=column)
         for value in values:
-            masks = masks_of(old_cells, value), masks_of(new_cells, value)
-            parts.append(_rate_part(answers, column, value, *masks, confidence))
-    systems = [part for part in parts if system is not None and part.column == system]
-    if sum(part.answers for part in systems) == parts[0].answers and len(systems) > 1:
-        parts[0] = _from_systems(parts[0], systems, decision, confidence)
+            masks = mask_of(old_cells, value), mask_of(new_cells, value)
+            rated_parts.append(_rate_part(answers, column, value, *masks, confidence))
+    systems = [part for part in rated_parts if system is not None and part.column == system]
+    has_system_for_all = sum(part.answers for part in systems) == rated_parts[0].answers
+    if has_system_for_all and len(systems) > 1:
+        rated_parts[0] = _from_systems(rated_parts[0], systems, decision, confidence)
     return Rating(
-        decision,
-        title,
-        parts,
-        _differences(systems, decision, confidence),
-        [
-            *_shifts(answers),
-            *_other_words(answers),
-            *_systems_unnamed(answers, system),
-            *_few_answers(parts),
-            *_missing_scores(answers),
-            *_strata_without_labels(answers),
+        decision=decision,
+        title=title,
+        parts=rated_parts,
+        differences=_differences(systems, decision, confidence),
+        warnings=[
+            *_shift_warnings(answers),
+            *_wording_warnings(answers),
+            *_unnamed_system_warnings(answers, system),
+            *_small_part_warnings(rated_parts),
+            *_missing_score_warnings(answers),
+            *_stratum_warnings(answers),
         ],
-        confidence,
+        confidence=confidence,
     )
 
 
@@ -218,7 +220,9 @@ def _rate_part(
     of_new: NDArray[np.bool_],
     confidence: float,
 ) -> RatedPart:
-    """Return the estimate for a part of the new answers, from its own labels if they suffice.
+    """Return the estimate for a part of the new answers, from its own labels if they suffice, else from all labels.
+
+    With all labels, a share is that of :func:`_share_by_decisions`, and undefined where that is.
 
     Args:
         answers: the labelled and the new answers.
@@ -228,42 +232,48 @@ def _rate_part(
     """
     decision, groups = answers.decision, answers.group_count
     borrowed = bool(too_few(answers.labelled.of(of_labelled), decision))
-    used = np.ones_like(of_labelled) if borrowed else of_labelled
-    labelled, new = answers.labelled.of(used), answers.new.of(of_new)
+    is_used = np.ones_like(of_labelled) if borrowed else of_labelled
+    labelled, new_sample = answers.labelled.of(is_used), answers.new_sample.of(of_new)
     scores = answers.new_scores[of_new]
-    metric_share = float(new.predictions.mean())
     if decision.kind == "share":
-        metric_share = float(decided(decision, scores).mean())
-    by_decisions = _share_by_decisions(answers, used, of_new, confidence)
-    mean = powered_mean(labelled, new, group_count=groups, power=1.0 if borrowed else None)
+        metric_alone = float(decided(decision, scores).mean())
+    else:
+        metric_alone = decision.low + float(new_sample.predictions.mean()) * (decision.high - decision.low)
+    by_decisions = _share_by_decisions(answers, is_used, of_new, confidence)
+    # borrowed labels say how the metric errs, and nothing else of the part: all of its predictions count
+    mean = powered_mean(labelled, new_sample, group_count=groups, power=1.0 if borrowed else None)
     estimate = _number(mean, decision, confidence)
     if borrowed and decision.kind == "share":
-        estimate = Number(notes=("the decisions by the threshold do not tell yes from no",))
-        if by_decisions is not None:
+        if by_decisions is None:
+            estimate = Number(notes=("the decisions by the threshold do not tell yes from no",))
+        else:
             estimate = Number(by_decisions.value, by_decisions.low, by_decisions.high)
+            # all of its error is in one step, since the influence of a group is unknown
             error = (by_decisions.high - by_decisions.low) / 2 / normal_quantile(confidence)
-            mean = PoweredMean(by_decisions.value, np.zeros(groups), labelled.units, 1.0, error)
+            mean = PoweredMean(
+                by_decisions.value, by_group=np.zeros(groups), units=labelled.units, power=1.0, step=error
+            )
     alone = None if borrowed else labels_alone(labelled, group_count=groups)
     variance = mean.plain_variance
     return RatedPart(
-        column,
-        name,
-        len(scores),
-        len(labelled.labels),
-        borrowed,
-        estimate,
-        Number() if alone is None else _number(alone, decision, confidence),
-        decision.low + metric_share * (decision.high - decision.low) if decision.kind == "mean" else metric_share,
-        None if alone is None or not variance else len(labelled.labels) * alone.plain_variance / variance,
-        by_decisions,
-        mean,
+        column=column,
+        name=name,
+        answers=len(scores),
+        labelled=len(labelled.labels),
+        borrowed=borrowed,
+        estimate=estimate,
+        from_labels=Number() if alone is None else _number(alone, decision, confidence),
+        metric_alone=metric_alone,
+        worth=None if alone is None or not variance else len(labelled.labels) * alone.plain_variance / variance,
+        by_decisions=by_decisions,
+        mean=mean,
     )
 
 
 def _from_systems(
     whole: RatedPart, systems: Sequence[RatedPart], decision: MetricDecision, confidence: float
 ) -> RatedPart:
-    """Return the estimate for all answers as the sum of those of their systems.
+    """Return the estimate for all answers as the weighted sum of those of their systems; undefined if one of these is.
 
     The labelled answers may have the systems in other shares, or lack one that is right far less often.
 
@@ -282,14 +292,14 @@ def _from_systems(
 
 
 def decided(decision: MetricDecision, scores: Floats) -> NDArray[np.bool_]:
-    """Return which scores count as yes: by the threshold, or without one where yes is likelier than no."""
+    """Return which scores count as yes: by the threshold, or without one where yes is at least as likely as no."""
     if decision.threshold is None:
         return np.asarray(decision.expectation.of(scores) >= 0.5)
     return decision.decide(scores)
 
 
 def _number(mean: PoweredMean, decision: MetricDecision, confidence: float) -> Number:
-    """Return an estimate with its interval on the scale of the labels; a share is between 0 and 1."""
+    """Return an estimate with its interval on the scale of the labels; a share is clipped to be between 0 and 1."""
     if decision.kind == "share":
         return Number(min(1.0, max(0.0, mean.value)), *mean.share_interval(confidence))
     width = decision.high - decision.low
@@ -298,13 +308,13 @@ def _number(mean: PoweredMean, decision: MetricDecision, confidence: float) -> N
 
 
 def _share_by_decisions(
-    answers: Answers, used: NDArray[np.bool_], of_new: NDArray[np.bool_], confidence: float
+    answers: Answers, is_used: NDArray[np.bool_], of_new: NDArray[np.bool_], confidence: float
 ) -> ShareOfDecisions | None:
     """Return the share of yes by Rogan & Gladen's correction; None for grades, and if decisions are as by chance.
 
     Args:
         answers: the labelled and the new answers.
-        used: which labelled answers say how often the decisions are right, shape (n,).
+        is_used: which labelled answers say how often the decisions are right, shape (n,).
         of_new: which new answers are rated, shape (N,).
         confidence: the level of the interval.
     """
@@ -313,21 +323,27 @@ def _share_by_decisions(
         return None
     labels = answers.labelled.labels
     # where annotators are divided, nobody knows what the decision should have been
-    known: NDArray[np.bool_] = used & ((labels == 0) | (labels == 1))
+    has_yes_or_no: NDArray[np.bool_] = is_used & ((labels == 0) | (labels == 1))
     return rogan_gladen(
-        labels[known] == 1,
-        decided(decision, answers.labelled_scores[known]),
-        float(decided(decision, answers.new_scores[of_new]).mean()),
-        len(np.unique(answers.new.groups[of_new])),
-        confidence,
-        answers.labelled.weights[known],
+        is_yes=labels[has_yes_or_no] == 1,
+        decided=decided(decision, answers.labelled_scores[has_yes_or_no]),
+        new_share=float(decided(decision, answers.new_scores[of_new]).mean()),
+        new_count=len(np.unique(answers.new_sample.groups[of_new])),
+        confidence=confidence,
+        weights=answers.labelled.weights[has_yes_or_no],
     )
 
 
 def _differences(systems: Sequence[RatedPart], decision: MetricDecision, confidence: float) -> list[RatedDifference]:
-    """Return the differences of every two systems, with intervals that all hold together (Bonferroni)."""
-    known = [part for part in systems if part.estimate.value is not None]
-    ranked = sorted(known, key=lambda part: -part.mean.value)
+    """Return the differences of every two systems that have an estimate, with intervals that all hold together.
+
+    Args:
+        systems: the estimate for the answers of each system.
+        decision: the decision, with the scale of the labels.
+        confidence: the level of all intervals together, by Bonferroni's correction.
+    """
+    estimated = [part for part in systems if part.estimate.value is not None]
+    ranked = sorted(estimated, key=lambda part: -part.mean.value)
     pairs = list(combinations(ranked, 2))
     if not pairs:
         return []
@@ -342,21 +358,24 @@ def _differences(systems: Sequence[RatedPart], decision: MetricDecision, confide
     return differences
 
 
-def _shifts(answers: Answers) -> list[str]:
-    """Return a sentence if the new answers differ from the labelled ones in their scores or lengths."""
+def _shift_warnings(answers: Answers) -> list[str]:
+    """Return a sentence if the new answers differ from the labelled ones in their scores or lengths, by a test of each.
+
+    Kolmogorov and Smirnov's test is corrected for the number of tests. Nothing is said of a sample by strata.
+    """
     if answers.is_drawn_by_strata:
         # such a sample differs by design, and its weights undo that
         return []
     from scipy.stats import ks_2samp
 
-    compared: dict[str, tuple[Floats, Floats]] = {
+    samples: dict[str, tuple[Floats, Floats]] = {
         f"scores of {answers.decision.metric}": (answers.labelled_scores, answers.new_scores),
         "lengths": (_lengths(answers.labelled_table), _lengths(answers.new_table)),
     }
     differing = []
-    for name, (old, new) in compared.items():
-        result = ks_2samp(old, new)
-        if result.pvalue < SHIFT_LEVEL / len(compared):
+    for name, (labelled_values, new_values) in samples.items():
+        result = ks_2samp(labelled_values, new_values)
+        if result.pvalue < SHIFT_LEVEL / len(samples):
             differing.append(
                 f"{name} (largest distance {short(float(result.statistic), 2)}, p {p_value(result.pvalue)})"
             )
@@ -369,35 +388,40 @@ def _shifts(answers: Answers) -> list[str]:
     return [line]
 
 
-def _other_words(answers: Answers) -> list[str]:
+def _wording_warnings(answers: Answers) -> list[str]:
     """Return a sentence if the new answers are written in other words than the labelled ones.
 
-    The share of a text's runs of three characters that also occur in another labelled answer needs no division into
-    words, and falls with another language, script or subject.
+    Nothing is said of a sample by strata, or if one side has no text of three characters. The share of a text's runs of
+    three characters that also occur in another labelled answer needs no division into words, and falls with another
+    language, script or subject.
     """
     if answers.is_drawn_by_strata:
         return []
-    labelled = [trigrams for trigrams in _trigrams(answers.labelled_table) if trigrams]
-    new = [trigrams for trigrams in _trigrams(answers.new_table) if trigrams]
-    if not labelled or not new:
+    labelled_trigrams = [trigrams for trigrams in _trigrams(answers.labelled_table) if trigrams]
+    new_trigrams = [trigrams for trigrams in _trigrams(answers.new_table) if trigrams]
+    if not labelled_trigrams or not new_trigrams:
         return []
-    text_counts = Counter(trigram for trigrams in labelled for trigram in trigrams)
+    text_counts = Counter(trigram for trigrams in labelled_trigrams for trigram in trigrams)
     # a labelled answer holds each of its runs itself, so another one has it only if two or more do
-    labelled_shares = [sum(text_counts[run] > 1 for run in trigrams) / len(trigrams) for trigrams in labelled]
-    new_shares = [sum(run in text_counts for run in trigrams) / len(trigrams) for trigrams in new]
-    known, shared = float(np.mean(labelled_shares)), float(np.mean(new_shares))
-    if shared >= LEAST_SHARED * known:
+    labelled_shares = [sum(text_counts[run] > 1 for run in trigrams) / len(trigrams) for trigrams in labelled_trigrams]
+    new_shares = [sum(run in text_counts for run in trigrams) / len(trigrams) for trigrams in new_trigrams]
+    shared_by_labelled = float(np.mean(labelled_shares))
+    shared_by_new = float(np.mean(new_shares))
+    if shared_by_new >= LEAST_SHARED * shared_by_labelled:
         return []
     line = (
-        f"the new answers are written otherwise than the labelled ones: they share {shared:.0%} of their runs of "
-        f"three characters with them, and these {known:.0%} with each other; another language or subject needs "
-        "labels of its own"
+        f"the new answers are written otherwise than the labelled ones: they share {shared_by_new:.0%} of their runs of"
+        f" three characters with them, and these {shared_by_labelled:.0%} with each other; another language or subject"
+        " needs labels of its own"
     )
     return [line]
 
 
 def _trigrams(table: pa.Table) -> list[set[str]]:
-    """Return the runs of three characters of at most :data:`MOST_READ` candidates, spread evenly over the table."""
+    """Return the runs of three characters of at most :data:`MOST_READ` candidates, spread evenly over the table.
+
+    Case does not count, and any space is one space. A text of fewer than three characters has none.
+    """
     count = min(table.num_rows, MOST_READ)
     rows = np.unique(np.linspace(0, table.num_rows - 1, count).astype(int))
     texts = table["candidate"].take(pa.array(rows)).to_pylist()
@@ -405,13 +429,18 @@ def _trigrams(table: pa.Table) -> list[set[str]]:
     return [{text[start : start + 3] for start in range(len(text) - 2)} for text in lowered]
 
 
-def _systems_unnamed(answers: Answers, system: str | None) -> list[str]:
-    """Return a sentence if the labelled answers have systems, and new ones do not name theirs."""
-    column = find_system_column(answers.labelled_table, None)
+def _unnamed_system_warnings(answers: Answers, system: str | None) -> list[str]:
+    """Return a sentence if some new answers name no system, or none does although the labelled ones have systems.
+
+    Args:
+        answers: the labelled and the new answers.
+        system: the column that names the systems of the new answers; None for none.
+    """
     if system is not None:
         blank = texts_of(answers.new_table, system).count(None)
         count = answers.new_table.num_rows
         return [f"{blank:,} of {count:,} new answers name no {system} and count for all alone"] if blank else []
+    column = find_system_column(answers.labelled_table, None)
     if column is None or column in answers.new_table.column_names:
         return []
     names = list(dict.fromkeys(cell for cell in texts_of(answers.labelled_table, column) if cell is not None))
@@ -423,8 +452,8 @@ def _systems_unnamed(answers: Answers, system: str | None) -> list[str]:
     return [line]
 
 
-def _few_answers(parts: Sequence[RatedPart]) -> list[str]:
-    """Return a sentence if so few answers are new that the share among them is mostly chance."""
+def _small_part_warnings(parts: Sequence[RatedPart]) -> list[str]:
+    """Return a sentence on the parts with so few new answers that the share among them is mostly chance."""
     few = [part.name for part in parts if part.answers < LEAST_UNITS]
     if not few:
         return []
@@ -437,26 +466,27 @@ def _few_answers(parts: Sequence[RatedPart]) -> list[str]:
 
 
 def _lengths(table: pa.Table) -> Floats:
+    """Return the number of characters of each candidate, shape (n,); 0 for a missing one."""
     import pyarrow.compute as pc
 
     lengths: Floats = np.asarray(pc.fill_null(pc.utf8_length(table["candidate"]), 0).to_numpy(), dtype=np.float64)
     return lengths
 
 
-def _missing_scores(answers: Answers) -> list[str]:
+def _missing_score_warnings(answers: Answers) -> list[str]:
     """Return a sentence if answers have no score and were left out."""
-    labelled, new = answers.without_score
-    if not labelled and not new:
+    labelled_count, new_count = answers.without_score
+    if not labelled_count and not new_count:
         return []
-    counts = [f"{count:,} {kind}" for count, kind in ((labelled, "labelled"), (new, "new")) if count]
+    counts = [f"{count:,} {kind}" for count, kind in ((labelled_count, "labelled"), (new_count, "new")) if count]
     return [f"{' and '.join(counts)} answers have no score of {answers.decision.metric} and are left out"]
 
 
-def _strata_without_labels(answers: Answers) -> list[str]:
+def _stratum_warnings(answers: Answers) -> list[str]:
     """Return a sentence if the strata of the labelled answers do not add up to the new answers."""
     if not answers.is_drawn_by_strata:
         return []
-    total, count = float(answers.labelled.weights.sum()), len(answers.new.predictions)
+    total, count = float(answers.labelled.weights.sum()), len(answers.new_sample.predictions)
     if abs(total - count) <= max(1.0, 0.01 * count):
         return []
     line = (

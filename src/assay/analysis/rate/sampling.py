@@ -57,8 +57,8 @@ def draw_answers(
     """Return n answers to label, drawn at random within strata.
 
     Args:
-        expected: the expected label of each of N answers, shape (N,); NaN where there is no score.
-        systems: the system of each answer; None without systems.
+        expected: the expected label of each of N answers, shape (N,), in [0, 1]; NaN where there is no score.
+        systems: the system of each answer, length N, None where it is unknown; None without systems.
         n: how many to draw.
         kind: whether labels are shares of yes or grades.
         doubles: how many of them a second person labels as well.
@@ -78,59 +78,75 @@ def draw_answers(
     sizes = np.bincount(codes)
     deviations = [_deviation(expected[codes == code], kind) for code in range(len(strata))]
     rng = np.random.default_rng(seed)
-    chosen = []
+    rows_of_strata = []
     for code, drawn_count in enumerate(neyman_allocation(list(sizes), deviations, n)):
         rows = np.flatnonzero(codes == code)
-        chosen.append(rng.choice(rows, size=drawn_count, replace=False))
-    drawn_counts = np.array([len(rows) for rows in chosen])
-    rows = rng.permutation(np.concatenate(chosen))
-    of_row = codes[rows]
+        rows_of_strata.append(rng.choice(rows, size=drawn_count, replace=False))
+    drawn_counts = np.array([len(rows) for rows in rows_of_strata])
+    rows = rng.permutation(np.concatenate(rows_of_strata))
+    drawn_codes = codes[rows]
     return Drawn(
-        rows,
-        [strata[code] for code in of_row],
-        sizes[of_row],
-        sizes[of_row] / drawn_counts[of_row],
-        rng.permutation(rows)[:doubles],
+        rows=rows,
+        strata=[strata[code] for code in drawn_codes],
+        sizes=sizes[drawn_codes],
+        weights=sizes[drawn_codes] / drawn_counts[drawn_codes],
+        second=rng.permutation(rows)[:doubles],
     )
 
 
 def _names_of_strata(expected: Floats, systems: Sequence[str | None] | None, n: int, kind: str) -> list[str]:
-    """Return the name of the stratum of each answer: its system, and its place among the expected labels of that."""
-    system_of = ["" if systems is None else systems[row] or "" for row in range(len(expected))]
-    known = list(dict.fromkeys(system_of))
-    if len(known) * DRAWN_PER_STRATUM > n:
-        system_of, known = [""] * len(expected), [""]
-    bin_count = max(1, min(MOST_BINS, n // (DRAWN_PER_STRATUM * len(known))))
+    """Return the name of the stratum of each answer: its system, and its bin of the expected labels of that system.
+
+    Without systems, or with so many that n answers are too few for a stratum each, the name is that of the bin alone.
+    The answers of a system without a score are a stratum of their own. The arguments are those of :func:`draw_answers`.
+    """
+    unnamed = [""] * len(expected)
+    system_of = unnamed if systems is None else [system or "" for system in systems]
+    if len(set(system_of)) * DRAWN_PER_STRATUM > n:
+        system_of = unnamed
+    system_names = list(dict.fromkeys(system_of))
+    bin_count = max(1, min(MOST_BINS, n // (DRAWN_PER_STRATUM * len(system_names))))
     names = np.empty(len(expected), dtype=object)
-    for system in known:
+    for system in system_names:
         rows = np.flatnonzero([name == system for name in system_of])
         has_score = np.isfinite(expected[rows])
-        scored = rows[has_score]
-        bin_of_row = _bins(expected[scored], bin_count, kind)
+        scored_rows = rows[has_score]
+        bin_of_row = _bins(expected[scored_rows], bin_count, kind)
         bins = int(bin_of_row.max(initial=0)) + 1
-        for row, bin_index in zip(scored, bin_of_row, strict=True):
+        for row, bin_index in zip(scored_rows, bin_of_row, strict=True):
             names[row] = f"{system} {bin_index + 1} of {bins}".strip()
         names[rows[~has_score]] = f"{system} without score".strip()
     return list(names)
 
 
 def _bins(expected: Floats, count: int, kind: str) -> NDArray[np.intp]:
-    """Return the bin of each expected label, shape (n,), from 0 on: at most *count* of about equal summed deviations.
+    """Return the bin of each expected label, shape (n,), from 0 on, the lowest labels first.
 
-    Answers with the same expected label are in one bin, since a score that many share cannot be divided.
+    There are at most *count* bins, in which the standard deviations of the labels have about equal sums. Answers with
+    the same expected label are in one bin, since a score that many share cannot be divided.
+
+    Args:
+        expected: the expected labels, shape (n,), finite.
+        count: the largest number of bins, at least 1.
+        kind: ``share`` of yes, or ``mean`` for grades.
     """
     values, value_indices, sizes = np.unique(expected, return_inverse=True, return_counts=True)
+    if len(values) < 2:
+        return np.zeros(len(expected), dtype=np.intp)
     sums = np.cumsum(sizes * [_deviation(values[[index]], kind) for index in range(len(values))])
-    wanted = np.arange(1, count) / count * sums[-1] if len(sums) else np.empty(0)
+    goals = np.arange(1, count) / count * sums[-1]
     # a bin ends behind the value where the sum comes nearest to the wanted one, and never behind the last
-    ends = {int(np.abs(sums[:-1] - goal).argmin()) for goal in wanted} if len(values) > 1 else set()
+    ends = {int(np.abs(sums[:-1] - goal).argmin()) for goal in goals}
     bins: NDArray[np.intp] = np.searchsorted(np.array(sorted(ends), dtype=np.intp), value_indices, side="left")
     return bins
 
 
 def _deviation(expected: Floats, kind: str) -> float:
-    """Return the standard deviation of labels to expect in a stratum, as a share of their range."""
-    known = expected[np.isfinite(expected)]
-    if kind == "mean" or not len(known):
+    """Return the standard deviation of labels to expect in a stratum, as a share of their range.
+
+    It is .5, the highest, for grades, and where no label is expected; else at least :data:`LEAST_DEVIATION`.
+    """
+    known_labels = expected[np.isfinite(expected)]
+    if kind == "mean" or not len(known_labels):
         return 0.5
-    return max(float(np.sqrt(np.mean(known * (1 - known)))), LEAST_DEVIATION)
+    return max(float(np.sqrt(np.mean(known_labels * (1 - known_labels)))), LEAST_DEVIATION)

@@ -30,6 +30,8 @@ from assay.statistics.winners import confidence_set_of_best, winner_on_new_sampl
 #: The factor by which a metric must be faster or cheaper to replace one that agrees better on these pairs. Measured
 #: speeds vary by less between runs, and a smaller gain is not worth any loss of agreement.
 MUCH_FASTER = MUCH_CHEAPER = 2.0
+#: The level of the comparison of a metric that is set apart with the highest ranked one.
+SET_APART_LEVEL = 0.05
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,9 @@ class Advice:
 def advise(board: Board, limits: Limits, by: str, confidence: float = 0.95, *, corrected: bool = True) -> Advice:
     """Return the recommendation from one board, without the number of pairs that would settle it.
 
+    It names no metric if none is within the limits, or if the highest is not known to agree with people; its warning
+    then has the reason.
+
     Args:
         board: the ranked metrics with their costs.
         limits: the limits on cost and loss.
@@ -96,7 +101,7 @@ def advise(board: Board, limits: Limits, by: str, confidence: float = 0.95, *, c
     rare = tuple(line for line in affordable if line.has_rare_scores)
     candidates = [line for line in affordable if not line.has_rare_scores]
     if not candidates:
-        reason = _reason_for_none(board, ranked, limits) if not rare else _rare_scores_reason(rare)
+        reason = _rare_scores_reason(rare) if rare else _reason_for_none(board, ranked, limits)
         return Advice(board, limits, rare=rare, apart=apart, warning=reason)
     # lines are in descending order of agreement, so those before the best affordable one agree better
     best = candidates[0]
@@ -104,15 +109,16 @@ def advise(board: Board, limits: Limits, by: str, confidence: float = 0.95, *, c
     names = [line.metric for line in candidates]
     could_be_best = board.best
     if len(affordable) < len(ranked) or not could_be_best:
-        # the limits leave fewer metrics to choose from than the board has
+        # the limits leave fewer metrics to choose from than the board has, or the board names none
         could_be_best = confidence_set_of_best(names, board.differences, level=1 - confidence, corrected=corrected)
     contenders, lower, untested = _by_relation(board, candidates, could_be_best)
     on_new_sample = _highest_on_new_sample(board, candidates, by, confidence)
     closest = None
-    for line in reversed(candidates[1:]):
+    for line in candidates[1:]:
         difference = board.difference(best.metric, line.metric)
         if difference is not None:
-            closest = (line, difference.with_t_interval(confidence))
+            closest = line, difference.with_t_interval(confidence)
+            break
     advice = Advice(
         board,
         limits,
@@ -142,7 +148,7 @@ def advise_on(
     *,
     with_plan: bool = True,
 ) -> list[Advice]:
-    """Return the recommendation for each bucket of one dataset.
+    """Return the recommendation for each bucket of one dataset, in the order of the boards.
 
     Args:
         dataset: the pairs and scores.
@@ -154,8 +160,8 @@ def advise_on(
     """
     advice = []
     for board in boards:
-        chosen = advise(board, limits, by, tests.confidence, corrected=tests.correction != "none")
-        advice.append(_with_settling_size(chosen, dataset, by, tests) if with_plan else chosen)
+        bucket_advice = advise(board, limits, by, tests.confidence, corrected=tests.correction != "none")
+        advice.append(_with_settling_size(bucket_advice, dataset, by, tests) if with_plan else bucket_advice)
     return advice
 
 
@@ -222,7 +228,14 @@ def _with_recommended(advice: Advice, highest: Line, by: str, level: float, *, c
 def _with_settling_size(advice: Advice, dataset: JoinedDataset, by: str, tests: PairedTests) -> Advice:
     """Return a recommendation with the number of pairs that would settle it, as ``assay power`` computes it.
 
-    If tests are corrected, the level is divided by the number of metric pairs among those that could be the best.
+    Without a highest metric or contenders, it is returned as it is. If tests are corrected, the level is divided by the
+    number of metric pairs among those that could be the best.
+
+    Args:
+        advice: the recommendation from one board.
+        dataset: the pairs and scores of the board.
+        by: the coefficient that decides.
+        tests: the settings of the tests.
     """
     highest = advice.highest
     if highest is None or not advice.contenders:
@@ -246,7 +259,7 @@ def _highest_on_new_sample(board: Board, candidates: Sequence[Line], by: str, co
     """Return the value with its interval that is expected of the highest candidate on a new sample.
 
     It is corrected for the selection of the highest value. If there is only one metric, or if a covariance with the
-    highest is unknown, it is the metric's uncorrected value.
+    highest is unknown or rests on a few rare labels, it is the metric's uncorrected value.
 
     Args:
         board: the ranked metrics, with covariances.
@@ -256,7 +269,7 @@ def _highest_on_new_sample(board: Board, candidates: Sequence[Line], by: str, co
     """
     uncorrected = candidates[0].values[by]
     values = {line.metric: _coefficient_or_lowest(line, by) for line in candidates}
-    if len(candidates) == 1:
+    if len(candidates) == 1 or candidates[0].narrow:
         return uncorrected
     corrected = winner_on_new_sample(
         values, board.fisher_covariances, lowest=STATISTICS[by].lowest, units=board.units, confidence=confidence
@@ -275,6 +288,11 @@ def _costs_much_less(line: Line, chosen: Line, *, has_prices: bool) -> bool:
 
     Price takes precedence over speed, since users can limit the time. A metric of unknown speed is not replaced by a
     faster one. If pairs cost money, a metric of unknown price replaces none whose price is known.
+
+    Args:
+        line: the metric.
+        chosen: the metric that it may replace.
+        has_prices: whether pairs cost money.
     """
     price, chosen_price = line.price_per_1000, chosen.price_per_1000
     if price is not None and chosen_price and price * MUCH_CHEAPER <= chosen_price:
@@ -316,8 +334,8 @@ def _reason_for_none(board: Board, ranked: Sequence[Line], limits: Limits) -> st
 
 def _rare_scores_reason(rare: Sequence[Line]) -> str:
     """Return the reason why no metric can be recommended if all within the limits have rare scores."""
-    listed = ", ".join(f"{line.metric} ({rare_words(line)})" for line in rare)
-    return f"too few pairs differ in score to know whether a metric agrees with people: {listed}"
+    names_text = ", ".join(f"{line.metric} ({rare_words(line)})" for line in rare)
+    return f"too few pairs differ in score to know whether a metric agrees with people: {names_text}"
 
 
 def rare_words(line: Line) -> str:
@@ -351,8 +369,8 @@ def _selection_warning(advice: Advice, candidates: Sequence[Line], by: str) -> s
         )
     better_apart = [line for line in advice.apart if _is_significantly_better(board, line)]
     if better_apart:
-        listed = ", ".join(line.metric for line in better_apart)
-        return f"{listed}: lacks scores and is not compared, but agrees better on the pairs that both have scored"
+        names_text = ", ".join(line.metric for line in better_apart)
+        return f"{names_text}: lacks scores and is not compared, but agrees better on the pairs that both have scored"
     if advice.contenders and len(advice.contenders) == len(candidates) - 1:
         within = " within the limits" if advice.limits.description else ""
         return f"{board.shared:,} pairs leave it open which metric{within} is the best: label more to choose"
@@ -369,17 +387,16 @@ def _others_above_chance(advice: Advice, candidates: Sequence[Line], by: str) ->
     """
     lines = [line for line in (*candidates, *advice.apart) if _is_known_to_agree(line, line.values[by], by)]
     if not lines:
+        clause = ", nor is any other metric" if len(candidates) > 1 else ""
         if advice.limits.description:
-            none = ", nor is any other within the limits"
-        else:
-            none = ", nor is any other metric" if len(candidates) > 1 else ""
-        return none + _most_below_chance(candidates, by)
-    listed = ", ".join(f"{line.metric} {short(_coefficient_or_lowest(line, by), 3)}" for line in lines)
+            clause = ", nor is any other within the limits"
+        return clause + _most_below_chance(candidates, by)
+    names_text = ", ".join(f"{line.metric} {short(_coefficient_or_lowest(line, by), 3)}" for line in lines)
     if all(line.apart is not None for line in lines):
-        return f"; set apart, since they lack scores, but above chance where they have them: {listed}"
+        return f"; set apart, since they lack scores, but above chance where they have them: {names_text}"
     return (
-        f"; alone, the interval of each of these is above chance: {listed}, but one of {len(candidates)} metrics is "
-        "expected to look so by chance, and the interval above allows for that"
+        f"; alone, the interval of each of these is above chance: {names_text}, but one of {len(candidates)} metrics"
+        " is expected to look so by chance, and the interval above allows for that"
     )
 
 
@@ -401,10 +418,6 @@ def _is_significantly_better(board: Board, line: Line) -> bool:
     if difference is None or difference.value is None or difference.p is None:
         return False
     return difference.value > 0 and difference.p <= SET_APART_LEVEL
-
-
-#: The level of the comparison of a metric that is set apart with the highest ranked one.
-SET_APART_LEVEL = 0.05
 
 
 def _is_known_to_agree(line: Line, agreement: Number, by: str) -> bool:

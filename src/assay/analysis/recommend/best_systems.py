@@ -41,7 +41,16 @@ class BestSystems:
 
 
 def best_systems(run: RunFolder, data: ScoredDataset, metric: str) -> BestSystems | None:
-    """Return the two best systems by people; None if there is no column of systems, or they share no items."""
+    """Return the two best systems by people, compared on the first usual column of items that they can be compared by.
+
+    It is None if there is no column of systems, if they can be compared by none of these columns, such as systems that
+    share no items, and for duels, which have no grades.
+
+    Args:
+        run: the run.
+        data: the dataset in it.
+        metric: the metric that is to tell the systems apart, too.
+    """
     column = find_system_column(data.table, None)
     if column is None:
         return None
@@ -56,16 +65,17 @@ def best_systems(run: RunFolder, data: ScoredDataset, metric: str) -> BestSystem
             # duels have no grades
             return None
         means = study.metrics[metric].means
-        people, by_metric = study.people.differences[0], None if means is None else means.differences[0]
+        people = study.people.differences[0]
+        by_metric = None if means is None else means.differences[0]
         return BestSystems(
-            study.systems[0],
-            study.systems[1],
-            len(study.systems),
-            study.items,
-            people,
-            _is_shown(people),
-            by_metric,
-            by_metric is not None and _is_shown(by_metric),
+            first=study.systems[0],
+            second=study.systems[1],
+            count=len(study.systems),
+            items=study.items,
+            people=people,
+            people_differ=_is_shown(people),
+            metric=by_metric,
+            metric_differs=by_metric is not None and _is_shown(by_metric),
         )
     return None
 

@@ -18,7 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from assay.analysis.decision import Evidence, gather_evidence
 from assay.analysis.folder import RunFolder
-from assay.analysis.recommend.evidence import folder_digest, with_decision
+from assay.analysis.recommend.evidence import folder_digest, read_kept_file, with_decision
 from assay.analysis.report import PageSettings
 from assay.analysis.thresholds.settings import parse_costs
 from assay.common.messages import Setting
@@ -76,13 +76,19 @@ class MetricDecision:
     def should_ask(self, scores: Floats, cost_of_asking: float) -> NDArray[np.bool_]:
         """Return where asking a person costs less than the error to expect of deciding by the score, shape (n,).
 
-        Chow's rule: the expected cost of the cheaper decision is compared with the cost of asking.
+        Chow's rule: the expected cost of the cheaper decision is compared with the cost of asking. All are False if the
+        decision has no costs, and where the score is NaN.
+
+        Args:
+            scores: oriented scores, shape (n,).
+            cost_of_asking: what it costs to ask a person, in the unit of the costs of errors.
         """
         if self.costs is None:
             return np.zeros(len(scores), dtype=bool)
-        yes = self.expectation.of(scores)
-        expected = np.minimum(self.costs[0] * (1 - yes), self.costs[1] * yes)
-        return np.asarray(expected > cost_of_asking)
+        cost_of_false_yes, cost_of_false_no = self.costs
+        probability_of_yes = self.expectation.of(scores)
+        expected_cost = np.minimum(cost_of_false_yes * (1 - probability_of_yes), cost_of_false_no * probability_of_yes)
+        return np.asarray(expected_cost > cost_of_asking)
 
 
 _ADAPTER = TypeAdapter(MetricDecision)
@@ -97,8 +103,8 @@ def evidence_for_decision(run: RunFolder, settings: PageSettings, metric: str | 
         metric: the metric; None to choose one.
 
     Raises:
-        InputError: the run has several datasets and none is chosen, a rule does not fit the labels, or the run has no
-            scores of the metric.
+        InputError: the run has no scores, or several datasets and none is chosen; a rule or criterion does not fit the
+            labels; or the run has no scores of the metric.
     """
     evidence = gather_evidence(run, settings, metric)
     if evidence.choice is None and evidence.advice.highest is not None:
@@ -110,8 +116,11 @@ def make_decision(evidence: Evidence, settings: PageSettings) -> MetricDecision 
     """Return the decision that follows from evidence; None if no metric can be compared.
 
     Args:
-        evidence: the evidence.
-        settings: the settings that it was gathered with.
+        evidence: the evidence, with the metric to decide by, and its threshold if the labels have one.
+        settings: the settings that it was gathered with, of which the costs are kept.
+
+    Raises:
+        InputError: the costs cannot be read.
     """
     if evidence.choice is None:
         return None
@@ -119,13 +128,15 @@ def make_decision(evidence: Evidence, settings: PageSettings) -> MetricDecision 
     name = evidence.choice.line.metric
     decided, positive = with_decision(data, evidence.positive)
     votes = decided.votes
-    low, high = data.facts.scale or (float(decided.labels.min()), float(decided.labels.max()))
     if votes is not None:
         low, high = votes.no, votes.yes
+    else:
+        low, high = data.facts.scale or (float(decided.labels.min()), float(decided.labels.max()))
     shares = (decided.labels - low) / (high - low)
     scores = data.oriented_scores(name)
-    known = np.isfinite(scores)
+    has_score = np.isfinite(scores)
     kind: Literal["share", "mean"] = "mean" if votes is None else "share"
+    are_probabilities = kind == "share" and _is_probability(data.metrics[name].signature)
     recommended = evidence.advice.recommended
     return MetricDecision(
         dataset=data.name,
@@ -139,10 +150,10 @@ def make_decision(evidence: Evidence, settings: PageSettings) -> MetricDecision 
         threshold=None if yes_no is None else yes_no.decision.deployed,
         costs=None if settings.cost is None else parse_costs(settings.cost),
         expectation=expected_labels(
-            scores[known],
-            shares[known],
+            scores[has_score],
+            shares[has_score],
             bounded=kind == "share",
-            probabilities=scores[known] if kind == "share" and _is_probability(data.metrics[name].signature) else None,
+            probabilities=scores[has_score] if are_probabilities else None,
         ),
     )
 
@@ -154,7 +165,7 @@ def _is_probability(signature: Mapping[str, str]) -> bool:
 
 
 def keep_decision(run: RunFolder, decision: MetricDecision) -> None:
-    """Write a decision into the folder of its run."""
+    """Write a decision into the folder of its run; nothing is written for a run without a folder."""
     if run.path is None:
         return
     contents = {"version": VERSION, "digest": folder_digest(run.path), "decision": _ADAPTER.dump_python(decision)}
@@ -163,14 +174,15 @@ def keep_decision(run: RunFolder, decision: MetricDecision) -> None:
 
 
 def read_decision(run: RunFolder, metric: str | None = None) -> MetricDecision:
-    """Return the decision that a run folder holds, or make one by the same rule if it holds none.
+    """Return the decision that a run folder holds, or make one by the same rule if it holds none by this metric.
 
     Args:
         run: the run.
         metric: the metric to decide by; None for the one of the folder.
 
     Raises:
-        InputError: no metric can be recommended, or the folder has several datasets.
+        InputError: no metric can be recommended, the folder has several datasets or no scores of the metric, or the
+            file was changed by hand.
     """
     kept = kept_decision(run)
     if kept is not None and metric in (None, kept.metric):
@@ -195,15 +207,8 @@ def kept_decision(run: RunFolder) -> MetricDecision | None:
     """
     if run.path is None:
         return None
-    try:
-        contents = json.loads((run.path / FILE_NAME).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return None
-    if (
-        not isinstance(contents, dict)
-        or contents.get("version") != VERSION
-        or contents.get("digest") != folder_digest(run.path)
-    ):
+    contents = read_kept_file(run.path, FILE_NAME, VERSION)
+    if contents is None:
         return None
     try:
         return _ADAPTER.validate_python(contents.get("decision"))

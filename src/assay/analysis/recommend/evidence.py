@@ -21,14 +21,13 @@ from pydantic import TypeAdapter, ValidationError
 from assay.analysis.compare import used_buckets
 from assay.analysis.data import ALL, ScoredDataset, read_datasets
 from assay.analysis.folder import RunFolder
-from assay.analysis.leaderboard.board import Board
+from assay.analysis.leaderboard.board import KEPT_FORM, Board, Line
 from assay.analysis.leaderboard.join import JoinedDataset
 from assay.analysis.leaderboard.kept import kept_boards
-from assay.analysis.leaderboard.plain import PlainBoard, board_of_plain, plain_board, without_nan
 from assay.analysis.recommend.advice import Advice, advise_on
 from assay.analysis.recommend.settings import NO_LIMITS, Limits
 from assay.analysis.settings import PairedTests
-from assay.analysis.thresholds.planning import positive_labels_of
+from assay.analysis.thresholds.labels import positive_labels_of
 from assay.common.output import atomic_write
 from assay.exceptions import InputError
 from assay.statistics.coefficients import deciding_statistic, have_two_values
@@ -37,6 +36,8 @@ from assay.statistics.coefficients import deciding_statistic, have_two_values
 FILE_NAME = "evidence.json"
 #: The version of the file's form; files of another version are computed anew.
 VERSION = 1
+#: The fields of a board and of its lines in the file; boards of other fields are computed anew, by the kept limits.
+_BOARD_FIELDS, _LINE_FIELDS = ({field.name for field in fields(record)} for record in (Board, Line))
 #: The bucket of pairs whose texts have no common word, for which a metric is named as well.
 NO_COMMON_WORD = "f1=0"
 #: The largest number of buckets for which evidence is computed unless others are asked for.
@@ -83,6 +84,10 @@ def with_decision(data: ScoredDataset, rule: str | None) -> tuple[ScoredDataset,
 
     Without a rule, or for one that only separates the two labels that the dataset has, they are the dataset as it is
     and None.
+
+    Args:
+        data: the dataset.
+        rule: the rule for the labels that mean yes, such as ``label>=2``; None for none.
 
     Raises:
         InputError: the rule cannot be parsed, or puts all labels into one class.
@@ -145,7 +150,8 @@ def evidence_of(
 
     Args:
         data: the dataset.
-        buckets: the buckets that are needed; by default the first :data:`MAX_BUCKETS` of the run.
+        buckets: the buckets that are needed; by default the first :data:`MAX_BUCKETS` of the run. Those that the run
+            lacks are left out.
         positive: the rule for the labels that mean yes, if metrics are chosen for that decision; by default what the
             folder keeps. The evidence for another rule than that is computed and not kept.
         files: the files of several datasets, which the caller writes; None to read and write that of the run.
@@ -154,17 +160,20 @@ def evidence_of(
         InputError: the rule cannot be parsed, or puts all labels into one class.
     """
     present = used_buckets(data)
-    wanted = [name for name in buckets or present[:MAX_BUCKETS] if name in present]
+    bucket_names = [name for name in buckets or present[:MAX_BUCKETS] if name in present]
     evidence_files = files or EvidenceFiles()
     evidence = evidence_files.read(data)
     decided, rule = with_decision(data, positive)
-    is_rule_kept = positive is None or rule == (None if evidence is None else evidence.positive)
+    kept_rule = None if evidence is None else evidence.positive
+    is_rule_kept = positive is None or rule == kept_rule
     if evidence is None or not is_rule_kept:
         by = deciding_statistic([decided.vote_statistic])
         tests = PairedTests() if evidence is None else evidence.tests
         limits = NO_LIMITS if evidence is None else evidence.limits
-        evidence = RunEvidence(_join(decided), by, replace(tests, statistics=(by,)), limits, {}, rule)
-    absent = [name for name in wanted if name not in evidence.boards]
+        evidence = RunEvidence(
+            _join(decided), by=by, tests=replace(tests, statistics=(by,)), limits=limits, boards={}, positive=rule
+        )
+    absent = [name for name in bucket_names if name not in evidence.boards]
     if absent:
         boards = dict(evidence.boards)
         for board in kept_boards(evidence.joined, evidence.tests, by=evidence.by, buckets=absent):
@@ -174,17 +183,23 @@ def evidence_of(
             evidence_files.keep(evidence)
             if files is None:
                 evidence_files.write()
-    return replace(evidence, boards={name: evidence.boards[name] for name in wanted})
+    return replace(evidence, boards={name: evidence.boards[name] for name in bucket_names})
 
 
 def takes_long(data: ScoredDataset, buckets: Sequence[str], files: EvidenceFiles | None = None) -> bool:
-    """Return whether the evidence on some buckets would take long, and is not kept with the run."""
+    """Return whether the evidence on some buckets would take long, over :data:`MAX_WORK`, and is not kept with the run.
+
+    Args:
+        data: the dataset.
+        buckets: the names of the buckets; those that the run lacks do not count.
+        files: the files of several datasets, which are read once; None to read that of the run.
+    """
     # the page also has blocks that are no buckets of pairs, such as those with controls
-    known = [name for name in buckets if name in data.buckets]
-    if _work(data, known) <= MAX_WORK:
+    known_buckets = [name for name in buckets if name in data.buckets]
+    if _work(data, known_buckets) <= MAX_WORK:
         return False
-    kept = (files or EvidenceFiles()).read(data)
-    absent = [name for name in known if kept is None or name not in kept.boards]
+    kept_evidence = (files or EvidenceFiles()).read(data)
+    absent = [name for name in known_buckets if kept_evidence is None or name not in kept_evidence.boards]
     return _work(data, absent) > MAX_WORK
 
 
@@ -213,7 +228,8 @@ def recommended_metric(data: ScoredDataset, files: EvidenceFiles | None = None) 
 def metric_named_on_all(run: RunFolder) -> str | None:
     """Return the metric that ``assay recommend`` names on each dataset of a run with labels from people.
 
-    It is None if they differ, or if none is named on one of them. The evidence that was computed is kept in the run.
+    It is None if they differ, if none is named on one of them, or without such a dataset. The evidence that was
+    computed is kept in the run.
     """
     files = EvidenceFiles()
     names: set[str | None] = set()
@@ -252,18 +268,28 @@ def folder_digest(folder: Path) -> str:
 
 def read_evidence(folder: Path) -> dict[str, Any]:
     """Return the kept evidence by dataset, as plain values; empty without any, or for other scores or versions."""
+    contents = read_kept_file(folder, FILE_NAME, VERSION) or {}
+    kept_datasets = contents.get("datasets")
+    return kept_datasets if isinstance(kept_datasets, dict) else {}
+
+
+def read_kept_file(folder: Path, name: str, version: int) -> dict[str, Any] | None:
+    """Return the JSON object that a run folder keeps in a file; None unless it is of the folder's present scores.
+
+    It is also None if there is no such file, if it is damaged, or if it has another version.
+
+    Args:
+        folder: the run folder.
+        name: the name of the file.
+        version: the version of its form that the caller reads.
+    """
     try:
-        contents = json.loads((folder / FILE_NAME).read_text(encoding="utf-8"))
+        contents = json.loads((folder / name).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
-        return {}
-    if (
-        not isinstance(contents, dict)
-        or contents.get("version") != VERSION
-        or contents.get("digest") != folder_digest(folder)
-    ):
-        return {}
-    kept = contents.get("datasets")
-    return kept if isinstance(kept, dict) else {}
+        return None
+    if not isinstance(contents, dict) or contents.get("version") != version:
+        return None
+    return contents if contents.get("digest") == folder_digest(folder) else None
 
 
 def write_evidence(folder: Path, datasets: Mapping[str, Any]) -> None:
@@ -281,35 +307,50 @@ class _PlainEvidence:
     by: str
     tests: dict[str, Any]
     limits: Limits
-    boards: list[PlainBoard]
+    boards: list[Board]
     positive: str | None = None
 
 
-_ADAPTER = TypeAdapter(_PlainEvidence)
+# a list, since a class has its own configuration
+_ADAPTER = TypeAdapter(list[_PlainEvidence], config=KEPT_FORM)
 
 
 def _to_plain(evidence: RunEvidence) -> Any:
-    """Return the evidence on a dataset as values that JSON can hold; undefined numbers are None."""
+    """Return the evidence on a dataset as values that JSON can hold."""
     plain = _PlainEvidence(
         evidence.by,
         {field.name: getattr(evidence.tests, field.name) for field in fields(evidence.tests)},
         evidence.limits,
-        [plain_board(board) for board in evidence.boards.values()],
+        list(evidence.boards.values()),
         evidence.positive,
     )
-    return without_nan(_ADAPTER.dump_python(plain, mode="json"))
+    return json.loads(_ADAPTER.dump_json([plain]))[0]
 
 
 def _evidence_of_values(data: ScoredDataset, values: Any) -> RunEvidence | None:
-    """Return the evidence on a dataset from the plain values of its file; None if they are damaged or of others."""
+    """Return the evidence on a dataset from the plain values of its file.
+
+    It is None if they are damaged, or of other metrics or buckets than the dataset has.
+    """
     try:
-        plain = _ADAPTER.validate_python(values)
+        boards_of_file = values["boards"] if _have_present_fields(values["boards"]) else []
+        [plain] = _ADAPTER.validate_python([values | {"boards": boards_of_file}])
         tests = PairedTests(**plain.tests)
         decided, _ = with_decision(data, plain.positive)
-    except (ValidationError, TypeError, KeyError, InputError):
+    except (ValidationError, AttributeError, TypeError, KeyError, InputError):
         return None
-    kept = {board.bucket: board_of_plain(board) for board in plain.boards}
-    for board in kept.values():
+    boards = {board.bucket: board for board in plain.boards}
+    for board in boards.values():
         if {line.metric for line in board.lines} != set(data.scores) or board.bucket not in data.buckets:
             return None
-    return RunEvidence(_join(decided), plain.by, tests, plain.limits, kept, plain.positive)
+    return RunEvidence(
+        joined=_join(decided), by=plain.by, tests=tests, limits=plain.limits, boards=boards, positive=plain.positive
+    )
+
+
+def _have_present_fields(boards: list[dict[str, Any]]) -> bool:
+    """Return whether boards in a file have the fields that boards and their lines have now."""
+    return all(
+        board.keys() == _BOARD_FIELDS and all(line.keys() == _LINE_FIELDS for line in board["lines"])
+        for board in boards
+    )

@@ -40,7 +40,12 @@ def parse_budget(text: str) -> float:
 
 
 def check_limits(budget: str | None, max_price: float | None, max_loss: float | None = None) -> None:
-    """Check that the limits on cost and loss are valid; None means no limit.
+    """Check that the limits on cost and loss are valid.
+
+    Args:
+        budget: the pairs per time that a metric must reach, such as ``1000/s``; None for no limit.
+        max_price: the highest price of 1,000 pairs; None for no limit.
+        max_loss: the largest loss of agreement for a lower cost; None for :data:`MAX_LOSS`.
 
     Raises:
         InputError: the budget is not a speed, or the price or loss is not a finite number of at least 0.
@@ -72,7 +77,7 @@ class Limits:
 
     @classmethod
     def parse(cls, budget: str | None, max_price: float | None, max_loss: float | None = None) -> Limits:
-        """Return the limits that a user set, parsed.
+        """Return the limits that a user set, parsed; the arguments are those of :func:`check_limits`.
 
         Raises:
             InputError: the budget is not a speed.

@@ -51,8 +51,8 @@ def read_results(results: Sequence[str | Path]) -> tuple[list[Row], list[str]]:
         The results in the order of the files, and one note per seed folder without results.
 
     Raises:
-        InputError: a file or folder is missing or empty, a file is not in its format, a column is missing, a cell is
-            empty or not a number, or a result is duplicate.
+        InputError: a file or folder is missing or empty, a table has a name before it, a file is not in its format, a
+            column is missing or appears twice, a cell is empty or not a number, or a result is duplicate.
     """
     rows: list[Row] = []
     notes: list[str] = []
@@ -72,21 +72,22 @@ def read_results(results: Sequence[str | Path]) -> tuple[list[Row], list[str]]:
 
 def _check_duplicates(rows: Sequence[Row]) -> None:
     """Raise InputError for a second result of a system by the same statistic on the same dataset for the same seed."""
-    seen: dict[tuple[str, str, str, str], str] = {}
+    location_of: dict[tuple[str, str, str, str], str] = {}
     for row in rows:
         key = (row.system, row.dataset, row.statistic, row.seed)
-        if key in seen:
+        if key in location_of:
             raise InputError(
                 f"{row.where}: {row.system!r} has a second {row.statistic} on {row.dataset!r} for seed {row.seed!r}, "
-                f"after {seen[key]}; keep one of them"
+                f"after {location_of[key]}; keep one of them"
             )
-        seen[key] = row.where
+        location_of[key] = row.where
 
 
 def _split_argument(argument: str) -> tuple[str, Path]:
-    """Return the name and the path of NAME=PATH.
+    """Return the name and the path of an argument NAME=PATH or PATH.
 
-    The name is empty if *argument* has none, or is itself the path of an existing file or folder.
+    The name is empty if *argument* has none, begins with ``=``, or is itself the path of an existing file or folder;
+    the path is then the whole argument.
     """
     name, equals, path = argument.partition("=")
     if not equals or not name or path_exists(argument):
@@ -201,7 +202,15 @@ def _read_scores(path: Path, system: str, seed: str) -> Iterator[Row]:
 
 
 def _parse_row(where: str, cells: Mapping[str, Any]) -> Row:
-    """Return one result from the cells of a row; raise InputError, with *where* as location, if a cell is invalid."""
+    """Return one result from the cells of a row; without a cell of the statistic, that is ``value``.
+
+    Args:
+        where: the file and row, for messages.
+        cells: the cells by column; those of JSON may have any type.
+
+    Raises:
+        InputError: a name is empty or neither text nor a whole number, or the value is no finite number.
+    """
     names = {}
     for column in ("system", "dataset", "seed"):
         cell = cells.get(column)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -33,8 +33,6 @@ from assay.statistics.significance import (
 
 #: The most resamples that are drawn unless more are requested: the draws of all systems are kept in memory.
 MAX_ADDED_RESAMPLES = 10_000
-
-
 #: The most resamples that may be requested.
 MAX_RESAMPLES = 100_000
 
@@ -149,7 +147,8 @@ def group_results(rows: Sequence[Row]) -> list[Samples]:
     """Return one group of samples per statistic and dataset, by statistic, each in the order of first occurrence.
 
     Raises:
-        InputError: there are fewer than two systems, or a system has fewer than :data:`MIN_SEEDS` seeds on a dataset.
+        InputError: there are no results or fewer than two systems, or a system has fewer than :data:`MIN_SEEDS` seeds
+            on a dataset.
     """
     systems = list(dict.fromkeys(row.system for row in rows))
     if not systems:
@@ -225,10 +224,13 @@ def chance_of_separation(samples: Sequence[Samples]) -> float:
     """Return the highest probability, over datasets, that all seeds of a system exceed all of another by chance.
 
     It is that of the two systems with the fewest seeds. The samples of a dataset with one system do not count.
+
+    Args:
+        samples: the results by dataset and statistic, of which at least one has two systems. All statistics of a
+            dataset are taken to have the same seeds.
     """
-    # by dataset, the numbers of seeds of the two systems with the fewest
-    sizes = {group.dataset: sorted(map(len, group.values.values()))[:2] for group in samples}
-    return max(smallest_exact_p(*pair) for pair in sizes.values() if len(pair) == 2)
+    fewest_seeds = {group.dataset: sorted(map(len, group.values.values()))[:2] for group in samples}
+    return max(smallest_exact_p(*counts) for counts in fewest_seeds.values() if len(counts) == 2)
 
 
 #: The tests that a system can win or lose, under their names in tables.
@@ -284,14 +286,14 @@ def compare_samples(
     Raises:
         InputError: no dataset has results of both systems of any pair.
     """
-    compared: list[ComparedSystems] = []
+    comparisons: list[ComparedSystems] = []
     for statistic in dict.fromkeys(group.statistic for group in samples):
         family = [group for group in samples if group.statistic == statistic]
-        compared += _compare_family(family, pairs, settings, advance)
-    if not compared:
+        comparisons += _compare_family(family, pairs, settings, advance)
+    if not comparisons:
         names = ", ".join(f"{first} and {second}" for first, second in pairs)
         raise InputError(f"no dataset has results of both {names}; evaluate the systems on the same data")
-    return compared
+    return comparisons
 
 
 def _compare_family(
@@ -302,29 +304,28 @@ def _compare_family(
 ) -> Iterator[ComparedSystems]:
     """Yield every comparison of systems by one statistic, corrected for the number of comparisons.
 
-    Each system's results are resampled once, for all of its comparisons. *advance*, if not None, is called with 1 after
-    each comparison.
+    Each system's results are resampled once, for all of its comparisons. A pair is compared on the datasets that have
+    both systems.
+
+    Args:
+        samples: the results by one statistic, one group per dataset.
+        pairs: the systems to compare.
+        settings: the settings of the tests.
+        advance: called with 1 after each comparison; None for no progress.
     """
     comparisons = []
     for group in samples:
         comparisons += [(group, first, second) for first, second in pairs if {first, second} <= set(group.values)]
     resamples = settings.needed_resamples(len(comparisons))
     resampled_systems = _resample_systems(comparisons, resamples, settings.seed)
-    positions = {key: position for position, key in enumerate(resampled_systems)}
-    orders = almost_stochastic_order(
-        [system.values for system in resampled_systems.values()],
-        [system.drawn for system in resampled_systems.values()],
-        [(positions[group.dataset, first], positions[group.dataset, second]) for group, first, second in comparisons],
-        confidence=settings.confidence,
-        comparisons=max(1, settings.comparisons_to_correct(len(comparisons))),
-    )
-    raw, spread = [], []
+    orders = _stochastic_orders(comparisons, resampled_systems, settings)
+    uncorrected, spread = [], []
     for group, first_name, second_name in comparisons:
         first, second = resampled_systems[group.dataset, first_name], resampled_systems[group.dataset, second_name]
-        raw.append(
+        uncorrected.append(
             {
                 "U": mann_whitney(first.values, second.values),
-                "bootstrap": bootstrap_test(first.values, second.values, first.drawn, second.drawn),
+                "bootstrap": bootstrap_test(first.values, second.values, first.resamples, second.resamples),
                 "t": welch(first.values, second.values),
             }
         )
@@ -333,7 +334,7 @@ def _compare_family(
             advance(1)
     adjusted = {}
     for test in TESTS[1:]:
-        raw_p_values = [by_test[test] for by_test in raw]
+        raw_p_values = [by_test[test] for by_test in uncorrected]
         adjusted[test] = _correct_p_values(raw_p_values, settings)
     adjusted_spread = adjust_p_values(np.array(spread), settings.p_value_correction)
     for index, (group, first_name, second_name) in enumerate(comparisons):
@@ -345,7 +346,7 @@ def _compare_family(
             first=first_name,
             second=second_name,
             order=orders[index],
-            raw=raw[index],
+            raw=uncorrected[index],
             adjusted=corrected,
             spread=spread[index],
             adjusted_spread=float(adjusted_spread[index]),
@@ -358,7 +359,7 @@ class _ResampledSystem(NamedTuple):
     """The results of one system on one dataset, shape (seeds,), and their resamples, shape (resamples, seeds)."""
 
     values: Floats
-    drawn: Floats
+    resamples: Floats
 
 
 def _resample_systems(
@@ -373,15 +374,47 @@ def _resample_systems(
         for system in systems:
             if (group.dataset, system) not in resampled_systems:
                 values = group.values[system]
-                drawn = draw_resamples(values, resamples, _resampling_seed(seed, group, system))
-                resampled_systems[group.dataset, system] = _ResampledSystem(values, drawn)
+                resampled = draw_resamples(values, resamples, _resampling_seed(seed, group, system))
+                resampled_systems[group.dataset, system] = _ResampledSystem(values, resampled)
     return resampled_systems
+
+
+def _stochastic_orders(
+    comparisons: Sequence[tuple[Samples, str, str]],
+    resampled_systems: Mapping[tuple[str, str], _ResampledSystem],
+    settings: SignificanceSettings,
+) -> list[StochasticOrder]:
+    """Return the almost stochastic order of the two systems of each comparison.
+
+    Args:
+        comparisons: each a group of samples with the names of two systems.
+        resampled_systems: the results and resamples of each of these systems, by dataset and system.
+        settings: the level, and whether it is corrected for the number of comparisons.
+    """
+    # both systems of a comparison are passed by their positions among all systems
+    positions = {key: position for position, key in enumerate(resampled_systems)}
+    compared_positions = []
+    for group, first, second in comparisons:
+        compared_positions.append((positions[group.dataset, first], positions[group.dataset, second]))
+    return almost_stochastic_order(
+        [system.values for system in resampled_systems.values()],
+        [system.resamples for system in resampled_systems.values()],
+        compared_positions,
+        confidence=settings.confidence,
+        comparisons=max(1, settings.comparisons_to_correct(len(comparisons))),
+    )
 
 
 def _deciding_tests(
     order: StochasticOrder, corrected: dict[str, OneSidedPValues], settings: SignificanceSettings
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the tests of :data:`TESTS` by which the first system is better, and those by which it is worse."""
+    """Return the tests of :data:`TESTS` by which the first system is better, and those by which it is worse.
+
+    Args:
+        order: the almost stochastic order of the two systems.
+        corrected: the corrected p-values of the other tests, by name.
+        settings: the threshold of the order and the level of the other tests.
+    """
     better = ["ASO"] if order.better < settings.tau else []
     worse = ["ASO"] if order.worse < settings.tau else []
     for name, p_values in corrected.items():
@@ -392,10 +425,10 @@ def _deciding_tests(
     return tuple(better), tuple(worse)
 
 
-def _correct_p_values(raw: Sequence[OneSidedPValues], settings: SignificanceSettings) -> list[OneSidedPValues]:
+def _correct_p_values(uncorrected: Sequence[OneSidedPValues], settings: SignificanceSettings) -> list[OneSidedPValues]:
     """Return the p-values of one test corrected for multiple comparisons, each direction as a family of its own."""
-    better = adjust_p_values(np.array([sided.better for sided in raw]), settings.p_value_correction)
-    worse = adjust_p_values(np.array([sided.worse for sided in raw]), settings.p_value_correction)
+    better = adjust_p_values(np.array([sided.better for sided in uncorrected]), settings.p_value_correction)
+    worse = adjust_p_values(np.array([sided.worse for sided in uncorrected]), settings.p_value_correction)
     return [OneSidedPValues(*pair) for pair in zip(better.tolist(), worse.tolist(), strict=True)]
 
 
@@ -413,6 +446,10 @@ def count_wins(rows: Sequence[ComparedSystems], systems: Sequence[str]) -> list[
     """Return one record per system: its number of comparisons, and its [wins, losses] by each test.
 
     Under the key ``all`` are the comparisons that it wins, or loses, by every test.
+
+    Args:
+        rows: the comparisons, in which a system may be the first or the second.
+        systems: the names of the systems.
     """
     records = []
     for system in systems:

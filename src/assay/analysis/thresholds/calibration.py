@@ -165,7 +165,8 @@ class IsotonicModel:
         """Return the residual of the label of each tested pair, shape (n,): at least 0 if positive, else at most 0.
 
         Residuals from a fit to the same labels are too small, and residuals from a fit to held-out labels too large.
-        Their geometric mean is returned, as in the variance estimate HC2 (MacKinnon & White 1985).
+        Their geometric mean is returned, as in the variance estimate HC2 (MacKinnon & White 1985); if other pairs were
+        tuned on, it is the residual from that fit.
 
         Args:
             tuned_positive: whether each tuned pair is positive, shape (m,).

@@ -23,9 +23,9 @@ from assay.analysis.thresholds.objectives import Objective
 from assay.analysis.thresholds.parts import LabelledScores, ThresholdPart
 from assay.analysis.thresholds.search import resampled_thresholds
 from assay.common.numbers import Number, none_if_nan
-from assay.statistics.agreement import percentile_interval
 from assay.statistics.coefficients import MIN_UNITS
 from assay.statistics.concordance import Floats
+from assay.statistics.intervals import percentile_interval
 from assay.statistics.resampling import Resampler
 from assay.statistics.shares import effective_size, wilson_interval
 
@@ -44,10 +44,10 @@ def decision_measures(
     Returns:
         Shape (measures, repeats), or (measures, repeats, b) with *weights*; NaN where a measure is undefined.
     """
-    values = _all_measures(
-        _confusion_matrices(decided, positive, np.ones((len(positive), 1)) if weights is None else weights), objective
-    )
-    return values[..., 0] if weights is None else values
+    if weights is None:
+        once_each = np.ones((len(positive), 1))
+        return _all_measures(_confusion_matrices(decided, positive, once_each), objective)[..., 0]
+    return _all_measures(_confusion_matrices(decided, positive, weights), objective)
 
 
 def _confusion_matrices(decided: NDArray[np.bool_], positive: NDArray[np.bool_], weights: Floats) -> ConfusionMatrix:
@@ -79,25 +79,26 @@ def values_with_intervals(
         decided: which pairs are decided positive, shape (n, repeats).
         test: the n tested pairs.
         repeats: the parts of each repeat, if thresholds were tuned on other parts of the same pairs: the intervals then
-            include the choice of the thresholds. Empty if the thresholds were tuned elsewhere.
+            include the choice of the thresholds. Empty if the thresholds were tuned elsewhere. A repeat that tunes on
+            tested rows does not count.
         objective: what thresholds are chosen by.
         resampler: the resamples of the tested pairs.
         confidence: the level of the intervals.
     """
     positive = test.positive
     # thresholds tuned on the tested pairs themselves stay fixed: their measures are too optimistic with any interval
-    chosen_apart = [parts for parts in repeats if all(part.tune is not part.test for part in parts)]
+    held_out_repeats = [parts for parts in repeats if all(part.tune is not part.test for part in parts)]
     values = decision_measures(decided, positive, objective).mean(axis=1)
     smoothed, fixed, refitted = [], [], []
     pseudo_counts = _PseudoCounts.of(decided, positive, resampler, confidence)
     for block, weights in enumerate(resampler.blocks()):
         matrices = _confusion_matrices(decided, positive, weights)
         smoothed.append(_all_measures(pseudo_counts.add_to(matrices), objective).mean(axis=1))
-        if chosen_apart:
+        if held_out_repeats:
             # each block of resamples refits the thresholds of one repeat only; the repeats take turns
-            repeat = block % len(chosen_apart)
+            repeat = block % len(held_out_repeats)
             fixed.append(_all_measures(matrices, objective)[:, repeat])
-            refitted.append(_refitted_measures(test, chosen_apart[repeat], weights, objective))
+            refitted.append(_refitted_measures(test, held_out_repeats[repeat], weights, objective))
     factors = np.ones(len(values))
     if refitted:
         factors = _tuning_spread_factors(np.concatenate(fixed, axis=1), np.concatenate(refitted, axis=1))
@@ -106,10 +107,10 @@ def values_with_intervals(
     for row, name in enumerate(objective.measures):
         factor = float(factors[row])
         if name in SHARES:
-            has_interval = resampled is not None and resampler.units >= MIN_UNITS
-            bounds = _share_bounds(name, values[row], decided, positive, resampler.groups, confidence, factor)
-            low, high = (bounds if has_interval else None) or (None, None)
-            tested[name] = Number(none_if_nan(values[row]), low, high)
+            bounds = None
+            if resampled is not None and resampler.units >= MIN_UNITS:
+                bounds = _share_bounds(name, values[row], decided, positive, resampler.groups, confidence, factor)
+            tested[name] = Number(none_if_nan(values[row]), *(bounds or (None, None)))
         else:
             resampled_values = None if resampled is None else resampled[row]
             value = value_with_interval(values[row], resampled_values, resampler.units, confidence)
@@ -162,7 +163,14 @@ class _PseudoCounts:
     def of(
         cls, decided: NDArray[np.bool_], positive: NDArray[np.bool_], resampler: Resampler, confidence: float
     ) -> _PseudoCounts:
-        """Return the draws for decisions of shape (n, repeats); those of a seed do not depend on the blocks."""
+        """Return the draws for the decisions on n pairs; those of a seed do not depend on the blocks.
+
+        Args:
+            decided: which pairs are decided positive, shape (n, repeats).
+            positive: which pairs are positive, shape (n,).
+            resampler: the resamples, with the groups of the pairs and the seed.
+            confidence: the level of the intervals, for the number of pairs that tell as much as one.
+        """
         correct = (decided == positive[:, None]).mean(axis=1)
         size = effective_size(correct, confidence, groups=resampler.groups) or 1.0
         # other draws than those of the resampler, which has the same seed
@@ -218,10 +226,10 @@ def _tuning_spread_factors(fixed: Floats, refitted: Floats) -> Floats:
     """
     defined = ~(np.isnan(fixed) | np.isnan(refitted))
     factors = np.ones(len(fixed))
-    for row, kept in enumerate(defined):
-        variance = float(np.var(fixed[row, kept])) if kept.any() else 0.0
+    for row, is_kept in enumerate(defined):
+        variance = float(np.var(fixed[row, is_kept])) if is_kept.any() else 0.0
         if variance > 0:
-            ratio = float(np.var(refitted[row, kept])) / variance
+            ratio = float(np.var(refitted[row, is_kept])) / variance
             factors[row] = np.sqrt(max(1.0, (1 + ratio) / 2))
     return factors
 
@@ -260,11 +268,15 @@ def value_with_interval(value: float, resampled: Floats | None, units: int, conf
     if bounds is None:
         return Number(none_if_nan(value))
     # smoothed resamples of a perfect value are all below it
-    return Number(float(value), min(bounds[0], float(value)), max(bounds[1], float(value)))
+    low, high = bounds
+    return Number(float(value), min(low, float(value)), max(high, float(value)))
 
 
 def error_share(accuracy: Number) -> Number:
-    """Return the share of wrong decisions, with the bounds of the accuracy subtracted from 1 and exchanged."""
+    """Return the share of wrong decisions, with the bounds of the accuracy subtracted from 1 and exchanged.
+
+    It has no bounds if the accuracy has none, and is undefined with it.
+    """
     if accuracy.value is None or accuracy.low is None or accuracy.high is None:
         return Number(None if accuracy.value is None else 1 - accuracy.value)
     return Number(1 - accuracy.value, 1 - accuracy.high, 1 - accuracy.low)

@@ -76,7 +76,7 @@ def balanced_accuracy(matrix: ConfusionMatrix) -> Floats:
 def kappa(matrix: ConfusionMatrix) -> Floats:
     """Return Cohen's kappa (1960) of labels and decisions, in [-1, 1]: agreement beyond chance, which is 0.
 
-    NaN if labels and decisions put all pairs into one and the same class.
+    NaN if labels and decisions put all pairs into one and the same class, and for no pairs.
     """
     yes, no = matrix.true_positives + matrix.false_negatives, matrix.true_negatives + matrix.false_positives
     decided_yes = matrix.true_positives + matrix.false_positives
@@ -117,8 +117,8 @@ def mcc(matrix: ConfusionMatrix) -> Floats:
 def ratio(part: Floats, whole: Floats) -> Floats:
     """Return the elementwise quotient; NaN where *whole* is 0."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        ratio: Floats = np.where(np.asarray(whole) > 0, part / np.asarray(whole, dtype=np.float64), np.nan)
-    return ratio
+        quotient: Floats = np.where(np.asarray(whole) > 0, part / np.asarray(whole, dtype=np.float64), np.nan)
+    return quotient
 
 
 #: The function of each measure by name, in the order of the columns of files.

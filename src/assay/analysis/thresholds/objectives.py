@@ -84,11 +84,14 @@ class Target(Objective):
         shares = MEASURES[self.name](matrix)
         if self.confidence is None:
             return shares
-        others = matrix.false_positives if self.name == "precision" else matrix.false_negatives
-        return wilson_lower_bounds(shares, (matrix.true_positives + others) / self.effect, self.confidence)
+        wrong_decisions = matrix.false_positives if self.name == "precision" else matrix.false_negatives
+        return wilson_lower_bounds(shares, (matrix.true_positives + wrong_decisions) / self.effect, self.confidence)
 
     def value(self, matrix: ConfusionMatrix) -> Floats:
-        """Return the other measure if the target is reached, else the target measure minus 1, which is below 0."""
+        """Return the other measure if the target is reached, else the share of :meth:`reached` minus 1, below 0.
+
+        With a confidence, at most 1e-9 is added to the latter, so that of equal bounds the higher other measure wins.
+        """
         reached, other = self.reached(matrix), MEASURES[self.shown](matrix)
         # of equal bounds that are too low, such as those of decisions that find every yes, the better decision
         tie_break = 0.0 if self.confidence is None else 1e-9 * np.nan_to_num(other)

@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.analysis.data import ScoredDataset, cells_of
+from assay.analysis.data import ScoredDataset
+from assay.analysis.pair_codes import cells_of
 from assay.common.messages import Message, Setting
 from assay.exceptions import InputError
 from assay.statistics.concordance import Floats
@@ -52,7 +53,8 @@ class ThresholdPart:
 def draw_folds(codes: Rows, k: int, repeats: int, seed: int) -> Iterator[list[ThresholdPart]]:
     """Yield the k parts of each repeat of a cross-validation, which together test every pair once.
 
-    Codes are shuffled and dealt to folds of equal size. Pairs with the same code are always in the same fold.
+    Codes are shuffled and dealt to folds, whose numbers of codes differ by at most one. Pairs with the same code are
+    always in the same fold.
 
     Args:
         codes: integer codes of pairs that belong together, shape (n,).
@@ -61,7 +63,7 @@ def draw_folds(codes: Rows, k: int, repeats: int, seed: int) -> Iterator[list[Th
         seed: the seed of the shuffles.
 
     Raises:
-        InputError: there are fewer distinct codes than folds.
+        InputError: there are fewer distinct codes than folds, or fewer than two.
     """
     rng = np.random.default_rng(seed)
     for _ in range(repeats):
@@ -80,7 +82,7 @@ def parts_by_value(data: ScoredDataset, column: str, groups: Rows | None, pair_c
     Args:
         data: n pairs.
         column: the column whose values define the parts.
-        groups: codes of groups that must not be split, shape (n,), or None.
+        groups: codes of groups that must not be split, shape (n,); None without groups.
         pair_codes: codes that are equal for duplicates of a pair, shape (n,).
 
     Raises:

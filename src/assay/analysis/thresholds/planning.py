@@ -1,183 +1,37 @@
-"""From a run folder to decisions: the labels that mean yes, and the datasets, metrics and splits that are used."""
+"""From a run folder to decisions: the datasets, metrics and splits that thresholds are tuned and tested on."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from assay.analysis.data import (
-    ALL,
-    ScoredDataset,
-    choose_datasets,
-    group_codes,
-    group_names,
-    pair_codes,
-    pair_keys,
-    read_datasets,
-)
+from assay.analysis.data import ALL, ScoredDataset, choose_datasets, read_datasets
 from assay.analysis.folder import RunFolder
+from assay.analysis.pair_codes import group_codes, group_names, pair_codes, pair_keys
+from assay.analysis.thresholds.labels import (
+    divided_note,
+    divided_note_of_two,
+    have_majority,
+    positive_labels_of,
+    with_majority,
+)
 from assay.analysis.thresholds.objectives import GivenThreshold
 from assay.analysis.thresholds.parts import LabelledScores, ThresholdPart, draw_folds, parts_by_value, same_pairs_part
 from assay.analysis.thresholds.search import with_design_effect
 from assay.analysis.thresholds.settings import ThresholdSettings
 from assay.analysis.thresholds.study import Decision, ValueAgreement, agreement_by_value, tune_and_decide, tune_and_test
 from assay.common.messages import Message, Setting, join_messages
-from assay.common.tables import exact_number
 from assay.exceptions import InputError, unknown_name
 from assay.statistics.coefficients import MIN_UNITS, OF_VOTES
 from assay.statistics.concordance import Floats
 from assay.statistics.crossvalidation import Rows, join_codes
-from assay.statistics.labels import round_labels
 from assay.statistics.resampling import seed_of
-from assay.statistics.votes import Votes
 
 #: Number of folds by default.
 FOLDS = 5
-
-_LABEL_RULE = re.compile(r"\s*label\s*(?P<op>>=|>)\s*(?P<value>[-+0-9.eE]+)\s*")
-
-
-def positive_labels_of(data: ScoredDataset, rule: str | None) -> tuple[str, NDArray[np.bool_]]:
-    """Return the rule for the positive class without spaces, and whether each pair is positive, shape (n,).
-
-    Without a rule, what the majority of votes of yes and no calls yes is positive, which is the higher of two labels of
-    one annotator.
-
-    Raises:
-        InputError: the rule cannot be parsed; puts all labels into one class; or is missing although the labels are
-            grades, or votes without a majority on some pair.
-    """
-    if rule is None and data.votes is not None:
-        rule = _rule_of_majority(data, data.votes)
-    return classify_labels(data.labels, rule, data.run.title, data.name)
-
-
-def have_majority(data: ScoredDataset, rule: str | None) -> NDArray[np.bool_]:
-    """Return whether people say yes or no to each pair, shape (n,).
-
-    By a rule they do everywhere. Without one, as many may say yes as no. Whatever is decided of such a pair, half of
-    them disagree, so that it says nothing of where a threshold should be.
-    """
-    if rule is not None or data.votes is None:
-        return np.ones(len(data), dtype=bool)
-    return ~data.votes.is_split
-
-
-def _rule_of_majority(data: ScoredDataset, votes: Votes) -> str:
-    """Return the rule by which a pair is positive that a majority calls yes; raise InputError if a pair has none."""
-    rule = f"label>={exact_number(votes.lowest_yes())}"
-    split_count = int(votes.is_split.sum())
-    if split_count:
-        where = f"{data.run.title}: people are divided on {_pair_count(split_count)} of {data.name}"
-        raise InputError(f"{where}, as many said yes as no; ", _how_divided_pairs_count(votes))
-    return rule
-
-
-def divided_note(data: ScoredDataset, rule: str | None) -> str:
-    """Return a line on the pairs that are left out since people are divided on them; empty without such pairs."""
-    divided = int((~have_majority(data, rule)).sum())
-    if not divided or data.votes is None:
-        return ""
-    return _note_on_divided(_pair_count(divided), data.votes)
-
-
-def _divided_note_of_two(tune: ScoredDataset, test: ScoredDataset, rule: str | None) -> str:
-    """Return the line of :func:`divided_note` on a dataset to tune on and one to test on."""
-    counts = {data.name: int((~have_majority(data, rule)).sum()) for data in (tune, test)}
-    pairs = " and ".join(f"{_pair_count(count)} of {name}" for name, count in counts.items() if count)
-    votes = [data.votes for data in (tune, test) if data.votes is not None]
-    return _note_on_divided(pairs, *votes) if pairs else ""
-
-
-def _note_on_divided(pairs: str, *votes: Votes) -> Message:
-    return Message(
-        f"people are divided on {pairs}, as many said yes as no: left out; ", _how_divided_pairs_count(*votes)
-    )
-
-
-def _how_divided_pairs_count(*votes: Votes) -> Message:
-    """Return a phrase with the rules by which pairs count as no or as yes on which as many said yes as no.
-
-    Where nobody has a majority for yes, no label is named by which they count as no.
-    """
-    as_no, as_yes = (
-        min(votes_of_set.lowest_yes(with_split=with_split) for votes_of_set in votes) for with_split in (False, True)
-    )
-    them = "it" if sum(int(votes_of_set.is_split.sum()) for votes_of_set in votes) == 1 else "them"
-    rule_for_no, rule_for_yes = (Setting("positive", f"label>={exact_number(label)}") for label in (as_no, as_yes))
-    if not np.isfinite(as_no):
-        return Message(rule_for_yes, f" counts {them} as yes")
-    return Message(rule_for_no, f" counts {them} as no, ", rule_for_yes, " as yes")
-
-
-def _pair_count(count: int) -> str:
-    return "1 pair" if count == 1 else f"{count:,} pairs"
-
-
-def classify_labels(labels: Floats, rule: str | None, title: str, name: str) -> tuple[str, NDArray[np.bool_]]:
-    """Return the rule without spaces, and whether it puts each label into the positive class, shape (n,).
-
-    Args:
-        labels: finite labels, shape (n,).
-        rule: ``label>=2`` or ``label>1``; None if the labels have two values, of which the higher one is positive.
-        title: the origin of the labels, for messages.
-        name: the name of the dataset, for messages.
-
-    Raises:
-        InputError: the rule cannot be parsed, is missing although the labels do not have two values, or puts all labels
-            into one class.
-    """
-    # labels in the folder of an older run are not rounded
-    labels = round_labels(labels)
-    values = np.unique(labels)
-    if rule is None:
-        rule = _rule_of_two_values(values, title, name)
-    rule, positive = apply_rule(labels, rule)
-    if not len(values):
-        raise InputError(f"{title}: {name} has no pairs")
-    if positive.all() or not positive.any():
-        only_class = "yes" if positive.any() else "no"
-        hint = Message("; of two labels the higher is yes without ", Setting("positive")) if len(values) == 2 else ""
-        raise InputError(
-            f"{title}: {rule} makes all pairs of {name} {only_class} (labels {exact_number(values[0])} to "
-            f"{exact_number(values[-1])}); a threshold needs both classes",
-            hint,
-        )
-    return rule, positive
-
-
-def apply_rule(labels: Floats, rule: str) -> tuple[str, NDArray[np.bool_]]:
-    """Return a rule such as ``label>=2`` without spaces, and whether it calls each label yes, shape (n,).
-
-    Raises:
-        InputError: the rule cannot be parsed.
-    """
-    match = _LABEL_RULE.fullmatch(rule)
-    try:
-        bound = float(round_labels(np.array(float(match["value"])))) if match else None
-    except ValueError:
-        # the pattern lets through what is not a number, such as 1e or 1.2.3
-        bound = None
-    if match is None or bound is None:
-        raise InputError(
-            "write label>=2 or label>1; yes is what people call similar", setting="positive", value=repr(rule)
-        )
-    return rule.replace(" ", ""), labels >= bound if match["op"] == ">=" else labels > bound
-
-
-def _rule_of_two_values(values: Floats, title: str, name: str) -> str:
-    """Return the rule by which the higher of two labels is positive; raise InputError unless there are two labels."""
-    if len(values) != 2:
-        example = Setting("positive", f"label>={exact_number(values[-1])}" if len(values) else None)
-        raise InputError(
-            f"{title}: the label of {name} has {len(values)} values; say which mean yes, such as ", example
-        )
-    return f"label>={exact_number(values[-1])}"
 
 
 @dataclass(frozen=True)
@@ -222,8 +76,8 @@ def find_thresholds(run: RunFolder, settings: ThresholdSettings) -> list[Dataset
     name it.
 
     Raises:
-        InputError: the run folder is broken, a name is unknown, the pairs cannot be split as the settings say, or a
-            named metric has no threshold.
+        InputError: the run folder is broken, a name is unknown, the labels have no two classes, the pairs cannot be
+            split as the settings say, or no metric, or a named one, has a threshold.
     """
     if settings.tune is None or settings.test is None:
         return [_thresholds_of_dataset(data, data, settings) for data in choose_datasets(run, settings.datasets)]
@@ -260,43 +114,43 @@ def _thresholds_of_dataset(tune: ScoredDataset, test: ScoredDataset, settings: T
         settings: what thresholds are chosen by, and how pairs are split.
 
     Raises:
-        InputError: no metric has a threshold, or a metric that the settings name has none; or the two datasets share
-            pairs or groups.
+        InputError: no metric has a threshold, or a metric that the settings name has none; the two datasets share
+            pairs or groups; or the labels have no two classes by the rule.
     """
     notes = _shared_text_notes(test, settings.split_by)
-    divided = int((~have_majority(test, settings.positive)).sum())
-    if tune is test:
+    is_one_dataset = tune is test
+    if is_one_dataset:
         note = divided_note(test, settings.positive)
     else:
-        note = _divided_note_of_two(tune, test, settings.positive)
+        note = divided_note_of_two(tune, test, settings.positive)
     notes += [note] if note else []
+    tested_data = with_majority(test, settings.positive)
+    tuned_data = tested_data if is_one_dataset else with_majority(tune, settings.positive)
+    tuned_rule, _ = positive_labels_of(tuned_data, settings.positive)
+    tested_rule = tuned_rule
     by_majority = settings.positive is None and test.vote_statistic == OF_VOTES
-    # two sets with other numbers of annotators have other lowest labels of a majority
-    is_by_majority_in_each = by_majority or (settings.positive is None and tune.vote_statistic == OF_VOTES)
-    decided_test = with_majority(test, settings.positive)
-    tune = decided_test if tune is test else with_majority(tune, settings.positive)
-    test = decided_test
-    tuned_rule, _ = positive_labels_of(tune, settings.positive)
-    rule = tuned_rule
-    if test is not tune:
-        rule, _ = positive_labels_of(test, None if is_by_majority_in_each else tuned_rule)
-        _check_disjoint(tune, test, settings.group_by)
-    decided = _decide_by_metrics(tune, test, tuned_rule, rule, settings, notes)
-    unit_count, unit = _resampled_units(test, settings.group_by)
+    if not is_one_dataset:
+        # two sets with other numbers of annotators have other lowest labels of a majority
+        has_votes = by_majority or (settings.positive is None and tune.vote_statistic == OF_VOTES)
+        tested_rule, _ = positive_labels_of(tested_data, None if has_votes else tuned_rule)
+        _check_disjoint(tuned_data, tested_data, settings.group_by)
+    decided = _decide_by_metrics(tuned_data, tested_data, tuned_rule, tested_rule, settings, notes)
+    unit_count, unit = _resampled_units(tested_data, settings.group_by)
     if settings.resamples and unit_count < MIN_UNITS:
         notes.append(f"no interval below {MIN_UNITS} {unit}; there are {unit_count}")
     return DatasetThresholds(
         dataset=test.name,
         title=test.title,
-        rule=rule,
+        rule=tested_rule,
+        # of the last metric, since each is split on the pairs that have a score of it
         split_description=[of_metric.split for of_metric in decided.values()][-1],
         unit=unit,
-        chosen_apart=test is tune and not settings.same_pairs,
+        chosen_apart=is_one_dataset and not settings.same_pairs,
         decisions={metric: of_metric.decision for metric, of_metric in decided.items()},
         rising={metric: test.metrics[metric].declared.higher_is_better for metric in decided},
         signatures={metric: test.metrics[metric].signature for metric in decided},
         notes=notes,
-        divided=divided,
+        divided=len(test) - len(tested_data),
         by_majority=by_majority,
         each={metric: of_metric.each for metric, of_metric in decided.items() if of_metric.each},
     )
@@ -353,7 +207,12 @@ def _no_threshold_error(data: ScoredDataset, failures: Sequence[InputError], not
 
 
 def _resampled_units(data: ScoredDataset, group_by: str | None) -> tuple[int, str]:
-    """Return the number of units that the bootstrap draws from, and their kind: ``pairs`` or ``groups``."""
+    """Return the number of units that the bootstrap draws from, and their kind: ``pairs`` or ``groups``.
+
+    Args:
+        data: the pairs.
+        group_by: the column of groups; None for those of the run, if it has some.
+    """
     groups = group_codes(data, group_by)
     if groups is None:
         return len(data), "pairs"
@@ -389,22 +248,22 @@ def _decide_by_metric(
         settings: what thresholds are chosen by, and how pairs are split.
 
     Raises:
-        InputError: the pairs cannot be split as the settings say, or a part to tune on has no threshold.
+        InputError: the pairs with a score are of one class or cannot be split as the settings say, a part to tune on
+            has no threshold, or the column ``settings.each`` is missing or has too many values.
     """
     scored_test = _pairs_with_score(test, metric)
-    scored_tune = scored_test if test is tune else _pairs_with_score(tune, metric)
+    groups = group_codes(scored_test, settings.group_by)
+    tested = _labelled_scores(scored_test, metric, rule)
     unscored = len(test) - len(scored_test)
-    if test is not tune:
-        unscored += len(tune) - len(scored_tune)
-    tune, test = scored_tune, scored_test
-    groups = group_codes(test, settings.group_by)
-    repeats, split_description = _parts_of_repeats(tune, test, groups, settings)
-    declared = test.metrics[metric].declared
-    tested = _labelled_scores(test, metric, rule)
-    tuned, tuned_groups = tested, groups
+    # the same objects as those of the tested pairs if one dataset is split
+    scored_tune, tuned, tuned_groups = scored_test, tested, groups
     if tune is not test:
-        tuned = _labelled_scores(tune, metric, tuned_rule)
-        tuned_groups = group_codes(tune, settings.group_by)
+        scored_tune = _pairs_with_score(tune, metric)
+        tuned = _labelled_scores(scored_tune, metric, tuned_rule)
+        tuned_groups = group_codes(scored_tune, settings.group_by)
+        unscored += len(tune) - len(scored_tune)
+    repeats, split_description = _parts_of_repeats(scored_tune, scored_test, groups, settings)
+    declared = test.metrics[metric].declared
     objective = with_design_effect(settings.objective, *tuned, tuned_groups)
     if settings.at is not None:
         # thresholds are compared with scores that rise with similarity, so the sign of the given one may have to turn
@@ -425,7 +284,9 @@ def _decide_by_metric(
     )
     each = []
     if settings.each is not None:
-        each = agreement_by_value(test, settings.each, decision, tested, tested_groups, objective, settings, seed)
+        each = agreement_by_value(
+            scored_test, settings.each, decision, tested, tested_groups, objective, settings, seed
+        )
     return _DecisionOfMetric(decision, split_description, unscored, each)
 
 
@@ -445,41 +306,21 @@ def out_of_fold_thresholds(
         a majority, see :func:`have_majority`; and the words.
 
     Raises:
-        InputError: the pairs cannot be split as the settings say, or a part to learn on has no threshold.
+        InputError: the pairs with a score are of one class or cannot be split as the settings say, or a part to learn
+            on has no threshold.
     """
     rows = np.flatnonzero(np.isfinite(data.scores[metric]) & have_majority(data, settings.positive))
-    scored = data.take(rows)
-    repeats, split_description = _parts_of_repeats(scored, scored, group_codes(scored, settings.group_by), settings)
-    pairs = _labelled_scores(scored, metric, rule)
-    objective = with_design_effect(settings.objective, *pairs, group_codes(scored, settings.group_by))
+    scored_data = data.take(rows)
+    repeats, split_description = _parts_of_repeats(
+        scored_data, scored_data, group_codes(scored_data, settings.group_by), settings
+    )
+    pairs = _labelled_scores(scored_data, metric, rule)
+    objective = with_design_effect(settings.objective, *pairs, group_codes(scored_data, settings.group_by))
     learned = tune_and_decide(f"{data.name}, {metric}", pairs, pairs, repeats[:1], objective)
     thresholds = np.full(len(data), np.nan)
     for part, threshold in zip(repeats[0], learned.thresholds[0], strict=True):
         thresholds[rows[part.test]] = threshold
     return thresholds, split_description
-
-
-def with_majority(data: ScoredDataset, rule: str | None) -> ScoredDataset:
-    """Return the data without the pairs on which people are divided, see :func:`have_majority`.
-
-    Raises:
-        InputError: people are divided on all pairs, or most of them say the same of all others.
-    """
-    decided = have_majority(data, rule)
-    if rule is None and data.votes is not None:
-        said_yes = data.votes.majority[decided] == data.votes.yes
-        if not len(said_yes):
-            raise InputError(
-                f"{data.run.title}: people are divided on all {_pair_count(len(data))} of {data.name}, as many said "
-                "yes as no: no pair with a majority is left"
-            )
-        if said_yes.all() or not said_yes.any():
-            word = "yes" if said_yes.any() else "no"
-            raise InputError(
-                f"{data.run.title}: most people said {word} to all pairs of {data.name} on which they are not divided; "
-                "a threshold needs both classes"
-            )
-    return data if decided.all() else data.take(np.flatnonzero(decided))
 
 
 def _pairs_with_score(data: ScoredDataset, metric: str) -> ScoredDataset:
@@ -504,7 +345,7 @@ def _parts_of_repeats(
     Args:
         tune: the pairs to tune on.
         test: the pairs to test on; the same object as *tune* to split one dataset.
-        groups: codes of groups of the tested pairs that must not be split, shape (n,), or None.
+        groups: codes of groups of the tested pairs that must not be split, shape (n,); None without groups.
         settings: how pairs are split.
 
     Raises:
@@ -529,20 +370,26 @@ def _cross_validation_parts(
 ) -> tuple[Sequence[Sequence[ThresholdPart]], str]:
     """Return the folds of each repeat, and in words what they consist of; duplicates and groups are never split.
 
+    Args:
+        test: the n pairs to divide.
+        groups: codes of their groups, shape (n,); None without groups.
+        settings: the number of folds and of repeats, and the seed.
+
     Raises:
         InputError: there are fewer distinct pairs or groups than folds.
     """
-    k = FOLDS if settings.folds is None else settings.folds
+    fold_count = FOLDS if settings.folds is None else settings.folds
     codes = pair_codes(test)
     unit_text = "pairs"
     if groups is not None:
         codes = join_codes(groups, codes)
         unit_text = f"whole groups ({settings.group_by or test.facts.group})"
-        joined, separate = len(np.unique(codes)), len(np.unique(groups))
-        if joined < separate:
-            unit_text += f", {separate:,} groups joined to {joined:,} where they share texts"
+        joined_count, group_count = len(np.unique(codes)), len(np.unique(groups))
+        if joined_count < group_count:
+            unit_text += f", {group_count:,} groups joined to {joined_count:,} where they share texts"
     repeats_text = f", dealt {settings.repeats} times" if settings.repeats > 1 else ""
-    return list(draw_folds(codes, k, settings.repeats, settings.seed)), f"{k} folds of {unit_text}{repeats_text}"
+    folds_of_repeats = list(draw_folds(codes, fold_count, settings.repeats, settings.seed))
+    return folds_of_repeats, f"{fold_count} folds of {unit_text}{repeats_text}"
 
 
 def _shared_text_notes(data: ScoredDataset, column: str | None) -> list[str]:
@@ -565,7 +412,7 @@ def _shared_text_notes(data: ScoredDataset, column: str | None) -> list[str]:
 
 
 def _check_disjoint(tune: ScoredDataset, test: ScoredDataset, group_by: str | None) -> None:
-    """Raise InputError if the datasets share a pair (ignoring order, case and punctuation) or a group."""
+    """Raise InputError if the datasets share a group, or a pair up to order, case and punctuation of its texts."""
     shared_pairs = len(set(pair_keys(tune)) & set(pair_keys(test)))
     if shared_pairs:
         raise InputError(

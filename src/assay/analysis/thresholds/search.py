@@ -153,15 +153,16 @@ def resampled_thresholds(scores: Floats, positive: NDArray[np.bool_], weights: F
     between = np.where(middles > lower, middles, upper)
     # in the order of the rows above: from no pair decided positive to all of them
     thresholds: Floats = np.concatenate([[np.inf], between, descending[-1:]])
-    chosen: Floats = thresholds[best]
-    return chosen
+    best_thresholds: Floats = thresholds[best]
+    return best_thresholds
 
 
 def with_design_effect(
     objective: Objective, scores: Floats, positive: NDArray[np.bool_], groups: NDArray[np.intp] | None
 ) -> Objective:
-    """Return an objective whose lower bounds take account of groups, or the objective itself if it has none.
+    """Return an objective whose lower bounds take account of groups.
 
+    An objective without lower bounds is returned as it is, and so is any without groups or without a positive pair.
     The design effect is that of the target at the threshold that reaches it on these pairs.
 
     Args:
@@ -195,10 +196,15 @@ def roc(levels: Levels) -> dict[str, Floats]:
     hits = np.concatenate([[0.0], levels.yes])
     alarms = np.concatenate([[0.0], levels.at_least]) - hits
     # a corner: the slopes before and after it differ; compared by products to avoid a division by 0
-    is_corner = np.diff(hits[1:]) * np.diff(alarms[:-1]) != np.diff(hits[:-1]) * np.diff(alarms[1:])
-    kept = np.concatenate([[True], is_corner, [True]])
+    rises, runs = np.diff(hits), np.diff(alarms)
+    is_corner = rises[1:] * runs[:-1] != rises[:-1] * runs[1:]
+    is_shown = np.concatenate([[True], is_corner, [True]])
     thresholds = np.concatenate([[np.nextafter(levels.scores[0], np.inf)], levels.scores])
-    return {"threshold": thresholds[kept], "alarms": (alarms / alarms[-1])[kept], "recall": (hits / hits[-1])[kept]}
+    return {
+        "threshold": thresholds[is_shown],
+        "alarms": (alarms / alarms[-1])[is_shown],
+        "recall": (hits / hits[-1])[is_shown],
+    }
 
 
 def precision_recall(levels: Levels) -> dict[str, Floats]:
@@ -217,7 +223,8 @@ def average_precision(levels: Levels) -> float:
     a precision that no threshold has (Davis & Goadrich, The Relationship Between Precision-Recall and ROC
     Curves, 2006).
     """
-    return float((np.diff(levels.yes, prepend=0.0) * levels.yes / levels.at_least).sum() / levels.yes[-1])
+    added_yes = np.diff(levels.yes, prepend=0.0)
+    return float((added_yes * levels.yes / levels.at_least).sum() / levels.yes[-1])
 
 
 def resampled_average_precision(
@@ -227,7 +234,7 @@ def resampled_average_precision(
     rng: np.random.Generator | None = None,
     pairs: float = 1.0,
 ) -> Floats:
-    """Return :func:`average_precision` in each resample, shape (resamples,); NaN if no positive pair was drawn.
+    """Return :func:`average_precision` in each resample, shape (resamples,); NaN if it has no positive pair.
 
     All resamples of a perfect order are perfect. To smooth them, a positive and a negative pair are added to each, with
     scores of random pairs and weights from the gamma distribution with the mean :data:`PSEUDO_COUNT` pairs.
@@ -246,6 +253,7 @@ def resampled_average_precision(
     yes = positive[order].astype(np.float64)[:, None]
     areas = []
     for weights in blocks:
+        # a copy, to which pairs may be added
         weights_in_order = weights[order]
         weights_of_yes = weights_in_order * yes
         columns = np.arange(weights.shape[1])

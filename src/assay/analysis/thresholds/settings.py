@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from assay.analysis.settings import DatasetsOfRun, MetricsOfRun
 from assay.analysis.thresholds.objectives import Costs, GivenThreshold, MeasureObjective, Objective, Target
@@ -16,13 +17,23 @@ from assay.settings import Resampling, Settings, setting
 def parse_costs(cost: str | Mapping[str, float]) -> tuple[float, float]:
     """Return the costs of a false positive and of a false negative, in this order.
 
+    Args:
+        cost: both costs, as ``fp=5,fn=1`` or as a mapping with the keys ``fp`` and ``fn``.
+
     Raises:
         InputError: *cost* is not of the form ``fp=5,fn=1``, a cost is negative or infinite, or both costs are 0.
     """
-    parts = dict(part.partition("=")[::2] for part in cost.split(",")) if isinstance(cost, str) else dict(cost)
+    costs_by_name: dict[str, Any] = {}
+    if isinstance(cost, str):
+        for item in cost.split(","):
+            name, _, value = item.partition("=")
+            costs_by_name[name] = value
+    else:
+        costs_by_name |= cost
     try:
-        costs = {str(name).strip(): float(value) for name, value in parts.items()}
+        costs = {str(name).strip(): float(value) for name, value in costs_by_name.items()}
     except (TypeError, ValueError):
+        # refused below, like other names than fp and fn
         costs = {}
     values = list(costs.values())
     if set(costs) != {"fp", "fn"} or not all(0 <= value < math.inf for value in values) or not any(values):
@@ -74,7 +85,7 @@ class Criterion(Settings):
 
     @property
     def objective(self) -> Objective:
-        """What thresholds are chosen by."""
+        """What thresholds are chosen by: a required precision or recall, else the costs, else the measure."""
         confidence = None if self.plain_target else TARGET_CONFIDENCE
         if self.precision is not None:
             return Target("precision", self.precision, confidence)
@@ -88,9 +99,13 @@ class Criterion(Settings):
         """Raise InputError if two criteria are set, or if a value is out of its range."""
         super().check()
         criteria = {"precision": self.precision, "recall": self.recall, "cost": self.cost}
-        named = [Message(Setting(name)) for name, value in criteria.items() if value is not None]
-        if len(named) > 1 or (named and self.measure != OPTIMISED[0]):
-            conflicting = join_messages(" and ", named if len(named) > 1 else [*named, Message(Setting("measure"))])
+        criterion_names = [Message(Setting(name)) for name, value in criteria.items() if value is not None]
+        # a measure is a criterion, too, unless it is the default
+        if len(criterion_names) > 1 or (criterion_names and self.measure != OPTIMISED[0]):
+            conflicting = join_messages(
+                " and ",
+                criterion_names if len(criterion_names) > 1 else [*criterion_names, Message(Setting("measure"))],
+            )
             raise InputError(conflicting, ": give one of them, a threshold is chosen by one criterion")
         if self.plain_target and self.precision is None and self.recall is None:
             raise InputError(
@@ -168,18 +183,23 @@ class ThresholdSettings(MetricsOfRun, DatasetsOfRun, Criterion, Resampling):
             raise InputError(
                 Setting("tune"), " and ", Setting("test"), " name the datasets already", setting="datasets"
             )
-        ways = {
+        is_chosen_by = {
             Message(Setting("folds")): self.folds is not None,
             Message(Setting("split_by")): self.split_by is not None,
             Message(Setting("tune"), " and ", Setting("test")): self.tune is not None,
             Message(Setting("same_pairs")): self.same_pairs,
         }
-        chosen = [way for way, is_chosen in ways.items() if is_chosen]
+        chosen = [setting for setting, is_chosen in is_chosen_by.items() if is_chosen]
         if len(chosen) > 1:
             raise InputError(
                 join_messages(" and ", chosen), ": give one of them, they part the pairs in different ways"
             )
         if self.repeats != 1 and chosen and self.folds is None:
             raise InputError(
-                Setting("repeats"), " is for ", Setting("folds"), "; ", chosen[0], " parts the pairs in one way only"
+                Setting("repeats"),
+                " is for ",
+                Setting("folds"),
+                "; ",
+                chosen[0],
+                " parts the pairs in one way only",
             )

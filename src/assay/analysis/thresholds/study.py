@@ -9,29 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.analysis.data import ScoredDataset
-from assay.analysis.thresholds.calibration import Calibration, IsotonicModel, calibrate, calibrate_fitted
-from assay.analysis.thresholds.intervals import (
-    decision_measures,
-    value_with_interval,
-    values_with_intervals,
-)
+from assay.analysis.thresholds.intervals import decision_measures, values_with_intervals
 from assay.analysis.thresholds.measures import MEASURES
 from assay.analysis.thresholds.objectives import Objective, Target
 from assay.analysis.thresholds.parts import LabelledScores, ThresholdPart
-from assay.analysis.thresholds.search import (
-    Levels,
-    average_precision,
-    best_threshold,
-    confusion_matrix,
-    decide,
-    precision_recall,
-    resampled_average_precision,
-    roc,
-)
+from assay.analysis.thresholds.search import best_threshold, confusion_matrix, decide
+from assay.analysis.thresholds.separation import Separation, area_under_roc
 from assay.common.numbers import Number, none_if_nan
 from assay.exceptions import InputError
 from assay.settings import Resampling
-from assay.statistics.agreement import agreement
 from assay.statistics.concordance import Floats
 from assay.statistics.crossvalidation import Rows
 from assay.statistics.resampling import Resampler
@@ -50,11 +36,7 @@ class Decision:
         averaged: every measure as a mean over parts and repeats, as cross-validation is often published; None if a
             measure is undefined in some part.
         spread: the standard deviation over the repeats of the means over parts; None for a single repeat.
-        auc: the area under the ROC curve of the tested pairs.
-        average_precision: the area under the precision-recall curve of the tested pairs.
-        roc, precision_recall: the points of the two curves by coordinate.
-        calibrated: the calibration of probabilities by isotonic regression on the tuning parts of the first repeat.
-        as_probability: the calibration of the scores themselves; None if they cannot be read as probabilities.
+        separation: how well the scores tell the classes apart, whatever the threshold.
         always, never: every measure if all tested pairs were decided positive, and if all were decided negative.
         n: the number of tested pairs.
         positive: the number of positive pairs among the tested ones.
@@ -69,12 +51,7 @@ class Decision:
     tested: dict[str, Number]
     averaged: dict[str, float | None]
     spread: dict[str, float | None]
-    auc: Number
-    average_precision: Number
-    roc: dict[str, Floats]
-    precision_recall: dict[str, Floats]
-    calibrated: Calibration
-    as_probability: Calibration | None
+    separation: Separation
     always: dict[str, float | None]
     never: dict[str, float | None]
     n: int
@@ -116,9 +93,9 @@ def tune_and_test(
         objective: what thresholds are chosen by.
         drawing: how intervals are drawn.
         seed: the seed of the resamples, which the run uses for the dataset.
-        groups: codes of tested pairs that are resampled as a whole, shape (n,), or None.
+        groups: codes of tested pairs that are resampled as a whole, shape (n,), without gaps; None without groups.
         are_probabilities: whether the scores are between 0 and 1, so that they may be read as probabilities.
-        tuned_groups: codes of the groups of the pairs to tune on, shape (m,), or None.
+        tuned_groups: codes of the groups of the pairs to tune on, shape (m,); None without groups.
 
     Raises:
         InputError: a part to tune on has no pairs, one class only, or one score only.
@@ -126,24 +103,12 @@ def tune_and_test(
     scores, positive = test
     tuned = tune_and_decide(name, tune, test, repeats, objective)
     resampler = Resampler(len(scores), drawing.resamples, tuple(seed), groups)
-    levels = Levels.from_scores(scores, positive)
-
-    def by_measure(values: Iterable[float]) -> dict[str, float | None]:
-        return {name: none_if_nan(value) for name, value in zip(objective.measures, values, strict=True)}
-
     spread: dict[str, float | None] = dict.fromkeys(objective.measures)
     if len(repeats) > 1:
-        spread = by_measure(means.std(ddof=1) for means in tuned.means)
+        spread = _by_measure(objective, (means.std(ddof=1) for means in tuned.means))
     # column 0 decides every pair positive, column 1 every pair negative
     constant = np.array([[True, False]]).repeat(len(scores), axis=0)
     always, never = decision_measures(constant, positive, objective).T
-    rows_of_parts = [(part.tune, part.test) for part in repeats[0]]
-    isotonic = IsotonicModel.from_rows(tune.scores, scores, rows_of_parts, has_same_pairs=tune is test)
-    as_probability = None
-    if are_probabilities:
-        # the scores themselves, with the residuals of the labels from an isotonic regression
-        residuals = isotonic.residuals(tune.positive, positive)
-        as_probability = calibrate(isotonic.tested_scores, positive, drawing.seed, groups, residuals)
     # intervals include the choice of the threshold only if thresholds were tuned on parts of the tested pairs
     refitted_repeats = repeats if tune is test else ()
     tested = values_with_intervals(tuned.decided, test, refitted_repeats, objective, resampler, drawing.confidence)
@@ -153,21 +118,21 @@ def tune_and_test(
         deployed=deployed,
         tuned=float(np.mean(tuned.values)),
         tested=tested,
-        averaged=by_measure(means.mean() for means in tuned.means),
+        averaged=_by_measure(objective, (means.mean() for means in tuned.means)),
         spread=spread,
-        auc=area_under_roc(scores, positive, drawing, seed, groups),
-        average_precision=_average_precision_value(scores, positive, levels, resampler, drawing.confidence),
-        roc=roc(levels),
-        precision_recall=precision_recall(levels),
-        calibrated=calibrate_fitted(isotonic, tune.positive, positive, drawing.seed, tuned_groups, groups),
-        as_probability=as_probability,
-        always=by_measure(always),
-        never=by_measure(never),
+        separation=Separation(tune, test, repeats[0], drawing, seed, tuned_groups, groups, are_probabilities),
+        always=_by_measure(objective, always),
+        never=_by_measure(objective, never),
         n=len(scores),
         positive=int(positive.sum()),
         decided=tuned.decided,
         target=_target_value(deployed, tune, objective),
     )
+
+
+def _by_measure(objective: Objective, values: Iterable[float]) -> dict[str, float | None]:
+    """Return values by the measures of an objective, in whose order they are; None for NaN."""
+    return {name: none_if_nan(value) for name, value in zip(objective.measures, values, strict=True)}
 
 
 def _target_value(threshold: float, tune: LabelledScores, objective: Objective) -> Number | None:
@@ -181,7 +146,8 @@ def _target_value(threshold: float, tune: LabelledScores, objective: Objective) 
     if not isinstance(objective, Target) or objective.confidence is None:
         return None
     matrix = confusion_matrix(decide(tune.scores, threshold), tune.positive)
-    return Number(none_if_nan(float(MEASURES[objective.name](matrix))), none_if_nan(float(objective.reached(matrix))))
+    value, lower_bound = MEASURES[objective.name](matrix), objective.reached(matrix)
+    return Number(none_if_nan(float(value)), none_if_nan(float(lower_bound)))
 
 
 @dataclass(frozen=True)
@@ -239,7 +205,13 @@ def tune_and_decide(
 
 
 def _check_tunable(where: str, tune: LabelledScores, remedy: str) -> None:
-    """Raise InputError if no threshold can be tuned: no pairs, one class only, or one score only."""
+    """Raise InputError if no threshold can be tuned: no pairs, one class only, or one score only.
+
+    Args:
+        where: the pairs in words, with which the message begins.
+        tune: the scores and labels to tune on.
+        remedy: the end of the message: what to do instead.
+    """
     scores, positive = tune
     if not len(positive):
         raise InputError(f"{where}: no pair is left to tune on; ", remedy)
@@ -248,53 +220,6 @@ def _check_tunable(where: str, tune: LabelledScores, remedy: str) -> None:
         raise InputError(f"{where}: the pairs to tune on are all {only_class}; ", remedy)
     if np.ptp(scores) == 0:
         raise InputError(f"{where}: all pairs to tune on have the score {scores[0]:g}; no threshold tells them apart")
-
-
-def area_under_roc(
-    scores: Floats, positive: NDArray[np.bool_], drawing: Resampling, seed: Sequence[int], groups: Rows | None
-) -> Number:
-    """Return the area under the ROC curve with its interval, computed as the agreement statistic ``auc``.
-
-    The area is undefined, None, if the pairs have one class only.
-
-    Args:
-        scores: finite scores that rise with similarity, shape (n,).
-        positive: whether each pair is positive, shape (n,).
-        drawing: how the interval is drawn.
-        seed: the seed of the resamples.
-        groups: codes of pairs that are resampled as a whole, shape (n,), without gaps; None for single pairs.
-    """
-    (estimate,) = agreement(
-        {"score": scores},
-        positive.astype(np.float64),
-        statistics=("auc",),
-        resamples=drawing.resamples,
-        confidence=drawing.confidence,
-        seed=seed,
-        groups=groups,
-    )
-    return estimate
-
-
-def _average_precision_value(
-    scores: Floats, positive: NDArray[np.bool_], levels: Levels, resampler: Resampler, confidence: float
-) -> Number:
-    """Return the area under the precision-recall curve with its interval; *levels* are those of the scores.
-
-    Args:
-        scores: the scores, shape (n,).
-        positive: which pairs are positive, shape (n,).
-        levels: the levels of the scores.
-        resampler: draws the resamples of the interval.
-        confidence: the level of the interval.
-    """
-    resampled = None
-    if resampler.resamples:
-        # other draws than those of the resampler, which has the same seed
-        rng = np.random.default_rng([*resampler.seed, 1])
-        pairs = len(scores) / max(1, resampler.units)
-        resampled = resampled_average_precision(scores, positive, resampler.blocks(), rng, pairs)
-    return value_with_interval(average_precision(levels), resampled, resampler.units, confidence)
 
 
 #: A column with more values than this holds texts or identifiers rather than, say, systems.
@@ -332,14 +257,14 @@ def agreement_by_value(
 ) -> list[ValueAgreement]:
     """Return the agreement on the pairs of each value of a column, with values in order of first occurrence.
 
-    The intervals hold the thresholds fixed.
+    The area is undefined for pairs of one class. The intervals hold the thresholds fixed.
 
     Args:
         data: n pairs.
         column: the column whose values split the pairs; pairs with an empty cell are left out.
         decision: the decisions of one metric on all n pairs.
         pairs: the scores and labels of the n pairs.
-        groups: codes of pairs that are resampled as a whole, shape (n,), or None.
+        groups: codes of pairs that are resampled as a whole, shape (n,); None without groups.
         objective: what thresholds were chosen by; a cost is a measure of its own.
         drawing: how intervals are drawn.
         seed: the seed of the resamples.

@@ -19,7 +19,7 @@ def are_yes_or_no(labels: NDArray[np.float64]) -> bool:
 
 
 def find_threshold(scores: NDArray[np.float64], labels: NDArray[np.float64]) -> float:
-    """Return the threshold with the highest macro F1 on these pairs.
+    """Return the threshold with the highest macro F1 on these pairs; if all scores are equal, that score.
 
     Args:
         scores: finite scores, shape (n,).

@@ -20,6 +20,7 @@ def read_bamboo_role(files: Mapping[str, Path], options: Mapping[str, Any]) -> R
 
     Raises:
         InputError: a graph cannot be read, the files differ in length, or the number of graphs is odd.
+        MissingExtraError: penman is not installed.
     """
     blocks = {side: read_valid_graphs([files[options[side]]]) for side in ("reference", "candidate")}
     pair_count = len(blocks["reference"])

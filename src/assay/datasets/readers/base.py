@@ -96,7 +96,7 @@ def check_options(reader: Reader, options: Mapping[str, Any], files: Mapping[str
         where: the dataset and the split, which begin the message.
 
     Raises:
-        InputError: an unknown option, a value of another kind, or a missing option.
+        InputError: an option is unknown, has a value of another kind, or is missing.
     """
     declared_kinds: Mapping[str, Kind] | None = getattr(reader, "options", None)
     if declared_kinds is None:
@@ -110,7 +110,11 @@ def check_options(reader: Reader, options: Mapping[str, Any], files: Mapping[str
 def _check_table(
     options: Mapping[str, Any], kinds: Mapping[str, Kind], files: Mapping[str, Path], owner: str, location: str
 ) -> None:
-    """Check the options in a table; *owner* and *location* begin messages on unknown options and on wrong values."""
+    """Check the options in a table; *owner* and *location* begin messages on unknown options and on wrong values.
+
+    Raises:
+        InputError: an option is unknown, or its value is not of its kind.
+    """
     for name, value in options.items():
         if name not in kinds:
             raise InputError(unknown_name(f"{owner} has no option", name, sorted(kinds)))
@@ -122,10 +126,17 @@ def _check_table(
 
 
 def _check_tables(value: Any, kind: Tables, files: Mapping[str, Path], location: str) -> None:
-    """Check a value that holds tables with options of their own; *location* is the option in words."""
-    tables = list(value.values()) if kind.by_name and isinstance(value, dict) else value
-    if not kind.by_name and isinstance(value, dict):
-        tables = [value]
+    """Check a value that holds tables with options of their own; *location* is the option in words.
+
+    Raises:
+        InputError: the value is no table or list of tables (no table of tables for an option by name), or a table lacks
+            an option or has a wrong one.
+    """
+    tables: Any
+    if isinstance(value, dict):
+        tables = list(value.values()) if kind.by_name else [value]
+    else:
+        tables = None if kind.by_name else value
     if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
         raise InputError(f"{location} is {value!r}; expected {kind}")
     for table in tables:

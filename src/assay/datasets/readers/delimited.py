@@ -5,14 +5,15 @@ from __future__ import annotations
 import codecs
 import csv
 import itertools
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 
-from assay.datasets.columns import SourceTable
+from assay.common.tables import long_csv_cells
+from assay.datasets.columns import SourceTable, rows_unless_consecutive
 from assay.datasets.readers.header import header_hint, header_names, numbered_columns
 from assay.datasets.reading import Columns
 from assay.exceptions import InputError
@@ -23,6 +24,8 @@ BLOCK_ROWS = 20_000
 DELIMITER_NAMES = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "vertical bars"}
 #: The share of lines with as many cells as the first one from which quotes can be plain text.
 _MIN_EQUAL_LINES = 0.99
+#: The first line of a file by which spreadsheet programs know its delimiter.
+_DELIMITER_LINE = re.compile(r'"?sep=([^"\w ])"?', re.IGNORECASE)
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -43,39 +46,39 @@ def read_delimited(
         quoted: whether ``"`` around a cell protects delimiters and line ends; if not, quotes are plain text.
         header: the names of the columns of a file without a header line. Rows may then differ in length: missing cells
             are empty, surplus cells are left out.
-        may_differ: whether another delimiter, a row that lacks its last cells (null), and the row names of R are
-            accepted, with a note.
+        may_differ: whether another delimiter, quotes that are plain text, a row that lacks its last cells (null), the
+            row names of R and, without a header, surplus cells are accepted, with a note.
         columns: the mapping of the user, which may say that there is no header, see
             :func:`~assay.datasets.readers.header.numbered_columns`.
 
     Raises:
-        InputError: the file is not UTF-8 or has no rows, a quote is never closed, or a row differs in length from the
-            header.
+        InputError: the file is not UTF-8 or has no rows, a quote is never closed, a name in the header is a duplicate,
+            the header has another delimiter, a row differs in length from it, or the mapping has a number without a
+            column.
     """
     try:
-        notes = []
+        notes: list[str] = []
         if may_differ:
-            actual_delimiter = _found_delimiter(path, delimiter, quoted)
-            if actual_delimiter != delimiter:
-                notes.append(f"cells are separated by {DELIMITER_NAMES[actual_delimiter]}")
-                delimiter = actual_delimiter
-            if quoted and delimiter == "\t" and _has_plain_quotes(path):
-                notes.append("quotes are plain text")
-                quoted = False
+            delimiter, quoted, notes = _actual_form(path, delimiter, quoted)
         rows = _Rows(path, delimiter, quoted, may_be_short=may_differ)
         if header is not None:
             return _read_rows(replace(rows, may_be_ragged=True), list(header), notes)
         first_records = _first_records(path, delimiter, quoted)
         if not first_records:
             raise InputError(f"{path}: the file has no rows")
-        names, note = numbered_columns(path, columns, first_records[0])
-        notes += [note] if note else []
-        if names is not None:
-            return _read_rows(replace(rows, may_be_long=may_differ), names, notes)
-        has_row_names = may_differ and _has_row_names(first_records)
-        if has_row_names:
+        if columns is not None:
+            names, note = numbered_columns(path, columns, first_records[0])
+            notes += [note] if note else []
+            if names is not None:
+                return _read_rows(replace(rows, may_be_long=may_differ), names, notes)
+        header_cells, *rows_below = first_records
+        if may_differ and _end_with_delimiter(header_cells, rows_below):
+            notes.append("each row ends with a delimiter, behind which there is no value")
+            header_cells = [*header_cells, ""]
+        elif may_differ and _have_row_names(header_cells, rows_below):
             notes.append("the first cell of each row, which has no column name, is called row")
-        names = header_names(path, ["row"] * has_row_names + first_records[0], delimiter)
+            header_cells = ["row", *header_cells]
+        names = header_names(path, header_cells, delimiter)
         return _read_rows(replace(rows, has_header=True), names, notes)
     except UnicodeDecodeError:
         check_encoding(path)
@@ -91,7 +94,7 @@ class _Rows:
         delimiter: the delimiter of cells.
         quoted: whether quotes protect delimiters.
         has_header: whether the first record is the header.
-        may_be_short: whether rows may lack their last cells, which are null, with a note.
+        may_be_short: whether rows of two cells or more may lack their last ones, which are null, with a note.
         may_be_long: whether rows may have cells behind those of the first row, which are left out, with a note.
         may_be_ragged: whether rows may differ in length without a note; missing cells are empty.
     """
@@ -105,13 +108,55 @@ class _Rows:
     may_be_ragged: bool = False
 
 
-def _found_delimiter(path: Path, delimiter: str, quoted: bool) -> str:
-    """Return the delimiter of a file: the expected one if the header has it, else one that divides the rows alike.
+def _actual_form(path: Path, delimiter: str, quoted: bool) -> tuple[str, bool, list[str]]:
+    """Return the delimiter of a file, whether quotes protect cells, and notes on what is not as expected.
+
+    Args:
+        path: the file.
+        delimiter: the expected delimiter.
+        quoted: whether quotes are expected to protect cells; if not, they do not.
 
     Raises:
-        InputError: the quotes are wrong.
         UnicodeDecodeError: the file is not UTF-8.
     """
+    notes = []
+    actual_delimiter = _delimiter_of_file(path, delimiter, quoted)
+    if actual_delimiter != delimiter:
+        notes.append(f"cells are separated by {DELIMITER_NAMES.get(actual_delimiter, repr(actual_delimiter))}")
+    has_plain_quotes = quoted and actual_delimiter == "\t" and _has_plain_quotes(path)
+    if has_plain_quotes:
+        notes.append("quotes are plain text")
+    return actual_delimiter, quoted and not has_plain_quotes, notes
+
+
+def _have_row_names(header_cells: list[str], rows_below: list[list[str]]) -> bool:
+    """Tell whether rows are as R writes them: each has one cell more than the header, with its own name in front."""
+    names = {row[0] for row in rows_below}
+    are_distinct = 1 < len(names) == len(rows_below)
+    if any(name.startswith("'") and not name.endswith("'") for name in names):
+        # a cell between single quotes, which do not protect its delimiter
+        return False
+    return are_distinct and all(len(row) == len(header_cells) + 1 for row in rows_below)
+
+
+def _end_with_delimiter(header_cells: list[str], rows_below: list[list[str]]) -> bool:
+    """Tell whether each row, but not the header, ends with a delimiter; rows that R has numbered have a blank cell."""
+    are_numbered = [row[0] for row in rows_below] == [str(number) for number in range(1, len(rows_below) + 1)]
+    return not are_numbered and all(len(row) == len(header_cells) + 1 and not row[-1].strip() for row in rows_below)
+
+
+def _delimiter_of_file(path: Path, delimiter: str, quoted: bool) -> str:
+    """Return the delimiter of a file: that of a first line such as ``sep=;``, or the expected one if the header has it.
+
+    Else it is one that divides the first 20 records alike. If no delimiter divides them alike, it is the expected one.
+
+    Raises:
+        UnicodeDecodeError: the file is not UTF-8.
+    """
+    with path.open(encoding="utf-8-sig") as lines:
+        named = _DELIMITER_LINE.fullmatch(next(lines, "").removesuffix("\n"))
+    if named:
+        return named[1]
     for candidate in (delimiter, *(other for other in DELIMITER_NAMES if other != delimiter)):
         try:
             lengths = [len(cells) for cells in _first_records(path, candidate, quoted)]
@@ -124,30 +169,32 @@ def _found_delimiter(path: Path, delimiter: str, quoted: bool) -> str:
 
 
 def _has_plain_quotes(path: Path) -> bool:
-    """Tell whether the quotes of a file with tabs are plain text: with quoting, a row is wrong or runs over lines.
+    """Tell whether the quotes of a file with tabs are plain text.
 
-    Without quoting, nearly every line must have as many cells as the first one.
+    They are if, with quoting, a quote is wrong or a row runs over several lines, and if without quoting nearly every
+    line has as many cells as the first one: every line if with quoting every row has.
+
+    Raises:
+        UnicodeDecodeError: the file is not UTF-8.
     """
+    is_over_lines, quoted_lengths = False, set()
     try:
-        if not any("\n" in cell for _, cells in _iterate_records(path, "\t", True) for cell in cells):
+        for _, cells in _iterate_records(path, "\t", True):
+            quoted_lengths.add(len(cells))
+            is_over_lines = is_over_lines or any("\n" in cell for cell in cells)
+        if not is_over_lines:
             return False
+        min_equal_lines = 1.0 if len(quoted_lengths) == 1 else _MIN_EQUAL_LINES
     except InputError:
         # a quote is wrong
-        pass
+        min_equal_lines = _MIN_EQUAL_LINES
     lengths = [len(cells) for _, cells in _iterate_records(path, "\t", False)]
-    return lengths.count(lengths[0]) >= _MIN_EQUAL_LINES * len(lengths)
+    return lengths.count(lengths[0]) >= min_equal_lines * len(lengths)
 
 
 def _first_records(path: Path, delimiter: str, quoted: bool) -> list[list[str]]:
-    """Return the cells of the first records, that of the header included; raise what :func:`_iterate_records` does."""
+    """Return the cells of up to 20 records, that of the header included; raise what :func:`_iterate_records` does."""
     return [cells for _, cells in itertools.islice(_iterate_records(path, delimiter, quoted), 20)]
-
-
-def _has_row_names(records: list[list[str]]) -> bool:
-    """Tell whether each row has one cell more than the header, with its own name in front, as R writes tables."""
-    header, *rows = records or [[]]
-    names = {row[0] for row in rows}
-    return len(rows) > 1 and len(names) == len(rows) and all(len(row) == len(header) + 1 for row in rows)
 
 
 def _read_rows(rows: _Rows, names: list[str], notes: list[str]) -> SourceTable:
@@ -178,22 +225,22 @@ def _read_rows(rows: _Rows, names: list[str], notes: list[str]) -> SourceTable:
             if len(cells) == width:
                 cells_of_rows.append(cells)
                 continue
-            (short_rows if len(cells) < width else long_rows).append(number)
+            if len(cells) < width:
+                short_rows.append(number)
+            else:
+                long_rows.append(number)
             cells_of_rows.append(_fitted_cells(rows, number, cells, names))
         columns = [pa.array(column, pa.string()) for column in zip(*cells_of_rows, strict=True)]
         blocks.append(pa.record_batch(columns, schema=schema))
     if not blocks:
         raise InputError(f"{path}: has a header and no rows", header_hint(names))
-    if not rows.may_be_ragged:
+    if (short_rows or long_rows) and not rows.may_be_ragged:
         notes += _length_notes("the header" if rows.has_header else "row 1", width, short_rows, long_rows)
-    row_numbers = np.asarray(numbers, dtype=np.int64)
-    consecutive_numbers = np.arange(row_numbers[0], row_numbers[0] + len(row_numbers))
-    are_consecutive = np.array_equal(row_numbers, consecutive_numbers)
     return SourceTable(
         pa.Table.from_batches(blocks),
         str(path),
-        first=int(row_numbers[0]),
-        rows=None if are_consecutive else row_numbers,
+        first=numbers[0],
+        rows=rows_unless_consecutive(numbers),
         as_text=True,
         notes=tuple(notes),
     )
@@ -201,6 +248,8 @@ def _read_rows(rows: _Rows, names: list[str], notes: list[str]) -> SourceTable:
 
 def _fitted_cells(rows: _Rows, number: int, cells: list[str], names: list[str]) -> Sequence[str | None]:
     """Return the cells of a row whose length differs from that of the header, one for each column.
+
+    A missing cell is None, or an empty text if rows may be ragged.
 
     Args:
         rows: how rows are read, which says what becomes of missing and surplus cells.
@@ -218,11 +267,11 @@ def _fitted_cells(rows: _Rows, number: int, cells: list[str], names: list[str]) 
         return [*cells, *[None] * (width - len(cells))]
     if rows.may_be_long and len(cells) > width:
         return cells[:width]
+    problem = f"{rows.path}, row {number}: has {len(cells)} cells"
     first_row = f"the header has {width} ({', '.join(names)})" if rows.has_header else f"row 1 has {width}"
-    raise InputError(
-        f"{rows.path}, row {number}: has {len(cells)} cells; {first_row}{_comma_hint(cells, names, rows.delimiter)}",
-        header_hint(names),
-    )
+    may_be_unquoted = len(cells) > width and rows.delimiter == ","
+    comma_hint = "; a cell that holds a comma needs quotes around it" if may_be_unquoted else ""
+    raise InputError(f"{problem}; {first_row}{comma_hint}", header_hint(names))
 
 
 def _length_notes(first: str, width: int, short_rows: list[int], long_rows: list[int]) -> list[str]:
@@ -246,7 +295,9 @@ def _few(rows: list[int]) -> str:
 
 
 def _iterate_records(path: Path, delimiter: str, quoted: bool) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number and the cells of each record; blank lines are skipped, but counted. The first number is 1.
+    """Yield the number and the cells of each record; the first number is 1.
+
+    Blank lines and a first line that names the delimiter are skipped, but counted.
 
     Raises:
         InputError: the quotes are wrong.
@@ -257,16 +308,11 @@ def _iterate_records(path: Path, delimiter: str, quoted: bool) -> Iterator[tuple
         if not quoted:
             for number, line in enumerate(lines, 1):
                 text = line.removesuffix("\n").removesuffix("\r")
-                if text:
+                if text and not (number == 1 and _DELIMITER_LINE.fullmatch(text)):
                     yield number, text.split(delimiter)
             return
-        # a cell may be longer than the csv module's default limit of 128 KiB; a C long has 32 bits on some systems
-        earlier_limit = csv.field_size_limit(2**31 - 1)
-        try:
+        with long_csv_cells():
             yield from _iterate_quoted_records(path, csv.reader(lines, delimiter=delimiter, strict=True), delimiter)
-        finally:
-            # the limit is global, so other users of the csv module get theirs back
-            csv.field_size_limit(earlier_limit)
 
 
 def _iterate_quoted_records(path: Path, reader: Iterator[list[str]], delimiter: str) -> Iterator[tuple[int, list[str]]]:
@@ -287,7 +333,7 @@ def _iterate_quoted_records(path: Path, reader: Iterator[list[str]], delimiter: 
             if first_line != number:
                 location += f" (line {first_line})"
             raise _quote_error(location, error, delimiter) from None
-        if cells:
+        if cells and not (number == 1 and _DELIMITER_LINE.fullmatch(delimiter.join(cells))):
             yield number, cells
 
 
@@ -305,25 +351,19 @@ def _quote_error(location: str, error: csv.Error, delimiter: str) -> InputError:
     return InputError(f"{location}: {problem}; {remedy}")
 
 
-def _comma_hint(cells: list[str], names: list[str], delimiter: str) -> str:
-    if len(cells) > len(names) and delimiter == ",":
-        return "; a cell that holds a comma needs quotes around it"
-    return ""
-
-
 def check_encoding(path: Path) -> None:
     """Check that a file is UTF-8.
 
     Raises:
         InputError: the file is not UTF-8; the message has the line and the position of the first invalid byte.
     """
-    with path.open("rb") as raw:
-        first_bytes = raw.read(4)
+    with path.open("rb") as file:
+        first_bytes = file.read(4)
         if first_bytes[:2] in _UTF16_MARKS:
             raise InputError(f"{path}: is encoded as UTF-16; save it as UTF-8")
-        raw.seek(0)
+        file.seek(0)
         bytes_before = 0
-        for line_number, line in enumerate(raw, 1):
+        for line_number, line in enumerate(file, 1):
             try:
                 line.decode("utf-8")
             except UnicodeDecodeError as error:

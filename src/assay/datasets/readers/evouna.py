@@ -28,7 +28,7 @@ def gold_answers(text: str) -> list[str]:
         >>> gold_answers("54 Mbit/s/54 megabits per second")
         ['54 Mbit/s', '54 megabits per second']
     """
-    return [answer for part in _ANSWER_PATTERN.findall(text) if (answer := part.strip())]
+    return [answer for match in _ANSWER_PATTERN.findall(text) if (answer := match.strip())]
 
 
 @takes()

@@ -7,15 +7,21 @@ else the sample has, as JSON. A sample of another form may raise a KeyError, Typ
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeGuard
 
 import numpy as np
 
+from assay.common.tables import finite_number
+from assay.exceptions import InputError
+
 Record = dict[str, Any]
 
 #: The values of scores that Inspect writes as letters: correct, incorrect, partial, no answer.
 _LETTERS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
+#: The words for truth values that scores may be, in small letters.
+_TRUTH_WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 #: Assertions of promptfoo whose value is a gold answer, the strictest first.
 _GOLD_ASSERTIONS = (
     *("equals", "iequals", "similar", "factuality", "model-graded-factuality", "rouge-n", "bleu"),
@@ -23,6 +29,8 @@ _GOLD_ASSERTIONS = (
 )
 #: Names of variables of promptfoo that hold a gold answer.
 _GOLD_VARIABLES = ("reference", "expected", "gold", "answer", "ground_truth", "target")
+#: A variable in a template of promptfoo.
+_VARIABLE = re.compile(r"\{\{-?\s*(\w+)\s*-?\}\}")
 #: Columns of the table of a log; a score of such a name is called ``score NAME``.
 _OWN_COLUMNS = frozenset(
     (
@@ -33,11 +41,15 @@ _OWN_COLUMNS = frozenset(
 
 
 def _scores(scores: Iterable[tuple[str, Any]]) -> Record:
-    """Return the scores that are numbers or truth values, by the names of their columns."""
+    """Return the scores that are numbers or truth values, also as texts, by the names of their columns."""
     columns: Record = {}
     for name, value in scores:
-        if isinstance(value, bool | int | float):
-            columns[f"score {name}" if name in _OWN_COLUMNS else name] = float(value)
+        if isinstance(value, str):
+            number = _TRUTH_WORDS.get(value.strip().lower(), finite_number(value))
+        else:
+            number = float(value) if isinstance(value, bool | int | float) else None
+        if number is not None:
+            columns[f"score {name}" if name in _OWN_COLUMNS else name] = number
     return columns
 
 
@@ -47,26 +59,28 @@ def _scores(scores: Iterable[tuple[str, Any]]) -> Record:
 def lm_eval_records(sample: Record) -> Iterable[Record]:
     """Yield a record for each answer of a sample of lm-evaluation-harness.
 
-    A task of generation has one answer or several; of a task of choices, the likeliest choice is the answer.
+    A sample without an answer gives one record, whose candidate is None.
+
+    Raises:
+        InputError: the log of such a task does not have its gold answers.
     """
     requests = sample["arguments"]
     calls = list(requests.values()) if isinstance(requests, dict) else list(requests)
     contexts_and_continuations = [_arguments(call) for call in calls]
-    reference = sample["target"]
-    answers: list[Any] = []
-    for reply in sample["filtered_resps"]:
-        answers += reply if _is_list(reply) else [reply]
-    likelihoods = [_likelihood(reply) for reply in sample["filtered_resps"]]
-    if len(calls) > 1 and len(likelihoods) == len(calls) and None not in likelihoods:
-        choices = [str(continuation).strip() for _, continuation in contexts_and_continuations]
-        answers = [choices[int(np.argmax(np.array(likelihoods, dtype=np.float64)))]]
-        reference = _choice_of_target(choices, reference)
-
+    choices = [str(continuation).strip() for _, continuation in contexts_and_continuations]
+    half = len(choices) // 2
+    later_contexts = [context for context, _ in contexts_and_continuations[half:]]
+    if half and choices[:half] == choices[half:] and not any(later_contexts):
+        # for acc_mutual_info every choice is requested again, behind an empty prompt
+        choices, sample = choices[:half], sample | {"filtered_resps": sample["filtered_resps"][:half]}
+    answers, reference = _answers_and_reference(sample, choices)
     doc = sample["doc"] if isinstance(sample["doc"], dict) else {}
     score_names = sample.get("metrics") or [key for key, value in sample.items() if isinstance(value, int | float)]
     scores = _scores((name, sample.get(name)) for name in score_names if name != "doc_id")
     filter_name = None if sample.get("filter") == "none" else sample.get("filter")
-    pair_id = f"{sample.get('doc_id')}" if filter_name is None else f"{sample.get('doc_id')}-{filter_name}"
+    pair_id = str(sample.get("doc_id"))
+    if filter_name is not None:
+        pair_id += f"-{filter_name}"
     for number, answer in enumerate(answers or [None], 1):
         yield {
             "pair_id": pair_id if len(answers) < 2 else f"{pair_id}-{number}",
@@ -79,20 +93,49 @@ def lm_eval_records(sample: Record) -> Iterable[Record]:
         }
 
 
-def _choice_of_target(choices: list[str], target: Any) -> Any:
-    """Return the choice whose index, from 0, the target of a task is; the target itself if it is none."""
-    index = str(target)
-    return choices[int(index)] if index.isdecimal() and int(index) < len(choices) else target
+def _answers_and_reference(sample: Record, choices: list[str]) -> tuple[list[Any], Any]:
+    """Return the answers of a sample, and its gold answer.
+
+    A task of generation has one answer or several; of a task of choices, the likeliest choice is the answer.
+
+    Args:
+        sample: the sample.
+        choices: the continuation of each of its requests, which are the choices if each was answered by a likelihood.
+
+    Raises:
+        InputError: the choices are in the prompts, as in Winogrande: the log does not say which of them is right.
+    """
+    replies = sample["filtered_resps"]
+    likelihoods = [_likelihood(reply) for reply in replies]
+    if len(choices) > 1 and len(likelihoods) == len(choices) and None not in likelihoods:
+        if len(set(choices)) == 1:
+            raise InputError("the model chose between prompts with one continuation, and the log lacks the right one")
+        likeliest = int(np.argmax(np.array(likelihoods, dtype=np.float64)))
+        return [choices[likeliest]], _choices_of_target(choices, sample["target"])
+    answers: list[Any] = []
+    for reply in replies:
+        answers += reply if _is_list(reply) else [reply]
+    return answers, sample["target"]
+
+
+def _choices_of_target(choices: list[str], target: Any) -> Any:
+    """Return the choices whose index, or list of indices, from 0, the target of a task is; the target if it is none."""
+    text = str(target)
+    is_indices = re.fullmatch(r"[0-9]+|\[[0-9]+(, [0-9]+)*\]", text)
+    indices = [int(index) for index in re.findall(r"[0-9]+", text)] if is_indices else []
+    return [choices[index] for index in indices] if indices and max(indices) < len(choices) else target
 
 
 def _arguments(call: Any) -> tuple[Any, Any]:
-    """Return the context and the continuation (or the options of the generation) of a request."""
-    values = [call]
+    """Return the context and the continuation (or the options of the generation) of a request; None without one."""
     if isinstance(call, dict):
         values = list(call.values())
     elif _is_list(call):
         values = list(call)
-    return values[0], values[1] if len(values) > 1 else None
+    else:
+        values = [call]
+    continuation = values[1] if len(values) > 1 else None
+    return values[0], continuation
 
 
 def _likelihood(reply: Any) -> float | None:
@@ -124,11 +167,6 @@ def inspect_record(sample: Record, header: Mapping[str, Any]) -> Record:
             return None
         return str(attachments.get(value.removeprefix("attachment://"), value))
 
-    output = sample.get("output") or {}
-    choices = output.get("choices") or []
-    completion = output.get("completion")
-    if completion is None and choices:
-        completion = _message_text(choices[0].get("message") or {}, text)
     question = sample.get("input")
     if _is_list(question):
         messages = [_message_text(message, text) for message in question if message.get("role") == "user"]
@@ -141,7 +179,7 @@ def inspect_record(sample: Record, header: Mapping[str, Any]) -> Record:
         "pair_id": f"{identifier}-{sample.get('epoch', 1)}" if has_epochs else identifier,
         "question": text(question),
         "reference": _golds(golds) or None,
-        "candidate": text(completion) if choices or completion else None,
+        "candidate": _inspect_completion(sample.get("output") or {}, text),
         "group": identifier if has_epochs else None,
         "system": header.get("model"),
         "metadata": _json(sample["metadata"]) if sample.get("metadata") else None,
@@ -149,12 +187,29 @@ def inspect_record(sample: Record, header: Mapping[str, Any]) -> Record:
     }
 
 
+def _inspect_completion(output: Mapping[str, Any], text: Callable[[Any], str | None]) -> str | None:
+    """Return the completion of an output of Inspect, or the text of its first choice; None for an output without any.
+
+    Args:
+        output: the output.
+        text: a function that returns the text which a value of the sample stands for.
+    """
+    choices = output.get("choices") or []
+    completion = output.get("completion")
+    if completion is None and choices:
+        completion = _message_text(choices[0].get("message") or {}, text)
+    return text(completion) if choices or completion else None
+
+
 def _inspect_scores(sample: Record) -> Iterable[tuple[str, Any]]:
-    """Yield the name and the value of each score of a sample; of a score of several values, each as ``NAME.PART``."""
+    """Yield the name and the value of each score of a sample, letters of verdicts as numbers.
+
+    Of a score of several values, each is called ``NAME.PART``.
+    """
     for name, score in (sample.get("scores") or {}).items():
         value = score.get("value") if isinstance(score, dict) else score
         if isinstance(value, dict):
-            named_values = [(f"{name}.{part}", part_value) for part, part_value in value.items()]
+            named_values = [(f"{name}.{key}", part_value) for key, part_value in value.items()]
         else:
             named_values = [(name, value)]
         for full_name, each_value in named_values:
@@ -162,19 +217,24 @@ def _inspect_scores(sample: Record) -> Iterable[tuple[str, Any]]:
 
 
 def _message_text(message: Mapping[str, Any], text: Callable[[Any], str | None]) -> str | None:
-    """Return the text of a message, whose content is a text or a list of parts."""
+    """Return the text of a message, whose content is a text or a list of parts; None if it is neither.
+
+    Args:
+        message: the message.
+        text: a function that returns the text which a value of the sample stands for.
+    """
     content = message.get("content")
     if not _is_list(content):
         return text(content)
-    parts = [text(part.get("text")) for part in content if isinstance(part, dict)]
-    return "\n".join(filter(None, parts))
+    texts = [text(part.get("text")) for part in content if isinstance(part, dict)]
+    return "\n".join(filter(None, texts))
 
 
 # promptfoo.
 
 
 def promptfoo_record(row: Record) -> Record:
-    """Return the record of a result of promptfoo; the verdict of a person is its label."""
+    """Return the record of a result of promptfoo; the verdict of a person is its label, None without one."""
     case = row.get("testCase") or {}
     variables = row.get("vars") or case.get("vars") or {}
     response = row.get("response") or {}
@@ -188,7 +248,7 @@ def promptfoo_record(row: Record) -> Record:
     return {
         "pair_id": f"{row.get('testIdx')}-{row.get('promptIdx')}" if has_number else None,
         "question": _question(variables) or raw_prompt,
-        "reference": _promptfoo_golds(case, variables),
+        "reference": _promptfoo_golds(case, variables, row.get("gradingResult") or {}),
         "candidate": _plain_text(response.get("output")),
         "context": _context(variables.get("context")),
         "label": None if verdict is None else float(verdict),
@@ -208,15 +268,16 @@ def _verdict_of_person(grading: Mapping[str, Any]) -> Any:
     return verdict
 
 
-def _promptfoo_golds(case: Mapping[str, Any], variables: Mapping[str, Any]) -> Any:
+def _promptfoo_golds(case: Mapping[str, Any], variables: Mapping[str, Any], grading: Mapping[str, Any]) -> Any:
     """Return the gold answers of a test: values of the strictest assertions, or a variable; None if there is none."""
     golds_by_type: dict[str, list[str]] = {}
     for assertion in case.get("assert") or []:
         value = assertion.get("value") if isinstance(assertion, dict) else None
-        if isinstance(value, str | int | float):
-            golds_by_type.setdefault(assertion.get("type", ""), []).append(str(value))
-        elif _is_list(value):
-            golds_by_type.setdefault(assertion.get("type", ""), []).extend(map(str, value))
+        values = [value] if isinstance(value, str | int | float) else value if _is_list(value) else []
+        for text in map(str, values):
+            gold = _filled_value(text, variables, grading)
+            if gold is not None:
+                golds_by_type.setdefault(assertion.get("type", ""), []).append(gold)
     for kind in _GOLD_ASSERTIONS:
         if kind in golds_by_type:
             golds = list(dict.fromkeys(golds_by_type[kind]))
@@ -225,6 +286,22 @@ def _promptfoo_golds(case: Mapping[str, Any], variables: Mapping[str, Any]) -> A
         if variables.get(name) not in (None, ""):
             return _golds(variables[name])
     return None
+
+
+def _filled_value(text: str, variables: Mapping[str, Any], grading: Mapping[str, Any]) -> str | None:
+    """Return the value of an assertion, filled in if it is a template; None if the log does not have its text.
+
+    It has not if the value is a file, or, in logs of older versions, a template of more than variables.
+    """
+    for component in grading.get("componentResults") or []:
+        if isinstance(component, dict) and (component.get("assertion") or {}).get("value") == text:
+            filled = (component.get("metadata") or {}).get("renderedAssertionValue")
+            if isinstance(filled, str):
+                return filled
+    rest = _VARIABLE.sub(lambda name: "" if name[1] in variables else name[0], text)
+    if "{{" in rest or "{%" in rest or text.startswith(("file://", "package:")):
+        return None
+    return _VARIABLE.sub(lambda name: _plain_text(variables[name[1]]) or "", text)
 
 
 # DeepEval.
@@ -239,8 +316,8 @@ def deepeval_record(case: Record) -> Record:
     """Return the record of a test case, whose keys have capitals in a file and underscores in Python."""
 
     def field(name: str) -> Any:
-        first, *rest = name.split("_")
-        return case.get(name, case.get(first + "".join(map(str.title, rest))))
+        first, *further_words = name.split("_")
+        return case.get(name, case.get(first + "".join(map(str.title, further_words))))
 
     scores = [(metric.get("name"), metric.get("score")) for metric in field("metrics_data") or []]
     return {
@@ -275,7 +352,7 @@ def _golds(value: Any) -> Any:
 
 
 def _context(value: Any) -> str | None:
-    """Return a context as a text; the texts of a list are divided by blank lines."""
+    """Return a context as a text, the texts of a list divided by blank lines; None for None."""
     return "\n\n".join(map(str, value)) if _is_list(value) else _plain_text(value)
 
 

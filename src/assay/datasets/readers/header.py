@@ -22,7 +22,8 @@ def numbered_columns(path: Path, columns: Columns, first_row: Sequence[Any]) -> 
     """Return the names of the columns of a table without a header, or None for one with a header, and a note.
 
     There is no header if all columns that the mapping names are numbers of columns, and the first row does not have
-    these names: ``reference=1,candidate=2,label=3``. The columns are then called by their numbers.
+    these names: ``reference=1,candidate=2,label=3``. The columns are then called by their numbers, or ``column_1``,
+    ``column_2``, … if the mapping names them so. The note is empty if it names other columns.
 
     Args:
         path: the file, for messages.
@@ -30,28 +31,28 @@ def numbered_columns(path: Path, columns: Columns, first_row: Sequence[Any]) -> 
         first_row: the cells of the first row.
 
     Raises:
-        InputError: a number is above that of the cells in the first row.
+        InputError: a number is above that of the cells in the first row, or the mapping has another form.
     """
     mapping = parse_columns(columns)
     header = ["" if cell is None else str(cell).strip() for cell in first_row]
-    wanted: list[str] = []
+    named_columns: list[str] = []
     for source in chain.from_iterable(mapping.values()):
         if source != NO_COLUMN:
             # a1+a2 is two columns unless one has this name
-            parts = [source] if source in header else source.split("+")
-            wanted += [part.strip() for part in parts]
-    numbers = [_NUMBER.fullmatch(name) for name in wanted]
-    if not wanted or not all(numbers):
+            column_names = [source] if source in header else source.split("+")
+            named_columns += [column_name.strip() for column_name in column_names]
+    matches = [match for name in named_columns if (match := _NUMBER.fullmatch(name))]
+    if not matches or len(matches) < len(named_columns):
         return None, ""
-    if all(name in header for name in wanted):
-        names = ", ".join(dict.fromkeys(wanted))
+    if all(name in header for name in named_columns):
+        names = ", ".join(dict.fromkeys(named_columns))
         return None, f"row 1 is the header, since it has the names {names}; if it is a pair, write column_1 for 1"
-    for number in numbers:
-        if number and int(number[2]) > len(header):
+    for match in matches:
+        if int(match[2]) > len(header):
             raise InputError(
-                f"{path}, row 1: has no column {number[0]}; it has {len(header)} cells: {', '.join(header)}"
+                f"{path}, row 1: has no column {match[0]}; it has {len(header)} cells: {', '.join(header)}"
             )
-    prefix = "column_" if all(name.startswith("column_") for name in wanted) else ""
+    prefix = "column_" if all(name.startswith("column_") for name in named_columns) else ""
     note = "there is no header: the columns are numbers, and row 1 is a pair"
     return [f"{prefix}{number}" for number in range(1, len(header) + 1)], note
 

@@ -11,6 +11,7 @@ from assay.datasets.readers.header import header_hint, header_names, numbered_co
 from assay.datasets.readers.jsonl import column_of, parse_json, read_jsonl, table_of_columns, table_of_records
 from assay.datasets.readers.logs import log_of_json
 from assay.datasets.reading import Columns
+from assay.datasets.unpacking import check_no_member
 from assay.exceptions import InputError
 
 
@@ -26,23 +27,29 @@ def read_json(path: Path, member: str | None, columns: Columns = None) -> Source
         columns: the mapping of the user, by which the first of rows that are lists is a header or not.
 
     Raises:
-        InputError: the file is not JSON, has no rows, or has several lists and *member* is none.
+        InputError: the file is not JSON, has no rows or rows of unequal length, has no list *member*, or has several
+            and *member* is None; it has no lists by name; or it has questions without answers to judge (SQuAD), or
+            cells that a server shortened.
     """
     text = path.read_text(encoding="utf-8-sig")
     if _has_object_per_line(text):
+        check_no_member(path, member)
         return read_jsonl(path)
     value = parse_json(text, str(path))
     log = log_of_json(value, path)
+    # each step turns one kind of object into rows or columns, and leaves any other value as it is
+    rows, note = _records_of_servers(path, value)
+    if log is not None or _is_header_and_rows(value) or not isinstance(rows, dict):
+        check_no_member(path, member)
     if log is not None:
         return log
     _refuse_questions_of_squad(path, value)
     if _is_header_and_rows(value):
         return _table_of_lists(path, [value["columns"], *value["data"]], None)
-    rows, note = _records_of_servers(path, value)
     if isinstance(rows, dict):
         rows = _list_of_member(path, rows, member)
     if isinstance(rows, dict):
-        rows = _without_row_names(rows)
+        rows = _columns_or_rows(rows)
     if isinstance(rows, dict) and all(isinstance(cells, list) and cells for cells in rows.values()):
         return _table_of_column_lists(path, rows)
     if isinstance(rows, list) and rows and all(isinstance(row, list) for row in rows):
@@ -72,6 +79,11 @@ def _is_header_and_rows(value: Any) -> bool:
 def _list_of_member(path: Path, value: dict[str, Any], member: str | None) -> Any:
     """Return the list of objects in an object; the object itself if it has none and *member* is None.
 
+    Args:
+        path: the file, for messages.
+        value: the object.
+        member: the key of the list; None if there is one.
+
     Raises:
         InputError: there is no list of the name *member*, or there are several and *member* is None.
     """
@@ -93,7 +105,7 @@ def _list_of_member(path: Path, value: dict[str, Any], member: str | None) -> An
     return lists[member or first]
 
 
-def _without_row_names(value: dict[str, Any]) -> Any:
+def _columns_or_rows(value: dict[str, Any]) -> Any:
     """Return an object of objects as lists: columns, if their keys are numbers of rows as pandas writes them, or rows.
 
     Rows get their name in the object as ``key``. An object of anything else is returned unchanged.
@@ -101,11 +113,10 @@ def _without_row_names(value: dict[str, Any]) -> Any:
     members = list(value.values())
     if not members or not all(isinstance(member, dict) for member in members):
         return value
-    are_columns = all(
-        member and member.keys() == members[0].keys() and all(map(str.isdecimal, member)) for member in members
-    )
-    if are_columns:
-        return {name: [cells[row] for row in members[0]] for name, cells in value.items()}
+    row_numbers = members[0].keys()
+    have_same_keys = all(member.keys() == row_numbers for member in members)
+    if row_numbers and have_same_keys and all(map(str.isdecimal, row_numbers)):
+        return {name: [cells[row] for row in row_numbers] for name, cells in value.items()}
     return [{"key": key} | row for key, row in value.items()]
 
 
@@ -153,14 +164,21 @@ def _records_of_servers(path: Path, value: Any) -> tuple[Any, str]:
             raise InputError(f"{path}, entry {number}: the server has shortened {cells}; load the dataset itself")
     total = value.get("num_rows_total")
     has_more = isinstance(total, int) and total > len(records)
-    return records, f"{len(records):,} of the {total:,} rows of the dataset" if has_more else ""
+    note = f"{len(records):,} of the {total:,} rows of the dataset" if has_more else ""
+    return records, note
 
 
 def _table_of_lists(path: Path, rows: list[list[Any]], columns: Columns) -> SourceTable:
     """Return rows that are lists as a table; the first is the header, unless the user names columns by number.
 
+    Args:
+        path: the file, for messages.
+        rows: the rows, at least one.
+        columns: the mapping of the user; None without one.
+
     Raises:
-        InputError: there are no rows below the header, or a row has another length.
+        InputError: there are no rows below the header, a name in it is a duplicate, a row has another length, or the
+            mapping has a number without a column.
     """
     names, note = numbered_columns(path, columns, rows[0])
     first = 1 if names else 2

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from assay.common.tables import first_repeated
-from assay.datasets.columns import Misfit, SourceTable
+from assay.datasets.columns import Misfit, SourceTable, rows_unless_consecutive
 from assay.datasets.gold_answers import squad_answers
 from assay.datasets.readers.delimited import check_encoding
 from assay.exceptions import InputError
@@ -36,7 +36,11 @@ def read_jsonl(path: Path) -> SourceTable:
     block: list[dict[str, Any]] = []
 
     def flush() -> None:
-        # convert the block to Arrow, which takes less memory, and forget its objects
+        """Convert the block to Arrow, which takes less memory, and forget its objects.
+
+        Raises:
+            InputError: the lines have too many different keys.
+        """
         keys = {key for record in block for key in record}
         if len(keys) * len(block) > MAX_CELLS:
             raise InputError(
@@ -60,10 +64,14 @@ def read_jsonl(path: Path) -> SourceTable:
         flush()
     if not tables:
         raise InputError(f"{path}: the file has no rows")
-    line_numbers = np.asarray(numbers, dtype=np.int64)
-    are_consecutive = np.array_equal(line_numbers, np.arange(1, len(line_numbers) + 1))
-    rows = None if are_consecutive else line_numbers
-    return SourceTable(concatenated_tables(tables), str(path), unit="line", first=1, rows=rows, misfits=misfits)
+    return SourceTable(
+        concatenated_tables(tables),
+        str(path),
+        unit="line",
+        first=numbers[0],
+        rows=rows_unless_consecutive(numbers),
+        misfits=misfits,
+    )
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -201,10 +209,10 @@ def table_of_columns(columns: Mapping[str, list[Any]]) -> tuple[pa.Table, dict[s
 
 
 def misfit_of(values: list[Any]) -> Misfit | None:
-    """Return the first value that can be read neither as text nor as a list of texts; None if there is none.
+    """Return the first value of a column that can be read neither as text nor as a list of texts; None without one.
 
-    A list that can be gold answers is returned only if there is no other. Whole numbers and booleans can be read as
-    text. A fraction cannot, since 1.50 would become 1.5.
+    Whole numbers and truth values can be read as text; a fraction cannot, since 1.50 would become 1.5. A list with
+    whole numbers or truth values, which may be gold answers, is returned only if there is no other such value.
     """
     if {type(value) for value in values} <= {str, int, bool, type(None)}:
         return None
@@ -231,10 +239,11 @@ def _description(value: Any) -> str:
 
 
 def column_of(values: list[Any]) -> pa.Array:
-    """Return the values as an Arrow array; values of mixed types become text, or lists of text.
+    """Return the values as an Arrow array of text, truth values, 64-bit numbers or lists of text; None becomes null.
 
-    Beside lists, a text, whole number or truth value is a list of one. Lists of numbers alone become JSON: nothing says
-    that they are answers.
+    Values of mixed types become text, others than text as JSON, as do objects and integers beyond 64 bits. Lists, and
+    objects of SQuAD, become lists of text if all their items can be answers; beside them, a text, whole number or truth
+    value is a list of one. Lists of numbers alone become JSON: nothing says that they are answers.
     """
     value_types = {type(value) for value in values if value is not None}
     if not value_types:

@@ -42,26 +42,30 @@ def log_of_json(value: Any, path: Path) -> SourceTable | None:
     """Return the samples of a log as a table; None if a JSON value is no log.
 
     Raises:
-        InputError: a sample has another form.
+        InputError: the log has no samples, or one has another form.
     """
     if not isinstance(value, dict):
         return None
     if isinstance(value.get("eval"), dict) and isinstance(value.get("samples"), list):
         header = value["eval"]
-        return _log(path, "Inspect", value["samples"], lambda sample: [inspect_record(sample, header)])
-    results = value.get("results")
-    results = results.get("results") if isinstance(results, dict) else None
+        return _table_of_samples(path, "Inspect", value["samples"], lambda sample: [inspect_record(sample, header)])
+    evaluation = value.get("results")
+    results = evaluation.get("results") if isinstance(evaluation, dict) else None
     if isinstance(results, list) and any(isinstance(row, dict) and "testCase" in row for row in results):
-        return _log(path, "promptfoo", results, lambda row: [promptfoo_record(row)])
+        return _table_of_samples(path, "promptfoo", results, lambda row: [promptfoo_record(row)])
     run = value.get("testRunData", value)
     cases = run.get("testCases", run.get("test_results")) if isinstance(run, dict) else None
     if isinstance(cases, list) and any(isinstance(case, dict) and is_deepeval(case) for case in cases):
-        return _log(path, "DeepEval", cases, lambda case: [deepeval_record(case)])
+        return _table_of_samples(path, "DeepEval", cases, lambda case: [deepeval_record(case)])
     return None
 
 
 def is_lm_eval(path: Path) -> bool:
-    """Tell whether a file of JSON lines has the samples of a task of lm-evaluation-harness, by its first line."""
+    """Tell whether a file of JSON lines has the samples of a task of lm-evaluation-harness, by its first line.
+
+    Raises:
+        InputError: the file is not UTF-8, or that line looks like a sample and is not JSON.
+    """
     for number, line in islice(json_lines(path), 1):
         if '"filtered_resps"' in line and '"arguments"' in line:
             first = parse_json(line, f"{path}, line {number}")
@@ -73,20 +77,20 @@ def read_lm_eval(path: Path) -> SourceTable:
     """Return the samples of a task of lm-evaluation-harness, a row for each answer.
 
     Raises:
-        InputError: a line is not JSON, or no sample.
+        InputError: the file has no samples, is not UTF-8, or a line is not JSON or no sample.
     """
     numbers, samples = [], []
     for number, line in json_lines(path):
         numbers.append(number)
         samples.append(parse_json(line, f"{path}, line {number}"))
-    return _log(path, "lm-evaluation-harness", samples, lm_eval_records, unit="line", numbers=numbers)
+    return _table_of_samples(path, "lm-evaluation-harness", samples, lm_eval_records, unit="line", numbers=numbers)
 
 
 def read_inspect_archive(path: Path) -> SourceTable:
     """Return the samples of an ``.eval`` log of Inspect, an archive with a file for each.
 
     Raises:
-        InputError: the archive is damaged or no log.
+        InputError: the archive is damaged or no log, a file in it is too large, or a sample has another form.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -100,7 +104,8 @@ def read_inspect_archive(path: Path) -> SourceTable:
         # bytes that are no UTF-8, or that Arrow cannot unpack
         raise InputError(f"{path}: is not a readable log of Inspect ({summary_of(error)})") from None
     run = header.get("eval") if isinstance(header, dict) else None
-    return _log(path, "Inspect", samples, lambda sample: [inspect_record(sample, run if isinstance(run, dict) else {})])
+    facts_of_run = run if isinstance(run, dict) else {}
+    return _table_of_samples(path, "Inspect", samples, lambda sample: [inspect_record(sample, facts_of_run)])
 
 
 def _member_text(archive: zipfile.ZipFile, path: Path, name: str) -> str:
@@ -108,6 +113,8 @@ def _member_text(archive: zipfile.ZipFile, path: Path, name: str) -> str:
 
     Raises:
         InputError: the file is too large.
+        KeyError: there is no such file.
+        ValueError: its bytes are not UTF-8, or cannot be unpacked.
     """
     entry = archive.getinfo(name)
     if entry.file_size > MAX_SAMPLE_BYTES:
@@ -115,15 +122,17 @@ def _member_text(archive: zipfile.ZipFile, path: Path, name: str) -> str:
     if entry.compress_type != _ZSTD:
         return archive.read(name).decode("utf-8")
     with path.open("rb") as file:
+        # the content follows a header of 30 bytes, whose last two numbers are the lengths of a name and of extra fields
         file.seek(entry.header_offset)
-        local = file.read(30)
-        file.seek(int.from_bytes(local[26:28], "little") + int.from_bytes(local[28:30], "little"), 1)
+        header = file.read(30)
+        name_length, extra_length = int.from_bytes(header[26:28], "little"), int.from_bytes(header[28:30], "little")
+        file.seek(name_length + extra_length, 1)
         compressed = file.read(entry.compress_size)
     with pa.CompressedInputStream(pa.BufferReader(compressed), "zstd") as stream:
         return bytes(stream.read(MAX_SAMPLE_BYTES)).decode("utf-8")
 
 
-def _log(
+def _table_of_samples(
     path: Path,
     harness: str,
     samples: list[Any],
@@ -150,16 +159,21 @@ def _log(
     for number, sample in zip(numbers or range(1, len(samples) + 1), samples, strict=True):
         try:
             new_records = list(records_of(sample))
+        except InputError as error:
+            raise InputError(f"{path}, {unit} {number}: {error}") from None
         except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
             where = f"{path}, {unit} {number}"
             raise InputError(f"{where}: is no sample of {harness} ({summary_of(error)})") from None
         records += new_records
         rows += [number] * len(new_records)
-    return _table(path, harness, records, unit=unit, rows=rows)
+    return _table_of_records(path, harness, records, unit=unit, rows=rows)
 
 
-def _table(path: Path, harness: str, records: list[Record], *, unit: str, rows: list[int]) -> SourceTable:
+def _table_of_records(path: Path, harness: str, records: list[Record], *, unit: str, rows: list[int]) -> SourceTable:
     """Return records as a table; a column that no record has a value in is left out.
+
+    A missing output becomes an empty answer, with a note. Identifiers are left out if a record has none or two share
+    one.
 
     Args:
         path: the file.
@@ -190,9 +204,9 @@ def _table(path: Path, harness: str, records: list[Record], *, unit: str, rows: 
     table, misfits = table_of_records(filled_records, column_of)
     notes = [f"read as a log of {harness}"]
     if without_output:
-        listed = ", ".join(map(str, without_output[:5])) + (", …" if len(without_output) > 5 else "")
+        row_numbers = ", ".join(map(str, without_output[:5])) + (", …" if len(without_output) > 5 else "")
         count = f"{len(without_output):,} of {len(records):,} samples"
-        notes.append(f"{count} have no output ({listed}), read as an empty answer")
+        notes.append(f"{count} have no output ({row_numbers}), read as an empty answer")
     numbers = np.array(rows, dtype=np.int64)
     return SourceTable(
         table, str(path), unit=unit, first=1, rows=numbers, misfits=misfits, notes=tuple(notes), log=harness

@@ -35,19 +35,26 @@ def read_nq_relabelled(files: Mapping[str, Path], options: Mapping[str, Any]) ->
     first_cells = _read_columns(files[options["texts"]], ("answer1", "answer2", "label"))
     path = files[options["labels"]]
     second_cells = _read_columns(path, ("answer1", "answer2", "label", "label_1"))
-    if [float(label) for label in first_cells["label"]] != [float(label) for label in second_cells["label"]]:
+    rows = range(2, len(first_cells["label"]) + 2)  # row 1 is the header
+    old_labels = [
+        [number(file, row, "label", cell) for row, cell in enumerate(cells["label"], 2)]
+        for file, cells in ((files[options["texts"]], first_cells), (path, second_cells))
+    ]
+    if old_labels[0] != old_labels[1]:
         raise InputError(f"{path}: its rows are not those of {files[options['texts']]}")
     first_texts = zip(first_cells["answer1"], first_cells["answer2"], strict=True)
     second_texts = zip(second_cells["answer1"], second_cells["answer2"], strict=True)
     mangled_count = sum(first != second for first, second in zip(first_texts, second_texts, strict=True))
-    rows = range(2, len(first_cells["label"]) + 2)  # row 1 is the header
     was_checked = [bool(label.strip()) for label in second_cells["label_1"]]
     label_cells = zip(second_cells["label"], second_cells["label_1"], was_checked, strict=True)
     labels = []
-    for row, (old, new, is_checked) in zip(rows, label_cells, strict=True):
-        label = number(path, row, "label_1", new) if is_checked else number(path, row, "label", old)
+    for row, (first_label, checked_label, is_checked) in zip(rows, label_cells, strict=True):
+        label = number(path, row, "label_1", checked_label) if is_checked else number(path, row, "label", first_label)
         labels.append(label)
-    changed_count = sum(float(old) != new for old, new in zip(second_cells["label"], labels, strict=True))
+    changed_count = sum(
+        float(first_label) != checked_label
+        for first_label, checked_label in zip(second_cells["label"], labels, strict=True)
+    )
     columns: dict[str, Any] = {
         "pair_id": [str(row) for row in rows],
         "reference": first_cells["answer1"],
@@ -66,13 +73,16 @@ def read_nq_relabelled(files: Mapping[str, Path], options: Mapping[str, Any]) ->
 
 
 def _add_questions(columns: dict[str, Any], path: Path) -> list[str]:
-    """Add the columns ``question`` and ``group`` to *columns*, matched by the two answers, and return notes.
+    """Add the columns ``question`` and ``group`` to *columns*, matched by the two answers, and return a note, if any.
 
     A pair without exactly one known question is a group by itself; nothing is guessed from neighbouring rows.
 
     Args:
         columns: the pair columns, which are changed.
         path: the file with the columns question, answer1 and answer2.
+
+    Raises:
+        InputError: a column is missing, or the file cannot be read.
     """
     cells = _read_columns(path, ("question", "answer1", "answer2"))
     questions_of_pair: dict[tuple[str, str], set[str]] = {}

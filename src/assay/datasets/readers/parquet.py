@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import urlsplit
@@ -37,8 +38,9 @@ def is_folder(path: str | Path) -> bool:
     """
     if isinstance(path, str) and path.endswith(("/", "\\")):
         return True
+    may_be_folder = isinstance(path, Path) or "/" in path or "\\" in path
     try:
-        return (isinstance(path, Path) or "/" in path or "\\" in path) and Path(path).is_dir()
+        return may_be_folder and Path(path).is_dir()
     except OSError:  # a name that no folder can have, such as a very long one
         return False
 
@@ -76,17 +78,23 @@ def read_parquet(path: str | Path, *, offline: bool = False) -> SourceTable:
     A large table is written to a file in the cache instead of memory, see
     :func:`assay.common.batches.table_of_batches`.
 
+    Args:
+        path: the path, or as a text also the address, of a file or a folder of parts.
+        offline: whether the network is forbidden.
+
     Raises:
-        InputError: a part is not a Parquet file or has another schema, or there are no rows; the message names the
-            part.
+        InputError: a part is not a Parquet file, has another schema, duplicate columns or text that is not UTF-8, or
+            there are no rows; the message names the part. Or the protocol of an address is not read.
         OfflineError: *path* is an address and the network is forbidden.
         UnavailableError: an address cannot be reached, or needs a package that is not installed.
+        OSError: a file on a disk is missing or may not be read.
     """
     if isinstance(path, str) and is_address(path):
         name, parts = public_address(path), _remote_parts(path, offline=offline)
     else:
         paths = parts_of(Path(path)) if Path(path).is_dir() else [Path(path)]
-        name, parts = str(path), [_ParquetFile(str(part_path), _local_opener(part_path)) for part_path in paths]
+        name = str(path)
+        parts = [_ParquetFile(str(part_path), _local_opener(part_path)) for part_path in paths]
     schema, row_counts = _common_schema(parts)
     if not sum(row_counts):
         raise InputError(f"{name}: the table has no rows")
@@ -100,21 +108,11 @@ def _local_opener(path: Path) -> Callable[[], BinaryIO]:
     return lambda: path.open("rb")
 
 
-def _remote_opener(file_system: Any, file: str) -> Callable[[], BinaryIO]:
-    """Return a function that opens a file of an fsspec file system as a binary stream."""
-
-    def open_file() -> BinaryIO:
-        stream: BinaryIO = file_system.open(file, "rb")
-        return stream
-
-    return open_file
-
-
 def _remote_parts(address: str, *, offline: bool) -> list[_ParquetFile]:
     """Return the file at an address, or the parts of the folder there, sorted by name.
 
     Raises:
-        InputError: fsspec does not support the protocol, or there is no part.
+        InputError: the protocol is none of those that are read, or there is no part.
         OfflineError: the network is needed and forbidden.
         UnavailableError: the address cannot be reached, or needs a package that is not installed.
     """
@@ -131,8 +129,7 @@ def _remote_parts(address: str, *, offline: bool) -> list[_ParquetFile]:
     parts = []
     for file in files:
         file_address = str(file_system.unstrip_protocol(file))
-        opener = _remote_opener(file_system, file)
-        parts.append(_ParquetFile(public_address(file_address), opener, address))
+        parts.append(_ParquetFile(public_address(file_address), partial(file_system.open, file, "rb"), address))
     return parts
 
 
@@ -176,34 +173,50 @@ def _resolve_address(address: str, address_text: str, *, offline: bool) -> tuple
 def _errors_with_name(name: str, address: str = "") -> Iterator[None]:
     """Turn exceptions raised while a part is read into errors with one line that begins with its name.
 
-    A FileNotFoundError or PermissionError of a file on a disk passes unchanged. The libraries write whole addresses
-    into their messages, so that an error about an address has neither its secrets nor the exception of the library.
+    Errors of assay pass unchanged, and so does a FileNotFoundError or PermissionError of a file on a disk. The
+    libraries write whole addresses into their messages, so that an error about an address has neither its secrets nor
+    the exception of the library.
 
     Args:
         name: the path of the part, or its public address.
         address: the address that the user typed; empty for a file on a disk.
 
     Raises:
-        InputError: the part is not a readable Parquet file.
+        InputError: the part is not a readable Parquet file, the system cannot read it, or memory ran out.
         UnavailableError: the address cannot be read.
     """
     try:
         yield
     except AssayError:
         raise
+    except MemoryError as error:
+        # PyArrow's message has the size; a damaged file may claim any
+        raise InputError(
+            f"{name}: does not fit into memory ({damage_message(error)}); free some, or write the file again if it is "
+            "damaged"
+        ) from None
     except Exception as error:
         if address:
             raise _error_at_address(name, public_reason(error, address), error) from None
         # whoever opens a file on a disk tells what is missing or may not be read
         if isinstance(error, FileNotFoundError | PermissionError):
             raise
+        # only the system numbers its errors: PyArrow raises an OSError for some damage, too
+        if isinstance(error, OSError) and error.errno is not None:
+            raise InputError(f"{name}: cannot be read ({error.strerror})") from None
         raise InputError(
             f"{name}: is not a readable Parquet file ({damage_message(error)}); copy or write it again"
         ) from error
 
 
 def _error_at_address(name: str, reason: str, error: Exception) -> AssayError:
-    """Return the error to raise for an exception while a part at an address is read."""
+    """Return the error to raise for an exception while a part at an address is read.
+
+    Args:
+        name: the public address of the part.
+        reason: the exception in words, without secrets.
+        error: the exception.
+    """
     if isinstance(error, pa.ArrowException | UnicodeDecodeError):
         return InputError(f"{name}: is not a readable Parquet file ({reason}); copy or write it again")
     # every file system of fsspec has its own types of exceptions
@@ -216,7 +229,9 @@ def _common_schema(parts: list[_ParquetFile]) -> tuple[pa.Schema, list[int]]:
     A column without any value (type null) is compatible with every type.
 
     Raises:
-        InputError: a part has duplicate columns, or differs from the first one in columns or types.
+        InputError: a part is not a Parquet file, has duplicate columns, or differs from the first one in columns or
+            types.
+        UnavailableError: a part at an address cannot be read.
     """
     schemas, row_counts = [], []
     for part in parts:
@@ -245,6 +260,7 @@ def _schema_of(part: _ParquetFile) -> tuple[pa.Schema, int]:
 
     Raises:
         InputError: the part is not a readable Parquet file, or has duplicate columns.
+        UnavailableError: it is at an address and cannot be read.
     """
     with _errors_with_name(part.name, part.address), part.open() as stream:
         file = pq.ParquetFile(stream)
@@ -273,7 +289,8 @@ def _iterate_batches(parts: list[_ParquetFile], schema: pa.Schema) -> Iterator[p
     """Yield the rows of all parts in order, as batches with the columns and types of *schema*.
 
     Raises:
-        InputError: a part is damaged.
+        InputError: a part is damaged, or has text that is not UTF-8.
+        UnavailableError: a part at an address cannot be read.
     """
     for part in parts:
         rows_before = 0

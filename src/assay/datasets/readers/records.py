@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
 import numpy as np
-import pyarrow as pa
 
 from assay.datasets.columns import SourceTable
-from assay.datasets.readers.jsonl import column_of, json_lines, misfit_of, parse_json
+from assay.datasets.readers.jsonl import json_lines, parse_json, table_of_columns
 from assay.datasets.templates import Template
 from assay.exceptions import InputError, summary_of
 
@@ -67,11 +65,9 @@ def read_records(
     for name, field in fields.items():
         if all(value is None for value in columns[name]):
             raise _wrong_path(path, f"no record has a value of {name}", field, documents)
-    table = pa.table({name: column_of(values) for name, values in columns.items()})
-    misfits = {name: misfit for name, values in columns.items() if (misfit := misfit_of(values)) is not None}
+    table, misfits = table_of_columns(columns)
     unit = "line" if file_format == "jsonl" else "record"
-    source = SourceTable(table, str(path), unit=unit, first=1, misfits=misfits)
-    return replace(source, rows=np.asarray(numbers, dtype=np.int64))
+    return SourceTable(table, str(path), unit=unit, rows=np.asarray(numbers, dtype=np.int64), misfits=misfits)
 
 
 def _steps(path: str) -> list[Template]:
@@ -79,7 +75,11 @@ def _steps(path: str) -> list[Template]:
 
 
 def _documents(path: Path, file_format: str) -> Iterator[tuple[int, Any]]:
-    """Yield the number and the value of each document in a file."""
+    """Yield the number and the value of each document in a file: of each line that is not blank for ``jsonl``.
+
+    Raises:
+        InputError: a document is damaged.
+    """
     if file_format == "xml":
         yield 1, read_xml(path)
     elif file_format == "json":
@@ -100,16 +100,16 @@ def _records(value: Any, steps: Sequence[Template], gap_values: dict[str, str]) 
     if not steps:
         yield gap_values
         return
-    step, *others = steps
+    step, *further_steps = steps
     if isinstance(value, list) and not step.names and not step.text.isdecimal():
-        for item in value:
-            yield from _records(item, steps, gap_values)
+        for member in value:
+            yield from _records(member, steps, gap_values)
         return
-    for key, item in _items(value):
+    for key, member in _items(value):
         gaps = step.match(key)
         # a gap that occurred before has its value already
         if gaps is not None and all(gaps[name] == gap_values.get(name, gaps[name]) for name in gaps):
-            yield from _records(item, others, gap_values | gaps)
+            yield from _records(member, further_steps, gap_values | gaps)
 
 
 def _items(value: Any) -> Iterator[tuple[str, Any]]:
@@ -125,6 +125,10 @@ def _value(document: Any, keys: Sequence[str]) -> Any:
     """Return what is behind some keys: a value, or all values if a key leads into every item of a list; else None.
 
     Of elements, the text; a single one is no list.
+
+    Args:
+        document: the value of the document.
+        keys: the keys of objects, indices of lists and names of elements, from the document on.
     """
     values, are_several = [document], False
     for key in keys:
@@ -169,18 +173,25 @@ def _wrong_path(path: Path, problem: str, wrong: str, documents: Sequence[tuple[
         wrong: the path that leads nowhere.
         documents: the number and the value of each document.
     """
-    known: dict[str, None] = {}
+    known_paths: dict[str, None] = {}
     for _, document in documents[:1]:
         for known_path in _paths(document, ""):
-            known[known_path] = None
-            if len(known) >= _SEARCHED_PATHS:
+            known_paths[known_path] = None
+            if len(known_paths) >= _SEARCHED_PATHS:
                 break
-    near = get_close_matches(wrong, known, n=_SHOWN_PATHS, cutoff=0.4) or list(known)[:_SHOWN_PATHS]
-    return InputError(f"{path}: {problem} at {wrong!r}; there is {', '.join(near) or 'nothing'}")
+    similar_paths = (
+        get_close_matches(wrong, known_paths, n=_SHOWN_PATHS, cutoff=0.4) or list(known_paths)[:_SHOWN_PATHS]
+    )
+    return InputError(f"{path}: {problem} at {wrong!r}; there is {', '.join(similar_paths) or 'nothing'}")
 
 
 def _paths(value: Any, path: str) -> Iterator[str]:
-    """Yield the paths of the values in a document; in a list, those of its items without an index."""
+    """Yield the paths of the values in a document; in a list, those of its items without an index.
+
+    Args:
+        value: a value within the document.
+        path: its own path; empty for the document.
+    """
     if isinstance(value, dict):
         for key, item in value.items():
             yield from _paths(item, f"{path}.{key}" if path else str(key))
@@ -219,7 +230,8 @@ def read_xml(path: Path) -> Element:
     """Return the root element of an XML file.
 
     Raises:
-        InputError: the file is not well-formed, declares or uses entities of its own, or is nested too deeply.
+        InputError: the file is not well-formed or cannot be decoded, declares or uses entities of its own, or is nested
+            too deeply.
     """
     open_elements = [Element({})]
 

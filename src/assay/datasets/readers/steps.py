@@ -31,33 +31,37 @@ def required_column(source: SourceTable, name: str, option: str) -> pa.ChunkedAr
 
 
 def combine(sources: Sequence[SourceTable]) -> SourceTable:
-    """Return the rows of several files as one table, in which messages name the file of a row."""
+    """Return the rows of several files as one table, in which messages name the file of a row; those of one unchanged.
+
+    Args:
+        sources: the rows of each file; at least one file. A column may be absent from some, which gives null.
+    """
     if len(sources) == 1:
         return sources[0]
-    parts, numbers = [], []
+    excess_of_files, row_numbers = [], []
     misfits: dict[str, Misfit] = {}
     excess = row_count = 0
     for source in sources:
-        parts.append((source.name, excess))
-        numbers.append(source.numbers() + excess)
+        excess_of_files.append((source.name, excess))
+        row_numbers.append(source.numbers() + excess)
         for name, misfit in source.misfits.items():
             misfits.setdefault(name, misfit._replace(row=row_count + misfit.row))
-        excess = int(numbers[-1].max())
+        excess = int(row_numbers[-1].max())
         row_count += source.table.num_rows
     return replace(
         sources[0],
         table=concatenated_tables([source.table for source in sources]),
-        rows=np.concatenate(numbers),
+        rows=np.concatenate(row_numbers),
         misfits=misfits,
-        parts=tuple(parts),
+        parts=tuple(excess_of_files),
         notes=tuple(dict.fromkeys(note for source in sources for note in source.notes)),
     )
 
 
 def parse_cells(source: SourceTable, templates: Mapping[str, str]) -> SourceTable:
-    """Return the table with a column for each gap of a template that the cells of a column have the form of.
+    """Return the table with a column for each gap of the templates: what stands there in the cells of their column.
 
-    What stands in a gap is one line.
+    What stands in a gap has to be one line.
 
     Args:
         source: the table.
@@ -71,7 +75,7 @@ def parse_cells(source: SourceTable, templates: Mapping[str, str]) -> SourceTabl
         parsed = []
         for row, cell in enumerate(required_column(source, column, "parse").to_pylist()):
             gaps = template.match(str(cell))
-            if gaps is None or any("\n" in text.strip() for text in gaps.values()):
+            if gaps is None or any("\n" in gap_text.strip() for gap_text in gaps.values()):
                 location = f"{source.location(row)}, column {column}"
                 raise InputError(f"{location}: {str(cell)[:40]!r} has not the form {text!r}")
             parsed.append(gaps)
@@ -99,8 +103,8 @@ def add_columns(source: SourceTable, templates: Mapping[str, str]) -> SourceTabl
         for gap in cells:
             misfit = source.misfits.get(gap)
             if misfit is not None and not misfit.is_empty:
-                place = f"{source.location(misfit.row)}, column {gap}"
-                raise InputError(f"{place}: holds {misfit.description}; add takes text, numbers and lists of texts")
+                location = f"{source.location(misfit.row)}, column {gap}"
+                raise InputError(f"{location}: holds {misfit.description}; add takes text, numbers and lists of texts")
         values = []
         for row in range(source.table.num_rows):
             gaps = {gap: column[row] for gap, column in cells.items()}
@@ -116,6 +120,10 @@ def add_columns(source: SourceTable, templates: Mapping[str, str]) -> SourceTabl
 def skip_rows(source: SourceTable, counts: Sequence[int]) -> SourceTable:
     """Return the table without some rows at its start and at its end.
 
+    Args:
+        source: the table.
+        counts: the number of rows at the start and at the end.
+
     Raises:
         InputError: no row is left.
     """
@@ -126,66 +134,77 @@ def skip_rows(source: SourceTable, counts: Sequence[int]) -> SourceTable:
 
 
 def replace_cells(source: SourceTable, replacements: Mapping[str, Mapping[str, str]]) -> SourceTable:
-    """Return the table with some cells of columns replaced, given by column and cell.
+    """Return the table with some cells of columns replaced, given by column and cell, which are compared as text.
 
     Raises:
-        InputError: a column is missing.
+        InputError: a column is missing, or holds lists or objects.
     """
     for column, new_cells in replacements.items():
-        cells = required_column(source, column, "replace").to_pylist()
-        source = source.with_column(column, pa.array([new_cells.get(cell, cell) for cell in cells]))
+        cells = required_column(source, column, "replace")
+        if pa.types.is_nested(cells.type):
+            raise InputError(f"{source.name}, column {column}: holds lists or objects; replace takes text and numbers")
+        texts = [None if cell is None else str(cell) for cell in cells.to_pylist()]
+        new_texts = [None if text is None else new_cells.get(text, text) for text in texts]
+        source = source.with_column(column, pa.array(new_texts, pa.string()))
     return source
 
 
-def rows_with_cells(source: SourceTable, wanted: Cells, option: str) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def rows_with_cells(source: SourceTable, cells_by_column: Cells, option: str) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Return, shape (n,), whether the cells of each row are among the wanted ones of each column.
 
+    Args:
+        source: the table with n rows.
+        cells_by_column: the wanted cell or cells of each column, compared as text.
+        option: the option that names the columns, for messages.
+
     Raises:
-        InputError: a column is missing, or no row has a wanted cell.
+        InputError: a column is missing, or a wanted cell is in no row.
     """
     is_wanted = np.full(source.table.num_rows, True)
-    for column, cells in wanted.items():
+    for column, cells in cells_by_column.items():
         wanted_cells = {cells} if isinstance(cells, str) else set(cells)
         texts = [None if cell is None else str(cell) for cell in required_column(source, column, option).to_pylist()]
-        for cell in sorted(wanted_cells - {*texts}):
-            raise InputError(f"{source.name}: no row has {cell!r} in the column {column}")
+        absent_cells = sorted(wanted_cells - {*texts})
+        if absent_cells:
+            raise InputError(f"{source.name}: no row has {absent_cells[0]!r} in the column {column}")
         is_wanted &= np.array([text in wanted_cells for text in texts])
     return is_wanted
 
 
 def select_rows(source: SourceTable, where: Cells, unless: Cells) -> SourceTable:
-    """Return the rows that have the cells of *where*, and not those of *unless*, both by column.
+    """Return the rows that have the cells of *where* in every column given, and those of *unless* in none.
 
     Raises:
-        InputError: a column is missing, no row has a wanted cell, or no row is left.
+        InputError: a column is missing, a wanted cell is in no row, or no row is left.
     """
     if not where and not unless:
         return source
     is_kept = rows_with_cells(source, where, "where")
-    if unless:
-        is_kept &= ~rows_with_cells(source, unless, "unless")
+    for column, cells in unless.items():
+        is_kept &= ~rows_with_cells(source, {column: cells}, "unless")
     if not is_kept.any():
         raise InputError(f"{source.name}: no row has the cells that the card wants")
     return source.take(np.flatnonzero(is_kept))
 
 
 def rescale_columns(
-    source: SourceTable, columns: Sequence[str], low_high: Sequence[float], new: Sequence[float], where: Cells
+    source: SourceTable, columns: Sequence[str], low_high: Sequence[float], new_low_high: Sequence[float], where: Cells
 ) -> SourceTable:
-    """Return the table with numbers carried over from one scale to another; empty cells stay empty.
+    """Return the table with numbers carried over from one scale to another, as text; empty cells stay empty.
 
     Args:
         source: the table.
         columns: the columns with the numbers.
         low_high: the lowest and the highest number of their scale.
-        new: the same of the other scale.
+        new_low_high: the same of the other scale.
         where: the cells of the rows to change; empty for all rows.
 
     Raises:
-        InputError: a column is missing, or a cell is not a number.
+        InputError: a column is missing, a cell of *where* is in no row, or a cell is not a number.
     """
     is_changed = rows_with_cells(source, where, "rescale")
-    factor = (new[1] - new[0]) / (low_high[1] - low_high[0])
+    (low, high), (new_low, new_high) = low_high, new_low_high
+    factor = (new_high - new_low) / (high - low)
     for name in columns:
         cells = []
         for row, cell in enumerate(required_column(source, name, "rescale").to_pylist()):
@@ -194,14 +213,14 @@ def rescale_columns(
                 number = finite_number(text)
                 if number is None:
                     raise InputError(f"{source.location(row)}, column {name}: {text!r} is not a number")
-                text = exact_number(new[0] + (number - low_high[0]) * factor)
+                text = exact_number(new_low + (number - low) * factor)
             cells.append(None if cell is None else text)
         source = source.with_column(name, pa.array(cells, pa.string()))
     return source
 
 
 def strip_texts(source: SourceTable) -> SourceTable:
-    """Return the table without white space around the texts of its cells."""
+    """Return the table without white space around the texts of its cells; texts in lists stay as they are."""
     for name in source.table.column_names:
         column = source.table.column(name)
         if pa.types.is_string(column.type):
@@ -214,17 +233,18 @@ def strip_texts(source: SourceTable) -> SourceTable:
 
 
 def join_columns(
-    source: SourceTable, other: SourceTable, by: Mapping[str, str], take: Sequence[str]
+    source: SourceTable, joined_source: SourceTable, by: Mapping[str, str], take: Sequence[str]
 ) -> tuple[SourceTable, str]:
-    """Return the rows with columns of another file added, and a note on misses and on matches by words; else empty.
+    """Return the rows with columns of another file added, and a note.
 
-    Rows match if their cells in the columns *by* are equal, or else if the words of these cells are equal, since
-    spreadsheets and editors change dashes, spaces and the encoding of accents. If matching rows have different values,
-    none is used; nothing is guessed.
+    The note has the number of rows without a match, and of those matched by words alone, for the last column of *take*;
+    it is empty without either. Rows match if their cells in the columns *by* are equal, or else if the words of these
+    cells are equal, since spreadsheets and editors change dashes, spaces and the encoding of accents. Rows whose cells
+    are all blank match none. If matching rows have different values, none is used; nothing is guessed.
 
     Args:
         source: the rows.
-        other: the file with the columns.
+        joined_source: the file with the columns.
         by: the columns to compare, and the column of the other file for each.
         take: the names of the columns to add; they are null in rows without a match.
 
@@ -232,22 +252,22 @@ def join_columns(
         InputError: one of the columns is missing.
     """
     keys, other_keys = list(by), list(by.values())
-    rows_by_cells = _matching_rows(source, keys, other, other_keys, str)
-    rows_by_words = _matching_rows(source, keys, other, other_keys, text_key)
+    rows_by_cells = _matching_rows(source, keys, joined_source, other_keys, str)
+    rows_by_words = _matching_rows(source, keys, joined_source, other_keys, text_key)
     for name in take:
-        values = required_column(other, name, "join").to_pylist()
+        values = required_column(joined_source, name, "join").to_pylist()
         joined_values = [_only_value(values, rows) for rows in rows_by_cells]
-        joined = [
+        joined_cells = [
             _only_value(values, rows) if value is None else value
             for value, rows in zip(joined_values, rows_by_words, strict=True)
         ]
-        source = source.with_column(name, pa.array(joined, pa.string()))
+        source = source.with_column(name, pa.array(joined_cells, pa.string()))
     # the note is about the last column
-    pair_count, missed = len(joined), joined.count(None)
+    pair_count, missed = len(joined_cells), joined_cells.count(None)
     by_words_alone = joined_values.count(None) - missed
     if not by_words_alone and not missed:
         return source, ""
-    file_name = Path(other.name).name
+    file_name = Path(joined_source.name).name
     note = f"{', '.join(take)} of {pair_count - missed:,} of {pair_count:,} pairs joined from {file_name}"
     if by_words_alone:
         note += f", of {by_words_alone:,} by their words alone"
@@ -257,8 +277,8 @@ def join_columns(
 
 
 def _only_value(values: Sequence[Any], rows: Sequence[int]) -> str | None:
-    """Return the value in some rows as text; None if there is none, or several different ones."""
-    distinct_values = {str(values[row]) for row in rows}
+    """Return the value in some rows as text; None if there is none, or several different ones, of which null is one."""
+    distinct_values = {None if values[row] is None else str(values[row]) for row in rows}
     return distinct_values.pop() if len(distinct_values) == 1 else None
 
 
@@ -273,11 +293,16 @@ def _matching_rows(
         other: the table with the values.
         other_by: its columns to compare.
         key: a function that returns the part of a cell to compare.
+
+    Raises:
+        InputError: one of the columns is missing.
     """
     rows_by_key: dict[tuple[str, ...], list[int]] = {}
     for row, row_key in enumerate(_row_keys(other, other_by, key)):
         rows_by_key.setdefault(row_key, []).append(row)
-    return [rows_by_key.get(row_key, []) for row_key in _row_keys(source, by, key)]
+    # blank cells do not tell which row is meant
+    row_keys = _row_keys(source, by, key)
+    return [rows_by_key.get(row_key, []) if any(map(str.strip, row_key)) else [] for row_key in row_keys]
 
 
 def _row_keys(source: SourceTable, by: Sequence[str], key: Callable[[str], str]) -> list[tuple[str, ...]]:
@@ -285,5 +310,5 @@ def _row_keys(source: SourceTable, by: Sequence[str], key: Callable[[str], str])
     columns = []
     for name in by:
         cells = required_column(source, name, "join").to_pylist()
-        columns.append([key(str(cell)) for cell in cells])
+        columns.append([key("" if cell is None else str(cell)) for cell in cells])
     return list(zip(*columns, strict=True))

@@ -142,7 +142,14 @@ def make_problem(
                 elif source != target and source2 != target2:
                     matches.append((source * columns + source2, target * columns + target2, index, index2))
     match_table = np.ascontiguousarray(np.array(matches, dtype=np.intp).reshape(-1, 4).T)
-    return Problem(unary, match_table[0], match_table[1], match_table[2], match_table[3], _unit_of_values(unary))
+    return Problem(
+        unary=unary,
+        sources=match_table[0],
+        targets=match_table[1],
+        first=match_table[2],
+        second=match_table[3],
+        unit=_unit_of_values(unary),
+    )
 
 
 def _unary_values(

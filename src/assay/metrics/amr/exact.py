@@ -121,13 +121,17 @@ class Bound:
         #: The number of steps since the bound was last lowered.
         self._steps_in_vain = 0
         self.value = np.inf
+        # set by the first bound: its value, the assignment behind it, and the pairs of nodes whose matches it counts by
+        # the relations of the first graph
+        self._latest_value = np.inf
+        self.partners = np.empty(0, dtype=np.intp)
+        self._counts_by_first = np.empty(0, dtype=bool)
         self._compute_bound()
 
     def step(self, known_value: float) -> bool:
-        """Take one subgradient step, and return True.
+        """Take one subgradient step and compute the bound anew, and tell whether one was taken.
 
-        If every match is counted at both ends or at none, no step lowers the bound: none is taken, and the result is
-        False.
+        None is taken if every match is counted at both ends or at none: no step would lower the bound.
 
         Args:
             known_value: the value of a known alignment; its gap to the bound decides the length of the step.
@@ -135,7 +139,7 @@ class Bound:
         problem = self._problem
         is_aligned = problem.aligned_pairs(mapping_of(problem, self.partners))
         subgradient = np.zeros(len(self._share))
-        # each pair of nodes counts its matches by the relations of one graph, see _highest_gains
+        # each pair of nodes counts its matches by the relations of one graph, see :meth:`_highest_gains`
         is_counted_by = self._counts_by_first, ~self._counts_by_first
         for (source, target), is_counted in zip(self._sides, is_counted_by, strict=True):
             subgradient[source.counted_matches(self._share, is_aligned & is_counted)] += 1.0
@@ -148,14 +152,16 @@ class Bound:
         return True
 
     def _compute_bound(self) -> None:
-        """Set ``partners`` by the current shares, and ``value`` if their bound is lower than all before.
+        """Compute the bound by the current shares; ``value`` is set if it is lower than all before.
 
-        After :data:`_PATIENCE` steps in vain, the stride is halved.
+        It also sets ``partners``, ``_latest_value`` and ``_counts_by_first``, which the next step needs. After
+        :data:`_PATIENCE` steps in vain, the stride is halved.
         """
         unary = self._problem.unary
+        gains, self._counts_by_first = self._highest_gains()
         # padded to a square, so that each node has a partner
         values = np.zeros((max(unary.shape),) * 2)
-        values[: unary.shape[0], : unary.shape[1]] = unary + self._highest_gains().reshape(unary.shape)
+        values[: unary.shape[0], : unary.shape[1]] = unary + gains.reshape(unary.shape)
         rows, columns = linear_sum_assignment(values, maximize=True)
         self.partners = np.asarray(columns, dtype=np.intp)
         self._latest_value = float(values[rows, columns].sum())
@@ -168,11 +174,11 @@ class Bound:
             self._stride /= 2
             self._steps_in_vain = 0
 
-    def _highest_gains(self) -> NDArray[np.float64]:
+    def _highest_gains(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Return the most that the matches at each pair of nodes can add, shape (pairs of nodes,).
 
         They are counted by the relations of the first graph and by those of the second. Both sums are bounds, and the
-        lower one is used; ``_counts_by_first`` records where it is that of the first graph, also in a tie.
+        lower one is used. The second array tells where it is that of the first graph, also in a tie.
         """
         pair_count = self._problem.unary.size
         gains = []
@@ -181,9 +187,7 @@ class Bound:
             at_target = np.bincount(target.pair, target.largest_shares(1.0 - self._share), pair_count)
             gains.append(at_source + at_target)
         by_first, by_second = gains
-        self._counts_by_first = by_first <= by_second
-        lower: NDArray[np.float64] = np.minimum(by_first, by_second)
-        return lower
+        return np.minimum(by_first, by_second), by_first <= by_second
 
 
 def optimal_alignment(problem: Problem) -> Alignment:

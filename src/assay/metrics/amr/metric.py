@@ -111,7 +111,8 @@ class Amr(AspectMetric):
                 raise InputError(f"metric 'amr:{self.subject}' does not take {key}; {aspects} do")
         if self.subject in WITH_VECTORS and not self.vectors:
             raise InputError(f"metric 'amr:{self.subject}' needs word vectors: write amr:{self.subject},vectors=FILE")
-        if self.engine == "smatchpp" and (self.solver != "exact" or not self.standardize):
+        is_as_in_smatchpp = self.solver == "exact" and self.standardize
+        if self.engine == "smatchpp" and not is_as_in_smatchpp:
             raise InputError("metric 'amr:smatch': engine=smatchpp aligns optimally and standardizes only")
 
     def _required_packages(self) -> tuple[str, ...]:
@@ -199,7 +200,8 @@ class Amr(AspectMetric):
 
         if self.engine == "smatchpp":
             return SmatchppEngine(self.parser or "")
-        from assay.metrics.neural.runtime import current_runtime, free_cores
+        from assay.common.processes import free_cores
+        from assay.metrics.neural.runtime import current_runtime
 
         return AmrEngine(current_runtime().threads or free_cores(), self.parser or "")
 
@@ -209,7 +211,8 @@ class Amr(AspectMetric):
         After an error or an interruption, all open sessions are closed.
 
         Raises:
-            InputError: the metric is ``amr:all``, or a text has no graph or an unreadable one.
+            InputError: the metric is ``amr:all``; there are no such word vectors, or they are broken; there is no such
+                parser; a text has no graph or an unreadable one.
             UnavailableError: a package is missing.
             WorkerDiedError: some pairs ended two processes, for example because memory ran out.
             AssayError: no optimal alignment of a pair was found.
@@ -236,7 +239,9 @@ class Amr(AspectMetric):
 
         Raises:
             NotExplainableError: the aspect has no alignment to show.
-            InputError: a text has no graph, or its graph cannot be read.
+            InputError: a text has no graph, or its graph cannot be read; or there is no such parser.
+            UnavailableError: a text has to be parsed, and amrlib is not installed.
+            AssayError: no optimal alignment of a pair was found.
         """
         from assay.metrics.explaining.graphs import explain_graphs
 

@@ -83,7 +83,7 @@ class NodeVectors:
         return self._label_vectors[label]
 
     def _mean_word_vector(self, label: str) -> NDArray[np.float64] | None:
-        """Return the vector of a node label as :meth:`known_vector` does, computed without the cache."""
+        """Return the vector of a node label as :meth:`known_vector` does, without the cache; None if unknown."""
         words = label_words(label)
         vectors = [vector for vector in map(self.word_vector, words) if vector is not None]
         if not vectors and len(words) == 1 and words[0].isnumeric():
@@ -163,14 +163,14 @@ def best_connected_node(graph: Graph, direction: Direction) -> int:
         incoming[target] += 1
     for source, _, _ in graph.attributes:
         outgoing[source] += 1
-    both = [entering + leaving for entering, leaving in zip(incoming, outgoing, strict=True)]
-    degrees = {"in": incoming, "out": outgoing, "both": both}[direction]
+    edge_counts = [entering + leaving for entering, leaving in zip(incoming, outgoing, strict=True)]
+    degrees = {"in": incoming, "out": outgoing, "both": edge_counts}[direction]
     highest = max(degrees)
     tied = [node for node in range(node_count) if degrees[node] == highest]
     if len(tied) == 1:
         return tied[0]
     hops = _hops_from_root(graph)
-    return min(tied, key=lambda node: (hops[node], -both[node], graph.concepts[node]))
+    return min(tied, key=lambda node: (hops[node], -edge_counts[node], graph.concepts[node]))
 
 
 def _hops_from_root(graph: Graph) -> list[int]:

@@ -66,6 +66,7 @@ def load_parser(parser: str) -> Any:
     Raises:
         InputError: the parser is no ``amrlib:FOLDER`` with an existing folder.
         UnavailableError: amrlib is not installed.
+        Exception: any error of amrlib.
     """
     check_parser(parser)
     # amrlib prints its progress, and stdout is for data
@@ -135,8 +136,8 @@ def graphs_of(batch: Batch, parser: str = "") -> tuple[Sequence[str], Sequence[s
         parser: the parser of the texts without a graph, ``amrlib:FOLDER``; empty for none.
 
     Raises:
-        InputError: a text has no graph, and there is no such parser or it returns none.
-        UnavailableError: amrlib is not installed.
+        InputError: a text has no graph, and no parser is named, there is no such parser, or it returns none.
+        UnavailableError: a text has no graph, a parser is named, and amrlib is not installed.
     """
     first, second = _graphs_in_data(batch)
     missing = {

@@ -12,8 +12,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.common.processes import Crew, NotForWorkersError
 from assay.common.progress import report_share
+from assay.common.workers import Crew, NotForWorkersError
 from assay.exceptions import UnavailableError
 from assay.language.texts import sorted_pair
 from assay.metrics.amr.aspect import AspectMetric, AspectSettings
@@ -71,12 +71,13 @@ class Workers:
         scored_pairs = 0
         with closing(self._crew.map(chunks)) as outcomes:
             for (start, _, chunk), outcome in outcomes:
-                # a chunk that cannot be sent to a process is compared in this one
                 if isinstance(outcome, NotForWorkersError):
-                    outcome = self._comparer.compare(aspects, chunk)
+                    # a chunk that cannot be sent to a process is compared in this one
+                    chunk_scores, chunk_seconds = self._comparer.compare(aspects, chunk)
                 elif isinstance(outcome, Exception):
                     raise outcome
-                chunk_scores, chunk_seconds = outcome
+                else:
+                    chunk_scores, chunk_seconds = outcome
                 scores[start : start + len(chunk)] = chunk_scores
                 seconds += chunk_seconds
                 scored_pairs += len(chunk)
@@ -154,7 +155,8 @@ class AmrSession:
             again: not used, since nothing is kept between batches.
 
         Raises:
-            InputError: a pair has no graph, or one that cannot be read.
+            InputError: a pair has no graph, or one that cannot be read; there is no such parser; the word vectors are
+                missing or broken.
             WorkerDiedError: some pairs ended two processes, for example because memory ran out.
             AssayError: no optimal alignment of a pair was found, or a package is missing.
         """
@@ -260,7 +262,9 @@ class SmatchppSession:
             again: not used, since nothing is kept between batches.
 
         Raises:
-            InputError: a pair has no graph.
+            InputError: a pair has no graph, or there is no such parser.
+            UnavailableError: a text has to be parsed, and amrlib is not installed.
+            Exception: any error of the package, as for a graph that it cannot read.
         """
         self._load_seconds += load_parser_for(batch, self._parser)
         started = time.perf_counter()

@@ -64,30 +64,37 @@ class Layout:
         dimensions: the number of dimensions of the embedding; those after the last aspect are the residual.
 
     Raises:
-        InputError: ranges overlap or leave a gap, a range is empty or exceeds the embedding, or a name is duplicate or
-            invalid.
+        InputError: there is no aspect, a name is invalid or occurs twice, a range is empty or begins below 0, or ranges
+            overlap, leave a gap or exceed the embedding.
     """
 
     aspects: tuple[tuple[str, int, int], ...]
     dimensions: int
 
     def __post_init__(self) -> None:
-        """Check the names, then that the ranges are adjacent and within the embedding."""
+        """Check the names, then that the ranges are adjacent and within the embedding; raise InputError if not."""
         if not self.aspects:
             raise InputError("layout: it has no aspect")
         self._check_names()
-        previous, end = "", 0
+        previous_name, previous_stop = "", 0
         by_range = sorted(self.aspects, key=lambda aspect: aspect[1:])
         for name, first, stop in by_range:
-            if not 0 <= first < stop:
+            if first < 0:
+                raise InputError(f"layout: {name} begins at dimension {first}; dimensions count from 0")
+            if first >= stop:
                 raise InputError(f"layout: {name} has the range {first} to {stop}; the first must be below the end")
-            if first < end:
-                raise InputError(f"layout: {name} begins at dimension {first}, inside {previous}, which ends at {end}")
-            if first > end:
-                raise InputError(f"layout: dimensions {end} to {first} belong to no aspect; the residual comes last")
+            if first < previous_stop:
+                raise InputError(
+                    f"layout: {name} begins at dimension {first}, inside {previous_name}, which ends at {previous_stop}"
+                )
+            if first > previous_stop:
+                raise InputError(
+                    f"layout: {name} begins at dimension {first}, and {previous_stop} belongs to no aspect; the "
+                    "residual comes last"
+                )
             if stop > self.dimensions:
                 raise InputError(f"layout: {name} ends at dimension {stop}, the embedding has {self.dimensions}")
-            previous, end = name, stop
+            previous_name, previous_stop = name, stop
 
     def _check_names(self) -> None:
         """Check that the names of the aspects are valid and distinct.
@@ -148,7 +155,8 @@ def even_layout(names: Sequence[str], width: int, dimensions: int) -> Layout:
         dimensions: the number of dimensions of the embedding.
 
     Raises:
-        InputError: the aspects exceed the embedding, or a name is invalid.
+        InputError: there is no aspect, the width is below 1, the aspects exceed the embedding, or a name is invalid or
+            occurs twice.
     """
     return Layout(tuple((name, i * width, (i + 1) * width) for i, name in enumerate(names)), dimensions)
 
@@ -214,6 +222,10 @@ def _required_setting(
 def _parse_settings(text: str, file_name: str) -> dict[str, tuple[Any, int]]:
     """Return the value and the line of each setting of the layout in the text of a file, by name.
 
+    Args:
+        text: the content of the file.
+        file_name: the name of the file, for messages.
+
     Raises:
         InputError: the text is no Python, or has a statement that is not allowed.
     """
@@ -225,9 +237,8 @@ def _parse_settings(text: str, file_name: str) -> dict[str, tuple[Any, int]]:
         raise InputError(f"{file_name}: no Python ({error})") from None
     settings: dict[str, tuple[Any, int]] = {}
     for statement in body:
-        if not (
-            _record_assignment(statement, settings, file_name) or _record_extension(statement, settings, file_name)
-        ):
+        is_assignment = _record_assignment(statement, settings, file_name)
+        if not is_assignment and not _record_extension(statement, settings, file_name):
             raise InputError(
                 f"{file_name}, line {statement.lineno}: neither an assignment of a literal nor += of a list; "
                 f"nothing of such a file is executed"
@@ -386,12 +397,13 @@ def embedding_size(folder: Path) -> int:
     """Return the number of dimensions of a model's embeddings: those of the last dense layer, or else of pooling.
 
     Raises:
-        InputError: the files of the model do not declare it.
+        InputError: the files of the model do not declare it, or one of them is malformed.
     """
     description = describe(folder)
     size = description.hidden_size
     if size is not None and description.pooling is not None:
-        size *= description.pooling.count("+") + 1  # the outputs of several poolings are concatenated
+        # the outputs of several poolings, such as mean+max, are concatenated
+        size *= description.pooling.count("+") + 1
     for relative, module_class in module_folders(folder, str(folder)):
         # the name of the class may have a path of modules
         if module_class is not None and module_class.rpartition(".")[2] == "Dense":

@@ -47,6 +47,7 @@ class Reference:
     layout: str = ""
 
     def __post_init__(self) -> None:
+        """Raise InputError unless the names fit the scores, and the scores are cosines."""
         if self.scores.ndim != 2 or self.scores.shape[1] != len(self.names) or len(self.scores) == 0:
             raise InputError(f"reference set: {len(self.names)} names, but scores of shape {self.scores.shape}")
         if self.names[:1] != (OVERALL,) or len(set(self.names)) < len(self.names):
@@ -68,7 +69,8 @@ def write_reference(
         layout: the layout of the aspects; by default the layout in the folder.
 
     Raises:
-        InputError: the names and scores are not valid :class:`Reference`.
+        InputError: the names and scores are no valid :class:`Reference`.
+        OSError: the file cannot be written.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -106,6 +108,8 @@ def read_reference(folder: Path) -> Reference | None:
 @dataclass(frozen=True)
 class UsualScores:
     """The neighbours' scores in one column, and where the score of a pair lies among them.
+
+    Scores that differ by no more than :data:`SCORE_TOLERANCE` count as equal.
 
     Attributes:
         median: the median of the neighbours' scores.

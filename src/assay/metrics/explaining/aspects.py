@@ -74,23 +74,24 @@ class AspectExplanation(Explanation):
     compared: ComparedPairs | None
 
 
-def explain_aspects(parts: Sequence[Metric], folder: Path, layout: Layout, batch: Batch) -> list[AspectExplanation]:
+def explain_aspects(metrics: Sequence[Metric], folder: Path, layout: Layout, batch: Batch) -> list[AspectExplanation]:
     """Return the score of each aspect of each pair under an S3BERT model, and what is usual for the overall score.
 
     If the model has no usable reference set, what is usual is None, and a note gives the reason.
 
     Args:
-        parts: the metric of the whole embedding, and that of each aspect.
+        metrics: the metric of the whole embedding, and that of each aspect.
         folder: the folder of the model.
         layout: the layout of the aspects.
         batch: the pairs.
 
     Raises:
-        InputError: the reference set lacks an aspect of the layout.
+        InputError: the reference set lacks an aspect of the layout, or cannot be read.
+        AssayError: the model cannot be loaded, or the scores cannot be computed.
     """
     reference, remarks = _usable_reference(folder, layout)
-    scores = open_session(parts[0].needs()).score(parts, batch)
-    names = tuple(part.declaration.aspect or OVERALL for part in parts)
+    scores = open_session(metrics[0].needs()).score(metrics, batch)
+    names = tuple(metric.declaration.aspect or OVERALL for metric in metrics)
     explanations = []
     for row, (first, second) in enumerate(batch.pairs()):
         overall = float(scores.values[row, 0])
@@ -106,7 +107,17 @@ def explain_aspects(parts: Sequence[Metric], folder: Path, layout: Layout, batch
         notes = (*remarks, *phrases_of(scores.flags[row, 0]))
         if compared and not compared.low <= overall <= compared.high:
             notes += ("no reference pair has an overall score this far out: what is usual is a guess",)
-        explanations.append(AspectExplanation(str(parts[0]), first, second, overall, notes, tuple(aspects), compared))
+        explanations.append(
+            AspectExplanation(
+                metric=str(metrics[0]),
+                reference=first,
+                candidate=second,
+                score=overall,
+                notes=notes,
+                aspects=tuple(aspects),
+                compared=compared,
+            )
+        )
     return explanations
 
 

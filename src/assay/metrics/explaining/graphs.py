@@ -76,33 +76,36 @@ def explain_graphs(metric: str, settings: AspectSettings, parser: str, batch: Ba
         batch: the pairs.
 
     Raises:
-        InputError: a text has no graph, or its graph cannot be read.
+        InputError: a text has no graph and there is no such parser, or a graph cannot be read.
+        UnavailableError: amrlib, which parses, is not installed.
     """
     reference_graphs, candidate_graphs = graphs_of(batch, parser)
     explanations = []
-    for row, (first, second) in enumerate(batch.pairs()):
-        graphs = reference_graphs[row], candidate_graphs[row]
-        explanations.append(_explain_pair(metric, settings, first, second, *graphs))
+    for texts, graphs in zip(batch.pairs(), zip(reference_graphs, candidate_graphs, strict=True), strict=True):
+        explanations.append(_explain_pair(metric, settings, texts, graphs))
     return explanations
 
 
 def _explain_pair(
-    metric: str, settings: AspectSettings, first: str, second: str, first_text: str, second_text: str
+    metric: str, settings: AspectSettings, texts: tuple[str, str], graphs: tuple[str, str]
 ) -> GraphExplanation:
     """Return the explanation of one pair, with the alignment that the metric computes.
 
     Args:
         metric: the name of the metric.
         settings: the settings of its alignment.
-        first, second: the texts of reference and candidate.
-        first_text, second_text: their graphs in Penman notation.
+        texts: the reference and the candidate.
+        graphs: their graphs in Penman notation.
+
+    Raises:
+        InputError: a graph cannot be read.
     """
     standard = settings.standardize
-    first_graph, second_graph = PreparedGraph(first_text), PreparedGraph(second_text)
+    first_graph, second_graph = map(PreparedGraph, graphs)
     first_triples = first_graph.triples("smatch", standardize=standard)
     second_triples = second_graph.triples("smatch", standardize=standard)
     # hill climbing depends on the order of the two graphs, so the order must be the same as in the metric
-    if (first_text, second_text) == sorted_pair(first_text, second_text):
+    if graphs == sorted_pair(*graphs):
         alignment = align(make_problem(first_triples, second_triples), settings)
         mapping = alignment.mapping
     else:
@@ -112,11 +115,11 @@ def _explain_pair(
     triples = _aligned_triples(first_triples, second_triples, mapping, first_form, second_form)
     matched = sum(triple.reference is not None and triple.candidate is not None for triple in triples)
     return GraphExplanation(
-        metric,
-        first,
-        second,
-        smatch_f1(matched, first_triples, second_triples),
-        (),
+        metric=metric,
+        reference=texts[0],
+        candidate=texts[1],
+        score=smatch_f1(matched, first_triples, second_triples),
+        notes=(),
         matched=matched,
         reference_triples=len(first_triples),
         candidate_triples=len(second_triples),

@@ -42,7 +42,9 @@ class MembersExplanation(Explanation):
 
     Attributes:
         unit: the scale of the contributions: ``log-odds`` of a probability, or ``label``.
-        base: the score of mean inputs on that scale; base plus all contributions is the score. None without a score.
+        base: what mean inputs give on that scale; None without a score. Base and all contributions add up, for
+            ``label``, to the score before it is limited to the range of the labels; for ``log-odds`` of two labels, to
+            those of the higher label; of more labels, to the mean of the log-odds of all steps from label to label.
         members: the metrics in the order in which they were chosen, then the properties of the texts.
     """
 
@@ -58,7 +60,8 @@ def explain_members(
 ) -> list[MembersExplanation]:
     """Return the contributions of the members and of the properties of the texts to the score of each pair.
 
-    A pair that lacks the score of a member has neither a score nor contributions, and a note that says so.
+    A pair that lacks the score of a member has neither a score nor contributions, and a note that says so. Several gold
+    answers of a pair are its reference, joined by ``" | "``.
 
     Args:
         metric: the name of the metric.
@@ -75,6 +78,7 @@ def explain_members(
     contributions = np.where(has_score[:, None], contributions, np.nan)
     bases = np.where(has_score, bases, np.nan)
     values = np.where(has_score, combination.learned.scores(inputs), np.nan)
+    # the inputs of members for which low is better are negated; they are shown as the members gave them
     signs = [1 if member.higher_is_better else -1 for member in combination.members] + [1] * len(combination.properties)
     names = [member.metric for member in combination.members] + list(combination.properties)
     explanations = []
@@ -83,23 +87,23 @@ def explain_members(
         for column, (name, sign) in enumerate(zip(names, signs, strict=True)):
             parts.append(
                 MemberPart(
-                    name,
-                    _finite_or_none(sign * inputs[row, column]),
-                    float(sign * means[column]),
-                    _finite_or_none(contributions[row, column]),
-                    FEATURES.get(name, ""),
+                    input=name,
+                    value=_finite_or_none(sign * inputs[row, column]),
+                    mean=float(sign * means[column]),
+                    moved=_finite_or_none(contributions[row, column]),
+                    meaning=FEATURES.get(name, ""),
                 )
             )
         explanations.append(
             MembersExplanation(
-                metric,
-                " | ".join(texts[row].golds),
-                texts[row].candidate,
-                _finite_or_none(values[row]),
-                () if has_score[row] else ("a member has no score",),
-                "log-odds" if combination.levels else "label",
-                _finite_or_none(bases[row]),
-                tuple(parts),
+                metric=metric,
+                reference=" | ".join(texts[row].golds),
+                candidate=texts[row].candidate,
+                score=_finite_or_none(values[row]),
+                notes=() if has_score[row] else ("a member has no score",),
+                unit="log-odds" if combination.levels else "label",
+                base=_finite_or_none(bases[row]),
+                members=tuple(parts),
             )
         )
     return explanations

@@ -48,7 +48,8 @@ class TokenExplanation(Explanation):
     """The matches of a pair: recall is their weighted mean over the reference, precision over the candidate.
 
     Attributes:
-        precision, recall: the two means before rescaling; 0 if no token of the text has a weight.
+        precision, recall: the two means before rescaling; 0 if no token of the text has a weight, or the other text has
+            no token.
         tokens: the tokens of the reference, then those of the candidate, in the order of the texts.
     """
 
@@ -64,13 +65,16 @@ def explain_tokens(metric: EncoderBased, weigh: TokenWeighting, batch: Batch) ->
 
     Args:
         metric: the metric.
-        weigh: the function that returns the weights of tokens.
+        weigh: the function from the token ids of texts to the weights of all their tokens.
         batch: the pairs.
+
+    Raises:
+        AssayError: the model cannot be loaded, or the scores cannot be computed.
     """
     from assay.metrics.neural.loading import load_tokenizer
 
     session = cast("EncoderSession", open_session(metric.needs()))
-    # the embeddings stay in the cache
+    # all texts are named as needed again, so that their embeddings stay in the session and are read below
     scores = session.score([metric], batch, {*batch.references, *batch.candidates})
     pairs: list[tuple[_TextTokens, _TextTokens]] = []
     for embeddings, left, right in session.embeddings_of(metric, batch):
@@ -88,11 +92,11 @@ def explain_tokens(metric: EncoderBased, weigh: TokenWeighting, batch: Batch) ->
         matches = _token_matches("reference", reference.weights, similarity, reference_words, candidate_words)
         matches += _token_matches("candidate", candidate.weights, similarity.T, candidate_words, reference_words)
         explanation = TokenExplanation(
-            str(metric),
-            first,
-            second,
-            float(scores.values[row, 0]),
-            phrases_of(scores.flags[row, 0]),
+            metric=str(metric),
+            reference=first,
+            candidate=second,
+            score=float(scores.values[row, 0]),
+            notes=phrases_of(scores.flags[row, 0]),
             precision=_mean_best_similarity(candidate.weights, similarity.T),
             recall=_mean_best_similarity(reference.weights, similarity),
             tokens=tuple(matches),
@@ -116,7 +120,13 @@ class _TextTokens(NamedTuple):
 
 
 def _tokens_of(embeddings: TextEmbeddings, text_index: int, weigh: TokenWeighting) -> _TextTokens:
-    """Return the tokens of the text with the given index in the embeddings."""
+    """Return the tokens of one text.
+
+    Args:
+        embeddings: the token embeddings of texts.
+        text_index: the index of the text in them.
+        weigh: the function from the token ids of texts to the weights of all their tokens.
+    """
     import numpy as np
 
     assert embeddings.starts is not None  # noqa: S101 - embeddings of tokens have starts
@@ -137,6 +147,8 @@ def _token_matches(
 ) -> list[TokenMatch]:
     """Return the tokens of one side that have a weight, each with the most similar token of the other side.
 
+    It is empty if the other side has no token, as an empty text has under a tokenizer without special tokens.
+
     Args:
         side: the text that has the tokens.
         weights: the weights of its n tokens, shape (n,).
@@ -146,22 +158,32 @@ def _token_matches(
     """
     matches = []
     for index, weight in enumerate(weights):
-        if weight:
+        if weight and partners:
             best = int(similarity[index].argmax())
             cosine = float(similarity[index, best])
-            matches.append(TokenMatch(side, index, words[index], partners[best], best, cosine, float(weight)))
+            matches.append(
+                TokenMatch(
+                    side=side,
+                    position=index,
+                    token=words[index],
+                    partner=partners[best],
+                    partner_position=best,
+                    similarity=cosine,
+                    weight=float(weight),
+                )
+            )
     return matches
 
 
 def _mean_best_similarity(weights: NDArray[np.float64], similarity: NDArray[np.float64]) -> float:
-    """Return the weighted mean of each token's best similarity; 0 if no token has a weight.
+    """Return the weighted mean of each token's best similarity; 0 if no token has a weight, or the other text no token.
 
     Args:
         weights: the weights of the n tokens of a text, shape (n,).
         similarity: the cosines with the m tokens of the other text, shape (n, m).
     """
     total = float(weights.sum())
-    if not total > 0:
+    if not total > 0 or not similarity.shape[1]:
         return 0.0
     return float((weights * similarity.max(axis=1)).sum() / total)
 

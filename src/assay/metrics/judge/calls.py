@@ -86,34 +86,59 @@ class PaidCalls:
             RefusedRequestError: the server refuses this request.
             NoReplyError: all tries have failed.
             BudgetError: the budget does not cover it.
-            AssayError: the server cannot be used, or sent no usable reply despite all retries.
+            AssayError: the server cannot be used.
         """
         body = request.body(self._client.model, server)
         limits = request.most_tokens(server), int(body[server.limit])
-        tries = tries or self._retries + 1
-        for number in range(tries):
+        most_tries = tries or self._retries + 1
+        number = 1
+        while True:
             try:
-                return await self._try(body, limits, request, served)
-            except FailedCallError as error:
-                log.info("%s: try %s of %s: %s", self._client.url, number + 1, tries, error)
-                failure = error
-            if number + 1 < tries:
-                self._tally.retries += 1
-                pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(number, 10)) * random.uniform(0.75, 1)
-                await asyncio.sleep(failure.wait or pause)
+                return await self._try(body, limits, served)
+            except FailedCallError as failure:
+                log.info("%s: try %s of %s: %s", self._client.url, number, most_tries, failure)
+                if number >= most_tries:
+                    raise self._no_reply_error(failure, most_tries) from None
+                wait = failure.wait
+            self._tally.retries += 1
+            # with a larger exponent, the pause would still be the longest
+            pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(number - 1, 10)) * random.uniform(0.75, 1)
+            await asyncio.sleep(wait or pause)
+            number += 1
+
+    def _no_reply_error(self, failure: FailedCallError, tries: int) -> NoReplyError:
+        """Return the error to raise after the last of some tries has failed.
+
+        Args:
+            failure: the error of that try.
+            tries: the number of tries.
+        """
         url = self._client.url
         # a server that answers with another name does so again
         remedy = () if isinstance(failure, OtherModelError) else self._remedy
         if failure.status:
-            when = "at once" if tries == 1 else f"after {tries - 1} {'retry' if tries == 2 else 'retries'}"
-            raise NoReplyError(f"{url} answers {failure.status} {when}: {failure}", *remedy, failure=failure)
+            retries = "1 retry" if tries == 2 else f"{tries - 1} retries"
+            when = "at once" if tries == 1 else f"after {retries}"
+            return NoReplyError(f"{url} answers {failure.status} {when}: {failure}", *remedy, failure=failure)
         count = "once" if tries == 1 else f"{tries} times"
-        raise NoReplyError(f"{url}: {failure} (tried {count})", *remedy, failure=failure)
+        return NoReplyError(f"{url}: {failure} (tried {count})", *remedy, failure=failure)
 
     async def _try(
-        self, body: dict[str, object], limits: tuple[int, int], request: Request, served: str | None
+        self, body: dict[str, object], limits: tuple[int, int], served: str | None
     ) -> tuple[Completion, Reply]:
-        """Make one call, and settle its price with the purse however it ends."""
+        """Make one call, settle its price with the purse however it ends, and return the completion and the reply.
+
+        Args:
+            body: the JSON body of the request.
+            limits: the most tokens of the prompt and of the reply.
+            served: the model name that the completion must report; None for any.
+
+        Raises:
+            FailedCallError: there is no usable reply, and another try may give one.
+            RefusedRequestError: the server refuses this request.
+            BudgetError: the budget does not cover it.
+            AssayError: the server cannot be used.
+        """
         reserved = await self._reserve(limits)
         # until it is known, the price is the highest: a call that is cancelled may have been served
         price, is_known = reserved, False
@@ -125,6 +150,9 @@ class PaidCalls:
                 raise OtherModelError(f"{completion.model!r} answered, and not {served!r}")
             reply = completion.reply(max(time.perf_counter() - started, 0.001))
             is_known = bool(reply.tokens_in and (reply.tokens_out or not reply.text))
+            # if the server has counted more than the limits allow, the bound of later calls is higher
+            more_in, more_out = self._more_tokens
+            self._more_tokens = max(more_in, reply.tokens_in - limits[0]), max(more_out, reply.tokens_out - limits[1])
             price = self._price_of(reply, limits)
             self._tally.calls += 1
             self._tally.new_tokens_in += reply.tokens_in
@@ -147,11 +175,6 @@ class PaidCalls:
 
     def _price_of(self, reply: Reply, limits: tuple[int, int]) -> float:
         """Return the price of a reply, with the limit in place of each count that the server does not report."""
-        counts = reply.tokens_in, reply.tokens_out
-        more = [
-            max(0, known, count - limit) for known, count, limit in zip(self._more_tokens, counts, limits, strict=True)
-        ]
-        self._more_tokens = more[0], more[1]
         tokens_in = reply.tokens_in or limits[0]
         tokens_out = reply.tokens_out or (limits[1] if reply.text else 0)
         return 0.0 if self._price is None else self._price.of_tokens(tokens_in, tokens_out)
@@ -159,7 +182,7 @@ class PaidCalls:
     async def _reserve(self, limits: tuple[int, int]) -> float:
         """Reserve the highest price that a call can have, and return it; 0 without prices.
 
-        While calls are in flight, this waits: they may cost less than was reserved for them.
+        If the budget does not cover it, this waits while calls are in flight: they may cost less than was reserved.
 
         Args:
             limits: the most tokens of the prompt and of the reply.

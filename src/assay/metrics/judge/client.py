@@ -127,11 +127,11 @@ class EndpointClient:
 
         Raises:
             FailedCallError: there is no complete answer, or the server reports an error that may pass: status 408, 409,
-                429 or 5xx.
+                429 or 5xx, unless the server asks not to retry, or to wait for longer than :data:`LONGEST_WAIT`.
             RefusedRequestError: the server refuses the request.
             AssayError: the server refuses the key, has no such model, or reports another error.
         """
-        reason: AssayError | RefusedRequestError | FailedCallError
+        failure: AssayError | RefusedRequestError | FailedCallError
         try:
             # given as extra_body, the body of plain values is sent as it is: the client would otherwise search each
             # argument for values to rewrite, which takes a quarter of the time of a call
@@ -139,31 +139,32 @@ class EndpointClient:
                 model=body["model"], messages=[], extra_body=body
             )
             content = response.content
+            # most answers are plain completions, which need not be parsed to see that they state no error
             is_plain = b'"choices"' in content and b'"error"' not in content
             stated = None if is_plain else error_within(content)
             if stated is None:
                 return content, response.headers.get("content-type", "")
-            reason = self._stated_error(stated.status or 502, stated.reason, {})
-            if isinstance(reason, FailedCallError):
-                reason = FailedCallError(f"its answer is an error: {stated.reason}", is_stated=True)
+            # an error without a status counts as one of the server: a retry may help
+            failure = self._error_of_status(stated.status or 502, stated.reason, {})
+            if isinstance(failure, FailedCallError):
+                failure = FailedCallError(f"its answer is an error: {stated.reason}", is_stated=True)
         except self._openai.APIStatusError as error:
-            reason = self._stated_error(error.status_code, _stated_reason(error), error.response.headers)
+            failure = self._error_of_status(error.status_code, _stated_reason(error), error.response.headers)
         except self._openai.APIConnectionError as error:
-            failure = error.__cause__
-            known = isinstance(failure, FailedCallError)
-            reason = failure if known else FailedCallError(cause_text(error))
+            cause = error.__cause__
+            failure = cause if isinstance(cause, FailedCallError) else FailedCallError(cause_text(error))
             # its own causes hold the request
-            reason.__cause__ = reason.__context__ = None
+            failure.__cause__ = failure.__context__ = None
         # "from None", since the client's error holds the request, and that holds the key
-        raise reason from None
+        raise failure from None
 
-    def _stated_error(
+    def _error_of_status(
         self, status: int, reason: str, headers: Any
     ) -> AssayError | RefusedRequestError | FailedCallError:
         """Return the error to raise for an error that the server states.
 
-        It is a RefusedRequestError if the server refuses this request or a part of it, and a FailedCallError if a retry
-        may help.
+        It is a RefusedRequestError if the server refuses this request or a part of it, a FailedCallError if a retry may
+        help, a ForbiddenError if it refuses either the key or the request, and else another AssayError.
 
         Args:
             status: the status of HTTP, or the one in the body of an answer with a status of success.

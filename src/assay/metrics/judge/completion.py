@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WrapValidator, model_validator
 
 from assay.common.visible import brief_text
-from assay.metrics.judge.reasoning import split_reasoning
+from assay.metrics.judge.reasoning import answer_start, split_reasoning
 from assay.metrics.judge.replies import Reply
 from assay.metrics.judge.stated_error import stated_error
 from assay.metrics.scores import Flag
@@ -101,16 +101,18 @@ class _Message(_Part):
         """The reply; of content in parts, those that are text and not reasoning."""
         if not isinstance(self.content, list):
             return self.content or ""
-        texts = (
-            part.get("text") if part.get("type", "text") in ("text", "output_text") else ""
-            for part in self.content
-            if isinstance(part, dict)
-        )
+        texts = []
+        for part in self.content:
+            if isinstance(part, dict) and part.get("type", "text") in ("text", "output_text"):
+                texts.append(part.get("text"))
         return "".join(text for text in texts if isinstance(text, str))
 
     @property
     def thought(self) -> str:
-        """What the model thought before, as far as the server reports it apart from the reply."""
+        """What the model thought before, as far as the server reports it apart from the reply; empty if it does not.
+
+        Of several fields that have it, the first counts; one that is not a text is shown as JSON.
+        """
         fields = self.reasoning_content, self.reasoning, self.reasoning_details, self.thinking
         thoughts = [thought for thought in fields if thought]
         if isinstance(self.content, list):
@@ -135,7 +137,7 @@ class _Choice(_Part):
     @model_validator(mode="before")
     @classmethod
     def _add_message(cls, choice: Any) -> Any:
-        """Return a choice with an empty message if it says itself why it has none."""
+        """Return a choice, with an empty message if it has none because it was cut or stopped by a filter."""
         ending = choice.get("finish_reason") if isinstance(choice, dict) else None
         if isinstance(ending, str) and (_CUT.search(ending) or _STOPPED.search(ending)):
             return {**choice, "message": choice.get("message") or {}}
@@ -236,23 +238,32 @@ class Completion(_Part):
 
 
 def _first_token(probabilities: _Probabilities | None, text: str) -> tuple[str, dict[str, float]]:
-    """Return the first token of a reply and the probability of each of the most probable ones, by their texts.
+    """Return the token that begins the answer and the probability of each of the most probable ones, by their texts.
 
-    Tokens with equal texts add up. Both are empty if the server reports none, or if the first token is not the
-    beginning of the text, such as the first of the reasoning.
+    Tokens with equal texts add up. Both are empty if the server reports none, or if that token is not found among those
+    that it reports, such as those of the reasoning alone. The probabilities alone are empty if they add up to more than
+    :data:`MOST_MASS`.
+
+    Args:
+        probabilities: what the server reports of the tokens; None if it reports nothing.
+        text: the text of the reply.
     """
     if probabilities is None or not probabilities.content:
         return "", {}
-    emitted = probabilities.content[0]
-    # several tokens are compared, since the first word of the reasoning may be that of the reply, too
-    beginning = "".join(_MARK.sub("", position.token) for position in probabilities.content[:5])
-    if not emitted.token.strip() or not text.strip().startswith(re.sub("[▁Ġ]", " ", beginning).strip()):
-        return "", {}
+    tokens = [re.sub("[▁Ġ]", " ", _MARK.sub("", position.token)) for position in probabilities.content]
+    start = answer_start(tokens, split_reasoning(text).text)
+    if start is None:
+        # a server may report the first tokens alone, or others than it writes. Several tokens are compared, since the
+        # first word of the reasoning may be that of the reply, too
+        start = 0
+        if not probabilities.content[0].token.strip() or not text.strip().startswith("".join(tokens[:5]).strip()):
+            return "", {}
+    emitted = probabilities.content[start]
     first: dict[str, float] = {}
     for alternative in emitted.top_logprobs:
         first[alternative.token] = first.get(alternative.token, 0.0) + math.exp(alternative.logprob)
-    # more than all of it: they are something else than logarithms of probabilities
-    return (emitted.token, first) if sum(first.values()) <= MOST_MASS else (emitted.token, {})
+    # more than MOST_MASS: they are something else than logarithms of probabilities
+    return emitted.token, first if sum(first.values()) <= MOST_MASS else {}
 
 
 def read_completion(content: bytes, content_type: str) -> Completion:

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
 from concurrent.futures import wait
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, TypeVar, cast
 
 from assay.common.messages import Setting
@@ -156,25 +157,28 @@ class EndpointSession:
         A pair without a verdict has NaN and a flag with the reason.
 
         Raises:
-            InputError: a prompt shows the question, and the batch has none; or a prompt cannot be filled in.
+            InputError: a prompt shows the question or context, which the batch lacks; or a prompt cannot be filled in.
             BudgetError: the budget does not cover another call.
             AssayError: the server cannot be used, or sent no usable reply despite all retries.
         """
         return Scores.concatenate([self._score_batch(cast(Judge, metric), batch) for metric in metrics])
 
     def _score_batch(self, judge: Judge, batch: Batch) -> Scores:
-        """Return the scores of n pairs under one judge, and count its pairs and replies in the tally."""
+        """Return the scores of n pairs under one judge, and count its pairs and replies in the tally.
+
+        The errors are those of :meth:`score`.
+        """
         started, calls_before = time.perf_counter(), self._tally.calls
         replies_by_pair = self.replies(judge, batch)
         seconds, calls = time.perf_counter() - started, self._tally.calls - calls_before
-        replies = [reply for orders in replies_by_pair for samples in orders for reply in samples]
-        for reply in replies:
+        replies_in_order = list(chain.from_iterable(chain.from_iterable(replies_by_pair)))
+        for reply in replies_in_order:
             self._tally.add_reply(reply, judge.read(reply))
         self._read.add_batch(judge, batch, replies_by_pair)
         self._tally.pairs += len(batch)
         # stored replies took no time: scale the time of the calls up to all replies, so that the reported speed is the
         # speed of calls
-        scaled_seconds = seconds * len(replies) / calls if calls else 0.0
+        scaled_seconds = seconds * len(replies_in_order) / calls if calls else 0.0
         return judge.scores_of(batch, replies_by_pair, scaled_seconds)
 
     def replies(self, judge: Judge, batch: Batch) -> list[list[list[Reply]]]:
@@ -184,7 +188,9 @@ class EndpointSession:
             The replies as nested lists, with the indices ``[pair][order of its texts][sample]``.
 
         Raises:
+            InputError: the prompt shows the question or context, which the batch lacks; or it cannot be filled in.
             BudgetError: the budget does not cover another call.
+            StoreError: replies cannot be read or stored.
             AssayError: the server cannot be used, or sent no usable reply despite all retries.
         """
         samples, orders = judge.samples, judge.orders
@@ -205,12 +211,12 @@ class EndpointSession:
 
         Raises:
             BudgetError: the budget does not cover another call.
+            StoreError: replies cannot be read or stored.
             AssayError: the server cannot be used, or sent no usable reply despite all retries.
         """
         batch = self._look_up(requests_of)
-        failed = self._tally.failed
+        failed_before = self._tally.failed
         while not self._is_confirmed and None in batch.replies:
-            before = self._decisive
             index, claimed = self._claim_any(batch)
             try:
                 if self._reload_server():
@@ -219,16 +225,7 @@ class EndpointSession:
                 elif index is None:
                     self._wait_for_others(batch)
                 else:
-                    reply = self._ask_alone(batch, index)
-                    if self._decisive != before:
-                        # replies of another model do not count, and pairs without one are asked again
-                        self._tally.failed = failed
-                        batch = self._look_up(requests_of)
-                    batch.add(index, reply)
-                    self._missing.keep(batch.requests[index], reply)
-                    if self._server is not None and self._is_confirmed:
-                        # after the reply, since other processes look for it as soon as they know what is served
-                        self._store.put_server(self._engine.url, self._engine.model, self._server)
+                    batch = self._ask_first(batch, index, requests_of, failed_before)
             finally:
                 if index is not None:
                     self._store.release(claimed)
@@ -237,6 +234,40 @@ class EndpointSession:
         if None in batch.replies:
             self._ask_missing(batch)
         return cast("list[Reply]", batch.replies)
+
+    def _ask_first(
+        self,
+        batch: _Batch,
+        index: int,
+        requests_of: Callable[[Server | None], Iterable[Request]],
+        failed_before: int,
+    ) -> _Batch:
+        """Send a request alone, store the reply and what it tells of the server, and return the batch with the reply.
+
+        If the requests have other digests by what was learned, the batch is looked up anew.
+
+        Args:
+            batch: the requests and the replies so far.
+            index: the index of the request to send, which is claimed.
+            requests_of: returns the requests, given what is known of the server.
+            failed_before: the number of failed requests in the tally before this batch.
+
+        Raises:
+            BudgetError: the budget does not cover the call.
+            AssayError: the server cannot be used, or sent no usable reply despite all retries.
+        """
+        decisive_before = self._decisive
+        reply = self._ask_alone(batch, index)
+        if self._decisive != decisive_before:
+            # replies of another model do not count, and pairs without one are asked again
+            self._tally.failed = failed_before
+            batch = self._look_up(requests_of)
+        batch.add(index, reply)
+        self._missing.keep(batch.requests[index], reply)
+        if self._server is not None and self._is_confirmed:
+            # after the reply, since other processes look for it as soon as they know what is served
+            self._store.put_server(self._engine.url, self._engine.model, self._server)
+        return batch
 
     def _look_up(self, requests_of: Callable[[Server | None], Iterable[Request]]) -> _Batch:
         """Return the requests by what is known of the server, with the stored replies to them."""
@@ -248,12 +279,17 @@ class EndpointSession:
         time.sleep(SECONDS_BETWEEN_LOOKS)
         report_share(self._missing.done / max(1, self._total))
         stored = self._stored_replies(batch.requests)
-        batch.replies = [old or new for old, new in zip(batch.replies, stored, strict=True)]
+        batch.replies = [present or new for present, new in zip(batch.replies, stored, strict=True)]
 
     def _ask_alone(self, batch: _Batch, index: int) -> Reply:
         """Return the reply to a request that is sent alone; what it tells of the server is confirmed from then on.
 
         An error that may be one of this pair is returned as a reply without a verdict, unless there were too many.
+
+        Raises:
+            BudgetError: the budget does not cover the call.
+            NoReplyError: all tries have failed, and the error is one of the server, or too many pairs had one.
+            AssayError: the server cannot be used.
         """
         url, model = self._engine.url, self._engine.model
         ask = functools.partial(learn_server, self._calls, batch.requests[index], url, model, self._server)
@@ -263,6 +299,7 @@ class EndpointSession:
             is_of_pair = error.is_stated or error.status in OF_REQUEST
             has_stored_replies = batch.done > len(batch.asked)
             most_failed = MOST_STATED if has_stored_replies and error.is_stated else MOST_FAILED_FIRST
+            # fewer errors suffice if there are fewer pairs: all of them have one then
             if not is_of_pair or self._tally.failed + 1 >= min(most_failed, len(batch.replies)):
                 raise
             return self._tally.failure(error.reason)
@@ -271,24 +308,27 @@ class EndpointSession:
         return reply
 
     def _ask_missing(self, batch: _Batch) -> None:
-        """Request the missing replies of a batch, several at a time, from a server that is known."""
-        known = cast(Server, self._server)
-        ask_all = functools.partial(self._missing.ask_all, batch.requests, batch.replies, known)
+        """Request the missing replies of a batch, several at a time, from a server that is known.
+
+        The errors are those of :meth:`replies_to`.
+        """
+        known_server = cast(Server, self._server)
+        ask_all = functools.partial(self._missing.ask_all, batch.requests, batch.replies, known_server)
         self._server = self._run_in_loop(ask_all)
-        if self._server != known:
+        if self._server != known_server:
             self._store.put_server(self._engine.url, self._engine.model, self._server)
 
     @property
     def _decisive(self) -> tuple[str, bool] | None:
-        """What is known of the server and decides the digest of a request: the model's name, and whether it thinks."""
+        """What decides the digest of a request: the model's name, and whether it thinks; None until a reply came."""
         return None if self._server is None else (self._server.served, self._server.reasons)
 
     def _reload_server(self) -> bool:
         """Read what is known of the server from the store, and tell whether requests have other digests by that."""
-        known, before = self._store.server(self._engine.url, self._engine.model), self._decisive
-        if known is None or (known.served, known.reasons) == before:
+        known_server, before = self._store.server(self._engine.url, self._engine.model), self._decisive
+        if known_server is None or (known_server.served, known_server.reasons) == before:
             return False
-        self._server = known
+        self._server = known_server
         return True
 
     def _stored_replies(self, requests: Sequence[Request]) -> list[Reply | None]:
@@ -305,6 +345,9 @@ class EndpointSession:
 
         Returns:
             The index of the request, None if other processes have claimed all, and the digest that was claimed.
+
+        Raises:
+            StoreError: the store of replies cannot be written.
         """
         claims: Iterable[tuple[int, bytes]]
         if self._server is None:
@@ -321,8 +364,11 @@ class EndpointSession:
     def _run_in_loop(self, work: Callable[[], Coroutine[Any, Any, R]]) -> R:
         """Run a coroutine function in the event loop of the session, report progress meanwhile, and return its result.
 
-        An exception in this thread, such as KeyboardInterrupt, cancels the coroutine. If an error has ended earlier
-        calls of the session, it is raised again and nothing runs.
+        An exception in this thread, such as KeyboardInterrupt, cancels the coroutine.
+
+        Raises:
+            AssayError: an error has ended earlier calls of the session: it is raised again, and nothing runs.
+            BaseException: whatever the coroutine raises.
         """
         if self._missing.failure is not None:
             raise self._missing.failure

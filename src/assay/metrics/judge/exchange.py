@@ -84,10 +84,16 @@ class _Exchange:
         self._was_sent = False
 
     async def run(self, send: Any, request: Any) -> Any:
-        """Return the answer to a request, as a response of the library whose body was read.
+        """Return the answer to a request, as a response of the library whose body was read; the key is hidden in it.
+
+        Of the headers, only those that are read later are kept. The body of an error may be cut.
+
+        Args:
+            send: the coroutine function of the library that sends a request and returns a response, its body unread.
+            request: the request of the library; its headers and extensions are changed.
 
         Raises:
-            FailedCallError: there is no answer, or only a part of one.
+            FailedCallError: there is no answer, or only a part of one with a status of success.
         """
         content = bytearray()
         response: Any = None
@@ -103,8 +109,8 @@ class _Exchange:
             late = f"its answer did not end in {self._timeout:g} s"
             self._check_partial(response, "the server did not answer in time" if response is None else late)
         except (self._library.HTTPError, self._library.InvalidURL) as error:
-            cut = f"its answer was cut ({type(error).__name__})"
-            self._check_partial(response, cause_text(error) if response is None else cut)
+            cut_reason = f"its answer was cut ({type(error).__name__})"
+            self._check_partial(response, cause_text(error) if response is None else cut_reason)
         except FailedCallError as error:
             self._check_partial(response, str(error))
         headers = {}
@@ -122,7 +128,11 @@ class _Exchange:
             raise FailedCallError(self._key.hide(reason), is_free=not self._was_sent) from None
 
     async def _follow(self, send: Any, request: Any) -> Any:
-        """Send a request and return the answer, its body unread, after at most :data:`MAX_REDIRECTS` redirects."""
+        """Send a request and return the answer, its body unread, after at most :data:`MAX_REDIRECTS` redirects.
+
+        Raises:
+            FailedCallError: there are more redirects, or one leads to an address that contains the key.
+        """
         for _ in range(MAX_REDIRECTS + 1):
             request.extensions = {**request.extensions, "trace": self._trace}
             response = await send(request)
@@ -150,6 +160,7 @@ class _Exchange:
         encoding = response.headers.get("content-encoding", "").strip().lower()
         if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
             raise FailedCallError(f"its answer is compressed in another way than it was asked for ({encoding!r:.50})")
+        # 32: the data begins with the header of gzip or of zlib, and tells which
         expand = None if encoding in ("", "identity") else zlib.decompressobj(zlib.MAX_WBITS | 32)
         received = 0
         async for chunk in response.aiter_raw():

@@ -62,19 +62,34 @@ class Expressions:
         self._work = 0
 
     def charge(self, size: int) -> None:
-        """Count work before it is done."""
+        """Count work before it is done.
+
+        Raises:
+            TemplateError: the prompt takes too much work.
+        """
         self._work += size
         if self._work > MOST_WORK:
             raise TemplateError("it takes too much work")
 
     def value(self, node: Any, names: dict[str, Any]) -> Any:
-        """Return the value of an expression: a text, a number, a truth value, None, or a flat list of these."""
+        """Return the value of an expression: a text, a number, a truth value, None, or a flat list of these.
+
+        Args:
+            node: Jinja's node of the expression.
+            names: the values of the variables by name; that of ``loop`` is a dict.
+
+        Raises:
+            TemplateError: prompts do not have such an expression, a number is too large, or it takes too much work.
+            Exception: an operation does not suit its values.
+        """
         self.charge(WORK_PER_STEP)
-        evaluate = getattr(self, f"_{type(node).__name__.lower()}_value", None)
-        if evaluate is None and type(node).__name__ in _ARITHMETIC:
+        # the method for a node Compare is _compare_value, and so on
+        kind = type(node).__name__
+        evaluate = getattr(self, f"_{kind.lower()}_value", None)
+        if evaluate is None and kind in _ARITHMETIC:
             evaluate = self._arithmetic_value
         if evaluate is None:
-            raise TemplateError(f"prompts have no {type(node).__name__.lower()}, line {node.lineno}")
+            raise TemplateError(f"prompts have no {kind.lower()}, line {node.lineno}")
         value = evaluate(node, names)
         if isinstance(value, list | tuple) and not all(isinstance(item, str | int | float | None) for item in value):
             raise TemplateError("a list in a prompt has no lists in it")
@@ -107,6 +122,7 @@ class Expressions:
         return names["loop"][node.attr]
 
     def _getitem_value(self, node: Any, names: dict[str, Any]) -> Any:
+        """Return an item or a slice of a value."""
         value = self.value(node.node, names)
         if isinstance(node.arg, self._nodes.Slice):
             bounds = [
@@ -122,6 +138,12 @@ class Expressions:
         return "".join(map(str, parts))
 
     def _arithmetic_value(self, node: Any, names: dict[str, Any]) -> Any:
+        """Return a sum, difference, product and so on of two numbers, or two joined texts.
+
+        Raises:
+            TemplateError: the operands are neither, or it takes too much work.
+            ZeroDivisionError: a number is divided by 0.
+        """
         left, right = self._values((node.left, node.right), names)
         kind = type(node).__name__
         are_numbers = all(isinstance(value, int | float) for value in (left, right))
@@ -148,6 +170,7 @@ class Expressions:
         return "" if node.expr2 is None else self.value(node.expr2, names)
 
     def _compare_value(self, node: Any, names: dict[str, Any]) -> Any:
+        """Return whether all comparisons of a chain, such as ``1 < a < 5``, are true."""
         left = self.value(node.expr, names)
         for operand in node.ops:
             right = self.value(operand.expr, names)
@@ -162,7 +185,12 @@ class Expressions:
         return self._environment.call_test(node.name, self.value(node.node, names), self._values(node.args, names))
 
     def _call_value(self, node: Any, names: dict[str, Any]) -> Any:
-        """Return the value of ``range`` or of a method of a text."""
+        """Return the value of ``range`` or of a method of a text.
+
+        Raises:
+            TemplateError: there is no such call, it has other arguments than prompts allow, or takes too much work.
+            Exception: the arguments do not suit the call.
+        """
         if node.kwargs or node.dyn_args or node.dyn_kwargs:
             raise TemplateError(f"a call in a prompt has plain arguments, line {node.lineno}")
         arguments = self._values(node.args, names)
@@ -182,6 +210,12 @@ class Expressions:
         return getattr(text, called.attr)(*arguments)
 
     def _filter_value(self, node: Any, names: dict[str, Any]) -> Any:
+        """Return a value after a filter, or with ``map`` each item of a list after it.
+
+        Raises:
+            TemplateError: there is no such filter, it has other arguments than prompts allow, or takes too much work.
+            Exception: the filter does not suit the value.
+        """
         if node.node is None or node.name not in _FILTERS or node.kwargs or node.dyn_args or node.dyn_kwargs:
             raise TemplateError(f"prompts have no filter {node.name} with such arguments, line {node.lineno}")
         value, arguments = self.value(node.node, names), self._values(node.args, names)
@@ -192,8 +226,20 @@ class Expressions:
         return [self._filtered(arguments[0], item, []) for item in value]
 
     def _filtered(self, name: str, value: Any, arguments: list[Any]) -> Any:
-        """Return what one of Jinja's filters makes of a value, its work counted before."""
-        if name == "map" or len(arguments) > _FILTERS.get(name, -1):
+        """Return what one of Jinja's filters makes of a value, its work counted before.
+
+        Args:
+            name: the name of the filter.
+            value: the value to filter; with a filter of lists, as Jinja expects it.
+            arguments: the further arguments of the filter, by position.
+
+        Raises:
+            TemplateError: there is no such filter, it has other arguments than prompts allow, or it takes too much
+                work.
+            Exception: the filter does not suit the value.
+        """
+        is_filter = name in _FILTERS and name != "map"
+        if not is_filter or len(arguments) > _FILTERS[name]:
             raise TemplateError(f"prompts have no filter {name} with such arguments")
         if name == "replace":
             self._charge_replacement(str(value), arguments)
@@ -214,9 +260,10 @@ class Expressions:
 
 
 def size_of(value: Any) -> int:
-    """Return the number of characters of a text, or of the items of a list and the list itself."""
+    """Return the size of a value in characters; a list has those of its items and one more for each."""
     if isinstance(value, str):
         return len(value)
     if isinstance(value, list | tuple):
         return len(value) + sum(map(size_of, value))
+    # about the length of a number
     return 20

@@ -4,85 +4,110 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from assay.metrics.judge.grammar import Grammar
 
-#: Fields of JSON objects that state a verdict, the first that an object has.
-_FIELDS = (
-    r"(?:final|overall)?[_ ]?verdict",
-    r"(?:final|overall|total)?[_ ]?(?:grade|score|rating|judge?ment|decision)|final|overall|total",
-    r"(?:final|overall)?[_ ]?(?:answer|label|result)|(?:is_?)?(?:correct|equivalent)",
-)
+#: Fields of JSON objects that state a verdict; of these, the first that an object has counts.
+_VERDICT_FIELD = r"(?:final|overall)?[_ ]?verdict"
+_GRADE_FIELD = r"(?:final|overall|total)?[_ ]?(?:grade|score|rating|judge?ment|decision)|final|overall|total"
+_ANSWER_FIELD = r"(?:final|overall)?[_ ]?(?:answer|label|result)|(?:is_?)?(?:correct|equivalent)"
+_FIELDS = (_VERDICT_FIELD, _GRADE_FIELD, _ANSWER_FIELD)
 #: Fields whose presence shows that an object repeats the data, so that its "answer" is no verdict.
 _OF_DATA = re.compile(r"question|reference|gold\w*|candidate|expected\w*", re.IGNORECASE)
 #: Fields with the end of the scale.
 _HIGHEST = re.compile(r"max(?:imum)?(?:_?\w+)?|out_?of|scale(?:_?max)?", re.IGNORECASE)
 #: The deepest level of a JSON value that is searched.
 _DEEPEST = 20
+#: The most places of a text at which a JSON value is tried to be read: each failure costs a pass over the text.
+_MOST_STARTS = 50
 
 
 def json_verdict(text: str, grammar: Grammar) -> tuple[bool, str | None]:
     """Tell whether the last JSON value with a field for a verdict decides what a reply states, and return that verdict.
 
-    The outermost object with such a field counts. If objects beside each other have different verdicts, there is none.
+    The outermost object with such a field counts. The verdict is None if objects beside each other have different ones.
     A field of another name than "verdict" counts only if its value is a verdict. A reply that is nothing but JSON
     states no verdict elsewhere.
+
+    Args:
+        text: the reply without its reasoning.
+        grammar: the patterns of the scale.
     """
     values = list(_json_values(text))
     for value in reversed(values):
         has_field, verdict = _verdict_within(value, grammar, 0)
         if has_field:
             return True, verdict
-    rest = re.sub(r"```(?:json\w*)?|\s", "", text)
-    return bool(values) and rest[:1] in ("{", "[") and rest[-1:] in ("}", "]"), None
+    text_without_fences = re.sub(r"```(?:json\w*)?|\s", "", text)
+    is_only_json = text_without_fences[:1] in ("{", "[") and text_without_fences[-1:] in ("}", "]")
+    return bool(values) and is_only_json, None
 
 
 def _verdict_within(value: Any, grammar: Grammar, level: int) -> tuple[bool, str | None]:
+    """Tell whether a value or a part of it has a field for a verdict, and return that verdict; None if parts differ.
+
+    Args:
+        value: a JSON value, or a part of one.
+        grammar: the patterns of the scale.
+        level: how deep in the JSON value it is, 0 for the value itself; nothing below :data:`_DEEPEST` is searched.
+    """
     if level > _DEEPEST or not isinstance(value, dict | list):
         return False, None
+    parts: Iterable[Any] = value
     if isinstance(value, dict):
         has_field, verdict = _verdict_of(value, grammar)
         if has_field:
             return True, verdict
-    parts = value.values() if isinstance(value, dict) else value
-    verdicts_of_parts = [_verdict_within(part, grammar, level + 1) for part in parts]
-    verdicts = {verdict for has_field, verdict in verdicts_of_parts if has_field}
+        parts = value.values()
+    verdicts: set[str | None] = set()
+    for part in parts:
+        has_field, verdict = _verdict_within(part, grammar, level + 1)
+        if has_field:
+            verdicts.add(verdict)
     return bool(verdicts), verdicts.pop() if len(verdicts) == 1 else None
 
 
 def _verdict_of(fields: dict[str, Any], grammar: Grammar) -> tuple[bool, str | None]:
-    """Tell whether an object has a field for a verdict itself, and return that verdict."""
+    """Tell whether an object has a field for a verdict itself, and return that verdict.
+
+    Returns:
+        Whether there is such a field, and the verdict; None if the field states none, or the object repeats the scale.
+    """
     names = {name.strip(): content for name, content in fields.items()}
     repeats_data = any(_OF_DATA.fullmatch(name) for name in names)
     for pattern in _FIELDS:
         for name, content in names.items():
-            if re.fullmatch(pattern, name, re.IGNORECASE) is None or (pattern == _FIELDS[2] and repeats_data):
+            is_of_data = pattern == _ANSWER_FIELD and repeats_data
+            if is_of_data or re.fullmatch(pattern, name, re.IGNORECASE) is None:
                 continue
             verdict = _verdict_in(content, grammar)
             if verdict and any(_HIGHEST.fullmatch(other) and grammar.is_other_end(names[other]) for other in names):
                 return True, None
-            if verdict or pattern == _FIELDS[0]:
+            if verdict or pattern == _VERDICT_FIELD:
                 return True, verdict
     return False, None
 
 
 def _verdict_in(value: Any, grammar: Grammar) -> str | None:
-    """Return the verdict that a value in JSON is: a number, a text that begins with one, or true and false."""
-    if isinstance(value, bool):
-        if grammar.is_numeric:
-            return None
-        value = "yes" if value else "no"
-    if not isinstance(value, str | int | float):
+    """Return the verdict that a JSON value is: a number, a text that begins with one or, for yes and no, true or false.
+
+    None for any other value, and if the text states another scale.
+    """
+    if isinstance(value, bool) and not grammar.is_numeric:
+        word = "yes" if value else "no"
+    elif isinstance(value, str | int | float) and not isinstance(value, bool):
+        word = str(value)
+    else:
         return None
-    text = grammar.without_scale(str(value))
-    verdict, is_concluded = grammar.beginning(text, is_cut=False)
+    text = grammar.without_scale(word)
+    verdict, is_concluded = grammar.beginning_verdict(text, is_cut=False)
     return verdict if is_concluded and not grammar.has_other_scale(text) else None
 
 
 def _json_values(text: str) -> Iterator[Any]:
-    """Yield the JSON objects and lists of objects in a text; if none can be read, those without commas too many.
+    """Yield the JSON objects and lists of objects in a text; if none can be read, those without their surplus commas.
 
     Objects beside each other, such as lines of JSON, are a list.
     """
@@ -93,13 +118,16 @@ def _json_values(text: str) -> Iterator[Any]:
 
 
 def _decoded(text: str) -> Iterator[Any]:
+    """Yield the JSON objects and lists of objects in a text; of those that follow each other directly, their list.
+
+    They are searched at the first :data:`_MOST_STARTS` places where one may begin.
+    """
     values: list[Any] = []
     last_end = 0
-    # lines may end within a text of such an object
+    # not strict, since texts in the JSON of a reply may have line ends
     decoder, opening = json.JSONDecoder(strict=False), re.compile(r"\{|\[(?=\s*\{)")
     match = opening.search(text)
-    # each failure costs a pass over the text
-    for _ in range(50):
+    for _ in range(_MOST_STARTS):
         if match is None:
             break
         try:

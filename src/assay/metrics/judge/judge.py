@@ -17,7 +17,7 @@ from assay.metrics.judge.verdicts import PARSER, Reading, VerdictScale, scale_of
 from assay.metrics.name import options_of
 
 if TYPE_CHECKING:
-    from assay.metrics.explaining.verdicts import VerdictExplanation
+    from assay.metrics.explaining.verdicts import VerdictExplanation, VerdictReply
     from assay.metrics.judge.replies import Reply
     from assay.metrics.scores import Scores
 
@@ -96,6 +96,12 @@ class Judge(Metric):
     stays_here: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        """Check the options, and declare the range of the scale and what the prompt reads.
+
+        Raises:
+            InputError: an option is invalid, the options contradict each other, or the prompt cannot be read.
+            MissingExtraError: Jinja is not installed.
+        """
         super().__post_init__()
         self._check_options()
         prompt, scale = self.loaded_prompt, self.scale_used
@@ -136,7 +142,12 @@ class Judge(Metric):
         return 2 if self.order == "mean" else 1
 
     def reply_limit(self, *, reasons: bool) -> int:
-        """Return the highest number of tokens of a reply, of a model that thinks before it replies or of another."""
+        """Return the highest number of tokens of a reply.
+
+        Args:
+            reasons: whether the model thinks before it replies, which takes at least :data:`REASONING_TOKENS` unless
+                the option ``reply_tokens`` is set.
+        """
         if self.reply_tokens is not None:
             return self.reply_tokens
         limit = self.loaded_prompt.reply_tokens
@@ -148,6 +159,8 @@ class Judge(Metric):
 
     def conversations(self, batch: Batch) -> list[tuple[Conversation, ...]]:
         """Return the conversations for each pair, one per order of its texts, with the texts cut if the user asked.
+
+        The second order shows the candidate as the reference, and the first gold answer as the candidate.
 
         Raises:
             InputError: the prompt shows the question or context, which the data lacks, or a template is wrong.
@@ -189,7 +202,8 @@ class Judge(Metric):
         """Return the scores of n pairs, computed from their replies, as :class:`Scores` of one metric.
 
         A pair has a score if each order of its texts has a reply with a verdict. Otherwise it has NaN, and a flag with
-        the reason. The asymmetry is the distance between the scores of the two orders, NaN if only one is asked.
+        the reason. The asymmetry is the distance between the scores of the two orders, NaN if only one is asked or the
+        pair has no score.
 
         Args:
             batch: the pairs.
@@ -222,7 +236,10 @@ class Judge(Metric):
         return Scores(values[:, None], flags[:, None], np.array([seconds]), distances[:, None])
 
     def _reason_without_score(self, replies: Sequence[Reply]) -> int:
-        """Return the flag of a pair without a score: the highest one of its replies, or how they end."""
+        """Return the flag of a pair without a score: the highest one of its replies, or CUT_OFF, or NO_VERDICT.
+
+        It is CUT_OFF if no reply has a flag and one was cut off before a verdict.
+        """
         from assay.metrics.scores import Flag
 
         flags = [reply.flag for reply in replies if reply.flag]
@@ -246,57 +263,74 @@ class Judge(Metric):
 
         Stored replies are read, so only the others are requested. The score is None if the replies in one order of the
         texts have no verdict; a note then has the reason.
+
+        Raises:
+            InputError: the prompt shows the question or context, which the data lacks, or a template is wrong.
+            AssayError: the model cannot be asked.
         """
-        from assay.metrics.explaining.verdicts import VerdictExplanation, VerdictReply
+        from assay.metrics.explaining.verdicts import VerdictExplanation
         from assay.metrics.scores import phrases_of
         from assay.metrics.work import open_session
 
         session = cast(JudgeSession, open_session(self.needs()))
         replies_by_pair = session.replies(self, batch)
         scores = self.scores_of(batch, replies_by_pair, seconds=0.0)
-        scale = self.scale_used
         explanations = []
         for row, conversations in enumerate(self.conversations(batch)):
             replies = []
             for order, samples in enumerate(replies_by_pair[row], start=1):
                 for sample, reply in enumerate(samples, start=1):
-                    probabilities = scale.probabilities(reply.first) if reply.first else {}
-                    reading, answer = self.read(reply), split_reasoning(reply.text)
-                    replies.append(
-                        VerdictReply(
-                            order,
-                            sample,
-                            reply.text if reply.flag else answer.text,
-                            probabilities,
-                            reading.score,
-                            reading.rule,
-                            reply.reasoning or answer.reasoning,
-                            reply.tokens_in,
-                            reply.tokens_out,
-                        )
-                    )
-            score = float(scores.values[row, 0])
+                    replies.append(self._explain_reply(reply, order, sample))
             explanations.append(
                 VerdictExplanation(
-                    str(self),
-                    batch.references[row],
-                    batch.candidates[row],
-                    none_if_nan(score),
-                    phrases_of(scores.flags[row, 0]),
-                    tuple(message.content for message in conversations[0]),
-                    tuple(scale.values),
-                    tuple(replies),
+                    metric=str(self),
+                    reference=batch.references[row],
+                    candidate=batch.candidates[row],
+                    score=none_if_nan(float(scores.values[row, 0])),
+                    notes=phrases_of(scores.flags[row, 0]),
+                    prompt=tuple(message.content for message in conversations[0]),
+                    verdicts=tuple(self.scale_used.values),
+                    replies=tuple(replies),
                 )
             )
         return explanations
 
+    def _explain_reply(self, reply: Reply, order: int, sample: int) -> VerdictReply:
+        """Return what an explanation shows of a reply: its text, how it was read, and its reasoning.
+
+        Args:
+            reply: the reply.
+            order: the order of the texts that the model was asked in, from 1.
+            sample: the number of the sample, from 1.
+        """
+        from assay.metrics.explaining.verdicts import VerdictReply
+
+        reading, answer = self.read(reply), split_reasoning(reply.text)
+        return VerdictReply(
+            order=order,
+            sample=sample,
+            reply=reply.text if reply.flag else answer.text,
+            probabilities=self.scale_used.probabilities(reply.first) if reply.first else {},
+            worth=reading.score,
+            rule=reading.rule,
+            reasoning=reply.reasoning or answer.reasoning,
+            tokens_in=reply.tokens_in,
+            tokens_out=reply.tokens_out,
+        )
+
     def signature(self) -> dict[str, str]:
-        """Return everything that changes the score, in a fixed order, without the options that change no reply."""
+        """Return everything that changes the score, in a fixed order, without the options that change no reply.
+
+        ``reply_tokens`` is left out, too, while it is not set.
+
+        Raises:
+            AssayError: as for :meth:`data_signature`.
+        """
         options = options_of(type(self))
-        parts = super().signature()
+        value_by_option = super().signature()
         if self.reply_tokens is None:
-            del parts["reply_tokens"]
-        return {name: value for name, value in parts.items() if name not in options or self.takes(name)}
+            del value_by_option["reply_tokens"]
+        return {name: value for name, value in value_by_option.items() if name not in options or self.takes(name)}
 
     def short_signature(self) -> str:
         """Return the signature without the options that have their default values, or change no reply."""

@@ -35,6 +35,8 @@ class LocalJudge(Judge, ModelMetric):
     def with_options(cls, **values: Any) -> Metric:
         """Return a judge in this process, or the judge of the server if the options name an endpoint.
 
+        Options that the judge of a server lacks, such as the precision, are then ignored.
+
         Raises:
             InputError: an option is invalid, or the options contradict each other.
         """

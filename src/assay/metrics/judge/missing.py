@@ -63,6 +63,7 @@ class MissingReplies:
 
         Raises:
             BudgetError: the budget does not cover another call.
+            StoreError: replies cannot be read or stored.
             AssayError: the server cannot be used, or sent no usable reply despite all retries.
         """
         equal: dict[bytes, list[int]] = {}
@@ -86,9 +87,14 @@ class MissingReplies:
     ) -> None:
         """Request one missing reply after the other until none is left, or an error concerns all calls.
 
-        Several of these run at a time and share *missing*, the indices of equal requests: each takes the first. Those
-        of a request that another process has claimed go to the end. A refused request gets a reply with a flag. An
-        error that concerns all calls is recorded, not raised.
+        Several of these run at a time and share *missing*: each takes the first. A request that another process has
+        claimed goes to the end. A request that is refused or fails gets a reply with a flag. An error that concerns all
+        calls is recorded in ``failure``, not raised.
+
+        Args:
+            requests: n requests.
+            replies: n replies, None if missing; changed in place.
+            missing: the indices of equal requests without a reply, one list for each such request; changed in place.
         """
         waiting = 0
         while missing and self.failure is None:
@@ -113,13 +119,15 @@ class MissingReplies:
             self.done += len(indices)
 
     async def _claim_and_ask(self, request: Request) -> tuple[Reply | None, bool]:
-        """Return the reply to a request, and whether another process has claimed it, so that there is none yet.
+        """Return the reply to a request, and whether another process has claimed it; the reply is then None.
 
-        The reply is requested and stored, unless another process has stored it meanwhile.
+        The reply is requested and stored, unless another process has stored it meanwhile. In place of one that the
+        server refuses or does not send, there is a reply with a flag, which is not stored.
 
         Raises:
             BudgetError: the budget does not cover the call.
-            AssayError: the server cannot be used, or sent no usable reply despite all retries.
+            StoreError: replies cannot be read or stored.
+            AssayError: the server cannot be used, or sent no usable reply for too many requests in a row.
         """
         if not self._fresh and not self._store.claim(request.digest):
             reply = self._store.get(request.digest)
@@ -137,7 +145,8 @@ class MissingReplies:
         except NoReplyError as error:
             self._store.release(request.digest)
             self._failed_in_a_row += 1
-            if error.status in _OF_SERVER or self._failed_in_a_row >= (MOST_STATED if error.is_stated else MOST_FAILED):
+            most_failed = MOST_STATED if error.is_stated else MOST_FAILED
+            if error.status in _OF_SERVER or self._failed_in_a_row >= most_failed:
                 raise
             return self._tally.failure(error.reason), False
         except BaseException:
@@ -171,6 +180,9 @@ class MissingReplies:
         """Store a reply, or give the claim of its request up if it is not to be stored.
 
         A reply to a refused or too long request, which has no seconds, is not stored, so that a later run asks again.
+
+        Raises:
+            StoreError: the store of replies cannot be written.
         """
         if reply.flag != Flag.TOO_LONG and reply.seconds:
             self._store.put(request.digest, reply)

@@ -1,4 +1,4 @@
-"""The verdict that a reply states in words. The rules are those of :func:`read_verdict`; no verdict beats a guess."""
+"""The verdict that a reply states in words. The rules are in :func:`_read_answer`; no verdict beats a guess."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ class Rule(StrEnum):
     TOO_LONG = "prompt too long"
     CUT_OFF = "cut off before a verdict"
     CONTRADICTION = "states one verdict and ends with another"
+    UNREPORTED = "no probabilities of the first token of the answer"
     UNLIKELY = "first token not a verdict, or verdicts too unlikely"
     NONE = "no verdict"
 
@@ -39,7 +40,7 @@ class Stated(NamedTuple):
 
 
 def read_verdict(reply: str, verdicts: Sequence[str], *, is_cut: bool = False) -> Stated:
-    """Return the verdict that a reply states.
+    """Return the verdict that a reply states, None if it states none, and the rule that decided.
 
     Args:
         reply: the text of the reply; reasoning in it is not read.
@@ -52,6 +53,7 @@ def read_verdict(reply: str, verdicts: Sequence[str], *, is_cut: bool = False) -
 
 
 def _read(reply: str, verdicts: tuple[str, ...], is_cut: bool) -> Stated:
+    """Return what a reply states, read without its reasoning; the arguments are those of :func:`read_verdict`."""
     answer = split_reasoning(reply)
     if answer.is_open:
         return Stated(None, Rule.CUT_OFF)
@@ -67,6 +69,13 @@ def _read(reply: str, verdicts: tuple[str, ...], is_cut: bool) -> Stated:
 
 
 def _read_answer(answer: str, grammar: Grammar, *, is_cut: bool) -> Stated:
+    """Return what an answer without reasoning states, by the first of the numbered rules that applies.
+
+    Args:
+        answer: the reply without its reasoning.
+        grammar: the patterns of the scale.
+        is_cut: whether the end of the answer is where the reply was cut.
+    """
     # 1. the field "verdict" of a JSON object, else its "grade", "score" …, else its "answer"
     is_json, verdict = json_verdict(answer, grammar)
     if is_json:
@@ -75,27 +84,26 @@ def _read_answer(answer: str, grammar: Grammar, *, is_cut: bool) -> Stated:
     text = grammar.without_scale(answer)
     if grammar.has_other_scale(text):
         return Stated(None, Rule.NONE)
-    last, is_conclusion = (None, False) if is_cut else grammar.ending(text)
+    last, is_conclusion = (None, False) if is_cut else grammar.ending_verdict(text)
     # 2. the last verdict after a label: "Verdict:", "Grade (…):", "Answer:", "Final …", bold, boxed, [[…]], <verdict>
-    labelled = grammar.labelled(text, is_cut=is_cut)
+    labelled = grammar.find_labels(text, is_cut=is_cut)
     if labelled:
-        concluded = grammar.concluding(labelled, text)
+        concluded = grammar.concluding_labels(labelled, text)
         if not concluded:
             return Stated(None, Rule.NONE)
         if is_conclusion and last != concluded[-1].verdict:
             return Stated(None, Rule.CONTRADICTION)
-        return Stated(
-            concluded[-1].verdict, Rule.LABEL if len({label.verdict for label in concluded}) == 1 else Rule.CHANGED
-        )
+        is_unanimous = len({label.verdict for label in concluded}) == 1
+        return Stated(concluded[-1].verdict, Rule.LABEL if is_unanimous else Rule.CHANGED)
     # 3. a verdict that begins the reply and ends its sentence, clause or line there: "Yes.", "4/5", "No, since …"
-    first, is_concluded = grammar.beginning(text, is_cut=is_cut)
+    first, is_concluded = grammar.beginning_verdict(text, is_cut=is_cut)
     if (first and last and first != last) or grammar.has_lines_of_verdicts(text):
         return Stated(None, Rule.CONTRADICTION)
     if is_concluded:
         return Stated(first, Rule.BEGINNING)
     # 4. a verdict that ends the reply as its conclusion: "…, so no.", "this gets a 3", "Overall: 3"
     # several things may have a verdict each: "Accuracy: 4, style: 2"
-    if last and is_conclusion and not grammar.has_several(text):
+    if last and is_conclusion and not grammar.names_several(text):
         return Stated(last, Rule.ENDING)
     return Stated(None, Rule.CUT_OFF if is_cut else Rule.NONE)
 
@@ -117,7 +125,7 @@ def opening_verdict(reply: str, verdicts: Sequence[str]) -> str | None:
     """
     grammar = _grammar(tuple(verdicts))
     text = grammar.without_scale(split_reasoning(reply).text)
-    verdict, is_concluded = grammar.beginning(text, is_cut=False)
+    verdict, is_concluded = grammar.beginning_verdict(text, is_cut=False)
     return verdict if is_concluded and not grammar.has_other_scale(text) else None
 
 

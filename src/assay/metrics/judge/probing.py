@@ -21,7 +21,7 @@ OF_REQUEST = (500, 501)
 
 
 async def learn_server(
-    calls: PaidCalls, request: Request, url: str, model: str, known: Server | None
+    calls: PaidCalls, request: Request, url: str, model: str, known_server: Server | None
 ) -> tuple[Reply, Server | None]:
     """Return the reply to the first request of a session, and what it tells of the server.
 
@@ -35,45 +35,36 @@ async def learn_server(
         request: the request to send.
         url: the address of the server, for messages.
         model: the name of the model in requests.
-        known: what earlier sessions have learned; None if there were none.
+        known_server: what earlier sessions have learned; None if there were none.
 
     Raises:
         BudgetError: the budget does not cover the request.
         NoReplyError: all tries have failed, or the server refuses each form of the request.
         AssayError: the server cannot be used, or reports :data:`MOST_NEW_NAMES` different unexpected names.
     """
-    assumed = known or assumed_server(model)
-    accepted_names = {model, assumed.served}
-    unexpected_names: list[str] = []
-    failure: NoReplyError | None = None
+    assumed = known_server or assumed_server(model)
+    names = _AcceptedNames(url, {model, assumed.served})
+    first_failure: NoReplyError | None = None
     while True:
         try:
-            completion, reply = await calls.ask(request, assumed, None, tries=None if failure is None else 1)
+            # after a failure that may be due to something in the request, each simpler form is tried once
+            completion, reply = await calls.ask(request, assumed, None, tries=None if first_failure is None else 1)
         except (RefusedRequestError, ForbiddenError, NoReplyError) as error:
             if isinstance(error, RefusedRequestError) and error.flag:
                 # this text was refused, which says nothing about the server
                 return error.reply(), None
             simpler = _simpler_after(error, assumed, request)
             if simpler is None:
-                raise _final_error(error, failure, request, url) from None
+                raise _final_error(error, first_failure, request, url) from None
             if isinstance(error, NoReplyError):
-                failure = failure or error
+                first_failure = first_failure or error
             assumed = simpler
             continue
-        if completion.model not in accepted_names:
-            # a router may answer once from another model: an unexpected name must come twice before it is accepted
-            accepted_names.add(completion.model)
-            unexpected_names.append(completion.model)
-            if len(unexpected_names) == MOST_NEW_NAMES:
-                examples = ", ".join(repr(brief_text(name)) for name in unexpected_names[:3])
-                raise AssayError(
-                    f"{url} reports another model name with each reply ({examples}, …): nobody can "
-                    "tell which model answers; name one model of the server, or let it report a fixed name"
-                )
+        if not names.accept(completion.model):
             continue
-        shown = _shown_server(assumed, request, completion, reply, url)
-        asks_otherwise = shown.gives != assumed.gives or request.limit(shown) > request.limit(assumed)
-        assumed = shown
+        observed = _shown_server(assumed, request, completion, reply, url)
+        asks_otherwise = observed.gives != assumed.gives or request.limit(observed) > request.limit(assumed)
+        assumed = observed
         if not asks_otherwise:
             tokens_per_byte = reply.tokens_in / max(1, request.size)
             return reply, replace(
@@ -81,10 +72,49 @@ async def learn_server(
             )
 
 
+class _AcceptedNames:
+    """The names of models under which replies of a server are accepted.
+
+    A router may answer once from another model, so that an unexpected name must come twice before it is accepted.
+
+    Args:
+        url: the address of the server, for messages.
+        names: the names that are accepted at once.
+    """
+
+    def __init__(self, url: str, names: set[str]) -> None:
+        self._url, self._names = url, set(names)
+        self._unexpected: list[str] = []
+
+    def accept(self, name: str) -> bool:
+        """Tell whether a reply under a name is accepted; the next one under this name will be.
+
+        Raises:
+            AssayError: it is the last of :data:`MOST_NEW_NAMES` different unexpected names.
+        """
+        if name in self._names:
+            return True
+        self._names.add(name)
+        self._unexpected.append(name)
+        if len(self._unexpected) == MOST_NEW_NAMES:
+            examples = ", ".join(repr(brief_text(unexpected)) for unexpected in self._unexpected[:3])
+            raise AssayError(
+                f"{self._url} reports another model name with each reply ({examples}, …): nobody can "
+                "tell which model answers; name one model of the server, or let it report a fixed name"
+            )
+        return False
+
+
 def _simpler_after(
     error: RefusedRequestError | ForbiddenError | NoReplyError, assumed: Server, request: Request
 ) -> Server | None:
-    """Return the next simpler assumption about a server after an error of the first request; None if none can help."""
+    """Return the next simpler assumption about a server after an error of the first request; None if none can help.
+
+    Args:
+        error: the error.
+        assumed: what the server was assumed to support.
+        request: the request that ended in the error.
+    """
     if isinstance(error, RefusedRequestError):
         return simpler_server(assumed, request, error.text)
     # a status of 500 may mean that the server fails at what it does not support
@@ -149,10 +179,11 @@ def _final_error(
 
 
 def simpler_server(server: Server, request: Request, text: str) -> Server | None:
-    """Return the next simpler assumption about a server that refused a request; None if there is none.
+    """Return the next simpler assumption about a server that refused a request.
 
-    A part of the request that the reason names is left out. If it names none, token probabilities are, then the schema
-    of JSON, the system message, and the sampling settings.
+    It is None if there is none, or if the user demands what the server refuses. A part of the request that the reason
+    names is left out. If it names none, token probabilities are, then the schema of JSON, the system message, and the
+    sampling settings.
 
     Args:
         server: what the server was assumed to support.
@@ -160,23 +191,25 @@ def simpler_server(server: Server, request: Request, text: str) -> Server | None
         text: the reason that the server stated.
     """
     reason = text.lower()
-    gives = {"probability": "json", "json": "text"}.get(server.gives) if request.verdict == "auto" else None
-    sent = {name for name, _ in request.settings} - set(server.without)
+    simpler_form = {"probability": "json", "json": "text"}.get(server.gives) if request.verdict == "auto" else None
+    sent_settings = {name for name, _ in request.settings} - set(server.without)
     if request.messages[0]["role"] == "system" and "system" not in server.without:
-        sent.add("system")
+        sent_settings.add("system")
     if re.search(r"max_(?:completion_|new_)?tokens", reason):
         return _with_other_limit(server, request, reason)
     for name, pattern in _NAMED.items():
-        if re.search(pattern, reason) and name in sent:
+        if re.search(pattern, reason) and name in sent_settings:
             return replace(server, without=(*server.without, name))
+    # probabilities were not asked for: nothing can be left out
     if re.search(r"log_?prob", reason) and server.gives != "probability":
         return None
-    if gives is not None:
-        return replace(server, gives=gives)
+    if simpler_form is not None:
+        return replace(server, gives=simpler_form)
+    # the user has demanded what the server refuses
     if request.verdict in ("probability", "json") and re.search(r"log_?prob|response_format|schema", reason):
         return None
     for names in (("system",), ("temperature", "seed")):
-        left_out = tuple(name for name in names if name in sent)
+        left_out = tuple(name for name in names if name in sent_settings)
         if left_out:
             return replace(server, without=(*server.without, *left_out))
     return None
@@ -191,7 +224,14 @@ _NAMED = {
 
 
 def _with_other_limit(server: Server, request: Request, reason: str) -> Server | None:
-    """Return a server whose limit of tokens has the other name, or is lower; None if neither helps."""
+    """Return a server whose limit of tokens has the other name, or is lower; None if neither helps.
+
+    Args:
+        server: what the server was assumed to support.
+        request: the refused request.
+        reason: the reason that the server stated, in lower case. A number in it ("at most 4096") is the lower limit; if
+            it says "too large" or the like without one, the limit is halved, but not below that of a plain reply.
+    """
     most = re.search(r"at most (\d+)", reason)
     limit = request.limit(server)
     if most is not None and 0 < int(most[1]) < limit:

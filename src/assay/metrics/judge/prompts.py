@@ -10,12 +10,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from assay.exceptions import InputError, MissingExtraError, summary_of, unknown_name
-from assay.metrics.judge.rendering import PromptTemplate
+from assay.exceptions import InputError, summary_of, unknown_name
+from assay.metrics.judge.rendering import PromptTemplate, template_environment
 from assay.metrics.judge.verdicts import VerdictScale, scale_of
 from assay.paths import read_settings_file, user_path
 
@@ -43,7 +43,7 @@ class _PromptFile(BaseModel):
         scale: the name of the scale of verdicts.
         symmetric: whether the prompt asks the same if the two texts are exchanged.
         optional: fields that the template can do without if the data lacks them.
-        reply_tokens: the highest number of tokens of a reply.
+        reply_tokens: the highest number of tokens of a reply, at least 1.
         system, user: the messages, as Jinja templates.
     """
 
@@ -55,7 +55,7 @@ class _PromptFile(BaseModel):
     system: str = ""
     symmetric: bool = False
     optional: list[Literal["question", "context"]] = []
-    reply_tokens: int = 16
+    reply_tokens: int = Field(default=16, ge=1)
 
 
 @dataclass(frozen=True)
@@ -110,14 +110,7 @@ class Prompt:
             InputError: the prompt is invalid, or a template has an error or an unknown field.
             MissingExtraError: Jinja is not installed.
         """
-        try:
-            file = _PromptFile.model_validate(tomllib.loads(content.decode()))
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"]))
-            raise InputError(f"prompt {name}, {where}: {first['msg']}; see assay metrics show judge") from None
-        except (ValueError, RecursionError) as error:
-            raise InputError(f"prompt {name}: is not a TOML file ({str(error)[:200]})") from None
+        file = _parse_toml(name, content)
         templates: list[tuple[Literal["system", "user"], PromptTemplate]] = []
         fields: set[str] = set()
         texts: dict[Literal["system", "user"], str] = {"system": file.system, "user": file.user}
@@ -132,15 +125,19 @@ class Prompt:
             raise InputError(
                 f"prompt {name}: does not show one {{{{ reference }}}}, so it cannot have symmetric = true"
             )
+        try:
+            scale = scale_of(file.scale)
+        except InputError as error:
+            raise InputError(f"prompt {name}: ", error.message) from None
         return cls(
-            name,
-            hashlib.sha256(content).hexdigest(),
-            scale_of(file.scale),
-            frozenset(fields),
-            file.symmetric,
-            frozenset(file.optional),
-            file.reply_tokens,
-            tuple(templates),
+            name=name,
+            digest=hashlib.sha256(content).hexdigest(),
+            scale=scale,
+            fields=frozenset(fields),
+            symmetric=file.symmetric,
+            optional=frozenset(file.optional),
+            reply_tokens=file.reply_tokens,
+            _templates=tuple(templates),
         )
 
     def messages(
@@ -180,7 +177,11 @@ def _load_prompt(name: str, stamp: tuple[int, int] | None) -> Prompt:
 
 
 def cached_prompt(name: str) -> Prompt:
-    """Return the prompt with a name, from the cache unless its file has changed; see :meth:`Prompt.load` for errors."""
+    """Return the prompt with a name, from the cache unless its file has changed.
+
+    Raises:
+        InputError, MissingExtraError: as for :meth:`Prompt.load`.
+    """
     stamp = None
     if "/" in name or "." in name:
         path = user_path(name)
@@ -209,18 +210,24 @@ def _read_prompt(path: Path) -> bytes:
         raise InputError(f"prompt {path}: cannot be read ({error.strerror})") from None
 
 
-@functools.cache
-def _template_environment() -> Any:
-    """Return the environment that parses all templates, and has their filters; see :class:`PromptTemplate`.
+def _parse_toml(name: str, content: bytes) -> _PromptFile:
+    """Return the checked fields of a prompt file; the templates in it are not yet parsed.
+
+    Args:
+        name: the name of the prompt, for messages.
+        content: the bytes of the file.
 
     Raises:
-        MissingExtraError: Jinja is not installed.
+        InputError: it is not a TOML file, or a field is missing, unknown or of another type.
     """
     try:
-        from jinja2.sandbox import ImmutableSandboxedEnvironment
-    except ImportError:
-        raise MissingExtraError("jinja2", "judge") from None
-    return ImmutableSandboxedEnvironment(keep_trailing_newline=True)
+        return _PromptFile.model_validate(tomllib.loads(content.decode("utf-8-sig")))
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise InputError(f"prompt {name}, {where}: {first['msg']}; see assay metrics show judge") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"prompt {name}: is not a TOML file ({str(error)[:200]})") from None
 
 
 def _read_template(name: str, text: str) -> PromptTemplate:
@@ -234,7 +241,7 @@ def _read_template(name: str, text: str) -> PromptTemplate:
         InputError: the template has an error or shows an unknown field.
         MissingExtraError: Jinja is not installed.
     """
-    environment = _template_environment()
+    environment = template_environment()
     with _template_errors(name, "has an error"):
         template = PromptTemplate(environment, text)
     for field in sorted(template.fields - set(FIELDS)):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from assay.common.messages import Setting
 from assay.exceptions import InputError, unknown_name
 from assay.metrics.base import Batch, Declaration, option
+from assay.metrics.judge.judge import DELIVERY_OPTIONS
 from assay.metrics.judge.ragas_classes import CLASSES, CONTEXT, QUESTION, REFERENCE
 from assay.metrics.judge.server import ServedMetric, check_address
 
@@ -57,6 +58,11 @@ class RagasMetric(ServedMetric):
     )
 
     def __post_init__(self) -> None:
+        """Check the options, and declare what the class of ragas reads.
+
+        Raises:
+            InputError: ragas has no such metric, no model or no endpoint is named, or an option is invalid.
+        """
         super().__post_init__()
         if self.subject not in CLASSES:
             raise InputError(unknown_name("there is no metric of ragas", self.subject, CLASSES))
@@ -89,18 +95,23 @@ class RagasMetric(ServedMetric):
         from assay.metrics.judge.spending import Price
 
         price = Price.of_options(str(self), self.price_in, self.price_out)
-        url = self.endpoint.rstrip("/")
         return RagasEndpoint(
-            self.name.text, url, self.model, self.key, self.concurrency, self.timeout, self.retries, price
+            judge=self.name.text,
+            url=self.endpoint.rstrip("/"),
+            model=self.model,
+            key=self.key,
+            concurrency=self.concurrency,
+            timeout=self.timeout,
+            retries=self.retries,
+            price=price,
         )
 
     def signature(self) -> dict[str, str]:
         """Return everything that changes the score, in a fixed order, without the options that change no reply."""
-        delivery = ("key", "concurrency", "timeout", "retries", "price_in", "price_out")
-        return {name: value for name, value in super().signature().items() if name not in delivery}
+        return {name: value for name, value in super().signature().items() if name not in DELIVERY_OPTIONS}
 
     def data_signature(self) -> dict[str, str]:
-        """Return what the last session learned of the server.
+        """Return what the last session learned of the server, and how requests do without what it does not support.
 
         Raises:
             StoreError: what is known of the server cannot be read.
@@ -108,10 +119,15 @@ class RagasMetric(ServedMetric):
         from assay.metrics.judge.replies import known_server
 
         server = known_server(self.endpoint, self.model)
-        return {"served": server.served, "fingerprint": server.fingerprint or "none"}
+        fallbacks = server.fallbacks()
+        # what the server gives concerns verdicts, which ragas does not ask for
+        del fallbacks["gives"]
+        return {"served": server.served, "fingerprint": server.fingerprint or "none"} | fallbacks
 
     def texts(self, batch: Batch) -> list[dict[str, Any]]:
-        """Return the arguments of the ragas class for each pair.
+        """Return the arguments of the ragas class for each pair, by their names in ragas.
+
+        The reference is the first of several gold answers.
 
         Raises:
             InputError: the class reads the question or the context, which the data lacks.

@@ -60,6 +60,14 @@ class RagasSession(EndpointSession):
         return Scores.concatenate([self._score_by_ragas(metric, batch) for metric in metrics])
 
     def _score_by_ragas(self, metric: Any, batch: Batch) -> Scores:
+        """Return the scores of a batch by a metric of ragas, which runs anew until it lacks no reply to a prompt.
+
+        The errors are those of :meth:`score`.
+
+        Args:
+            metric: the :class:`~assay.metrics.judge.ragas.RagasMetric`.
+            batch: the pairs.
+        """
         texts = metric.texts(batch)
         llm = _ragas_llm()()
         scorer = _ragas_class(metric.subject)(llm=llm, **CLASSES[metric.subject].settings)
@@ -72,22 +80,14 @@ class RagasSession(EndpointSession):
             llm.lacking = {}
             still_unfinished = []
             for row in unfinished:
-                llm.is_cut = False
-                llm.may_ask = not any(_is_empty(text) for text in texts[row].values())
                 try:
-                    values[row] = float(self._run_in_loop(functools.partial(scorer.ascore, **texts[row])).value)
+                    values[row], reason = self._score_pair(scorer, llm, texts[row])
                 except _LacksReplyError:
                     still_unfinished.append(row)
                     continue
-                except _NoAnswerError as error:
-                    flags[row] |= error.flag
-                    continue
-                except (_NotAskedError, ValueError):
-                    # ragas raises a ValueError where a text is empty, and where a reply is not the JSON asked for
-                    pass
-                # an empty question or context has no flag of its own
-                if np.isnan(values[row]) and (llm.may_ask or not flags[row] & NOT_ASKED):
-                    flags[row] |= Flag.CUT_OFF if llm.is_cut else Flag.NO_VERDICT
+                # an empty reference or answer is the reason, and has its flag; an empty question or context has none
+                if llm.may_ask or not flags[row] & NOT_ASKED:
+                    flags[row] |= reason
             unfinished = still_unfinished
             if llm.lacking:
                 replies = self.replies_to(functools.partial(_requests, metric, list(llm.lacking)))
@@ -98,16 +98,48 @@ class RagasSession(EndpointSession):
         self._tally.pairs += len(batch)
         return Scores(values[:, None], flags[:, None], np.array([seconds / metric.concurrency]))
 
+    def _score_pair(self, scorer: Any, llm: Any, texts: dict[str, str | list[str]]) -> tuple[float, int]:
+        """Return the score of a pair by ragas, and 0; or NaN, and the flag with the reason why it has none.
+
+        The server is not to be asked about a pair with an empty text.
+
+        Args:
+            scorer: the object of ragas that scores.
+            llm: the model of the scorer, with the replies so far.
+            texts: the texts of the pair, by their names in ragas.
+
+        Raises:
+            _LacksReplyError: the pair needs a reply that was not requested yet.
+        """
+        llm.is_cut = False
+        llm.may_ask = not any(map(_is_empty, texts.values()))
+        try:
+            score = float(self._run_in_loop(functools.partial(scorer.ascore, **texts)).value)
+        except _NoAnswerError as error:
+            return np.nan, error.flag
+        except (_NotAskedError, ValueError):
+            # ragas raises a ValueError where a text is empty, and where a reply is not the JSON asked for
+            score = np.nan
+        if not np.isnan(score):
+            return score, 0
+        return score, int(Flag.CUT_OFF if llm.is_cut else Flag.NO_VERDICT)
+
 
 def _is_empty(text: str | list[str]) -> bool:
-    """Return whether a text that ragas reads, or a list of contexts, has nothing but blanks."""
+    """Tell whether a text that ragas reads, or a list of contexts, has nothing but blanks."""
     return not "".join(text).strip()
 
 
 def _requests(metric: Any, prompts: Sequence[str], server: Server | None) -> Iterator[Request]:
-    """Yield the request of each prompt, as ragas makes it: one message of the user, and a JSON object as the reply."""
+    """Yield the request of each prompt, as ragas makes it: one message of the user, which asks for a JSON object.
+
+    Args:
+        metric: the :class:`~assay.metrics.judge.ragas.RagasMetric`, for its settings.
+        prompts: the prompts.
+        server: what is known of the server, which is a part of each digest; None if it was never called.
+    """
     settings = [(name, getattr(metric, name)) for name in ("temperature", "seed")]
-    sent = tuple((name, value) for name, value in settings if value is not None)
+    sent_settings = tuple((name, value) for name, value in settings if value is not None)
     thinking_tokens = max(metric.reply_tokens, REASONING_TOKENS)
     reasons = server is not None and server.reasons
     for prompt in prompts:
@@ -116,12 +148,20 @@ def _requests(metric: Any, prompts: Sequence[str], server: Server | None) -> Ite
             "address": (metric.endpoint.rstrip("/"), metric.model),
             "served": "" if server is None else server.served,
             "messages": messages,
-            "settings": sent,
+            "settings": sent_settings,
             "tokens": thinking_tokens if reasons else metric.reply_tokens,
             "verdict": "text",
         }
         digest = request_digest(decisive)
-        yield Request(digest, messages, (), sent, metric.reply_tokens, thinking_tokens, "text")
+        yield Request(
+            digest=digest,
+            messages=messages,
+            verdicts=(),
+            settings=sent_settings,
+            tokens=metric.reply_tokens,
+            thinking_tokens=thinking_tokens,
+            verdict="text",
+        )
 
 
 def _json_of(reply: Reply) -> str:

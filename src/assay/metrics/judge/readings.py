@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import heapq
 from collections import Counter
 from collections.abc import Sequence
 from hashlib import blake2b
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assay.common.visible import brief_text
@@ -48,7 +48,7 @@ class ReadReplies:
     def add_batch(self, judge: Judge, batch: Batch, replies: Sequence[Sequence[Sequence[Reply]]]) -> None:
         """Count the replies of a judge on a batch, as ``[pair][order of its texts][sample]``; see :meth:`add`."""
         for reference, candidate, orders in zip(batch.references, batch.candidates, replies, strict=True):
-            for reply in (reply for samples in orders for reply in samples):
+            for reply in chain.from_iterable(orders):
                 self.add(judge, reference, candidate, reply, judge.read(reply))
 
     def add(self, judge: Judge, reference: str, candidate: str, reply: Reply, reading: Reading) -> None:
@@ -81,16 +81,20 @@ class ReadReplies:
             _keep(self._hardest, key, _Shown((_HARDNESS[reading.rule], key), values), SHOWN_HARDEST)
 
     def details(self) -> dict[str, Any]:
-        """Return the counts and the replies to show, as values for JSON by name; empty if there was no reply."""
+        """Return the counts and the replies to show, as values for JSON by name; empty if there was no reply.
+
+        ``read_by`` has the counts by rule, and ``shown`` the replies. If there are such replies, ``cut_off`` is the
+        number of those that were cut off before a verdict, ``cut_after`` the most tokens that one of them has, and
+        ``contradictory`` the number of those with contradicting labels.
+        """
         if not self._counts:
             return {}
+        shown_replies = []
+        for reason, replies in (("at random", self._random), ("hardest to read", self._hardest)):
+            shown_replies += [{"chosen": reason, **reply.values} for reply in sorted(replies.values(), reverse=True)]
         details: dict[str, Any] = {
             "read_by": {str(rule): self._counts[rule] for rule in Rule if self._counts[rule]},
-            "shown": [
-                {"chosen": chosen, **shown.values}
-                for chosen, replies in (("at random", self._random), ("hardest to read", self._hardest))
-                for shown in sorted(replies.values(), reverse=True)
-            ],
+            "shown": shown_replies,
         }
         if self._counts[Rule.CUT_OFF]:
             details["cut_off"], details["cut_after"] = self._counts[Rule.CUT_OFF], self._cut_after
@@ -99,12 +103,11 @@ class ReadReplies:
         return details
 
 
-def _keep(replies: dict[bytes, _Shown], key: bytes, shown: _Shown, most: int) -> None:
-    """Add a reply, and drop the one with the lowest rank if there are more than *most*."""
+def _keep(replies: dict[bytes, _Shown], key: bytes, shown: _Shown, limit: int) -> None:
+    """Add a reply under a key, and drop the one with the lowest rank if there are more than *limit*."""
     replies.setdefault(key, shown)
-    if len(replies) > most:
-        (lowest,) = heapq.nsmallest(1, replies, key=lambda other: replies[other].rank)
-        del replies[lowest]
+    if len(replies) > limit:
+        del replies[min(replies, key=lambda other: replies[other].rank)]
 
 
 def _shortened(text: str) -> str:

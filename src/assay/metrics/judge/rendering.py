@@ -5,21 +5,37 @@ Jinja itself parses a template; :mod:`~assay.metrics.judge.expressions` evaluate
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
+from assay.exceptions import MissingExtraError
 from assay.metrics.judge.expressions import WORK_PER_STEP, Expressions, TemplateError, size_of
 
 #: Longest text of a template, in characters, beyond four times its fields.
 MOST_TEXT = 1_000_000
 
 
+@functools.cache
+def template_environment() -> Any:
+    """Return the environment that parses all templates, and has their filters; see :class:`PromptTemplate`.
+
+    Raises:
+        MissingExtraError: Jinja is not installed.
+    """
+    try:
+        from jinja2.sandbox import ImmutableSandboxedEnvironment
+    except ImportError:
+        raise MissingExtraError("jinja2", "judge") from None
+    return ImmutableSandboxedEnvironment(keep_trailing_newline=True)
+
+
 class PromptTemplate:
     """A template of a prompt.
 
     Args:
-        environment: the environment of Jinja, which parses it and has the filters and tests.
+        environment: the environment of Jinja, as :func:`template_environment` returns it.
         source: the text of the template.
 
     Attributes:
@@ -52,7 +68,8 @@ class PromptTemplate:
             values: the value of each field.
 
         Raises:
-            TemplateError: it uses what prompts do not have, takes too much work, or gives a text that is too long.
+            TemplateError: a name in it has no value; it has an expression, call, filter or test that prompts do not
+                have; it takes too much work; or its text is too long.
             Exception: an operation does not suit its values.
         """
         return _Rendering(self._environment, self._nodes, values).text_of(self._body)
@@ -76,15 +93,17 @@ class _Rendering:
         Args:
             body: the statements.
             names: the variables by name; those that the statements set are added.
+
+        Raises:
+            TemplateError, Exception: as for :meth:`PromptTemplate.render`.
         """
         nodes = self._nodes
         for node in body:
             self._expressions.charge(WORK_PER_STEP)
             if isinstance(node, nodes.Output):
                 for part in node.nodes:
-                    yield self._shown(
-                        part.data if isinstance(part, nodes.TemplateData) else self._expressions.value(part, names)
-                    )
+                    is_plain_text = isinstance(part, nodes.TemplateData)
+                    yield self._printed(part.data if is_plain_text else self._expressions.value(part, names))
             elif isinstance(node, nodes.If):
                 # one by one, since only a test that is evaluated is counted as work
                 branches = chain((node,), node.elif_)
@@ -103,7 +122,15 @@ class _Rendering:
                 names[self._target(node.target)] = self._expressions.value(node.node, names)
 
     def _loop(self, node: Any, names: dict[str, Any]) -> Iterator[str]:
-        """Yield the texts of a loop; what its body sets is gone after each item, as in Jinja."""
+        """Yield the texts of a loop; what its body sets is gone after each item, as in Jinja.
+
+        Args:
+            node: Jinja's node of the loop.
+            names: the variables by name, which stay as they are.
+
+        Raises:
+            TemplateError, Exception: as for :meth:`PromptTemplate.render`.
+        """
         target = self._target(node.target)
         items = list(self._expressions.value(node.iter, names))
         # the names are copied for each item
@@ -126,8 +153,12 @@ class _Rendering:
             raise TemplateError("a variable of a prompt has a plain name")
         return str(node.name)
 
-    def _shown(self, value: Any) -> str:
-        """Return a value as it is printed, and count its characters."""
+    def _printed(self, value: Any) -> str:
+        """Return a value as it is printed, and count its characters.
+
+        Raises:
+            TemplateError: the text of the prompt is too long.
+        """
         text = str(value)
         self._expressions.charge(len(text))
         self._room -= len(text)

@@ -36,13 +36,13 @@ class Reply:
 
     Attributes:
         text: the reply, or the reason if the model or the server refused.
-        first: the probability of each of the most probable first tokens, in [0, 1]; empty if the model reports none, or
-            if the first token is not the beginning of the text.
+        first: the probability of each of the most probable first tokens of the answer, without the reasoning before it,
+            in [0, 1]; empty if the model reports none, or not those of this token.
         flag: the :class:`assay.metrics.scores.Flag` of a reply without a verdict (refused, too long), or 0.
         tokens_in, tokens_out: the token counts of prompt and reply, by the server; 0 if it reports none.
         seconds: the time from the call to the reply; 0 for a request that was refused.
         fingerprint: the identifier of the server's configuration; empty if it reports none.
-        token: the first token; None if it is not known, as of replies that versions before 1.1 have stored.
+        token: the first token of the answer; None if it is not known, as of replies that versions before 1.1 stored.
         is_cut: whether the reply ended at the limit of its tokens.
         reasoning: what the model thought before, if the server reports it apart from the text.
     """
@@ -86,27 +86,30 @@ class Server:
     room: int = 0
 
     def fallbacks(self) -> dict[str, str]:
-        """Return what the server does not support and how requests do without it, by names for a signature."""
-        parts = {"gives": self.gives}
+        """Return what the server gives, and how requests do without what it does not support, by signature key."""
+        fallback_by_name = {"gives": self.gives}
         if self.without:
-            parts["without"] = ", ".join(self.without)
+            fallback_by_name["without"] = ", ".join(self.without)
         if self.reasons:
-            parts["reasons"] = "yes"
+            fallback_by_name["reasons"] = "yes"
         if self.room:
-            parts["room"] = str(self.room)
-        return parts
+            fallback_by_name["room"] = str(self.room)
+        return fallback_by_name
 
     def fallback_notes(self) -> list[str]:
         """Return how requests do without what the server does not support, one phrase for each."""
-        notes = {"json": ["no probabilities, verdicts as JSON"], "text": ["no probabilities and no JSON"]}
-        phrases = notes.get(self.gives, [])
+        phrases = []
+        if self.gives == "json":
+            phrases.append("no probabilities, verdicts as JSON")
+        elif self.gives == "text":
+            phrases.append("no probabilities and no JSON")
         left_out = [name for name in self.without if name != "system"]
         if left_out:
-            phrases = [*phrases, f"no {' and no '.join(left_out)}, which the server refuses"]
+            phrases.append(f"no {' and no '.join(left_out)}, which the server refuses")
         if "system" in self.without:
-            phrases = [*phrases, "the system's text in the user's message"]
+            phrases.append("the system's text in the user's message")
         if self.room:
-            phrases = [*phrases, f"at most {self.room:,} tokens a reply, as the server demands"]
+            phrases.append(f"at most {self.room:,} tokens a reply, as the server demands")
         return phrases
 
 
@@ -190,7 +193,12 @@ class ReplyStore(Database):
             self._connection.execute(delete, (request, self._session))
 
     def _is_under_way(self, session: str, since: float) -> bool:
-        """Tell whether another session, which claimed a request at a time, is still working on it."""
+        """Tell whether another session, which has claimed a request, is still working on it.
+
+        Args:
+            session: the name of the session's locked folder.
+            since: the time of the claim, in seconds since 1970.
+        """
         if not _HAS_LOCKS or time.time() - since > LONGEST_CLAIM:
             return False
         if time.monotonic() - self._last_look > SECONDS_BETWEEN_LOOKS:
@@ -246,8 +254,8 @@ class ReplyStore(Database):
             row = self._connection.execute(select, (endpoint, model)).fetchone()
         if row is None:
             return None
-        known = json.loads(row[0])
-        return Server(**known | {"without": tuple(known.get("without", ()))})
+        stored = json.loads(row[0])
+        return Server(**stored | {"without": tuple(stored.get("without", ()))})
 
     def put_server(self, endpoint: str, model: str, server: Server) -> None:
         """Store what is known of a model at an endpoint, in place of what was known before.

@@ -56,7 +56,7 @@ def judge_requests(judge: Judge, batch: Batch, server: Server | None) -> Iterato
         server: what is known of the server, which is a part of each digest; None if it was never called.
 
     Raises:
-        InputError: the prompt shows the question and the data has none, or a template cannot be filled in.
+        InputError: the prompt shows the question or context, which the data lacks, or a template cannot be filled in.
     """
     for orders in judge.conversations(batch):
         for conversation in orders:
@@ -118,7 +118,15 @@ class Request:
             "verdicts": verdicts,
         }
         digest = request_digest(decisive)
-        return cls(digest, tuple(messages), verdicts, tuple(settings), tokens, thinking_tokens, judge.verdict)
+        return cls(
+            digest=digest,
+            messages=tuple(messages),
+            verdicts=verdicts,
+            settings=tuple(settings),
+            tokens=tokens,
+            thinking_tokens=thinking_tokens,
+            verdict=judge.verdict,
+        )
 
     @property
     def size(self) -> int:
@@ -134,9 +142,13 @@ class Request:
         Args:
             server: what is known of the server.
         """
-        sizes = (max(map(_size_of, _normal_forms(message["content"]))) for message in self.messages)
+        size = FORM_TOKENS
+        for message in self.messages:
+            size += max(map(_size_of, _normal_forms(message["content"])))
         schema = self.body("", server).get("response_format")
-        return sum(sizes) + FORM_TOKENS + (0 if schema is None else len(json.dumps(schema)))
+        if schema is not None:
+            size += len(json.dumps(schema))
+        return size
 
     def body(self, model: str, server: Server) -> dict[str, Any]:
         """Return the JSON body of the request, limited to what the server is known to support.
@@ -147,34 +159,37 @@ class Request:
         """
         settings = {name: value for name, value in self.settings if name not in server.without}
         body: dict[str, Any] = {"model": model, "messages": self._messages_for(server), **settings}
-        tokens = self.limit(server)
-        verdict = server.gives if self.verdict == "auto" else self.verdict
-        if verdict == "probability":
+        form_of_verdict = self._form_of_verdict(server)
+        if form_of_verdict == "probability":
             body |= {"logprobs": True, "top_logprobs": TOP_TOKENS}
-        elif verdict == "json":
+        elif form_of_verdict == "json":
             schema = {
                 "type": "object",
                 "properties": {"verdict": {"type": "string", "enum": list(self.verdicts)}},
                 "required": ["verdict"],
                 "additionalProperties": False,
             }
-            form = {"name": "verdict", "strict": True, "schema": schema}
-            body["response_format"] = {"type": "json_schema", "json_schema": form}
-        return body | {server.limit: tokens}
+            named_schema = {"name": "verdict", "strict": True, "schema": schema}
+            body["response_format"] = {"type": "json_schema", "json_schema": named_schema}
+        return body | {server.limit: self.limit(server)}
 
     def limit(self, server: Server) -> int:
         """Return the highest number of tokens of the reply, within what the server is known to accept."""
         tokens = self.thinking_tokens if server.reasons else self.tokens
-        if (server.gives if self.verdict == "auto" else self.verdict) == "json":
+        if self._form_of_verdict(server) == "json":
             tokens = max(tokens, JSON_TOKENS)
         return min(tokens, server.room) if server.room else tokens
+
+    def _form_of_verdict(self, server: Server) -> str:
+        """Return what the server is asked for: ``probability``, ``json`` or ``text``."""
+        return server.gives if self.verdict == "auto" else self.verdict
 
     def _messages_for(self, server: Server) -> list[dict[str, str]]:
         """Return the messages; without a system message, its text begins the user's message."""
         if "system" not in server.without or len(self.messages) < 2 or self.messages[0]["role"] != "system":
             return list(self.messages)
-        system, user, *others = self.messages
-        return [{**user, "content": f"{system['content']}\n\n{user['content']}"}, *others]
+        system, user, *further_messages = self.messages
+        return [{**user, "content": f"{system['content']}\n\n{user['content']}"}, *further_messages]
 
 
 def _normal_forms(text: str) -> list[str]:
@@ -199,7 +214,7 @@ class CostEstimate:
         kept: the number of replies that are stored already; 0 if the user asked for fresh replies.
         tokens_in: the estimated tokens of the prompts, by the tokens per byte of the last session, or else by
             :data:`USUAL_TOKENS_PER_BYTE`.
-        tokens_out: the highest number of tokens of the replies.
+        tokens_out: the highest number of tokens of all replies together.
         reply_tokens: the highest number of tokens of one reply.
         reasons: whether the model is known to think before it replies, or its name says so.
         price: the price of these tokens; None without prices.
@@ -223,8 +238,12 @@ def estimate_cost(judge: Judge, batches: Iterable[Batch], price: Price | None) -
         judge: the metric.
         batches: the pairs.
         price: the token prices of the model; None if unknown.
+
+    Raises:
+        InputError: the prompt shows the question or context, which the data lacks, or a template cannot be filled in.
+        StoreError: the store of replies is damaged or unreadable.
     """
-    calls = kept = size = tokens_out = 0
+    calls = kept_replies = size = tokens_out = 0
     purse = current_purse()
     with ReplyStore(reply_store_path()) as store:
         server = store.server(*address_of(judge))
@@ -232,13 +251,21 @@ def estimate_cost(judge: Judge, batches: Iterable[Batch], price: Price | None) -
         for batch in batches:
             for request in judge_requests(judge, batch, server):
                 if not purse.fresh and store.get(request.digest) is not None:
-                    kept += 1
+                    kept_replies += 1
                     continue
                 calls += 1
                 size += request.size
                 tokens_out += request.limit(assumed)
-    measured = 0.0 if server is None else server.tokens_per_byte
-    tokens_in = round(size * (measured or USUAL_TOKENS_PER_BYTE))
+    tokens_per_byte = 0.0 if server is None else server.tokens_per_byte
+    tokens_in = round(size * (tokens_per_byte or USUAL_TOKENS_PER_BYTE))
     total_price = None if price is None else price.of_tokens(tokens_in, tokens_out)
     reply_tokens = judge.reply_limit(reasons=assumed.reasons)
-    return CostEstimate(calls, kept, tokens_in, tokens_out, reply_tokens, assumed.reasons, total_price)
+    return CostEstimate(
+        calls=calls,
+        kept=kept_replies,
+        tokens_in=tokens_in,
+        tokens_out=tokens_out,
+        reply_tokens=reply_tokens,
+        reasons=assumed.reasons,
+        price=total_price,
+    )

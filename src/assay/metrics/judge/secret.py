@@ -9,9 +9,10 @@ import hashlib
 import html
 import json
 import logging
+import math
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import unquote
 
@@ -65,17 +66,18 @@ class HiddenKey:
     def hide(self, text: str) -> str:
         """Return a text in which :data:`MARK` replaces the key; the text itself if the key is not in it.
 
-        If the key is found only after escapes were undone, the result has them undone everywhere.
+        A result with the mark has escapes undone everywhere. If the key is still found after :data:`ROUNDS` rounds, the
+        result is the mark alone.
         """
         if self._literal is None:
             return text
-        shown = text
+        hidden = text
         for _ in range(ROUNDS):
-            marked = self._mark_deepest(shown)
-            if marked == shown:
-                self.repeats += shown != text
-                return shown
-            shown = marked
+            marked = self._mark_deepest(hidden)
+            if marked == hidden:
+                self.repeats += hidden != text
+                return hidden
+            hidden = marked
         # still found in what was left of it: made so on purpose
         self.repeats += 1
         return MARK
@@ -107,8 +109,8 @@ class HiddenKey:
         try:
             value = json.loads(content)
             strings = list(_strings_in(value, ""))
-            shown = iter(self._hide_pieces([text for _, text in strings], [group for group, _ in strings]))
-            return json.dumps(_with_strings(value, shown)).encode()
+            hidden = iter(self._hide_pieces([text for _, text in strings], [group for group, _ in strings]))
+            return json.dumps(_with_strings(value, hidden)).encode()
         except (ValueError, RecursionError):
             return self.hide(content.decode("utf-8", "replace")).encode()
 
@@ -121,37 +123,44 @@ class HiddenKey:
                 joined, and so are all texts, and all that are no names.
         """
         before = self.repeats
-        shown = [self.hide(text) if len(text) >= SHORTEST_KEY else text for text in texts]
-        compacts = [_compact(text) for text in shown]
+        hidden = [self.hide(text) if len(text) >= SHORTEST_KEY else text for text in texts]
+        compacts = [_compact(text) for text in hidden]
         members: dict[str, list[int]] = {}
         for index, group in enumerate(groups):
             members.setdefault(group, []).append(index)
         values = [index for index, group in enumerate(groups) if not group.endswith(NAME)]
         for indices in (range(len(texts)), values, *members.values()):
-            joined = "".join([compacts[index] for index in indices])
-            for first, last in self._ranges(joined, SHORTEST_PART):
+            all_characters = "".join([compacts[index] for index in indices])
+            for first, last in self._ranges(all_characters, SHORTEST_PART):
+                # the texts that have any of these characters
                 end = 0
                 for index in indices:
                     begin, end = end, end + len(compacts[index])
                     if begin < last and first < end:
-                        shown[index] = MARK
-        self.repeats = before + (shown != texts)
-        return shown
+                        hidden[index] = MARK
+        # one body counts once, in however many of its texts the key was found
+        self.repeats = before + (hidden != texts)
+        return hidden
 
     def _mark(self, text: str) -> str:
         """Return a text with a mark in place of each range of characters that shows the key."""
-        text = text if self._literal is None else self._literal.sub(MARK, text)
-        ranges = self._ranges(_compact(text))
+        marked = text if self._literal is None else self._literal.sub(MARK, text)
+        ranges = self._ranges(_compact(marked))
         if not ranges:
-            return text
-        # one character may stand for several letters, such as a ligature
-        index_of_character = [index for index, character in enumerate(text) for _ in _compact(character)]
+            return marked
+        # of each letter or digit of the compact text, the index of its character: a ligature stands for several letters
+        character_indices: list[int] = []
+        for index, character in enumerate(marked):
+            character_indices += [index] * len(_compact(character))
+        # from the end, so that the indices before stay right
         for first, last in reversed(ranges):
-            text = text[: index_of_character[first]] + MARK + text[index_of_character[last - 1] + 1 :]
-        return text
+            marked = marked[: character_indices[first]] + MARK + marked[character_indices[last - 1] + 1 :]
+        return marked
 
     def _ranges(self, compact: str, shortest: int = 0) -> list[tuple[int, int]]:
         """Return the ranges of a text of letters and digits that show the key, in order and without overlap.
+
+        A range is its first index and the one after its last.
 
         Args:
             compact: the text.
@@ -199,12 +208,12 @@ class KeyFilter(logging.Filter):
 @functools.lru_cache(maxsize=8)
 def _parts(key: str) -> dict[int, frozenset[str]]:
     """Return the parts of the encodings of a key that must not be shown, by their numbers of letters and digits."""
-    parts: dict[int, set[str]] = {}
+    parts_of_size: dict[int, set[str]] = {}
     for form in _forms(key):
         # a third of a form tells too much already; a server may have cut the rest
         size = min(len(form), max(SHORTEST_PART, len(form) // 3))
-        parts.setdefault(size, set()).update(form[i : i + size] for i in range(len(form) - size + 1))
-    return {size: frozenset(strings) for size, strings in parts.items()}
+        parts_of_size.setdefault(size, set()).update(form[i : i + size] for i in range(len(form) - size + 1))
+    return {size: frozenset(strings) for size, strings in parts_of_size.items()}
 
 
 @functools.lru_cache(maxsize=8)
@@ -232,13 +241,20 @@ def _forms(key: str) -> Iterator[str]:
             yield compact
 
 
-def _shifted(data: bytes, encode: Any, bits: int) -> list[str]:
-    """Return the characters that data has in an encoding of some bits a character, wherever it begins in a text."""
+def _shifted(data: bytes, encode: Callable[[bytes], bytes], bits: int) -> list[str]:
+    """Return the characters that data has in an encoding, for each place where it may begin in a longer text.
+
+    Args:
+        data: the bytes.
+        encode: the function of the module base64.
+        bits: the bits of a character: 6 for base 64, 5 for base 32.
+    """
     texts = []
     for before in range(3 if bits == 6 else 5):
         encoded = encode(bytes(before) + data).decode()
-        # the characters at both ends also depend on what is before and after
-        texts.append(encoded[-(-8 * before // bits) : 8 * (before + len(data)) // bits])
+        # without the characters at both ends that also depend on what is before and after
+        first = math.ceil(8 * before / bits)
+        texts.append(encoded[first : 8 * (before + len(data)) // bits])
     return texts
 
 
@@ -255,15 +271,27 @@ def _undo_escapes(text: str) -> str:
         text = unquote(text)
     if "&" in text:
         text = html.unescape(text)
-    return _ESCAPE.sub(_escaped_character, text) if "\\" in text or "=" in text else text
+    if "\\" not in text and "=" not in text:
+        return text
+    text = _ESCAPE.sub(_escaped_character, text)
+    # JSON writes a character such as an emoji as two escapes, of which a cut text may have one
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _escaped_character(match: re.Match[str]) -> str:
-    """Return the character that an escape stands for; a space for the end of a line or a tab, which end no key."""
-    *codes, short = match.groups()
-    code = int(next(filter(None, codes), "20"), 16)
-    if short:
-        return short[1] if short[1] in "\\\"'/" else " "
+    """Return the character that an escape stands for, or a space for one of white space.
+
+    A key may go on after a space. An escape with a code beyond Unicode is returned as it is.
+    """
+    *hexadecimal_codes, one_character_escape = match.groups()
+    if one_character_escape:
+        character = one_character_escape[1]
+        return character if character in "\\\"'/" else " "
+    written_code = next(filter(None, hexadecimal_codes), None)
+    if written_code is None:
+        # the end of a line in an e-mail
+        return " "
+    code = int(written_code, 16)
     return chr(code) if code <= 0x10FFFF else match.group()
 
 

@@ -34,7 +34,7 @@ class ServedMetric(Metric):
         """The address of the endpoint as the user wrote it; empty without one."""
 
     def obtain(self, *, offline: bool = False) -> None:
-        """Check that the endpoint has a key; it is not called.
+        """Check that the endpoint has a key; the endpoint is not called.
 
         Raises:
             UnavailableError: there is no API key, or *offline* forbids calls to an endpoint.
@@ -106,8 +106,16 @@ class ServerJudge(ServedMetric, Judge):
         from assay.metrics.judge.spending import Price
 
         url, model = address_of(self)
-        price = Price.of_options(str(self), self.price_in, self.price_out)
-        return Endpoint(self.name.text, url, model, self.key, self.concurrency, self.timeout, self.retries, price)
+        return Endpoint(
+            judge=self.name.text,
+            url=url,
+            model=model,
+            key=self.key,
+            concurrency=self.concurrency,
+            timeout=self.timeout,
+            retries=self.retries,
+            price=Price.of_options(str(self), self.price_in, self.price_out),
+        )
 
     def data_signature(self) -> dict[str, str]:
         """Return what changes scores beyond the options, with what the last session learned of the server.
@@ -119,12 +127,12 @@ class ServerJudge(ServedMetric, Judge):
         from assay.metrics.judge.replies import known_server
 
         server = known_server(self.address, str(self.subject))
-        known = {"served": server.served, "fingerprint": server.fingerprint or "none"}
-        return super().data_signature() | known | server.fallbacks()
+        learned = {"served": server.served, "fingerprint": server.fingerprint or "none"}
+        return super().data_signature() | learned | server.fallbacks()
 
 
 def check_address(metric: str, endpoint: str, key: str | None) -> None:
-    """Check the address of an endpoint and the name of the key's variable.
+    """Check that an endpoint has an address of HTTP without secrets in it, and that its key is named by a variable.
 
     Args:
         metric: the name of the metric, for messages.
@@ -138,15 +146,18 @@ def check_address(metric: str, endpoint: str, key: str | None) -> None:
     from urllib.parse import urlsplit
 
     try:
-        parts = urlsplit(endpoint)
-        host, _ = parts.hostname, parts.port
+        url = urlsplit(endpoint)
+        host = url.hostname
+        # raises if the port is not a number
+        _ = url.port
     except ValueError as error:
         raise InputError(f"metric {metric}: endpoint {endpoint!r} is not an address ({error})") from None
-    if parts.scheme not in ("http", "https") or not host:
+    if url.scheme not in ("http", "https") or not host:
         raise InputError(
             f"metric {metric}: endpoint {endpoint!r} is not an address; write it as http://localhost:8000/v1"
         )
-    if parts.username or parts.password or parts.query or parts.fragment:
+    may_hold_secret = any((url.username, url.password, url.query, url.fragment))
+    if may_hold_secret:
         raise InputError(
             f"metric {metric}: the endpoint holds a user name, a password or a query, and names of metrics are "
             "recorded; put the key into the environment, and name its variable with key=NAME"

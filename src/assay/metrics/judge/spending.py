@@ -116,7 +116,8 @@ def read_prices(path: str | Path) -> dict[str, Price]:
     The file has one table per model: ``["gpt-x"]``, ``input = 0.15``, ``output = 0.6``.
 
     Raises:
-        InputError: the file cannot be read, or a price is missing, negative or misspelt.
+        InputError: the file cannot be read or is not TOML; or a price is missing, negative or not a number, or has
+            another name.
     """
     file = user_path(path)
     try:
@@ -184,7 +185,11 @@ class Tally:
     unreadable_examples: list[str] = field(default_factory=list)
 
     def failure(self, reason: str) -> Reply:
-        """Count a request without a reply, and return what stands in its place."""
+        """Count a request without a reply, and return what stands in its place: a reply with the flag REFUSED.
+
+        Args:
+            reason: why there is no reply, the text of what is returned.
+        """
         from assay.metrics.judge.replies import Reply
 
         self.failed += 1
@@ -207,9 +212,10 @@ class Tally:
         """Return the counts and prices as values for JSON, by name.
 
         The entries of new replies are ``calls``, ``tokens_in``, ``tokens_out``, ``price`` and ``retries``; the price
-        of 1,000 pairs includes stored replies. Entries without a value, such as prices that are unknown, are left out;
-        ``fingerprints`` is there only if the server reported several, and ``unknown`` and ``price_unknown`` only if the
-        cost of some tries is unknown: ``price`` then includes the most that they can have cost.
+        of 1,000 pairs includes stored replies. ``refusals`` does not count requests that failed. Entries without a
+        value, such as prices that are unknown, are left out; ``fingerprints`` is there only if the server reported
+        several, and ``unknown`` and ``price_unknown`` only if the cost of some tries is unknown: ``price`` then
+        includes the most that they can have cost.
 
         Args:
             server: what is known of the server; None if it was never called.

@@ -23,7 +23,8 @@ def stated_error(body: Any) -> StatedError | None:
     """Return the error that the JSON of an answer states, in the server's own words; None if it states none.
 
     Servers have many forms: ``{"error": {"message": …, "code": …}}``, ``{"error": "…"}``, ``{"errors": […]}``,
-    ``{"object": "error", "message": …}``, ``{"detail": …}``, ``{"message": …}``.
+    ``{"object": "error", "message": …}``, ``{"detail": …}``, ``{"message": …}``. The reason is shortened to
+    :data:`LONGEST_REASON` characters on one line, with the code that the server states.
     """
     if not isinstance(body, dict) or body.get("choices"):
         return None
@@ -32,9 +33,10 @@ def stated_error(body: Any) -> StatedError | None:
         error = error[0]
     if not error:
         return None
-    part = error if isinstance(error, dict) else body | {"message": error}
-    code = str(_first_of(part, "code", "status", "status_code", "error_code") or "")
-    message = _first_of(part, "message", "msg", "detail") or error
+    # an error that is only a text has its code, if any, beside it
+    error_object = error if isinstance(error, dict) else body | {"message": error}
+    code = str(_first_of(error_object, "code", "status", "status_code", "error_code") or "")
+    message = _first_of(error_object, "message", "msg", "detail") or error
     reason = f"{message} ({code})" if code else str(message)
     status = int(code) if code.isdecimal() and 400 <= int(code) < 600 else 0
     return StatedError(status, brief_text(" ".join(reason[:LONGEST_REASON].split())))

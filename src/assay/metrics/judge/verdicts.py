@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from assay.metrics.judge.replies import Reply
 
 #: Version of the rules of this module and of the parser; part of the signature, since other rules change the score.
-PARSER = "4"
+PARSER = "5"
 #: Lowest total probability of all verdicts at the first token of a reply. Below it the model was about to write
 #: something else, and the ratio of the rest means little; docs/judges.md has the simulation.
 MIN_MASS = 0.5
@@ -94,21 +94,25 @@ class VerdictScale:
         Case and spaces around the token do not matter. The result is None if no verdict begins with the token, or
         several do.
         """
-        token = token.strip(_SPACES).lower()
-        if token in self.values:
-            return token
-        matches = [word for word in self.values if token and word.startswith(token)]
+        beginning = token.strip(_SPACES).lower()
+        if beginning in self.values:
+            return beginning
+        matches = [verdict for verdict in self.values if beginning and verdict.startswith(beginning)]
         return matches[0] if len(matches) == 1 else None
 
     def read(self, reply: Reply, source: Literal["auto", "probability", "json", "text"] = "auto") -> Reading:
-        """Return what a reply says: the mean verdict by the probabilities of its first token, or else its text.
+        """Return what a reply says: the mean verdict by the probabilities of its first token, or else that of its text.
 
         The probabilities count if the first token is a verdict with which the reply begins, verdicts hold
         :data:`MIN_MASS`, and the text does not conclude another verdict.
 
         Args:
             reply: the reply.
-            source: what the score is read from; ``auto`` for the probabilities, or the text if they do not count.
+            source: what the score is read from; ``auto`` for the probabilities, or the text if they do not count;
+                ``probability`` for them alone; ``json`` and ``text`` for the text alone.
+
+        Returns:
+            The score and the rule; a reply with a flag (refused, too long) has no score.
         """
         if reply.flag:
             # imported here, so that listing metrics needs no NumPy
@@ -118,12 +122,14 @@ class VerdictScale:
         verdict, rule = read_verdict(reply.text, tuple(self.values), is_cut=reply.is_cut)
         if source in ("auto", "probability") and reply.first:
             begun = self._begun_by_reply(reply)
-            expected = None if begun is None or verdict not in (None, begun) else self.expected_score(reply.first)
-            # a reply that takes its beginning back has no verdict
-            if expected is not None and rule != Rule.CONTRADICTION:
+            # a reply that concludes something else than its beginning, or takes it back, is not read by probabilities
+            is_kept = begun is not None and verdict in (None, begun) and rule != Rule.CONTRADICTION
+            expected = self.expected_score(reply.first) if is_kept else None
+            if expected is not None:
                 return Reading(expected, Rule.PROBABILITIES)
         if source == "probability":
-            return Reading(None, rule if verdict is None and rule != Rule.NONE else Rule.UNLIKELY)
+            unread = Rule.UNLIKELY if reply.first else Rule.UNREPORTED
+            return Reading(None, rule if verdict is None and rule != Rule.NONE else unread)
         return Reading(None if verdict is None else self.values[verdict], rule, verdict)
 
     def _begun_by_reply(self, reply: Reply) -> str | None:
@@ -134,14 +140,18 @@ class VerdictScale:
         opening = opening_verdict(reply.text, tuple(self.values))
         text = reply.text.strip()
         if reply.token is None:
-            begins = [token for token in reply.first if token.strip(_SPACES) and text.startswith(token.strip(_SPACES))]
-            token = max(begins, key=len, default="")
+            opening_tokens = []
+            for likely_token in reply.first:
+                word = likely_token.strip(_SPACES)
+                if word and text.startswith(word):
+                    opening_tokens.append(likely_token)
+            token = max(opening_tokens, key=len, default="")
         else:
             token = reply.token
-        begun = self.verdict_begun_by(token)
+        verdict = self.verdict_begun_by(token)
         # a local judge writes no more than this token
-        is_whole = token.strip(_SPACES) == text and begun is not None
-        return begun if is_whole or begun == opening else None
+        is_whole = token.strip(_SPACES) == text and verdict is not None
+        return verdict if is_whole or verdict == opening else None
 
 
 _SCALES = (

@@ -68,7 +68,9 @@ def reason_verdict(reason: str) -> str | None:
         before = reason[: word.start()][-80:]
         if word["bad"] and _UNIMPORTANT.search(before):
             continue
-        return "yes" if bool(word["good"]) != bool(_NEGATED.search(before)) else "no"
+        is_good, is_negated = bool(word["good"]), bool(_NEGATED.search(before))
+        # "not right" supports no, "not wrong" supports yes
+        return "yes" if is_good != is_negated else "no"
     return None
 
 

@@ -101,36 +101,29 @@ class ModelDescription:
 
 
 def describe(folder: Path) -> ModelDescription:
-    """Return the description of a model folder.
+    """Return what the files in the folder of a model declare, without loading the model; files may be absent.
 
     Raises:
         InputError: a JSON file of the folder cannot be parsed, or modules.json is malformed.
     """
-    classes: list[str] = []
-    # by class, the relative folder of its first module
-    folder_of: dict[str, str] = {}
-    for relative, module_class in module_folders(folder, str(folder)):
-        if module_class is not None:
-            class_name = module_class.rpartition(".")[2]
-            classes.append(class_name)
-            folder_of.setdefault(class_name, relative)
+    classes, folder_of = _module_classes(folder)
     transformer = folder / folder_of.get("Transformer", "")
     config = read_json(transformer / "config.json")
     settings = transformer_settings(transformer)
     tokenizer_config = read_json(transformer / "tokenizer_config.json")
     sentence_config = read_json(folder / "config_sentence_transformers.json")
-    architectures = config.get("architectures")
-    architecture = architectures[0] if isinstance(architectures, list) and architectures else None
     pooling = None
     if "Pooling" in folder_of:
         pooling = _pooling_name(read_json(folder / folder_of["Pooling"] / "config.json"))
-    model_type = _string_or_none(config.get("model_type"))
+    architectures = config.get("architectures")
+    architecture = _string_or_none(architectures[0]) if isinstance(architectures, list) and architectures else None
     prompts = sentence_config.get("prompts")
     prompt_pairs = None
     if isinstance(prompts, dict):
-        prompt_pairs = tuple((str(key), str(text)) for key, text in prompts.items())
+        prompt_pairs = tuple((str(name), str(text)) for name, text in prompts.items())
+    model_type = _string_or_none(config.get("model_type"))
     return ModelDescription(
-        architecture=_string_or_none(architecture),
+        architecture=architecture,
         model_type=model_type,
         hidden_size=_first_integer(config, "hidden_size", "dim", "d_model", "n_embd"),
         layers=_first_integer(config, "num_hidden_layers", "n_layers", "num_layers", "n_layer"),
@@ -146,7 +139,7 @@ def describe(folder: Path) -> ModelDescription:
         transformer=folder_of.get("Transformer"),
         library_class=_string_or_none(sentence_config.get("model_type")),
         max_seq_length=_sentence_limit(settings),
-        # an older name follows
+        # max_len is the older name
         tokenizer_limit=_first_integer(tokenizer_config, "model_max_length", "max_len"),
         lowercase=_bool_or_none(settings.get("do_lower_case")),
         normalize="Normalize" in folder_of if classes else None,
@@ -158,11 +151,32 @@ def describe(folder: Path) -> ModelDescription:
     )
 
 
+def _module_classes(folder: Path) -> tuple[list[str], dict[str, str]]:
+    """Return the class names of a model's modules in order, and by class the relative folder of its first module.
+
+    Both are empty for a folder without modules of sentence-transformers.
+
+    Raises:
+        InputError: modules.json is malformed.
+    """
+    classes: list[str] = []
+    folder_of: dict[str, str] = {}
+    for relative, module_class in module_folders(folder, str(folder)):
+        if module_class is not None:
+            class_name = module_class.rpartition(".")[2]
+            classes.append(class_name)
+            folder_of.setdefault(class_name, relative)
+    return classes, folder_of
+
+
 def transformer_settings(folder: Path) -> dict[str, Any]:
     """Return what sentence-transformers saved about its transformer, of the first file in which there is something.
 
     Args:
         folder: the folder of the transformer.
+
+    Raises:
+        InputError: a file is not a JSON object.
     """
     for family in _SETTINGS_FAMILIES:
         settings: dict[str, Any] = read_json(folder / f"sentence_{family}_config.json")
@@ -174,7 +188,8 @@ def transformer_settings(folder: Path) -> dict[str, Any]:
 def _sentence_limit(settings: dict[str, Any]) -> int | None:
     """Return the length in tokens at which sentence-transformers cuts a text; None if its files declare none.
 
-    It is in the arguments of each call of the tokenizer, or else in those with which it is loaded.
+    It is in the arguments of each call of the tokenizer, in those with which the tokenizer is loaded, or in
+    ``max_seq_length``; the first of these that is there counts.
     """
     calls = settings.get("processing_kwargs")
     loading = settings.get("processor_kwargs", settings.get("tokenizer_args"))

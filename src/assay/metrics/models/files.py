@@ -113,12 +113,14 @@ def read_json(path: Path, expected_type: type[dict[str, Any]] | type[list[Any]] 
         expected_type: the expected type, ``dict`` or ``list``.
 
     Raises:
-        InputError: the file is not valid JSON, or has another type.
+        InputError: the file cannot be read, is not valid JSON, or has another type.
     """
     try:
         value = json.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         return expected_type()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: no JSON ({error})") from None
     if not isinstance(value, expected_type):
@@ -138,28 +140,35 @@ def check_model(folder: Path, *, where: str = "", left_out: Collection[str] = ()
         left_out: the names of files in the source of the model that were not downloaded, such as pickled weights.
 
     Raises:
-        UnsafeModelError: the model has only pickled weights, or code of its own.
-        InputError: a file is missing, incomplete or invalid.
+        UnsafeModelError: the model has only pickled weights, or names code or weights that are not allowed.
+        InputError: a file is missing, incomplete or invalid, or the model needs files outside the folder.
     """
-    where = where or str(folder)
+    model = where or str(folder)
     if not folder.is_dir():
-        raise InputError(f"model {where}: there is no such folder")
+        raise InputError(f"model {model}: there is no such folder")
     names = list_files(folder)
     for name in names:
         if influences_scores(name) and _is_lfs_pointer(folder / name):
             raise InputError(
-                f"model {where}: {name} is a Git-LFS pointer, not the file itself; get it with: git lfs pull"
+                f"model {model}: {name} is a Git-LFS pointer, not the file itself; get it with: git lfs pull"
             )
-    check_code(folder, where=where)
-    _refuse_adapter(folder, where)
-    for relative, module_class in module_folders(folder, where):
-        _check_weights(folder, relative, module_class, {*names, *left_out}, where)
+    check_code(folder, where=model)
+    _refuse_adapter(folder, model)
+    for relative, module_class in module_folders(folder, model):
+        _refuse_adapter(folder / relative, model)
+        _check_weights(folder, relative, module_class, {*names, *left_out}, model)
         if _is_transformer(module_class):
-            _check_tokenizer(folder, relative, names, where)
+            _check_tokenizer(folder, relative, names, model)
 
 
 def check_names(names: Collection[str], *, where: str) -> None:
     """Refuse a model whose weights are all pickled, from the names of its files alone, before any download.
+
+    A model without any weights passes; :func:`check_model` refuses it later.
+
+    Args:
+        names: the relative names of all files of the model.
+        where: the name of the model, for messages.
 
     Raises:
         UnsafeModelError: all weights are pickled.
@@ -173,6 +182,12 @@ def check_names(names: Collection[str], *, where: str) -> None:
 
 def check_code(folder: Path, *, where: str) -> None:
     """Check that the configurations in a folder name no code outside the installed libraries; only JSON files are read.
+
+    Also refused are absurd numbers of layers, and references to files outside the folder.
+
+    Args:
+        folder: the model's folder; the weights need not be there.
+        where: the name of the model, for messages.
 
     Raises:
         UnsafeModelError: a configuration names such code.
@@ -194,7 +209,7 @@ def check_code(folder: Path, *, where: str) -> None:
 
 
 def _check_router(config: dict[str, Any], where: str) -> None:
-    """Check the configuration of a router, a module that chooses among other modules.
+    """Check the configuration of a router, a module that chooses among other modules; an empty one passes.
 
     Raises:
         UnsafeModelError: one of these modules is not of sentence_transformers.
@@ -235,7 +250,7 @@ def _check_config(config: dict[str, Any], name: str, where: str) -> None:
 
 
 def _check_layers(config: dict[str, Any], where: str) -> None:
-    """Check that a configuration does not ask for more layers than any model has, at any level of nesting.
+    """Check that a configuration, with the objects nested in it, does not ask for more layers than any model has.
 
     Raises:
         InputError: it asks for more than :data:`MAX_LAYERS` layers, layer groups or experts.
@@ -247,6 +262,11 @@ def _check_layers(config: dict[str, Any], where: str) -> None:
 
 def _refuse_outside_files(config: dict[str, Any], name: str, where: str) -> None:
     """Check that the settings of a module name no other model or tokenizer, whose files the digest would not cover.
+
+    Args:
+        config: the settings.
+        name: the name of their file, for messages.
+        where: the name of the model, for messages.
 
     Raises:
         InputError: they name one.
@@ -270,10 +290,14 @@ def _config_entries(config: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _refuse_adapter(folder: Path, where: str) -> None:
-    """Check that the model is not an adapter, whose base model would be loaded from outside the folder.
+    """Check that a folder holds no adapter, whose base model would be loaded from outside the folder.
+
+    Args:
+        folder: the folder of the model, or of one of its modules.
+        where: the name of the model, for the message.
 
     Raises:
-        InputError: it is an adapter.
+        InputError: it holds an adapter, or its ``adapter_config.json`` cannot be read.
     """
     if (folder / "adapter_config.json").is_file():
         base = read_json(folder / "adapter_config.json").get("base_model_name_or_path")
@@ -318,7 +342,7 @@ def _check_weights(folder: Path, relative: str, module_class: str | None, names:
         where: the name of the model in messages.
 
     Raises:
-        UnsafeModelError: the module has only pickled weights.
+        UnsafeModelError: the module has only pickled weights, or its index names a file that is not safetensors.
         InputError: a transformer lacks its configuration or its weights, or a file is incomplete.
     """
     siblings = _file_names_in(relative, names)
@@ -405,7 +429,7 @@ def check_safetensors(path: Path, where: str) -> None:
         where: the name of the model, for messages.
 
     Raises:
-        InputError: the file is missing, truncated, or not a safetensors file.
+        InputError: the file is missing, has another size, or is not a safetensors file.
     """
     if not path.is_file():
         raise InputError(f"model {where}: the weights {path.name} are missing")
@@ -418,6 +442,7 @@ def check_safetensors(path: Path, where: str) -> None:
                 raise ValueError
             header = json.loads(stream.read(header_length))
             ends = [int(entry["data_offsets"][1]) for key, entry in header.items() if key != "__metadata__"]
+        # whatever a header raises that is not JSON, or JSON of another form
         except (ValueError, OverflowError, RecursionError, KeyError, IndexError, TypeError, AttributeError):
             raise InputError(f"model {where}: {path.name} is not a complete safetensors file ({size} bytes)") from None
     # the length of the header in 8 bytes, the header, the tensors

@@ -38,8 +38,9 @@ ATTEMPTS = 3
 def fetch_hub_model(reference: ModelReference, *, offline: bool) -> tuple[Path, str]:
     """Return the folder of a hub model and its commit, after a download if need be.
 
-    Only files that influence scores are downloaded, the weights only after all other files have passed the checks. With
-    *offline* or ``HF_HUB_OFFLINE`` only the local cache is read.
+    Only files that influence scores and :data:`~assay.metrics.models.files.ACCOMPANYING_FILES` are downloaded, the
+    weights only after the other files have passed the checks. With *offline* or ``HF_HUB_OFFLINE`` only the local cache
+    is read, and nothing in it is checked here.
 
     Raises:
         MissingExtraError: huggingface_hub is not installed.
@@ -47,7 +48,7 @@ def fetch_hub_model(reference: ModelReference, *, offline: bool) -> tuple[Path, 
         ChecksumError: a file does not match the checksum on the hub.
         UnavailableError: the hub refuses access, or the download fails.
         UnsafeModelError: the model has only pickled weights, or code of its own.
-        InputError: the model is incomplete or invalid.
+        InputError: the model is incomplete or invalid, or the disk is full or not writable.
     """
     completed = _completed_model(reference)
     if completed is not None:
@@ -89,7 +90,8 @@ def _download(reference: ModelReference) -> tuple[Path, str]:
     """Download a model, and return its folder and its commit.
 
     The list of files is checked first, then the small files, so that a refused model costs no download of weights. In
-    the end all files are compared with the checksums of the hub. The errors are those of :func:`fetch_hub_model`.
+    the end the files that influence scores are compared with the checksums of the hub. The errors are those of
+    :func:`fetch_hub_model`.
     """
     from huggingface_hub import HfApi, snapshot_download
 
@@ -116,10 +118,17 @@ def _download(reference: ModelReference) -> tuple[Path, str]:
 
 
 def _download_weights(reference: ModelReference, commit: str) -> None:
-    """Download all files of a model, in up to :data:`ATTEMPTS` attempts if errors are transient.
+    """Download the weights and other needed files of a model, in up to :data:`ATTEMPTS` attempts if errors may pass.
 
     Within one attempt huggingface_hub resumes a file (by Range, once 10 MiB of it are on disk). But it gives up at once
     if the connection is reset or the server answers 5xx, and drops the file in progress. Complete files are kept.
+
+    Args:
+        reference: the parsed name of the model.
+        commit: the commit to download.
+
+    Raises:
+        Exception: the error of huggingface_hub that is not transient, or that of the last attempt.
     """
     from huggingface_hub import snapshot_download
 
@@ -188,7 +197,12 @@ def _verify_checksum(folder: Path, sibling: Any, where: str) -> None:
 
 @contextmanager
 def _hub_errors(reference: ModelReference) -> Iterator[None]:
-    """Turn errors of huggingface_hub and of the disk within the block into an UnavailableError of one line."""
+    """Turn errors of huggingface_hub and of the disk within the block into an error of one line.
+
+    Raises:
+        UnavailableError: the hub refuses access, has no such model or revision, or the download failed.
+        InputError: the disk is full or not writable.
+    """
     from huggingface_hub import errors
 
     try:
@@ -238,10 +252,19 @@ def _completion_note_path(reference: ModelReference, revision: str) -> Path:
 
 
 def _mark_complete(reference: ModelReference, folder: Path, commit: str, files: list[str]) -> None:
-    """Record that all *files*, paths relative to *folder*, were downloaded and verified.
+    """Record that all files of a model that influence scores were downloaded and verified.
 
     A note is written for the revision in the reference and for the commit. It is needed because the cache of
     huggingface_hub does not distinguish a complete model from a partial one.
+
+    Args:
+        reference: the parsed name of the model.
+        folder: the folder of the model.
+        commit: the commit that was downloaded.
+        files: the paths of the files, relative to the folder.
+
+    Raises:
+        InputError: the disk is full, or the folder of the notes cannot be written.
     """
     text = json.dumps({"commit": commit, "folder": str(folder.absolute()), "files": files}, indent=1)
     for revision in {reference.revision or "main", commit}:

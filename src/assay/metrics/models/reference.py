@@ -72,7 +72,7 @@ class ModelReference:
         """Return the parts of the name *text*; an existing folder takes precedence over every other form.
 
         Raises:
-            InputError: the text has none of the forms, or is a path without a folder.
+            InputError: the text has none of the forms, is an unknown short name, or is a path that is no folder.
         """
         if not text.strip() or "\0" in text:
             raise InputError(f"model {text!r}: expected {FORMS}")
@@ -89,9 +89,9 @@ class ModelReference:
         if path.exists():
             hint = f"name its folder, {path.parent}" if is_model_folder(path.parent) else f"expected {FORMS}"
             raise InputError(f"model {text!r}: is a file; {hint}")
-        near = near_model_folders(path)
-        if near:
-            raise InputError(f"model {text!r}: there is no such folder. {near}")
+        suggestion = near_model_folders(path)
+        if suggestion:
+            raise InputError(f"model {text!r}: there is no such folder. {suggestion}")
         if "/" in text or "\\" in text:
             raise InputError(
                 f"model {text!r}: there is no such folder, and it has not the form owner/name; expected {FORMS}"
@@ -116,13 +116,13 @@ class ModelReference:
                 f"model {text!r}: expected pypi:PACKAGE==VERSION#path/inside[@sha256:HEX], "
                 f"the path relative and the SHA-256 64 hex digits"
             )
-        parts = match.groupdict()
+        fields = match.groupdict()
         return cls(
             kind="pypi",
-            name=parts["name"],
-            version=parts["version"],
-            path=parts["path"],
-            sha256=parts["sha256"],
+            name=fields["name"],
+            version=fields["version"],
+            path=fields["path"],
+            sha256=fields["sha256"],
             short=short,
         )
 
@@ -167,16 +167,17 @@ class ModelOfflineError(OfflineError):
     """
 
     def __init__(self, reference: ModelReference, reason: str = "", *, unset: bool = False) -> None:
+        #: The arguments, which pickling needs again.
         self._given = (reference, reason, unset)
-        near = near_model_folders(user_path(reference.name)) if reference.kind == "hub" else ""
-        if near:
+        suggestion = near_model_folders(user_path(reference.name)) if reference.kind == "hub" else ""
+        if suggestion:
             self.problem = f"model {reference}: there is no such folder, no such model of the hub is cached"
-            self.remedy = remedy = near
+            self.remedy = advice = suggestion
         else:
             self.problem = f"model {reference} is not on this machine"
             self.remedy = f"unset HF_HUB_OFFLINE; {reference.fetch_command}" if unset else reference.fetch_command
-            remedy = f"get it with: {self.remedy}"
-        super().__init__(f"{self.problem} and {reason}; {remedy}" if reason else f"{self.problem}; {remedy}")
+            advice = f"get it with: {self.remedy}"
+        super().__init__(f"{self.problem} and {reason}; {advice}" if reason else f"{self.problem}; {advice}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what makes the error again, for pickling."""

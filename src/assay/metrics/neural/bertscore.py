@@ -85,8 +85,8 @@ def match_tokens(
     precision, recall = np.zeros(len(left)), np.zeros(len(left))
     longest = np.maximum(sizes[left], sizes[right])
     # sorted by length, so that a batch needs little padding
-    order = np.argsort(longest, kind="stable")
-    order = order[(text_weights[left[order]] > 0) & (text_weights[right[order]] > 0)]
+    by_length = np.argsort(longest, kind="stable")
+    order = by_length[(text_weights[left[by_length]] > 0) & (text_weights[right[by_length]] > 0)]
     start = 0
     while start < len(order):
         length = int(longest[order[start]])
@@ -208,7 +208,8 @@ def read_corpus(path: str) -> list[str]:
 def store_corpus(texts: Sequence[str]) -> Path:
     """Write a corpus to the cache, unless it is there, and return the path of the file.
 
-    The file has one line per text, in which white space is collapsed. Its name is the digest of its content.
+    The file has one line per text, with white space collapsed and ``?`` in place of unpaired surrogates. Its name is
+    the digest of its content.
 
     Raises:
         InputError: the disk is full or not writable.

@@ -73,12 +73,12 @@ _T5_FAMILIES = frozenset({"t5", "mt5"})
 
 
 class _Folder(str):
-    """The path of a model, of which the package takes only T5 and its relatives for a T5.
+    """The path of a model, in which the package finds the letters ``t5`` only if the model is a T5 or a relative.
 
-    It looks for the letters in the path, and knows the layers of a T5 only then.
+    The package looks for these letters in the path, and finds the layers of a T5 only if they are there.
 
     Attributes:
-        is_t5: whether the model is one.
+        is_t5: whether the model is a T5 or a relative.
     """
 
     is_t5: bool = False
@@ -95,7 +95,7 @@ class BertScorePackageSession:
 
     Raises:
         MissingExtraError: the package is not installed.
-        UnavailableError: the model lacks weights.
+        UnavailableError: the model lacks weights, or the package does not know its architecture.
         InputError: the corpus cannot be read.
     """
 
@@ -130,6 +130,9 @@ class BertScorePackageSession:
 
         Pairs with a blank text, on which the package may break, have precision, recall and F of 0. The seconds of each
         metric are the time of all metrics together; *again* is not used.
+
+        Raises:
+            UnavailableError: the package fails on a pair.
         """
         started = time.perf_counter()
         blank, batch = blank_flags(batch), add_questions(metrics, batch)

@@ -85,7 +85,7 @@ def accepts_types(model: Any) -> bool:
 def inputs_of(batch: Packed) -> dict[str, Any]:
     """Return the arguments with which a model of transformers computes a batch, by name.
 
-    The mask is left out for an unpadded batch, which is faster, and the segments for a model without them.
+    The mask is left out for an unpadded batch, which is faster, and the segments if the batch has none.
     """
     inputs: dict[str, Any] = {"input_ids": batch.ids}
     if not batch.unpadded:
@@ -129,8 +129,8 @@ class TorchBody:
 
         The states of a layer are those that the model would return if it ended there, so that a final normalisation
         applies to all layers. Layers above the highest requested one are not computed, if the family allows that. The
-        layers of a model with encoder and decoder are those of the encoder, and :data:`OUTPUT_LAYER` is the last one of
-        the decoder.
+        layers of a model with encoder and decoder are those of the encoder. :data:`OUTPUT_LAYER` is the last layer, of
+        the decoder if there is one.
         """
         torch = import_torch()
         top = self.layers if OUTPUT_LAYER in layers else max(layers)
@@ -139,7 +139,9 @@ class TorchBody:
             # keep at least one layer: without any, transformers returns no hidden states
             self._set_depth(max(top, 1))
             try:
-                if layers == {OUTPUT_LAYER} or (layers == {self.layers} and not self._has_decoder):
+                last_layer = OUTPUT_LAYER if self._has_decoder else self.layers
+                # what the model returns by itself, without the hidden states of all layers
+                if layers in ({OUTPUT_LAYER}, {last_layer}):
                     return dict.fromkeys(layers, self.model(**inputs).last_hidden_state)
                 output = self.model(**inputs, output_hidden_states=True)
                 return {layer: self._states_of(output, layer) for layer in layers}
@@ -280,7 +282,7 @@ def _packed_linear(linear: Any, torch: Any) -> Any:
 
         Attributes:
             weight: a tensor with the shape and type of the weights, but without values: T5 asks for the type.
-            bias: the bias of the layer, or None.
+            bias: the bias of the layer; None without a bias.
             in_features, out_features: as in the layer.
         """
 

@@ -1,13 +1,11 @@
-"""The session of a judge that is a causal language model, and the chat template that turns conversations into tokens.
-
-A beginning shared by several prompts is computed once.
-"""
+"""The session of a judge that is a causal language model; a beginning shared by several prompts is computed once."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -18,11 +16,12 @@ from assay.common.progress import scaled_shares
 from assay.exceptions import UnavailableError
 from assay.metrics.base import Batch, Metric
 from assay.metrics.judge.readings import ReadReplies
-from assay.metrics.judge.reasoning import begins_reasoning, opened_reasoning
+from assay.metrics.judge.reasoning import answer_start, begins_reasoning, split_reasoning
 from assay.metrics.judge.replies import Reply
 from assay.metrics.models import describe
 from assay.metrics.neural.backends import open_causal_bodies
 from assay.metrics.neural.causal_body import CausalBody, ReplyKey, Sampling
+from assay.metrics.neural.chat import Chat
 from assay.metrics.neural.limits import text_limit
 from assay.metrics.neural.loading import LoadedModel, load_causal_model
 from assay.metrics.neural.prefixes import TokenTree, items_of, pack_rows
@@ -33,7 +32,6 @@ from assay.metrics.scores import Flag, Scores
 
 if TYPE_CHECKING:
     from assay.metrics.judge.judge import Judge
-    from assay.metrics.judge.prompts import Message
     from assay.metrics.judge.verdicts import VerdictScale
 
 #: Tokens in a row that several prompts share. In a longer row attention costs more, with the square of the length, and
@@ -73,6 +71,9 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
 
     # rows that prompts share rarely have equal lengths, so batches without padding would be tiny
     pads_on_cpu = True
+    #: The tokens that end a reply, and the temperature that the model declares; set by :meth:`_keep_parts`.
+    _ends: frozenset[int]
+    _temperature: float
 
     def __init__(self, engine: CausalEngine) -> None:
         folder = Path(engine.folder)
@@ -104,16 +105,17 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
 
         Raises:
             InputError: a prompt shows the question, and the batch has none; or a prompt cannot be filled in.
+            UnavailableError: the model fails on a prompt.
         """
-        scored = []
+        scores_of_judges = []
         for index, metric in enumerate(metrics):
             judge = cast("Judge", metric)
             started = time.perf_counter()
             with scaled_shares(index / len(metrics), (index + 1) / len(metrics)):
                 replies = self.replies(judge, batch)
             self._read.add_batch(judge, batch, replies)
-            scored.append(judge.scores_of(batch, replies, time.perf_counter() - started))
-        return Scores.concatenate(scored)
+            scores_of_judges.append(judge.scores_of(batch, replies, time.perf_counter() - started))
+        return Scores.concatenate(scores_of_judges)
 
     def cost(self) -> dict[str, Any]:
         """Return the counts of :meth:`ModelSession.cost` and those of tokens, as values for JSON by name.
@@ -128,20 +130,24 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
         """Return the replies of a judge on a batch, as nested lists with the indices ``[pair][order][sample]``.
 
         The order is that of the texts of the pair. Equal conversations get the same replies, computed once.
+
+        Raises:
+            InputError: a prompt shows the question, and the batch has none; or a prompt cannot be filled in.
+            UnavailableError: the model fails on a prompt.
         """
-        conversations = judge.conversations(batch)
-        distinct = list(dict.fromkeys(order for orders in conversations for order in orders))
+        conversations_of_pairs = judge.conversations(batch)
+        distinct = list(dict.fromkeys(chain.from_iterable(conversations_of_pairs)))
         prompts = self._chat.tokens(distinct)
         replies = dict(zip(distinct, self._replies_to(judge, prompts), strict=True))
-        return [[replies[order] for order in orders] for orders in conversations]
+        return [[replies[conversation] for conversation in of_pair] for of_pair in conversations_of_pairs]
 
     def _replies_to(self, judge: Judge, prompts: Sequence[list[int]]) -> list[list[Reply]]:
         """Return the replies to each prompt, in the order of the prompts, and count their tokens.
 
         The judge's option ``verdict`` decides what a reply is: the probabilities of the first token (``probability``),
         a generated text (``text``), or a text only if the first token gives no verdict (``auto``). If the template or
-        the first token begins a block of reasoning, the reply is a text with room for it. A prompt that leaves no room
-        for a reply within the model's limit gets one empty reply with a flag.
+        the first token begins a block of reasoning, the reply is a text with room for it, and its first token that of
+        the answer. A prompt that leaves no room for a reply within the model's limit gets one empty reply with a flag.
 
         Args:
             judge: the metric.
@@ -156,38 +162,99 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
             for number, reply in self._first_token_replies(judge.scale_used, fitting):
                 replies[number] = [reply]
                 # the text of such a reply is its first token alone
-                if judge.verdict == "auto" and judge.scale_used.read(reply, "probability").score is None:
+                has_score = judge.scale_used.read(reply, "probability").score is not None
+                if begins_reasoning(reply.text) or (judge.verdict == "auto" and not has_score):
                     to_write.append(number)
-        direct: dict[int, list[int]] = {}
-        thinking: dict[int, list[int]] = {}
-        for number in sorted(to_write):
-            if self._chat.opened_reasoning or begins_reasoning(replies[number][0].text):
-                thinking[number] = prompts[number]
-            else:
-                direct[number] = prompts[number]
-        written = self._generate_replies(judge, direct, limit)
-        if thinking:
-            room = self._limit - max(map(len, thinking.values()))
-            written |= self._generate_replies(judge, thinking, min(judge.reply_limit(reasons=True), room))
+        first_texts = {number: replies[number][0].text for number in sorted(to_write)}
+        written = self._written_replies(judge, prompts, first_texts)
         for number, samples in written.items():
-            first = replies[number][0]
-            texts = self._tokenizer.batch_decode(samples, skip_special_tokens=True)
-            prompt_length = len(prompts[number])
-            replies[number] = [
-                Reply(
-                    self._chat.opened_reasoning + text,
-                    first.first,
-                    tokens_in=prompt_length,
-                    tokens_out=len(tokens),
-                    token=first.token,
-                    is_cut=not self._ends.intersection(tokens[-1:]),
-                )
-                for text, tokens in zip(texts, samples, strict=True)
-            ]
+            replies[number] = self._replies_of_samples(samples, replies[number][0], len(prompts[number]))
+        if judge.verdict != "text":
+            self._read_after_reasoning(judge.scale_used, prompts, written, replies)
         all_replies = [reply for samples in replies for reply in samples]
         self._tokens_in += sum(reply.tokens_in for reply in all_replies)
         self._tokens_out += sum(reply.tokens_out for reply in all_replies)
         return replies
+
+    def _written_replies(
+        self, judge: Judge, prompts: Sequence[list[int]], first_texts: Mapping[int, str]
+    ) -> dict[int, list[list[int]]]:
+        """Generate replies, and return the tokens of each sample of each prompt, by the number of the prompt.
+
+        A reply that begins a block of reasoning, by the template or with its first token, has room for it.
+
+        Args:
+            judge: the metric, whose options set the lengths and the sampling.
+            prompts: the token numbers of each prompt.
+            first_texts: the text of the most probable first token, by the number of each prompt to reply to; empty if
+                it was not computed.
+        """
+        direct: dict[int, list[int]] = {}
+        thinking: dict[int, list[int]] = {}
+        for number, text in first_texts.items():
+            reasons = bool(self._chat.opened_reasoning) or begins_reasoning(text)
+            if reasons:
+                thinking[number] = prompts[number]
+            else:
+                direct[number] = prompts[number]
+        written = self._generate_replies(judge, direct, judge.reply_limit(reasons=False))
+        if thinking:
+            room = self._limit - max(map(len, thinking.values()))
+            written |= self._generate_replies(judge, thinking, min(judge.reply_limit(reasons=True), room))
+        return written
+
+    def _replies_of_samples(self, samples: Sequence[list[int]], first_token: Reply, prompt_length: int) -> list[Reply]:
+        """Return the replies that were generated for one prompt.
+
+        Args:
+            samples: the token numbers of each reply.
+            first_token: the reply of the first token alone, if there is one; its probabilities are kept.
+            prompt_length: the number of tokens of the prompt.
+        """
+        texts = self._tokenizer.batch_decode(samples, skip_special_tokens=True)
+        return [
+            Reply(
+                self._chat.opened_reasoning + text,
+                first_token.first,
+                tokens_in=prompt_length,
+                tokens_out=len(tokens),
+                token=first_token.token,
+                is_cut=not self._ends.intersection(tokens[-1:]),
+            )
+            for text, tokens in zip(texts, samples, strict=True)
+        ]
+
+    def _read_after_reasoning(
+        self,
+        scale: VerdictScale,
+        prompts: Sequence[list[int]],
+        written: Mapping[int, list[list[int]]],
+        replies: list[list[Reply]],
+    ) -> None:
+        """Give each reply with reasoning the probabilities of the token that begins its answer, if it is found.
+
+        Args:
+            scale: the verdicts.
+            prompts: the token numbers of each prompt.
+            written: the token numbers of each sample, by the number of the prompt.
+            replies: the replies of all prompts, which are replaced in place.
+        """
+        contexts: dict[int, list[int]] = {}
+        samples_with_answer: list[tuple[int, int, str]] = []
+        for number, samples in written.items():
+            for sample, ids in enumerate(samples):
+                text = replies[number][sample].text
+                answer = split_reasoning(text).text
+                if answer in ("", text.strip()):
+                    continue
+                tokens = self._tokenizer.batch_decode([[token] for token in ids], skip_special_tokens=True)
+                start = answer_start(tokens, answer)
+                if start is not None:
+                    contexts[len(contexts)] = prompts[number] + ids[:start]
+                    samples_with_answer.append((number, sample, tokens[start]))
+        for context, reply in self._first_token_replies(scale, contexts):
+            number, sample, token = samples_with_answer[context]
+            replies[number][sample] = replace(replies[number][sample], first=reply.first, token=token)
 
     def _first_token_replies(
         self, scale: VerdictScale, prompts: Mapping[int, list[int]]
@@ -255,8 +322,8 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
         # only a model that can share rows may generate from cached keys and values, within its attention window
         shareable = self._shareable_prompts(prompts, extra=max_tokens)
         self._run_rows(pack_rows(shareable, ROW_TOKENS), step)
-        others = {number: ids for number, ids in prompts.items() if number not in shareable}
-        written |= self._generate_uncached(others, max_tokens, sampling)
+        unshared_prompts = {number: ids for number, ids in prompts.items() if number not in shareable}
+        written |= self._generate_uncached(unshared_prompts, max_tokens, sampling)
         return {number: [written[key] for key in sampling.keys([number])] for number in prompts}
 
     def _generate_uncached(
@@ -275,10 +342,10 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
         unfinished = list(written)
         for position in range(max_tokens):
             contexts = [[*prompts[key[0]], *written[key]] for key in unfinished]
-            chosen = self._next_tokens(contexts, unfinished, position, sampling)
-            for key, token in chosen.items():
+            next_tokens = self._next_tokens(contexts, unfinished, position, sampling)
+            for key, token in next_tokens.items():
                 written[key].append(token)
-            unfinished = [key for key in unfinished if chosen[key] not in self._ends]
+            unfinished = [key for key in unfinished if next_tokens[key] not in self._ends]
         return written
 
     def _next_tokens(
@@ -292,15 +359,15 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
             position: the index of the next token in its reply.
             sampling: the choice of tokens.
         """
-        chosen: dict[ReplyKey, int] = {}
+        next_tokens: dict[ReplyKey, int] = {}
 
         def step(body: CausalBody, batch: Packed, rows: list[TokenTree]) -> None:
             replies = [keys[item] for item in items_of(rows)]
             tokens = sampling.choose_tokens(body.next_logits(batch, rows), replies, position)
-            chosen.update(zip(replies, tokens.tolist(), strict=True))
+            next_tokens.update(zip(replies, tokens.tolist(), strict=True))
 
         self._run_rows(pack_rows(dict(enumerate(contexts)), 0), step)
-        return chosen
+        return next_tokens
 
     def _run_prompts(
         self, prompts: Mapping[int, list[int]], step: Callable[[CausalBody, Packed, list[TokenTree]], None]
@@ -312,9 +379,9 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
             step: the function that computes a batch, see :meth:`_run_rows`.
         """
         shareable = self._shareable_prompts(prompts)
-        others = {number: ids for number, ids in prompts.items() if number not in shareable}
+        unshared_prompts = {number: ids for number, ids in prompts.items() if number not in shareable}
         self._run_rows(pack_rows(shareable, ROW_TOKENS), step)
-        self._run_rows(pack_rows(others, 0), step)
+        self._run_rows(pack_rows(unshared_prompts, 0), step)
 
     def _shareable_prompts(self, prompts: Mapping[int, list[int]], extra: int = 0) -> dict[int, list[int]]:
         """Return the prompts that may share a row, by number; none if the model does not allow it.
@@ -337,111 +404,3 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
 
         if rows:
             self._run([Tokens(row.ids) for row in rows], compute, texts=len(items_of(rows)))
-
-
-# Turns conversations into the tokens that a causal model reads, by the model's chat template.
-
-
-#: Variables of chat templates. Reasoning would precede the verdict, so models that can switch it off do.
-_SETTINGS = {"enable_thinking": False}
-#: Overrides the function with which templates write today's date: scores must not change overnight. The date is the one
-#: that the templates of Llama 3 fall back to.
-_DAY = (
-    "{%- macro strftime_now(form) -%}{{ {'%Y-%m-%d': '2024-07-26', '%B %d, %Y': 'July 26, 2024'}"
-    ".get(form, '26 Jul 2024') }}{%- endmacro -%}"
-)
-#: Placeholder for the text of a message in a rendered template; any text that a template writes unchanged would do.
-_MARK = "assaymessage{}text"
-
-
-class Chat:
-    """Turns conversations into tokens, by the chat template of a tokenizer.
-
-    If the template does not support system messages, a system message is put before the text of the first user
-    message. A model without a template gets the plain texts of the messages, separated by blank lines, and
-    then ``Reply:``.
-
-    Args:
-        tokenizer: transformers' tokenizer.
-    """
-
-    def __init__(self, tokenizer: Any) -> None:
-        self._tokenizer = tokenizer
-        self._has_template = bool(tokenizer.chat_template)
-        self._template = tokenizer.get_chat_template() if self._has_template else ""
-        if "strftime_now" in self._template:
-            self._template = _DAY + self._template
-        self._control_tokens = [
-            token.content for token in tokenizer.added_tokens_decoder.values() if token.content.strip()
-        ]
-        self._supports_system = self._has_template and self._renders_system_messages()
-        #: The begin of a block of reasoning that the template opens for each reply; empty if it opens none.
-        self.opened_reasoning = opened_reasoning(self._render_messages([{"role": "user", "content": "text"}]))
-
-    def tokens(self, conversations: Sequence[Sequence[Message]]) -> list[list[int]]:
-        """Return the token numbers of each conversation, up to the start of the reply.
-
-        A control token inside a message is encoded as plain text, so that an answer cannot end its own message or begin
-        the reply.
-        """
-        if not conversations:
-            return []
-        messages = [self._messages_for_template(conversation) for conversation in conversations]
-        texts = [self._render_messages(turns) for turns in messages]
-        encoded = self._tokenizer(texts, add_special_tokens=not self._has_template, verbose=False)["input_ids"]
-        tokens: list[list[int]] = list(encoded)
-        for number, turns in enumerate(messages):
-            if any(token in message["content"] for message in turns for token in self._control_tokens):
-                tokens[number] = self._encode_as_plain_text(turns)
-        return tokens
-
-    def _messages_for_template(self, conversation: Sequence[Message]) -> list[dict[str, str]]:
-        """Return the messages as templates expect them; an unsupported system message is put before the user's text."""
-        messages = [{"role": message.role, "content": message.content} for message in conversation]
-        begins_with_system = len(messages) > 1 and messages[0]["role"] == "system"
-        must_merge = begins_with_system and self._has_template and not self._supports_system
-        if must_merge:
-            system, user, *others = messages
-            return [{"role": "user", "content": f"{system['content']}\n\n{user['content']}"}, *others]
-        return messages
-
-    def _render_messages(self, messages: list[dict[str, str]]) -> str:
-        """Return the text of a conversation up to the start of the reply, by the template if there is one.
-
-        A template that does not support the conversation raises an error of Jinja.
-        """
-        if not self._has_template:
-            return "\n\n".join([*(message["content"] for message in messages), "Reply:"])
-        text: str = self._tokenizer.apply_chat_template(
-            messages, chat_template=self._template, add_generation_prompt=True, tokenize=False, **_SETTINGS
-        )
-        return text
-
-    def _encode_as_plain_text(self, messages: list[dict[str, str]]) -> list[int]:
-        """Return the tokens of a conversation whose messages contain control tokens, encoded as plain text.
-
-        The template is rendered with a placeholder per message. Then the template's own text and the messages are
-        encoded separately, each part in its own way.
-        """
-        marks = [_MARK.format(number) for number in range(len(messages))]
-        marked = [{"role": message["role"], "content": mark} for message, mark in zip(messages, marks, strict=True)]
-        rest = self._render_messages(marked)
-        tokens: list[int] = []
-        # only the first part may get the special token at the start, which a template writes itself
-        adds_special = not self._has_template
-        for mark, message in zip(marks, messages, strict=True):
-            before, _, rest = rest.partition(mark)
-            tokens += self._tokenizer.encode(before, add_special_tokens=adds_special)
-            tokens += self._tokenizer.encode(message["content"], add_special_tokens=False, split_special_tokens=True)
-            adds_special = False
-        return tokens + list(self._tokenizer.encode(rest, add_special_tokens=False))
-
-    def _renders_system_messages(self) -> bool:
-        """Tell whether the template writes system messages; others raise an error, or leave the message out."""
-        from jinja2 import TemplateError
-
-        messages = [{"role": "system", "content": _MARK}, {"role": "user", "content": "text"}]
-        try:
-            return _MARK in self._render_messages(messages)
-        except TemplateError:
-            return False

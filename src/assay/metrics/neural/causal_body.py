@@ -81,13 +81,15 @@ class Sampling:
         if self.temperature == 0:
             most_probable: Tensor = logits.argmax(-1)
             return most_probable
-        cumulative = (logits.double() / self.temperature).softmax(-1).cumsum(-1)
+        # mps has no double precision
+        precise_logits = (logits.cpu() if logits.device.type == "mps" else logits).double()
+        cumulative = (precise_logits / self.temperature).softmax(-1).cumsum(-1)
         uniforms = torch.tensor([self.uniforms[reply][position] for reply in replies], dtype=torch.float64)
         # rounding may leave the total of the probabilities below or above 1: scale the random numbers by it
         thresholds = uniforms.to(cumulative.device)[:, None] * cumulative[:, -1:]
         # the inverse of the cumulative distribution: the number of tokens below the threshold is the chosen token
-        chosen: Tensor = (cumulative < thresholds).sum(-1).clamp(max=logits.shape[-1] - 1)
-        return chosen
+        tokens: Tensor = (cumulative < thresholds).sum(-1).clamp(max=logits.shape[-1] - 1)
+        return tokens.to(logits.device)
 
 
 class CausalBody:
@@ -169,13 +171,13 @@ class CausalBody:
         lengths = np.array([len(paths[index]) for index in input_of_reply], dtype=np.intp)
         written: dict[ReplyKey, list[int]] = {}
         # once unpacked, the inputs take several times the memory of their shared rows
-        for part in plan_batches(lengths, _MAX_UNPACKED_RATIO * batch.ids.numel()):
-            inputs = input_of_reply[part]
+        for indices in plan_batches(lengths, _MAX_UNPACKED_RATIO * batch.ids.numel()):
+            inputs = input_of_reply[indices]
             states = self._copy_states(cache, row_of_input[inputs], [paths[index] for index in inputs])
             first_logits = logits[to_device(inputs, self.device)]
-            part_keys = [keys[index] for index in part]
+            part_keys = [keys[index] for index in indices]
             written |= self._continue_replies(
-                states, lengths[part], first_logits, part_keys, max_tokens, ends, sampling
+                states, lengths[indices], first_logits, part_keys, max_tokens, ends, sampling
             )
         return written
 
@@ -229,8 +231,8 @@ class CausalBody:
         replies: dict[ReplyKey, list[int]] = {key: [] for key in keys}
         unfinished = set(keys)
         for position in range(max_tokens):
-            chosen = sampling.choose_tokens(logits, keys, position)
-            for key, token in zip(keys, chosen.tolist(), strict=True):
+            next_tokens = sampling.choose_tokens(logits, keys, position)
+            for key, token in zip(keys, next_tokens.tolist(), strict=True):
                 if key in unfinished:
                     replies[key].append(token)
                     if token in ends:
@@ -239,14 +241,20 @@ class CausalBody:
                 break
             if 2 * len(unfinished) <= len(keys):
                 # a finished reply costs as much as an unfinished one: drop them once they are half of the batch
-                kept = np.array([index for index, key in enumerate(keys) if key in unfinished], dtype=np.intp)
-                keys, lengths, token_mask = [keys[index] for index in kept], lengths[kept], token_mask[kept]
-                cache.batch_select_indices(to_device(kept, self.device))
-                chosen = chosen[to_device(kept, self.device)]
+                unfinished_rows = np.array(
+                    [index for index, key in enumerate(keys) if key in unfinished], dtype=np.intp
+                )
+                keys, lengths, token_mask = (
+                    [keys[index] for index in unfinished_rows],
+                    lengths[unfinished_rows],
+                    token_mask[unfinished_rows],
+                )
+                cache.batch_select_indices(to_device(unfinished_rows, self.device))
+                next_tokens = next_tokens[to_device(unfinished_rows, self.device)]
             token_mask = np.pad(token_mask, ((0, 0), (0, 1)), constant_values=True)
             with self._selected_logits(np.arange(len(keys)), np.zeros(len(keys), dtype=np.int64)):
                 output = self.model(
-                    input_ids=chosen[:, None],
+                    input_ids=next_tokens[:, None],
                     position_ids=to_device(lengths[:, None] + position, self.device),
                     attention_mask=self._attention_mask(token_mask[:, None]),
                     past_key_values=cache,

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.common.progress import scaled_shares
 from assay.exceptions import UnavailableError
 from assay.metrics.models import describe
 from assay.metrics.neural.backends import open_scorer_bodies
@@ -21,6 +22,8 @@ from assay.metrics.neural.session import ModelEngine, ModelSession
 from assay.metrics.neural.tokens import Packed, tokenize
 from assay.metrics.neural.views import Preparation
 
+#: Pairs that are tokenized before the first of them are computed.
+PAIRS_TOKENIZED = 8192
 #: Families whose head reads the last position, which is padding in a batch of several lengths.
 READS_LAST_POSITION = frozenset({"xlnet"})
 
@@ -59,6 +62,10 @@ class CrossSession(PairScoring, ModelSession[LoadedScorer, ScorerBody]):
         InputError: the backend does not support the precision.
     """
 
+    #: The number of outputs, and whether the model takes segment numbers; set by :meth:`_keep_parts`.
+    _outputs: int
+    _accepts_types: bool
+
     def __init__(self, engine: CrossEngine) -> None:
         folder = Path(engine.folder)
         architecture = describe(folder).architecture or ""
@@ -73,7 +80,7 @@ class CrossSession(PairScoring, ModelSession[LoadedScorer, ScorerBody]):
         self._with_types = "token_type_ids" in self._tokenizer.model_input_names and self._accepts_types
 
     def _keep_parts(self, copies: Sequence[LoadedScorer]) -> None:
-        """Keep the activation that the model declares, a module of torch.nn, and the number of outputs."""
+        """Keep the activation that the model declares, its number of outputs, and whether it takes segment numbers."""
         self.activation = copies[0].activation
         self._outputs = int(copies[0].model.config.num_labels)
         self._accepts_types = accepts_types(copies[0].model)
@@ -86,16 +93,22 @@ class CrossSession(PairScoring, ModelSession[LoadedScorer, ScorerBody]):
         preparation = Preparation(limit)
         first = [prefix + preparation.apply(text) for text, _ in pairs]
         second = [preparation.apply(text) for _, text in pairs]
-        tokens = tokenize(self._tokenizer, first, limit, second, with_types=self._with_types)
         computed: list[tuple[NDArray[np.intp], Any]] = []
+        cut: list[bool] = []
+        # a GPU computes one part while the next one is tokenized
+        for start in range(0, len(pairs), PAIRS_TOKENIZED):
+            part = slice(start, start + PAIRS_TOKENIZED)
+            tokens = tokenize(self._tokenizer, first[part], limit, second[part], with_types=self._with_types)
 
-        def step(number: int, body: ScorerBody, batch: Packed) -> None:
-            with torch.inference_mode():
-                computed.append((batch.items, body.logits(batch).float()))
+            def step(number: int, body: ScorerBody, batch: Packed, start: int = start) -> None:
+                with torch.inference_mode():
+                    computed.append((start + batch.items, body.logits(batch).float()))
 
-        self._run(tokens, step)
+            with scaled_shares(start / len(pairs), min(1.0, part.stop / len(pairs))):
+                self._run(tokens, step)
+            cut += [pair.cut for pair in tokens]
         logits = np.zeros((len(pairs), self._outputs))
         for items, values in computed:
             # copied after the last batch: each copy waits for the GPU
             logits[items] = values.cpu().numpy()
-        return logits, np.fromiter((pair.cut for pair in tokens), dtype=np.bool_, count=len(tokens))
+        return logits, np.array(cut, dtype=np.bool_)

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
@@ -102,12 +103,11 @@ def compare_vectors(
         dimensions: the number of leading dimensions that count; None for all.
     """
     torch = import_torch()
-    if dimensions is not None:
-        embeddings = TextEmbeddings(embeddings.values[:, :dimensions])
+    compared_values = embeddings.values[:, :dimensions]
     if similarity == "cosine":
-        return cosine(embeddings, left, right)
+        return cosine(TextEmbeddings(compared_values), left, right)
     with torch.inference_mode():
-        values = embeddings.values.cpu().double()
+        values = compared_values.cpu().double()
         first, second = values[torch.as_tensor(left)], values[torch.as_tensor(right)]
         if similarity == "dot":
             scores = (first * second).sum(dim=1)
@@ -148,7 +148,7 @@ class EmbeddingCache:
             return
         if self._file is None:
             self._file = tempfile.TemporaryFile(prefix="assay-")  # noqa: SIM115 - lives as long as the cache
-        offset = self._file.seek(0, 2)
+        offset = self._file.seek(0, os.SEEK_END)
         self._file.write(np.ascontiguousarray(array, dtype=np.float32).tobytes())
         self._in_file[key] = offset, array.shape
 

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.common.processes import collections_paused
 from assay.common.progress import scaled_shares
 from assay.metrics.base import Batch, Metric
+from assay.metrics.models.located import check_models_once
 from assay.metrics.neural.backends import open_encoder_bodies
 from assay.metrics.neural.body import Body, accepts_types
 from assay.metrics.neural.embeddings import BatchEmbeddings, EmbeddingCache, Key, TextEmbeddings, pool_tokens
@@ -95,6 +97,12 @@ class EncoderSession(ModelSession[LoadedEncoder, Body]):
         InputError: the backend does not support the precision.
     """
 
+    #: Set by :meth:`_keep_parts`: the modules behind each copy of the body, the number of dimensions of its hidden
+    #: states, and whether they depend on the segments of a text.
+    _tails: list[tuple[Any, ...]]
+    _hidden_size: int
+    _segments_matter: bool
+
     def __init__(self, engine: EncoderEngine) -> None:
         super().__init__(engine, load_encoder, open_encoder_bodies)
         has_segments = "token_type_ids" in self._tokenizer.model_input_names
@@ -104,7 +112,11 @@ class EncoderSession(ModelSession[LoadedEncoder, Body]):
         self._max_bytes = GPU_BYTES if self._collecting_device.startswith("cuda") else CPU_BYTES
 
     def _keep_parts(self, copies: Sequence[LoadedEncoder]) -> None:
-        """Keep the modules behind each copy of the body, and the hidden size of the model."""
+        """Keep the modules behind each copy of the body, the hidden size of the model, and whether segments matter.
+
+        Raises:
+            UnavailableError: the model fails on a sample text.
+        """
         self._tails = [loaded.tail for loaded in copies]
         self._hidden_size = int(copies[0].model.config.hidden_size)
         with one_line_failures(self._folder):
@@ -115,11 +127,17 @@ class EncoderSession(ModelSession[LoadedEncoder, Body]):
         """The device on which the embeddings of a batch are collected: that of a single body, or else the CPU."""
         return self._bodies[0].device if len(self._bodies) == 1 else "cpu"
 
+    @collections_paused()
+    @check_models_once()
     def score(self, metrics: Sequence[Metric], batch: Batch, again: Collection[str] = ()) -> Scores:
         """Return the scores of n pairs under m metrics; each distinct text goes through the model once.
 
         The seconds of a metric are the time of its own comparison plus that of the pass that all metrics share. The
         embeddings of the texts in *again* are kept for later batches.
+
+        Raises:
+            UnavailableError: the model fails on a text, or cannot be loaded by its backend.
+            InputError: the model lacks a layer or prompt that a metric names, or its conversion cannot be stored.
         """
         blank, batch = blank_flags(batch), add_questions(metrics, batch)
         encoder_metrics = [cast("EncoderBased", metric) for metric in metrics]

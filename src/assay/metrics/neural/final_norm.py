@@ -24,12 +24,15 @@ def modules_behind_layers(model: Any, compute: Callable[[], Any]) -> tuple[Any, 
         states = compute()
     modules: list[Any] = []
     output: Any = None
-    for is_layer, module, read, returned in calls:
+    for is_layer, module, input_states, output_states in calls:
         if is_layer:
-            modules, output = [], returned
-        elif not list(module.children()) and _is_same(read, output) and torch.is_tensor(returned):
+            modules, output = [], output_states
+            continue
+        is_leaf = not list(module.children())
+        returns_states = torch.is_tensor(output_states)
+        if is_leaf and returns_states and _is_same(input_states, output):
             modules.append(module)
-            output = returned
+            output = output_states
     is_complete = torch.is_tensor(output) and output.numel() == states.numel()
     return tuple(modules) if is_complete and torch.equal(output.reshape(states.shape), states) else ()
 
@@ -65,7 +68,9 @@ def _recorded_calls(model: Any) -> Iterator[list[tuple[bool, Any, Any, Any]]]:
 
 def _first(values: Any) -> Any:
     """Return the first of several values, or a single value itself; None for none."""
-    return (values[0] if values else None) if isinstance(values, tuple) else values
+    if not isinstance(values, tuple):
+        return values
+    return values[0] if values else None
 
 
 def _is_same(first: Any, second: Any) -> bool:

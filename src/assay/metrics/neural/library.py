@@ -72,23 +72,28 @@ class LibrarySession:
         self._meter.record_loaded(count_parameters(self._model))
 
     def score(self, metrics: Sequence[Metric], batch: Batch, again: Collection[str] = ()) -> Scores:
-        """Return the scores of n pairs under m metrics; *again* is not used."""
+        """Return the scores of n pairs under m metrics; *again* is not used.
+
+        Raises:
+            UnavailableError: the model fails on a text.
+            InputError: a metric sets a length limit, and the model has none that can be set; or the model lacks a
+                prompt that a metric names.
+        """
         blank, batch = blank_flags(batch), add_questions(metrics, batch)
         columns, flags, seconds = [], [], []
         for metric in metrics:
             started = time.perf_counter()
-            model_metric = cast("EncoderBased", metric)
-            limit = None if model_metric.max_length is None else model_metric.limit()
+            bi_encoder = cast("EncoderBased", metric)
+            limit = None if bi_encoder.max_length is None else bi_encoder.limit()
             with silence_libraries(), one_line_failures(self._folder), _length_limit(self._model, limit):
-                values, metric_flags = self._score_one(metric, batch)
+                values, metric_flags = self._score_one(bi_encoder, batch)
             columns.append(values)
             flags.append(metric_flags | blank)
             seconds.append(time.perf_counter() - started)
         return Scores(np.stack(columns, axis=1), np.stack(flags, axis=1), np.array(seconds))
 
-    def _score_one(self, metric: Metric, batch: Batch) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+    def _score_one(self, bi_encoder: EncoderBased, batch: Batch) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
         """Return the scores of n pairs under a metric, and their flags, both of shape (n,)."""
-        bi_encoder = cast("EncoderBased", metric)
         view = bi_encoder.view()
         texts = list(dict.fromkeys([*batch.references, *batch.candidates]))
         number_of = {text: number for number, text in enumerate(texts)}
@@ -101,9 +106,9 @@ class LibrarySession:
         left = np.array([number_of[text] for text in batch.references], dtype=np.intp)
         right = np.array([number_of[text] for text in batch.candidates], dtype=np.intp)
         values = bi_encoder.compare(TextEmbeddings(import_torch().as_tensor(vectors).float()), left, right)
-        cut = _cut(self._model, [prompt + text for text in prepared])
+        is_cut = _are_cut(self._model, [prompt + text for text in prepared])
         self._meter.add_texts(len(texts), 0)
-        return values, flags_of(batch, cut[left], cut[right])
+        return values, flags_of(batch, is_cut[left], is_cut[right])
 
     def cost(self) -> dict[str, Any]:
         """Return the counts of :meth:`Meter.cost` and the session's threads."""
@@ -169,8 +174,10 @@ class LibraryCrossSession(PairScoring):
                 show_progress_bar=False,
             )
         self._meter.add_texts(len(pairs), 0)
-        firsts, seconds = [prefix + first for first, _ in prepared], [second for _, second in prepared]
-        return np.asarray(outputs, dtype=np.float64).reshape(len(pairs), -1), _cut(self._model, firsts, seconds)
+        first_texts = [prefix + first for first, _ in prepared]
+        second_texts = [second for _, second in prepared]
+        logits = np.asarray(outputs, dtype=np.float64).reshape(len(pairs), -1)
+        return logits, _are_cut(self._model, first_texts, second_texts)
 
     def cost(self) -> dict[str, Any]:
         """Return the counts of :meth:`Meter.cost` and the session's threads."""
@@ -182,12 +189,20 @@ class LibraryCrossSession(PairScoring):
         self._meter.close()
 
 
-def _cut(model: Any, texts: Sequence[str], seconds: Sequence[str] | None = None) -> NDArray[np.bool_]:
-    """Return for each text, or pair of texts, whether it has more tokens than the library reads, shape (n,)."""
+def _are_cut(model: Any, texts: Sequence[str], second_texts: Sequence[str] | None = None) -> NDArray[np.bool_]:
+    """Return for each text, or pair of texts, whether it has more tokens than the library reads, shape (n,).
+
+    None is cut if the model has no tokenizer of transformers or no limit.
+
+    Args:
+        model: the model, an object of sentence-transformers.
+        texts: the texts, or the first text of each pair, with what is put before them.
+        second_texts: the second text of each pair; None for single texts.
+    """
     tokenizer, limit = getattr(model, "tokenizer", None), model.max_seq_length
     if not hasattr(tokenizer, "model_input_names") or not isinstance(limit, int):
         return np.zeros(len(texts), dtype=np.bool_)
-    tokens = tokenize(tokenizer, texts, limit, seconds)
+    tokens = tokenize(tokenizer, texts, limit, second_texts)
     return np.array([text_tokens.cut for text_tokens in tokens], dtype=np.bool_)
 
 

@@ -20,40 +20,50 @@ def text_limit(folder: Path, *, saved_by: str | None = None, max_length: int | N
 
     Args:
         folder: the checked model folder.
-        saved_by: the class of sentence-transformers that loads the model. Only with it do the files of
-            sentence-transformers apply, and only if it saved them.
-        max_length: a limit that replaces those of the files.
+        saved_by: the class of sentence-transformers that loads the model; None if none does. Only with it do the files
+            of sentence-transformers apply, and only if it saved them.
+        max_length: a limit that replaces those of the files; None to read these.
+
+    Raises:
+        InputError: a file of the model is malformed.
     """
-    described = describe(folder)
-    positions = _positions(folder, described)
-    limits = [described.tokenizer_limit, positions]
-    library_class = described.library_class or "SentenceTransformer"
+    description = describe(folder)
+    saving_class = description.library_class or "SentenceTransformer"
+    library_files_apply = bool(description.modules) and saved_by == saving_class
+    limit = description.tokenizer_limit
     if max_length is not None:
-        limits = [max_length, positions]
-    elif described.max_seq_length is not None and described.modules and saved_by == library_class:
-        limits = [described.max_seq_length, positions]
-    return min([UNLIMITED, *(limit for limit in limits if limit is not None)])
+        limit = max_length
+    elif library_files_apply and description.max_seq_length is not None:
+        limit = description.max_seq_length
+    limits = (UNLIMITED, limit, _positions(folder, description))
+    return min(number for number in limits if number is not None)
 
 
 def layer_count(folder: Path) -> int | None:
-    """Return the number of transformer layers, of the encoder if there is a decoder too; None if it is unknown."""
-    described = describe(folder)
-    if described.layers is not None:
-        return described.layers
-    layers = getattr(_library_config(str(folder / (described.transformer or ""))), "num_hidden_layers", None)
+    """Return the number of transformer layers, of the encoder if there is a decoder too; None if it is unknown.
+
+    Raises:
+        InputError: a file of the model is malformed.
+    """
+    description = describe(folder)
+    if description.layers is not None:
+        return description.layers
+    layers = getattr(_library_config(str(folder / (description.transformer or ""))), "num_hidden_layers", None)
     return layers if isinstance(layers, int) else None
 
 
-def _positions(folder: Path, described: ModelDescription) -> int | None:
+def _positions(folder: Path, description: ModelDescription) -> int | None:
     """Return the most tokens for which the model has positions; None if it has no such limit."""
-    positions = described.max_positions
+    positions = description.max_positions
     if positions is None:
         # a file may leave out what is the default of its family
         positions = getattr(
-            _library_config(str(folder / (described.transformer or ""))), "max_position_embeddings", None
+            _library_config(str(folder / (description.transformer or ""))), "max_position_embeddings", None
         )
     # XLNet has -1 for no limit
-    return positions - (described.reserved_positions or 0) if isinstance(positions, int) and positions > 0 else None
+    if not isinstance(positions, int) or positions <= 0:
+        return None
+    return positions - (description.reserved_positions or 0)
 
 
 @functools.lru_cache(maxsize=32)

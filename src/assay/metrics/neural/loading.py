@@ -1,10 +1,6 @@
 """Loads models and tokenizers with sentence-transformers and transformers: safetensors only, no remote code.
 
 A model is refused unless every weight behind a score comes from its files.
-
-The functions that load a model take its checked folder, the precision of its weights (``fp32``, ``bf16`` or ``fp16``)
-and torch's name of the device. They raise MissingExtraError if a library is not installed, and UnavailableError if the
-libraries cannot load the folder or it lacks weights.
 """
 
 from __future__ import annotations
@@ -67,8 +63,14 @@ def load_encoder(folder: Path, precision: str, device: str) -> LoadedEncoder:
 
     Without files of sentence-transformers, the only module behind it is mean pooling.
 
+    Args:
+        folder: the checked folder.
+        precision: the precision of the weights: ``fp32``, ``bf16`` or ``fp16``.
+        device: torch's name of the device.
+
     Raises:
-        UnavailableError: its modules are not supported, too.
+        MissingExtraError: a library is not installed.
+        UnavailableError: the libraries cannot load the folder, it lacks weights, or its first module is not supported.
     """
     encoder = load_library_encoder(folder, precision, device)
     body, *tail = list(encoder)
@@ -81,7 +83,10 @@ def load_encoder(folder: Path, precision: str, device: str) -> LoadedEncoder:
 
 
 def load_library_encoder(folder: Path, precision: str, device: str) -> Any:
-    """Return the sentence encoder in a model folder in evaluation mode, an object of sentence-transformers."""
+    """Return the sentence encoder in a model folder in evaluation mode, an object of sentence-transformers.
+
+    Arguments and errors are those of :func:`load_encoder`, except that any first module is supported.
+    """
     with _one_line_errors(folder):
         from sentence_transformers import SentenceTransformer
 
@@ -95,7 +100,14 @@ def load_library_encoder(folder: Path, precision: str, device: str) -> Any:
 
 
 def load_scorer(folder: Path, precision: str, device: str) -> LoadedScorer:
-    """Return the cross-encoder in a model folder in evaluation mode, with its tokenizer and its activation."""
+    """Return the cross-encoder in a model folder in evaluation mode, with its tokenizer and its activation.
+
+    The arguments are those of :func:`load_encoder`.
+
+    Raises:
+        MissingExtraError: a library is not installed.
+        UnavailableError: the libraries cannot load the folder, it lacks weights, or its tokenizer has no padding token.
+    """
     scorer = load_library_scorer(folder, precision, device)
     model, tokenizer = scorer[0].model, scorer.tokenizer
     if model.config.pad_token_id is None:
@@ -110,7 +122,10 @@ def load_scorer(folder: Path, precision: str, device: str) -> LoadedScorer:
 
 
 def load_library_scorer(folder: Path, precision: str, device: str) -> Any:
-    """Return the cross-encoder in a model folder in evaluation mode, an object of sentence-transformers."""
+    """Return the cross-encoder in a model folder in evaluation mode, an object of sentence-transformers.
+
+    Arguments and errors are those of :func:`load_scorer`, except that a padding token is not required.
+    """
     with _one_line_errors(folder):
         from sentence_transformers import CrossEncoder
 
@@ -122,7 +137,14 @@ def load_library_scorer(folder: Path, precision: str, device: str) -> Any:
 
 
 def load_causal_model(folder: Path, precision: str, device: str) -> LoadedModel:
-    """Return the causal language model in a model folder in evaluation mode, with its tokenizer."""
+    """Return the causal language model in a model folder in evaluation mode, with its tokenizer.
+
+    The arguments are those of :func:`load_encoder`.
+
+    Raises:
+        MissingExtraError: a library is not installed.
+        UnavailableError: the libraries cannot load the folder, or it lacks weights.
+    """
     with _one_line_errors(folder):
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -213,6 +235,7 @@ def load_tokenizer(folder: str, digest: str) -> Any:
 
     Raises:
         MissingExtraError: transformers is not installed.
+        Exception: any error of transformers.
     """
     try:
         from transformers import AutoTokenizer
@@ -242,7 +265,8 @@ _LOCK = threading.RLock()
 def require_all_weights(folder: Path, use: Use) -> Iterator[None]:
     """Refuse models that transformers loads within the block without all the weights that are used.
 
-    If only hidden states are used, the files may have the weights of a head, and may lack those of a pooler.
+    If only hidden states are used, the files may have the weights of a head, and may lack those of a pooler. For a new
+    head they may lack those of a head, too.
 
     Args:
         folder: the folder of the model, for messages.
@@ -261,11 +285,10 @@ def require_all_weights(folder: Path, use: Use) -> Iterator[None]:
         misplaced = [key for key in report["unexpected_keys"] if _is_misplaced(key, model)]
         if absent:
             reason = f"lacks {len(absent)} weights of its architecture ({_first_key(absent)})"
-        elif misplaced:
+            raise UnavailableError(f"model {folder}: {reason}", _REMEDY)
+        if misplaced:
             reason = f"has {len(misplaced)} weights that its configuration has no room for ({_first_key(misplaced)})"
-        else:
-            continue
-        raise UnavailableError(f"model {folder}: {reason}", _REMEDY)
+            raise UnavailableError(f"model {folder}: {reason}", _REMEDY)
 
 
 @contextmanager
@@ -311,17 +334,16 @@ def _is_misplaced(key: str, model: Any) -> bool:
     """
     if _POOLER.search(key) or _BUFFER.search(key):
         return False
-    parts = {name for name, _ in model.named_children()}
+    part_names = {name for name, _ in model.named_children()}
     prefix = model.base_model_prefix
-    name = key
-    if prefix and prefix not in parts:
-        # a body alone names its weights without the prefix; a file of a model with a head has it
-        name = key.removeprefix(f"{prefix}.")
-    first_part = name.partition(".")[0]
-    return first_part in parts
+    # a body alone names its weights without the prefix; a file of a model with a head has it
+    is_body_alone = bool(prefix) and prefix not in part_names
+    name_in_model = key.removeprefix(f"{prefix}.") if is_body_alone else key
+    first_part = name_in_model.partition(".")[0]
+    return first_part in part_names
 
 
 def _first_key(keys: Iterable[str]) -> str:
     """Return the first key in alphabetical order, with an ellipsis if there are others, for a message."""
-    first, *others = sorted(keys)
-    return f"{first}, …" if others else first
+    first, *further_keys = sorted(keys)
+    return f"{first}, …" if further_keys else first

@@ -45,6 +45,7 @@ class ModelMetric(Metric):
     question: bool = option(False, "put the question before both texts, where the data has one")
 
     def __post_init__(self) -> None:
+        """Check the subject and the options, and declare that the question is read if it is."""
         super().__post_init__()
         if self.subject is None and not preset_languages(self.declaration.name):
             raise InputError(
@@ -78,6 +79,8 @@ class ModelMetric(Metric):
 
     def bind(self, context: Context) -> Self:
         """Return the metric with a model: for a preset, the one for the language, or for English if that is unknown.
+
+        Options that are not at their default take precedence over those of the preset.
 
         Raises:
             UnavailableError: the preset has no model for the language.
@@ -117,10 +120,12 @@ class ModelMetric(Metric):
         For a preset without a model it is the one for English.
 
         Raises:
-            UnavailableError: the model is not on this machine; the remedy is the command that downloads it.
+            UnavailableError: the model is not on this machine (the remedy is the command that downloads it), or it is
+                refused as unsafe.
+            InputError: a file of the model is missing or invalid.
         """
         if self.subject is None:
-            return self.bind(Context(None, tuple)).located()
+            return self.bind(Context(language=None, references=tuple)).located()
         try:
             return locate(self.subject, offline=True)
         except ModelOfflineError as error:
@@ -130,7 +135,7 @@ class ModelMetric(Metric):
         """Return what the files of the model declare about it.
 
         Raises:
-            UnavailableError: the model is not on this machine.
+            UnavailableError, InputError: as for :meth:`located`.
         """
         return describe(self.located().folder)
 
@@ -155,7 +160,7 @@ class ModelMetric(Metric):
 
         Raises:
             MissingExtraError: a package is not installed.
-            UnavailableError: the model is not on this machine.
+            UnavailableError, InputError: as for :meth:`located`.
         """
         super().check_available()
         if self.backend != "torch" and version_of(self.backend) == ABSENT:
@@ -166,7 +171,7 @@ class ModelMetric(Metric):
         """Return the number of tokens at which a text is cut, special ones included; see :func:`text_limit`.
 
         Raises:
-            UnavailableError: the model is not on this machine.
+            UnavailableError, InputError: as for :meth:`located`.
         """
         from assay.metrics.neural.limits import text_limit
 
@@ -177,26 +182,30 @@ class ModelMetric(Metric):
         """The class of sentence-transformers that loads the model, whose length limit applies; by default none."""
         return None
 
-    def text_before(self, prompt: str | None, prefix: str | None, known: Mapping[str, str]) -> str:
+    def text_before(self, prompt: str | None, prefix: str | None, further_prompts: Mapping[str, str]) -> str:
         """Return the text that is put before an input; empty for none.
 
-        It is *prefix* if given, else the prompt of the name *prompt*, else the model's default prompt. The library
-        reads the prompts of a model's files only with its modules.
+        It is *prefix* if given, else the prompt of the name *prompt*, else the default prompt of the model's files,
+        which applies only if sentence-transformers saved the model and loads it, with the same class.
 
         Args:
-            prompt: the name of a prompt.
-            prefix: the text itself.
-            known: further prompts by name.
+            prompt: the name of a prompt; None for the default one.
+            prefix: the text itself; None to use a prompt.
+            further_prompts: further prompts by name; those of the model's files take precedence.
 
         Raises:
-            InputError: there is no prompt of that name.
+            UnavailableError: the model is not on this machine.
+            InputError: there is no prompt of that name, or a file of the model is invalid.
         """
         if prefix is not None:
             return prefix
-        described = self.description()
-        prompts = {**known, **dict(described.prompts or ())}
-        is_read = described.modules and (described.library_class or "SentenceTransformer") == self.library_class
-        name = prompt if prompt is not None or not is_read else described.default_prompt
+        description = self.description()
+        prompts = {**further_prompts, **dict(description.prompts or ())}
+        saving_class = description.library_class or "SentenceTransformer"
+        library_files_apply = bool(description.modules) and self.library_class == saving_class
+        name = prompt
+        if prompt is None and library_files_apply:
+            name = description.default_prompt
         if name is None:
             return ""
         if name not in prompts:
@@ -221,8 +230,8 @@ class ModelMetric(Metric):
         of a backend other than torch.
 
         Raises:
-            UnavailableError: the model is not on this machine.
-            InputError: this machine has no such device.
+            UnavailableError: the model is not on this machine, or torch is not installed and the precision is ``auto``.
+            InputError: this machine has no such device, or a file of the model is invalid.
         """
         model = self.located()
         precision: str = self.precision
@@ -253,8 +262,9 @@ class ModelMetric(Metric):
         """Return an engine of a class for the model, under the current settings.
 
         Raises:
-            UnavailableError: the model is not on this machine.
-            InputError: this machine has no such device, or the device does not support the precision.
+            UnavailableError: the model is not on this machine, or torch is not installed.
+            InputError: this machine has no such device, the device does not support the precision, or a file of the
+                model is invalid.
         """
         runtime = self._runtime
         model = self.located()
@@ -281,7 +291,9 @@ class ModelMetric(Metric):
         """
         from assay.metrics.work import score_alone
 
-        return score_alone(self if self.subject is not None else self.bind(Context(None, tuple)), batch)
+        return score_alone(
+            self if self.subject is not None else self.bind(Context(language=None, references=tuple)), batch
+        )
 
 
 def _primary_language(language: str | None) -> str:

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.common.processes import collections_paused
 from assay.metrics.base import Batch, Metric
+from assay.metrics.models.located import check_models_once
 from assay.metrics.neural.loading import silence_libraries
 from assay.metrics.neural.runtime import import_torch
 from assay.metrics.neural.session import add_questions, blank_flags, flags_of
@@ -32,11 +34,17 @@ class PairScoring(ABC):
 
     activation: Any
 
+    @collections_paused()
+    @check_models_once()
     def score(self, metrics: Sequence[Metric], batch: Batch, again: Collection[str] = ()) -> Scores:
         """Return the scores of n pairs under m metrics; duplicate pairs are computed once.
 
         The seconds of each metric are the time of all metrics together. The asymmetry of a pair is the range of its
         scores over both orders; NaN if a metric reads one order only. *again* is not used.
+
+        Raises:
+            UnavailableError: the model fails on a text, or has several outputs of which a metric chooses none.
+            InputError: the model has no such class, prompt or length limit as a metric names.
         """
         blank, batch = blank_flags(batch), add_questions(metrics, batch)
         cross_encoders = [cast("PairReader", metric) for metric in metrics]
@@ -94,6 +102,10 @@ class PairScoring(ABC):
         """Return the logits of n pairs, shape (n, k), and whether each was cut at *limit* tokens, shape (n,).
 
         The text *prefix* is put before the first text of each pair.
+
+        Raises:
+            UnavailableError: the model fails on a text.
+            InputError: the model has no length limit that can be set.
         """
 
     def _activate_logits(self, logits: NDArray[np.float64], metric: PairReader) -> NDArray[np.float64]:

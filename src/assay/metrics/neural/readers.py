@@ -48,7 +48,7 @@ class EncoderBased(ModelMetric):
 
         Raises:
             InputError: the model has fewer layers.
-            UnavailableError: its files do not declare the number of layers.
+            UnavailableError: the model is not on this machine, or its files do not declare the number of layers.
         """
         from assay.metrics.neural.limits import layer_count
 
@@ -75,7 +75,7 @@ class TokenMatcher(EncoderBased):
 
 @dataclass(frozen=True)
 class PairReader(ModelMetric):
-    """A metric whose model reads both texts of a pair together, and returns one number."""
+    """A metric whose model reads both texts of a pair together, and one of whose outputs is the score."""
 
     order: Literal["reference-first", "candidate-first", "mean"] = option("reference-first", "which text comes first")
     activation: Literal["declared", "sigmoid", "identity", "softmax"] = option(
@@ -86,6 +86,7 @@ class PairReader(ModelMetric):
     prefix: str | None = option(None, "a text put before the first text, instead of a prompt")
 
     def __post_init__(self) -> None:
+        """Check that the options do not contradict each other."""
         super().__post_init__()
         if self.prompt is not None and self.prefix is not None:
             raise InputError(
@@ -97,18 +98,21 @@ class PairReader(ModelMetric):
     def resolve_class(self) -> int:
         """Return the index of the output that is the score; 0 for a model with one output.
 
+        A class is found by its label, else by its label in lower case, else by its number.
+
         Raises:
             UnavailableError: the model is not on this machine, or has several outputs of which none is chosen.
-            InputError: the model has no such class.
+            InputError: the model has no such class, or one output and a class is named.
         """
         labels = self.description().labels or ()
-        shown = ", ".join(labels[:_SHOWN_LABELS]) + (", …" if len(labels) > _SHOWN_LABELS else "")
+        labels_text = ", ".join(labels[:_SHOWN_LABELS]) + (", …" if len(labels) > _SHOWN_LABELS else "")
         if self.class_ is None:
             if len(labels) < 2:
                 return 0
+            proposal = next((label for label in labels if label.lower() == "entailment"), labels[-1])
             raise UnavailableError(
-                f"model {self.located().folder}: has {len(labels)} outputs, a similarity needs one ({shown})",
-                f"choose one: class={next((label for label in labels if label.lower() == 'entailment'), labels[-1])}",
+                f"model {self.located().folder}: has {len(labels)} outputs, a similarity needs one ({labels_text})",
+                f"choose one: class={proposal}",
             )
         if len(labels) < 2:
             raise InputError(f"metric {self}: the model has one output; leave out class")
@@ -116,12 +120,15 @@ class PairReader(ModelMetric):
             for name in (self.class_, self.class_.lower()):
                 if name in names:
                     return names.index(name)
-        raise InputError(f"metric {self}: the model has no class {self.class_!r}; valid: {shown}; or a number from 0")
+        raise InputError(
+            f"metric {self}: the model has no class {self.class_!r}; valid: {labels_text}; or a number from 0"
+        )
 
     def resolve_prefix(self) -> str:
         """Return the text that is put before the first text of a pair; empty for none.
 
         Raises:
+            UnavailableError: the model is not on this machine.
             InputError: the model has no prompt of the name in the option ``prompt``.
         """
         return self.text_before(self.prompt, self.prefix, {})
@@ -142,7 +149,7 @@ class PairReader(ModelMetric):
 
         Raises:
             UnavailableError: the model is not on this machine.
-            InputError: the model has no prompt of the name in the option ``prompt``.
+            InputError: the model has no prompt of the name in the option ``prompt``, or this machine no such device.
         """
         prefix = self.resolve_prefix()
         return super().data_signature() | ({"before": prefix} if prefix else {})

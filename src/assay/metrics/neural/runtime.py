@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import functools
-import os
 import re
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
+from assay.common.processes import free_cores
 from assay.exceptions import InputError, MissingExtraError
 
 #: Tokens in a batch, padding included: few enough for the caches of a CPU, and enough to keep a GPU busy.
 CPU_TOKENS, GPU_TOKENS = 1024, 65536
-#: Seconds over which the idle time of the machine is measured.
-IDLE_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
@@ -56,6 +51,7 @@ class Runtime:
     remote: RemoteMachines | None = None
 
     def __post_init__(self) -> None:
+        """Raise InputError for a value outside its range."""
         kind, _, number = self.device.partition(":")
         is_known = kind in ("auto", "cpu", "cuda", "mps", "all")
         is_numbered = ":" in self.device
@@ -78,12 +74,12 @@ class Runtime:
         return self.tokens or (CPU_TOKENS if device == "cpu" else GPU_TOKENS)
 
 
-_current: ContextVar[Runtime] = ContextVar("assay runtime", default=Runtime())  # noqa: B039 - it is frozen
+_current: ContextVar[Runtime | None] = ContextVar("assay runtime", default=None)
 
 
 def current_runtime() -> Runtime:
     """Return the settings that :func:`use_runtime` has made current, or else the default ones."""
-    return _current.get()
+    return _current.get() or Runtime()
 
 
 @contextmanager
@@ -144,6 +140,20 @@ def devices_of(runtime: Runtime) -> tuple[str, ...]:
     raise InputError(f"this machine has none; torch sees {', '.join(available)}", setting="device", value=device)
 
 
+@contextmanager
+def without_cudnn_attention() -> Iterator[None]:
+    """Leave attention to torch's other kernels in the block, which changes nothing on a CPU.
+
+    cuDNN, which torch prefers on the newest GPUs, takes milliseconds to plan for each new shape of a batch, and is slow
+    for short texts: on an H100 its attention took up to 71 % of a pass over sentences.
+    """
+    import_torch()
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+
+    with sdpa_kernel([SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]):
+        yield
+
+
 def set_threads(threads: int | None) -> int:
     """Set the number of CPU threads that torch uses, and return it; None sets one per free core."""
     torch = import_torch()
@@ -153,55 +163,6 @@ def set_threads(threads: int | None) -> int:
     return count
 
 
-@functools.cache
-def free_cores() -> int:
-    """Return the number of cores that this process can use without contention, at least 1; measured once per process.
-
-    This is OMP_NUM_THREADS if it is set. Otherwise it is the number of cores that CPU affinity and the control group
-    allow, less the cores that other processes use: a thread without a core of its own delays all others at every layer.
-    """
-    variable = os.environ.get("OMP_NUM_THREADS", "")
-    if variable.isdigit() and int(variable) > 0:
-        return int(variable)
-    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    quota = _core_quota()
-    cores = min(allowed, max(1, int(quota))) if quota else allowed
-    idle = _idle_share()
-    if idle is None:
-        return cores
-    # the last core counts only if at least 70 % of it are idle
-    return max(1, min(cores, round(idle * (os.cpu_count() or 1) - 0.2)))
-
-
-def _core_quota() -> float | None:
-    """Return the number of cores that the control group allows, maybe a fraction; None if it sets no limit."""
-    try:
-        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text(encoding="ascii").split()
-        return float(quota) / float(period)
-    except (OSError, ValueError):  # there is no such file, or the quota is "max"
-        return None
-
-
-def _idle_share() -> float | None:
-    """Return the idle share of all cores' time, in [0, 1], measured for :data:`IDLE_SECONDS`; None if unavailable."""
-    try:
-        idle_before, total_before = _cpu_times()
-        time.sleep(IDLE_SECONDS)
-        idle_after, total_after = _cpu_times()
-    except (OSError, ValueError, IndexError):
-        return None
-    elapsed = total_after - total_before
-    return (idle_after - idle_before) / elapsed if elapsed > 0 else None
-
-
-def _cpu_times() -> tuple[int, int]:
-    """Return the idle and the total time of all cores since the system started, in clock ticks."""
-    first_line = Path("/proc/stat").read_text(encoding="ascii").split("\n", 1)[0]
-    fields = [int(field) for field in first_line.split()[1:]]
-    # idle is idle plus I/O wait; the fields after the eighth are guest times, which the first two already include
-    return fields[3] + fields[4], sum(fields[:8])
-
-
 def precision_of(precision: str, device: str, backend: str = "torch") -> str:
     """Return the precision to compute in: *precision* itself, or what ``auto`` means on the device and backend.
 
@@ -209,6 +170,7 @@ def precision_of(precision: str, device: str, backend: str = "torch") -> str:
 
     Raises:
         InputError: the precision is fp16 on a CPU, or int8 in torch.
+        MissingExtraError: torch is not installed, which ``auto`` asks about a GPU of this machine.
     """
     if precision == "fp16" and device == "cpu":
         raise InputError("precision fp16 is for a GPU; on a CPU use bf16 or fp32")

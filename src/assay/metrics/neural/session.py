@@ -18,7 +18,7 @@ from assay.metrics.base import Batch, Metric
 from assay.metrics.neural.body import Body, ScorerBody
 from assay.metrics.neural.causal_body import CausalBody
 from assay.metrics.neural.loading import LoadedModel, count_parameters
-from assay.metrics.neural.runtime import import_torch, set_threads
+from assay.metrics.neural.runtime import import_torch, set_threads, without_cudnn_attention
 from assay.metrics.neural.tokens import Packed, Packer, Tokens, tokenize
 from assay.metrics.scores import Flag
 
@@ -74,6 +74,8 @@ class Meter:
         self._texts = 0
         self._tokens = 0
         for gpu in self._gpus:
+            # torch does not know the GPU's memory before anything was there
+            import_torch().cuda.init()
             import_torch().cuda.reset_peak_memory_stats(gpu)
 
     def record_loaded(self, parameters: int) -> None:
@@ -192,6 +194,9 @@ class ModelSession(Generic[LoadedT, BodyT]):
             step: the function that computes a batch and stores the result; called with the number of the body, the body
                 and the batch, from several threads if there are several bodies.
             texts: the number of texts in the inputs, for the costs; one per input by default.
+
+        Raises:
+            UnavailableError: the model fails on an input.
         """
 
         def step_of_body(number: int, body: BodyT) -> Callable[[Packed], None]:
@@ -200,7 +205,7 @@ class ModelSession(Generic[LoadedT, BodyT]):
         # the number of threads belongs to the process: another session may have changed it
         set_threads(self._threads_per_batch)
         workers = [(body.device, step_of_body(number, body)) for number, body in enumerate(self._bodies)]
-        with one_line_failures(self._folder):
+        with one_line_failures(self._folder), without_cudnn_attention():
             self._packer.run(inputs, workers)
         self._meter.add_texts(len(inputs) if texts is None else texts, sum(len(tokens.ids) for tokens in inputs))
 
@@ -257,7 +262,7 @@ def add_questions(metrics: Sequence[Metric], batch: Batch) -> Batch:
 
     All *metrics*, which are those of one unit of work, have the same value of the option ``question``.
     """
-    return batch.asked() if any(metric.declaration.reads_question for metric in metrics) else batch
+    return batch.with_questions() if any(metric.declaration.reads_question for metric in metrics) else batch
 
 
 def flags_of(batch: Batch, references_cut: Iterable[bool], candidates_cut: Iterable[bool]) -> NDArray[np.uint8]:

@@ -44,7 +44,12 @@ class Tokens(NamedTuple):
 
 
 def tokenize(
-    tokenizer: Any, texts: Sequence[str], limit: int, seconds: Sequence[str] | None = None, *, with_types: bool = False
+    tokenizer: Any,
+    texts: Sequence[str],
+    limit: int,
+    second_texts: Sequence[str] | None = None,
+    *,
+    with_types: bool = False,
 ) -> list[Tokens]:
     """Return the tokens of texts, or of pairs of texts, truncated to a limit in the way of the tokenizer.
 
@@ -52,20 +57,20 @@ def tokenize(
         tokenizer: transformers' tokenizer.
         texts: the prepared texts, or the first text of each pair.
         limit: the most tokens of an input, special ones included; of a pair, the longer text is cut first.
-        seconds: the second text of each pair; None for single texts.
+        second_texts: the second text of each pair; None for single texts.
         with_types: whether to return segment numbers.
     """
     tokens: list[Tokens] = []
     for start in range(0, len(texts), TEXTS_PER_CALL):
-        first_texts = list(texts[start : start + TEXTS_PER_CALL])
-        second_texts = None if seconds is None else list(seconds[start : start + TEXTS_PER_CALL])
-        encoded = _encode(tokenizer, first_texts, second_texts, with_types=with_types)
+        first_part = list(texts[start : start + TEXTS_PER_CALL])
+        second_part = None if second_texts is None else list(second_texts[start : start + TEXTS_PER_CALL])
+        encoded = _encode(tokenizer, first_part, second_part, with_types=with_types)
         # only long inputs take the slower path through the tokenizer's own truncation
         too_long = [index for index, text_tokens in enumerate(encoded) if len(text_tokens.ids) > limit]
         if too_long:
-            long_first_texts = [first_texts[index] for index in too_long]
-            long_second_texts = None if second_texts is None else [second_texts[index] for index in too_long]
-            truncated = _encode_truncated(tokenizer, long_first_texts, long_second_texts, limit, with_types=with_types)
+            long_texts = [first_part[index] for index in too_long]
+            long_second_texts = None if second_part is None else [second_part[index] for index in too_long]
+            truncated = _encode_truncated(tokenizer, long_texts, long_second_texts, limit, with_types=with_types)
             for index, text_tokens in zip(too_long, truncated, strict=True):
                 encoded[index] = text_tokens
         tokens += encoded
@@ -73,12 +78,20 @@ def tokenize(
 
 
 def _encode_truncated(
-    tokenizer: Any, texts: list[str], seconds: list[str] | None, limit: int, *, with_types: bool
+    tokenizer: Any, texts: list[str], second_texts: list[str] | None, limit: int, *, with_types: bool
 ) -> list[Tokens]:
-    """Return the tokens of texts, or of pairs, that are longer than *limit*, truncated by the tokenizer itself."""
+    """Return the tokens of texts, or of pairs, that are longer than *limit*, truncated by the tokenizer itself.
+
+    Args:
+        tokenizer: the tokenizer of transformers.
+        texts: the texts, or the first texts of pairs.
+        second_texts: the second texts of pairs; None for single texts.
+        limit: the most tokens of an input, special ones included.
+        with_types: whether the model takes the segment of each token.
+    """
     output = tokenizer(
         texts,
-        seconds,
+        second_texts,
         truncation=True,
         max_length=limit,
         return_token_type_ids=with_types,
@@ -89,8 +102,8 @@ def _encode_truncated(
     return [Tokens(ids, segment, cut=True) for ids, segment in zip(output["input_ids"], segments, strict=True)]
 
 
-def _encode(tokenizer: Any, texts: list[str], seconds: list[str] | None, *, with_types: bool) -> list[Tokens]:
-    """Return all tokens of texts, or of pairs, without truncation.
+def _encode(tokenizer: Any, texts: list[str], second_texts: list[str] | None, *, with_types: bool) -> list[Tokens]:
+    """Return all tokens of texts, or of pairs, without truncation; the arguments are those of :func:`tokenize`.
 
     A fast tokenizer is called directly, without the overhead of transformers' wrapper. Its settings for padding and
     truncation are switched off for good.
@@ -99,7 +112,7 @@ def _encode(tokenizer: Any, texts: list[str], seconds: list[str] | None, *, with
     if fast_tokenizer is None:
         output = tokenizer(
             texts,
-            seconds,
+            second_texts,
             return_token_type_ids=with_types,
             return_attention_mask=False,
             truncation=False,
@@ -110,7 +123,7 @@ def _encode(tokenizer: Any, texts: list[str], seconds: list[str] | None, *, with
     # otherwise the padding and truncation that the tokenizer's file declares would apply
     fast_tokenizer.no_padding()
     fast_tokenizer.no_truncation()
-    inputs = texts if seconds is None else list(zip(texts, seconds, strict=True))
+    inputs = texts if second_texts is None else list(zip(texts, second_texts, strict=True))
     encodings = fast_tokenizer.encode_batch_fast(inputs)
     return [Tokens(encoding.ids, encoding.type_ids if with_types else None) for encoding in encodings]
 
@@ -153,8 +166,8 @@ def plan_batches(lengths: NDArray[np.intp], budget: int, *, pads: bool = True) -
         pads: whether a batch may hold inputs of several lengths.
     """
     min_share = MIN_SHARE_OF_BUDGET if pads else 0.0
-    order = np.argsort(-lengths, kind="stable")
-    order = order[lengths[order] > 0]
+    by_length = np.argsort(-lengths, kind="stable")
+    order = by_length[lengths[by_length] > 0]
     start = 0
     while start < len(order):
         longest = int(lengths[order[start]])
@@ -241,8 +254,8 @@ class Packer:
                 return
             if len(items) > 1 and len(items) * int(lengths[items].max()) > self.budget:
                 # planned before the budget was halved: plan again
-                parts = plan_batches(lengths[items], self.budget, pads=self.pads)
-                waiting += [items[part] for part in parts][::-1]
+                batches = plan_batches(lengths[items], self.budget, pads=self.pads)
+                waiting += [items[batch] for batch in batches][::-1]
                 continue
             try:
                 step(self._pack(inputs, items, lengths[items], device))

@@ -45,14 +45,14 @@ class Word:
 
     Attributes:
         text: the token as written.
-        part: the part of speech, one of the 17 tags of Universal Dependencies.
+        part_of_speech: the part of speech, one of the 17 tags of Universal Dependencies.
         role: the dependency label; empty if the pipeline has no parser.
         in_subject, in_object: whether the token is in the subject, or in the object, of a complete triple of subject,
             verb and object, see :mod:`assay.metrics.words.triples`.
     """
 
     text: str
-    part: str
+    part_of_speech: str
     role: str = ""
     in_subject: bool = False
     in_object: bool = False
@@ -95,7 +95,7 @@ class SpacyReader:
         self.about = describe_pipeline(self._pipeline)
 
     def read(self, texts: Sequence[str]) -> list[list[Word]]:
-        """Return the words of each text; equal texts are tagged once."""
+        """Return the words of each text, in the order of the texts; equal texts are tagged once."""
         distinct = list(dict.fromkeys(texts))
         docs = self._pipeline.pipe(distinct, batch_size=_TEXTS_PER_BATCH)
         words_by_text = {}
@@ -103,7 +103,7 @@ class SpacyReader:
             tokens = [ParsedToken(token.text, token.pos_, token.dep_, token.head.i) for token in doc]
             in_triples = find_triple_words(tokens)
             words_by_text[text] = [
-                Word(token.text, token.part, token.role, i in in_triples.subjects, i in in_triples.objects)
+                Word(token.text, token.part_of_speech, token.role, i in in_triples.subjects, i in in_triples.objects)
                 for i, token in enumerate(tokens)
                 if not doc[i].is_space
             ]
@@ -117,7 +117,8 @@ class Feature:
     Attributes:
         question: the research question of the paper: Q3a for a part of speech, Q3b for a group of them, Q4 for a role.
         name: the name of the kind.
-        scores: the cosine of the mean vectors, in [-1, 1], shape (n,); NaN if a sentence has no such word with vector.
+        scores: the cosine of the mean vectors, in [-1, 1], shape (n,); NaN if a sentence has no such word with vector,
+            or its mean is zero.
         present: whether both sentences of a pair have such a word, with a vector or without, shape (n,).
     """
 
@@ -160,7 +161,11 @@ def word_kind_features(
 
 
 def _kinds_of_words(roles: bool) -> Iterator[tuple[str, str, Callable[[Word], bool]]]:
-    """Yield each kind of word: the question of the paper, the name, and a test of a word for it."""
+    """Yield each kind of word: the question of the paper, the name, and the function that tells if a word is of it.
+
+    Args:
+        roles: whether words have roles; without, there are no subjects and objects.
+    """
     for part in PARTS:
         yield "Q3a", part, partial(_has_any_part, (part,))
     for name, parts in GROUPS.items():
@@ -168,13 +173,13 @@ def _kinds_of_words(roles: bool) -> Iterator[tuple[str, str, Callable[[Word], bo
     if roles:
         yield "Q4", "subject", lambda word: word.role in SUBJECTS
         # "dative" labels an indirect object, and also the preposition of one ("to her")
-        yield "Q4", "object", lambda word: word.role in OBJECTS and word.part != "ADP"
+        yield "Q4", "object", lambda word: word.role in OBJECTS and word.part_of_speech != "ADP"
         yield "Q4", "subject of a triple", lambda word: word.in_subject
         yield "Q4", "object of a triple", lambda word: word.in_object
 
 
 def _has_any_part(parts: tuple[str, ...], word: Word) -> bool:
-    return word.part in parts
+    return word.part_of_speech in parts
 
 
 def _mean_vectors(
@@ -206,7 +211,7 @@ def _mean_vectors(
 
 
 def _row_cosines(first: Floats, second: Floats) -> Floats:
-    """Return the cosine of each pair of rows, in [-1, 1], shape (rows,); NaN if a vector is zero or has NaN."""
+    """Return the cosine of each of n pairs of rows, in [-1, 1], shape (n,); NaN if a vector is zero or has NaN."""
     with np.errstate(invalid="ignore"):
         lengths = np.sqrt((first**2).sum(axis=1) * (second**2).sum(axis=1))
         cosines: Floats = np.clip((first * second).sum(axis=1) / lengths, -1, 1)

@@ -65,11 +65,11 @@ def find_format(path: Path) -> Format:
 
     ``binary`` is the format of word2vec: a line ``n d``, then for each word the word, a space, and d little-endian
     float32. ``text`` has one word per line with its numbers, after a line ``n d`` (word2vec, fastText's .vec) or from
-    the first line on (GloVe). A file with a line ``n d`` is binary if its name ends in .bin, or if its beginning has a
-    zero byte.
+    the first line on (GloVe). A file with a line ``n d`` is binary if its name ends in .bin or .bin.gz, or if its
+    beginning has a zero byte; any other file counts as text.
 
     Raises:
-        InputError: the file is missing, unreadable, empty or of another format.
+        InputError: the file is missing, unreadable or empty, or is a .bin of fastText, a zip archive or a NumPy table.
     """
     if not path.is_file():
         raise InputError(no_such_file(path, Path.exists, "file of word vectors"))
@@ -92,7 +92,7 @@ def read_words(path: Path) -> Iterator[list[bytes]]:
     """Yield the words of a file with one word per line, in blocks.
 
     Raises:
-        InputError: the file cannot be read, or a line is blank.
+        InputError: the file cannot be read, or a line is blank or too long.
     """
     with _open_decompressed(path) as stream:
         words: list[bytes] = []
@@ -173,6 +173,12 @@ def _read_text(path: Path, stream: BufferedIOBase) -> Iterator[Block]:
 def _parse_line(path: Path, line_number: int, line: bytes, dimensions: int) -> tuple[bytes, list[float]]:
     """Return the word of a line and the numbers after it, one per dimension.
 
+    Args:
+        path: the file, for messages.
+        line_number: the number of the line, from 1, for messages.
+        line: the line, line end included.
+        dimensions: the number of dimensions.
+
     Raises:
         InputError: the line has too few or too many fields, or one that is not a number.
     """
@@ -252,11 +258,19 @@ class _BinaryRows:
         self._position = 0
 
     def take(self, number: int) -> tuple[bytes, bytes]:
-        """Return the next word and the bytes of its vector; the number of the word is for messages."""
-        while (space := self._buffer.find(b" ", self._position)) < 0 or (
-            len(self._buffer) <= space + self._vector_bytes
-        ):
+        """Return the next word and the bytes of its vector.
+
+        Args:
+            number: the number of the word, from 1, for messages.
+
+        Raises:
+            InputError: the file ends or has no word here; the message names the number of the word.
+        """
+        space = self._buffer.find(b" ", self._position)
+        # until the word and all of its vector are in the buffer
+        while space < 0 or len(self._buffer) <= space + self._vector_bytes:
             self._read_on(number)
+            space = self._buffer.find(b" ", self._position)
         # the original program writes a newline after each vector, others do not
         word = self._buffer[self._position : space].removeprefix(b"\n")
         if not word:
@@ -265,7 +279,11 @@ class _BinaryRows:
         return word, self._buffer[space + 1 : self._position]
 
     def _read_on(self, number: int) -> None:
-        """Add a piece of the file to the buffer, since a word and its vector are not yet all there."""
+        """Add a piece of the file to the buffer, since a word and its vector are not yet all there.
+
+        Raises:
+            InputError: the file ends within the row, or the row is too long for one.
+        """
         piece = self._stream.read(_CHUNK_BYTES)
         if not piece:
             raise self._error(number, f"expected a word and {self._vector_bytes} bytes, cut short")
@@ -277,7 +295,11 @@ class _BinaryRows:
         return InputError(f"{self._path}, word {number} of {self._word_count}: {problem}")
 
     def check_end(self) -> None:
-        """Check that nothing follows the last row."""
+        """Check that nothing but a newline follows the last row.
+
+        Raises:
+            InputError: other bytes follow.
+        """
         # two more bytes tell whether anything but a final newline follows
         if (self._buffer[self._position :] + self._stream.read(2)).strip(b"\n"):
             raise InputError(
@@ -325,14 +347,14 @@ def _open_decompressed(path: Path) -> Iterator[BufferedIOBase]:
         InputError: the file cannot be read or decompressed, on opening or within the block.
     """
     try:
-        with path.open("rb") as raw:
-            is_compressed = raw.read(2) == _GZIP
-            raw.seek(0)
+        with path.open("rb") as file:
+            is_compressed = file.read(2) == _GZIP
+            file.seek(0)
             if is_compressed:
-                with gzip.open(raw) as stream:
+                with gzip.open(file) as stream:
                     yield stream
             else:
-                yield raw
+                yield file
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise InputError(f"{path}: the gzip stream is broken ({error})") from None
     except OSError as error:
@@ -340,6 +362,7 @@ def _open_decompressed(path: Path) -> Iterator[BufferedIOBase]:
 
 
 def _is_number(field: bytes) -> bool:
+    """Tell whether a field is a number as Python writes it."""
     try:
         float(field)
     except ValueError:

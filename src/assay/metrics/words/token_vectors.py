@@ -51,7 +51,9 @@ class TokenVectors:
 
 
 def token_folder(path: Path) -> Path | None:
-    """Return the folder in *path*, a folder or file, with the vectors of tokens and their tokenizer; None for none.
+    """Return the folder of a model's token vectors and their tokenizer.
+
+    It is *path* or a folder in it; None if *path* is a file, or a folder of something else.
 
     Raises:
         InputError: a configuration in the folder is malformed.
@@ -74,7 +76,7 @@ def check_token_folder(path: Path, folder: Path) -> None:
         folder: the folder of the vectors, as :func:`token_folder` returns it.
 
     Raises:
-        InputError: a file is missing.
+        InputError: a file is missing, or a configuration is malformed.
         UnavailableError: the files ask for more, which the library computes.
     """
     for name in (SINGLE_WEIGHTS, _TOKENIZER_FILE):
@@ -83,8 +85,8 @@ def check_token_folder(path: Path, folder: Path) -> None:
                 f"{folder}: a folder of token vectors needs {SINGLE_WEIGHTS} and {_TOKENIZER_FILE}; there is no {name}"
             )
     config = read_json(path / _LIBRARY_CONFIG)
-    others = [str(name).rpartition(".")[2] for _, name in module_folders(path, str(path))[1:]]
-    reasons = [f"its module {name} (modules.json)" for name in others if name != "Normalize"]
+    further_modules = [str(name).rpartition(".")[2] for _, name in module_folders(path, str(path))[1:]]
+    reasons = [f"its module {name} (modules.json)" for name in further_modules if name != "Normalize"]
     reasons += [f"its {key} ({_LIBRARY_CONFIG})" for key in ("default_prompt_name", "truncate_dim") if config.get(key)]
     if reasons:
         raise UnavailableError(f"{path}: cannot be read by static because of {reasons[0]}", "use bi-encoder:FOLDER")
@@ -98,7 +100,11 @@ def token_digest(folder: Path) -> str:
 
 @functools.lru_cache(maxsize=4)
 def open_token_vectors(folder: Path, digest: str) -> TokenVectors:
-    """Return the vectors of a folder with their tokenizer; cached by folder and digest.
+    """Return the vectors of a folder with their tokenizer; cached.
+
+    Args:
+        folder: the folder, as :func:`token_folder` returns it.
+        digest: its digest by :func:`token_digest`, so that changed files are read again.
 
     Raises:
         MissingExtraError: safetensors or tokenizers is not installed.
@@ -129,6 +135,5 @@ def open_token_vectors(folder: Path, digest: str) -> TokenVectors:
 
 def _fold(table: NDArray[Any], rows: NDArray[Any] | None, weights: NDArray[Any] | None) -> NDArray[Any]:
     """Return one vector a token, of model2vec's table with the row and the weight of each token, if it has these."""
-    if rows is not None:
-        table = table[rows.astype(np.intp)]
-    return table if weights is None else table.astype(np.float32) * weights.astype(np.float32)[:, None]
+    of_tokens = table if rows is None else table[rows.astype(np.intp)]
+    return of_tokens if weights is None else of_tokens.astype(np.float32) * weights.astype(np.float32)[:, None]

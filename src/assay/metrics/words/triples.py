@@ -25,13 +25,13 @@ class ParsedToken:
 
     Attributes:
         text: the token as written.
-        part: the part of speech of Universal Dependencies.
+        part_of_speech: the part of speech of Universal Dependencies.
         role: the dependency label of spaCy's English pipelines.
         head: the index of its head in the text; its own index for a root.
     """
 
     text: str
-    part: str
+    part_of_speech: str
     role: str
     head: int
 
@@ -82,16 +82,21 @@ class _ParsedText:
                     yield subject, object_word
 
     def phrase(self, head: int, followers: set[int]) -> list[int]:
-        """Return the tokens of the phrase of a head: its children up to a verb or conjunction, without negations.
+        """Return the tokens of the phrase of a head: the head with its children on each side, without negations.
 
-        A determiner or noun that depends on the last of them is added with its own phrase, and to *followers*, unless
-        it is there already.
+        Of each side, children from the first verb or conjunction on are left out. If the first child on the right of
+        the last token is a determiner or noun, its phrase is added, and the child itself to *followers*, unless it is
+        there already. For "that", the phrase is that of its antecedent.
+
+        Args:
+            head: the index of the head.
+            followers: the tokens that were added to earlier phrases of the text; changed in place.
         """
-        if self._tokens[head].text.lower() == "that" and self._antecedent_of_that is not None:
-            head = self._antecedent_of_that
-        tokens = [*self._modifiers(self._left[head]), head, *self._modifiers(self._right[head])]
+        is_that = self._tokens[head].text.lower() == "that"
+        noun = self._antecedent_of_that if is_that and self._antecedent_of_that is not None else head
+        tokens = [*self._modifiers(self._left[noun]), noun, *self._modifiers(self._right[noun])]
         for follower in self._right[tokens[-1]][:1]:
-            if self._tokens[follower].part in ("DET", "NOUN") and follower not in followers:
+            if self._tokens[follower].part_of_speech in ("DET", "NOUN") and follower not in followers:
                 followers.add(follower)
                 tokens += self.phrase(follower, followers)
         return tokens
@@ -99,39 +104,46 @@ class _ParsedText:
     def _verbs(self) -> list[int]:
         """Return the verbs that are no auxiliaries; all verbs and auxiliaries of a text without one."""
         verbs = [index for index in range(len(self._tokens)) if self._is_main_verb(index)]
-        return verbs or [index for index, token in enumerate(self._tokens) if token.part in ("VERB", "AUX")]
+        return verbs or [index for index, token in enumerate(self._tokens) if token.part_of_speech in ("VERB", "AUX")]
 
     def _is_main_verb(self, index: int) -> bool:
         token = self._tokens[index]
-        return token.part == "VERB" and token.role not in ("aux", "auxpass")
+        return token.part_of_speech == "VERB" and token.role not in ("aux", "auxpass")
 
     def _coordinated_verb(self, verb: int) -> int:
         """Return the verb whose objects a verb shares: the second of "beat and hurt", or the verb itself."""
         following = self._right[verb]
-        is_coordinated = bool(following) and self._tokens[following[0]].part == "CCONJ"
+        is_coordinated = bool(following) and self._tokens[following[0]].part_of_speech == "CCONJ"
         if not is_coordinated:
             return verb
         return next((index for index in following[1:] if self._is_main_verb(index)), verb)
 
     def _subjects_of(self, verb: int) -> list[int]:
-        """Return the subjects on the left of a verb, with coordinated ones; without, the noun that it depends on."""
+        """Return the subjects on the left of a verb, with coordinated ones.
+
+        Without a subject, it is the nearest noun that the verb depends on; without such a noun, the list is empty.
+        """
         subjects = []
         for index in self._left[verb]:
-            if self._tokens[index].role in _SUBJECTS and self._tokens[index].part != "DET":
+            if self._tokens[index].role in _SUBJECTS and self._tokens[index].part_of_speech != "DET":
                 subjects.append(index)
         if subjects:
             return self._with_coordinated(subjects, _SUBJECTS)
-        while self._tokens[verb].head != verb:
-            verb = self._tokens[verb].head
-            if self._tokens[verb].part == "NOUN":
-                return [verb]
+        ancestor = verb
+        while self._tokens[ancestor].head != ancestor:
+            ancestor = self._tokens[ancestor].head
+            if self._tokens[ancestor].part_of_speech == "NOUN":
+                return [ancestor]
         return []
 
     def _objects_of(self, verb: int) -> list[int]:
-        """Return the objects on the right of a verb, of its prepositions, and of its first complement that has any."""
+        """Return the objects on the right of a verb and of its first complement that has any, with coordinated ones.
+
+        Which tokens count is in :meth:`_objects_among`.
+        """
         objects = self._objects_among(self._right[verb], passive=self.is_passive)
         for index in self._right[verb]:
-            if self._tokens[index].part == "VERB" and self._tokens[index].role == "xcomp":
+            if self._tokens[index].part_of_speech == "VERB" and self._tokens[index].role == "xcomp":
                 of_complement = self._objects_among(self._right[index], passive=False)
                 if of_complement:
                     objects += of_complement
@@ -139,11 +151,13 @@ class _ParsedText:
         return self._with_coordinated(objects, _OBJECTS)
 
     def _objects_among(self, indices: list[int], *, passive: bool) -> list[int]:
-        """Return the objects among some tokens, and those of the prepositions among them.
+        """Return the objects among some tokens, and those on the right of the prepositions among them.
+
+        Behind a preposition, the pronoun "me" counts, too, and in a text with a passive verb the role ``pobj``.
 
         Args:
             indices: the tokens.
-            passive: whether objects of prepositions that depend on the verb itself count as its own.
+            passive: whether a token with the role ``pobj``, the object of a preposition, counts as an object itself.
         """
         objects = []
         for index in indices:
@@ -151,7 +165,7 @@ class _ParsedText:
                 objects.append(index)
         prepositions = ("prep", "agent") if self.is_passive else ("prep",)
         for index in indices:
-            if self._tokens[index].part == "ADP" and self._tokens[index].role in prepositions:
+            if self._tokens[index].part_of_speech == "ADP" and self._tokens[index].role in prepositions:
                 objects += [child for child in self._right[index] if self._is_object_of_preposition(child)]
         return objects
 
@@ -159,7 +173,7 @@ class _ParsedText:
         token = self._tokens[index]
         if token.role in _OBJECTS or (self.is_passive and token.role == "pobj"):
             return True
-        return token.part == "PRON" and token.text.lower() == "me"
+        return token.part_of_speech == "PRON" and token.text.lower() == "me"
 
     def _with_coordinated(self, heads: list[int], roles: frozenset[str]) -> list[int]:
         """Return some heads and those that a conjunction joins to them: nouns, or tokens with one of some roles."""
@@ -171,21 +185,21 @@ class _ParsedText:
                 continue
             for index in right:
                 token = self._tokens[index]
-                if index not in words and (token.role in roles or token.part == "NOUN"):
+                if index not in words and (token.role in roles or token.part_of_speech == "NOUN"):
                     words.append(index)
         return words
 
     def _modifiers(self, children: list[int]) -> Iterator[int]:
         """Yield the children before the first verb or conjunction, without negations."""
         for index in children:
-            if self._tokens[index].part in ("CCONJ", "VERB"):
+            if self._tokens[index].part_of_speech in ("CCONJ", "VERB"):
                 return
             if self._tokens[index].text.lower() not in _NEGATIONS:
                 yield index
 
     @cached_property
     def _antecedent_of_that(self) -> int | None:
-        """The head of the first token with "that" on its left, which every "that" of the text stands for."""
+        """The head of the first token with "that" on its left, for which every "that" stands; None without one."""
         for index, token in enumerate(self._tokens):
             if any(self._tokens[child].text == "that" for child in self._left[index]):
                 return token.head

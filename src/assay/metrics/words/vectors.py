@@ -15,10 +15,10 @@ import functools
 import hashlib
 import tempfile
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, BinaryIO, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,8 +43,8 @@ class WordVectors:
     Attributes:
         digest: the SHA-256 digest of the source in hexadecimal; for a folder, the digest of its two files' digests.
         table: the vectors, floating point, shape ``(len, dimensions)``, memory-mapped.
-        words: the concatenated words, uint8.
-        ends: the end of each word in *words*, shape ``(len,)``.
+        words: the concatenated words as UTF-8, one byte each, uint8.
+        ends: the index in *words* after the last byte of each word, shape ``(len,)``.
         keys: the sorted keys of the words, shape ``(len,)``.
         order: the row of each key, shape ``(len,)``.
     """
@@ -156,7 +156,9 @@ def open_vectors(path: Path) -> WordVectors:
     ``vectors.npy`` (floating point, two axes) and ``words.txt`` (one word per line).
 
     Raises:
-        InputError: the source is missing or broken; the message has the file, the line and what was expected.
+        InputError: the source is missing or broken (the message has the file, the line and what was expected), or the
+            converted vectors in the cache are damaged.
+        OSError: the cache cannot be written.
     """
     check_source(path)
     digest = source_digest(path)
@@ -183,7 +185,14 @@ def _map_into_memory(table_folder: Path, digest: str, target: Path) -> WordVecto
     try:
         ends, keys, rows = (np.asarray(np.load(target / name, mmap_mode="r")) for name in _INDEX_FILES)
         words = np.asarray(np.memmap(target / "words.bin", dtype=np.uint8, mode="r"))
-        return WordVectors(digest, np.load(table_folder / _TABLE_FILE, mmap_mode="r"), words, ends, keys, rows)
+        return WordVectors(
+            digest=digest,
+            table=np.load(table_folder / _TABLE_FILE, mmap_mode="r"),
+            words=words,
+            ends=ends,
+            keys=keys,
+            order=rows,
+        )
     except (OSError, ValueError, EOFError) as error:
         raise InputError(f"{target}: the converted vectors are damaged ({error}); delete this folder") from None
 
@@ -200,6 +209,7 @@ def _convert_into(path: Path, digest: str, target: Path) -> None:
 
     Raises:
         InputError: the source is broken, or changed during the conversion.
+        OSError: the cache cannot be written.
     """
     make_private_folder(target.parent)
     with tempfile.TemporaryDirectory(prefix=".making-", dir=target.parent, ignore_cleanup_errors=True) as parent:
@@ -241,7 +251,7 @@ def _convert_file(path: Path, folder: Path) -> None:
     index.save()
 
 
-def _write_header(stream: Any, row_count: int, dimensions: int) -> None:
+def _write_header(stream: BinaryIO, row_count: int, dimensions: int) -> None:
     """Write the header of a .npy file of float32 in NumPy's format 1.0; it has 128 bytes whatever the shape."""
     # six bytes of magic, two of the version, two of the length, and 118 of the description, which ends with a newline
     description = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({row_count}, {dimensions}), }}"
@@ -252,7 +262,7 @@ def _index_folder(path: Path, folder: Path) -> None:
     """Write the index of a source folder's words into *folder*, and check its table, which is used in place.
 
     Raises:
-        InputError: the table is broken, or has not one row per word.
+        InputError: the table is broken or has a number that is not finite, or it has not one row per word.
     """
     index = _IndexWriter(folder)
     for words in read_words(path / _WORDS_FILE):
@@ -277,7 +287,7 @@ def _check_table(path: Path) -> NDArray[Any]:
     """Return the memory-mapped table of a .npy file.
 
     Raises:
-        InputError: it is not a table with two axes of floating-point numbers.
+        InputError: it is not a table with two axes of floating-point numbers, or it is empty.
     """
     try:
         table: NDArray[Any] = np.load(path, mmap_mode="r")
@@ -301,9 +311,8 @@ class _IndexWriter:
         self.ends = array("Q")
         self._end = 0
 
-    def add_words(self, words: Iterable[bytes]) -> None:
+    def add_words(self, words: Sequence[bytes]) -> None:
         """Add the words of the next rows to the index, and append them to ``words.bin``."""
-        words = list(words)
         for word in words:
             self._end += len(word)
             self.ends.append(self._end)

@@ -34,7 +34,7 @@ def join_names(names: Sequence[str]) -> str:
 
 
 def two_digit_text(number: float) -> str:
-    """Return a number with two significant digits: ``2.5``, ``33``, ``1,800``."""
+    """Return a number, 0 or more, rounded to two significant digits: ``2``, ``2.5``, ``33``, ``1,800``."""
     if number < 10:
         return f"{number:.2g}"
     # .2g alone would write an exponent, such as 1.8e+03

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.analysis.data import draws_signature
 from assay.analysis.decision import Choice, Evidence, YesNoDecisions
 from assay.analysis.leaderboard.board import Line
 from assay.analysis.rate.kept import KeptPart, KeptRating
 from assay.analysis.report import PageSettings
+from assay.analysis.settings import draws_signature
 from assay.analysis.systems import find_system_column
 from assay.analysis.thresholds.settings import parse_costs
 from assay.common.addresses import command_line
@@ -105,7 +105,7 @@ class DecisionPage:
 def decision_page(evidence: Evidence, settings: PageSettings) -> DecisionPage:
     """Return the texts of the page, from the evidence for a decision.
 
-    If no metric can be recommended, the page says why, and has no examples and no section on weaknesses.
+    If no metric can be recommended, the page says why, and has no examples, commands or section on weaknesses.
     """
     names = short_names(evidence.data.metrics)
     choice, facts = evidence.choice, evidence.data.facts
@@ -139,8 +139,8 @@ def _verdict_sentence(choice: Choice | None, names: Mapping[str, str]) -> str:
     name = names[choice.line.metric]
     if choice.yes_no is None:
         return f"Use {name}"
-    side = "at least" if choice.yes_no.is_rising else "at most"
-    return f"Use {name}, and count a score of {side} {_threshold_text(choice.yes_no)} as yes"
+    bound_text = "at least" if choice.yes_no.is_rising else "at most"
+    return f"Use {name}, and count a score of {bound_text} {_threshold_text(choice.yes_no)} as yes"
 
 
 def _answers(evidence: Evidence, names: Mapping[str, str]) -> Iterator[Answer]:
@@ -253,7 +253,8 @@ def _error_answer(yes_no: YesNoDecisions) -> str:
     """Return sentences on the errors to expect; ``Unknown.`` if the share of wrong decisions is undefined.
 
     They have the share of wrong decisions on held-out pairs, the shares of false negatives and false positives, and the
-    share of errors of a constant answer; then the target that was missed and the mean cost, if there are any.
+    share of errors of a constant answer; then, if there are any, the target that was missed, the mean cost, and the
+    number of pairs on which people are divided.
     """
     share = yes_no.share_wrong
     decision = yes_no.decision
@@ -274,14 +275,7 @@ def _error_answer(yes_no: YesNoDecisions) -> str:
     yes, no = decision.positive, decision.n - decision.positive
     missed, alarmed = percent_text(counts["misses"] / yes), percent_text(counts["alarms"] / no)
     text += f" The metric says no to {missed} of the pairs that people call yes, "
-    text += f"and yes to {alarmed} of those that they call no."
-    frequent, rare = ("yes", "no") if yes >= no else ("no", "yes")
-    constant_share = min(yes, no) / decision.n
-    text += f" Always saying {frequent} would be wrong on {percent_text(constant_share)} of these pairs"
-    if constant_share <= share.value:
-        text += f" and never find a “{rare}”: the metric is worth it if that matters more than the number of errors"
-    elif share.high is not None and constant_share <= share.high:
-        text += "; it is not certain that the metric does better on new pairs"
+    text += f"and yes to {alarmed} of those that they call no. {_constant_answer_clause(yes, no, share)}"
     (metric,) = yes_no.subject.decisions
     for note in unreached_target_notes(yes_no.subject, yes_no.settings):
         text += f". Target missed: {note.removeprefix(f'{metric}: ')}"
@@ -294,6 +288,26 @@ def _error_answer(yes_no: YesNoDecisions) -> str:
             "decided there, half of them disagree"
         )
     return f"{text}."
+
+
+def _constant_answer_clause(yes: int, no: int, share_wrong: Number) -> str:
+    """Return a sentence, without its full stop, on how often one and the same answer to all pairs would be wrong.
+
+    If that is not worse than the metric, or perhaps not, the sentence says so.
+
+    Args:
+        yes, no: the numbers of pairs that people call yes and no.
+        share_wrong: the share of wrong decisions by the metric.
+    """
+    frequent, rare = ("yes", "no") if yes >= no else ("no", "yes")
+    constant_share = min(yes, no) / (yes + no)
+    text = f"Always saying {frequent} would be wrong on {percent_text(constant_share)} of these pairs"
+    if share_wrong.value is not None and constant_share <= share_wrong.value:
+        remark = f"never find a “{rare}”: the metric is worth it if that matters more than the number of errors"
+        return f"{text} and {remark}"
+    if share_wrong.high is not None and constant_share <= share_wrong.high:
+        return f"{text}; it is not certain that the metric does better on new pairs"
+    return text
 
 
 def _cost_answer(choice: Choice, names: Mapping[str, str]) -> str:
@@ -328,16 +342,28 @@ def _price_sentences(line: Line, evidence: Evidence) -> Iterator[str]:
 
 
 def _duration_words(seconds: float) -> str:
-    """Return a duration with at least two significant digits, in the largest unit of which it has 2 or more."""
-    # from 100 on, the format .2g would write an exponent
-    for unit, size in (("hours", 3600.0), ("minutes", 60.0)):
+    """Return a duration in the largest unit of which it has 2 or more, or in seconds.
+
+    It is rounded to two significant digits, and from 10 on to a whole number.
+    """
+    number, unit = seconds, "seconds"
+    for larger_unit, size in (("hours", 3600.0), ("minutes", 60.0)):
         if seconds >= 2 * size:
-            return f"{seconds / size:.2g} {unit}" if seconds < 100 * size else f"{seconds / size:,.0f} {unit}"
-    return f"{seconds:.2g} seconds" if seconds < 100 else f"{seconds:.0f} seconds"
+            number, unit = seconds / size, larger_unit
+            break
+    # a whole number first: the format .2g would write 99.6 with an exponent
+    return f"{number:,.0f} {unit}" if number >= 9.95 else f"{number:.2g} {unit}"
 
 
 def _rating_answer(rating: KeptRating, metric: str) -> str:
-    """Return sentences on new answers that nobody labelled: the estimate of all, of each part, and what to doubt."""
+    """Return sentences on new answers that nobody labelled: the estimate of all, of each part, and what to doubt.
+
+    An estimate with a star has no labels of its own; the last sentences explain it.
+
+    Args:
+        rating: the estimates.
+        metric: the short name of the metric that scored the answers.
+    """
     whole, *parts = rating.parts
     measure = "mean label" if rating.kind == "mean" else "share right"
     if rating.positive is not None:
@@ -366,7 +392,10 @@ def _estimate_words(rating: KeptRating, part: KeptPart) -> str:
 
 
 def _commands(evidence: Evidence) -> dict[str, str]:
-    """Return the commands that apply the decision to answers of tomorrow, by their purpose."""
+    """Return the commands that apply the decision to answers of tomorrow, by their purpose.
+
+    The check of a next release is among them only if the data has systems or questions, by which answers are compared.
+    """
     folder = evidence.run.title
     system = find_system_column(evidence.data.table, None)
     of_systems = ["--system", system] if system else []
@@ -387,7 +416,7 @@ def _commands(evidence: Evidence) -> dict[str, str]:
 
 
 def _label_answer(evidence: Evidence) -> str:
-    """Return the number of labelled pairs and groups, and the meaning of the labels."""
+    """Return the number of labelled pairs and groups, how often people's labels differ, and what the labels mean."""
     facts, bucket = evidence.data.facts, evidence.all_pairs_bucket
     text = f"{facts.n:,} labelled pairs"
     if evidence.choice is not None and evidence.choice.yes_no is not None:
@@ -395,10 +424,10 @@ def _label_answer(evidence: Evidence) -> str:
         text += f", {decision.positive:,} of them yes and {decision.n - decision.positive:,} no"
     if facts.group and bucket is not None and bucket.groups is not None:
         text += f", in {bucket.groups:,} groups, one per {facts.group}, each of which counts as a unit"
-    doubly, divided = evidence.data.disagreements()
-    if doubly:
-        who = "all" if doubly == facts.n else f"{doubly:,} of them"
-        text += f"; {who} by two people or more, whose labels differ on {divided:,}"
+    labelled_twice, divided = evidence.data.disagreements()
+    if labelled_twice:
+        which = "all" if labelled_twice == facts.n else f"{labelled_twice:,} of them"
+        text += f"; {which} by two people or more, whose labels differ on {divided:,}"
     meanings = [note for note in facts.notes if note.startswith("labels: ")]
     return f"{'; '.join([text, *meanings])}."
 
@@ -433,6 +462,7 @@ def _notes_to_reproduce(evidence: Evidence, *, has_examples: bool) -> Iterator[s
         draws = draws_signature(resamples=settings.resamples, confidence=settings.confidence, seed=settings.seed)
         rule = f"{yes_no.subject.split_description}; yes is {yes_no.subject.rule}"
         yield f"Threshold and errors are those of {command}: {rule} ({draws})."
+        # thresholds are those of negated scores if lower scores are better
         exact = yes_no.decision.deployed if yes_no.is_rising else -yes_no.decision.deployed
         yield f"The threshold in full: {exact!r}"
         for note in yes_no.subject.notes:

@@ -33,7 +33,7 @@ def write_decision(run: RunFolder, out: Path, settings: PageSettings) -> Path:
 
     Args:
         run: the run with the evidence.
-        out: a file that ends in ``.html`` or ``.md``, or a folder of its own, for ``index.html``.
+        out: a file that ends in ``.html``, ``.htm`` or ``.md``, or a folder of its own, for ``index.html``.
         settings: the settings of the page, such as title, note and threshold.
 
     Raises:
@@ -92,16 +92,16 @@ def draw_counts(counts: Mapping[str, int]) -> Markup:
         counts: the number of decisions by kind, a key of :data:`KINDS`; at least one decision.
     """
     shares = whole_percentages(counts)
-    listed = ", ".join(f"{shares[kind]} {meaning}" for kind, meaning in KINDS.items())
-    parts = []
+    kinds_text = ", ".join(f"{shares[kind]} {meaning}" for kind, meaning in KINDS.items())
+    marks = []
     number = 0
     for kind in KINDS:
         for _ in range(shares[kind]):
             x, y = 20.0 * (number % _ACROSS), 20.0 * (number // _ACROSS)
-            parts.append(draw_mark(kind, x, y))
+            marks.append(draw_mark(kind, x, y))
             number += 1
-    description = f"Of 100 decisions: {listed}."
-    return drawing("counts", 20 * _ACROSS, 20 * _MARKS // _ACROSS, "One hundred decisions", description, *parts)
+    description = f"Of 100 decisions: {kinds_text}."
+    return drawing("counts", 20 * _ACROSS, 20 * _MARKS // _ACROSS, "One hundred decisions", description, *marks)
 
 
 def draw_mark(kind: str, x: float, y: float) -> Markup:

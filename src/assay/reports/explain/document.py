@@ -37,7 +37,7 @@ def _explanation_sheet(
     facts: Sequence[str] = (),
     marked: frozenset[int] = frozenset(),
 ) -> Sheet:
-    """Return a sheet with the two texts as title, and the metric and its score as first fact.
+    """Return a sheet with the two texts as title, after the id of the pair if it has one, and the score as first fact.
 
     Args:
         explanation: the explanation, whose notes follow *notes*.
@@ -89,20 +89,20 @@ def unusual_aspects_line(explanation: ExplanationValues) -> str:
     """
     phrases = []
     for direction in ("low", "high"):
-        unusual = [item for item in explanation["aspects"] if item["usual"]["unusual"] == direction]
+        unusual = [aspect for aspect in explanation["aspects"] if aspect["usual"]["unusual"] == direction]
         unusual.sort(key=_distance_outside_usual, reverse=True)
         if unusual:
             phrases.append(f"unusually {direction}: " + "; ".join(map(_unusual_aspect_phrase, unusual)))
     return "; ".join(phrases) if phrases else "no aspect is unusual for pairs of this overall score"
 
 
-def _distance_outside_usual(item: Mapping[str, Any]) -> float:
-    usual = item["usual"]
-    return float(max(usual["low"] - item["score"], item["score"] - usual["high"]))
+def _distance_outside_usual(aspect: Mapping[str, Any]) -> float:
+    usual = aspect["usual"]
+    return float(max(usual["low"] - aspect["score"], aspect["score"] - usual["high"]))
 
 
-def _unusual_aspect_phrase(item: Mapping[str, Any]) -> str:
-    return f"{item['aspect']} {short(item['score'], 2)}, usual {_range_text(item['usual'])}"
+def _unusual_aspect_phrase(aspect: Mapping[str, Any]) -> str:
+    return f"{aspect['aspect']} {short(aspect['score'], 2)}, usual {_range_text(aspect['usual'])}"
 
 
 def _range_text(interval: Mapping[str, Any]) -> str:
@@ -111,14 +111,14 @@ def _range_text(interval: Mapping[str, Any]) -> str:
 
 def _usual_note(explanation: ExplanationValues) -> str:
     """Return a line that defines the usual range, and states how many aspects are unusual by chance alone."""
-    compared = explanation["compared"]
+    reference_set = explanation["compared"]
     count = len(explanation["aspects"])
     # the usual range leaves out 10% of the pairs
     expected_count = count / 10
     return (
-        f"usual: from the 5% to the 95% quantile of the {compared['pairs']} reference pairs, of {compared['total']}, "
-        f"that are nearest in overall score ({_range_text(compared)}); lower: the share of them below the score. So "
-        f"about {expected_count:.1f} of {count} aspects are unusual in an ordinary pair"
+        f"usual: from the 5% to the 95% quantile of the {reference_set['pairs']} reference pairs, of"
+        f" {reference_set['total']}, that are nearest in overall score ({_range_text(reference_set)}); lower: the share"
+        f" of them below the score. So about {expected_count:.1f} of {count} aspects are unusual in an ordinary pair"
     )
 
 
@@ -163,7 +163,10 @@ def _words_sheet(explanation: ExplanationValues) -> Sheet:
 
 
 def _graphs_sheet(explanation: ExplanationValues) -> Sheet:
-    """Return the table of the triples of both graphs: matching triples share a row, any other has a row of its own."""
+    """Return the table of the triples of both graphs: matching triples share a row, any other has a row of its own.
+
+    The facts are the number of matches, whether the alignment is known to be the best, and the aligned nodes.
+    """
     columns = [
         Column("reference", cell=lambda triple: triple["reference"] or ""),
         Column("candidate", cell=lambda triple: triple["candidate"] or ""),
@@ -209,14 +212,15 @@ def _members_sheet(explanation: ExplanationValues) -> Sheet:
     """Return the table of a combination's inputs: value, mean and effect on the score.
 
     The first row has the score of mean inputs; the effects add up to the difference between it and the score. Features
-    of answers are in the order of their effects.
+    of answers are in the order of their effects, and notes explain those with the largest. An unknown effect is a dash.
     """
+    # the first row, which has no input of its own
     base = {"input": "mean inputs"}
 
-    def effect(item: Mapping[str, Any]) -> str:
-        if item is base:
+    def effect(member: Mapping[str, Any]) -> str:
+        if member is base:
             return short(explanation["base"], 2)
-        return "–" if item["moved"] is None else signed(item["moved"], 2)
+        return "–" if member["moved"] is None else signed(member["moved"], 2)
 
     columns = [
         Column("input", cell=lambda item: item["input"]),
@@ -225,20 +229,20 @@ def _members_sheet(explanation: ExplanationValues) -> Sheet:
         Column(f"moves it by ({explanation['unit']})", number=True, cell=effect),
     ]
     moving = sorted(explanation["members"], key=lambda item: -abs(item["moved"] or 0.0))
-    told = [item for item in moving if item["meaning"] and item["moved"]]
-    notes = [_told_input(item) for item in told[:_EXPLAINED_INPUTS]]
-    if told and explanation["unit"] == "log-odds":
+    explained = [item for item in moving if item["meaning"] and item["moved"]]
+    notes = [_member_note(item) for item in explained[:_EXPLAINED_INPUTS]]
+    if explained and explanation["unit"] == "log-odds":
         notes.insert(0, "the log-odds add up to those of the verdict: above 0, its probability is above .5")
-    rows = moving if told else explanation["members"]
+    rows = moving if explained else explanation["members"]
     return _explanation_sheet(explanation, columns, [base, *rows], notes)
 
 
-def _told_input(item: Mapping[str, Any]) -> str:
+def _member_note(member: Mapping[str, Any]) -> str:
     """Return in words what a feature of an answer did to the score."""
-    effect = "raises" if item["moved"] > 0 else "lowers"
+    effect = "raises" if member["moved"] > 0 else "lowers"
     # a share of 0 is told by its value, a condition that does not hold is not
-    absent = "" if item["value"] or item["meaning"].startswith("share") else "not the case that "
-    return f"{item['input']} {short(item['value'], 2)} {effect} it: {absent}{item['meaning']}"
+    absent = "" if member["value"] or member["meaning"].startswith("share") else "not the case that "
+    return f"{member['input']} {short(member['value'], 2)} {effect} it: {absent}{member['meaning']}"
 
 
 _SHEETS_BY_KIND: dict[str, Callable[[ExplanationValues], Sheet]] = {
@@ -269,7 +273,9 @@ _NESTED_KEYS = ("usual", "probabilities")
 def _item_records(number: int, explanation: ExplanationValues) -> list[dict[str, Any]]:
     """Return one flat record per item of an explanation, with the fields of the pair before those of the item.
 
-    *number* is the number of the pair, from 1.
+    A key of the item that the pair has as well gets the prefix ``item_``. The values of :data:`_NESTED_KEYS` become
+    fields: those of the usual range by their names, and the probability of each verdict as ``p_VERDICT``. *number* is
+    the number of the pair, from 1.
     """
     names = ("pair_id", "metric", "reference", "candidate", "score")
     pair_fields = {"pair": number} | {name: explanation[name] for name in names if name in explanation}

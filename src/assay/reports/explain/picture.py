@@ -13,11 +13,7 @@ from assay.common.messages import Setting
 from assay.common.numbers import short, signed, ticks
 from assay.exceptions import InputError
 from assay.reports.explain.document import ExplanationValues, unusual_aspects_line
-from assay.reports.plots import (
-    Scale,
-    element,
-    text,
-)
+from assay.reports.plots import Scale, element, text
 
 # The picture: panels below each other.
 
@@ -88,6 +84,9 @@ class Panel:
 def to_svg(explanations: Sequence[ExplanationValues]) -> str:
     """Return the picture of explanations as the text of an SVG file, one panel below another; all text is escaped.
 
+    Args:
+        explanations: the explanations, of one metric and hence of one kind.
+
     Raises:
         InputError: there are more than :data:`MAX_PAIRS` explanations, or their kind has no picture.
     """
@@ -95,11 +94,11 @@ def to_svg(explanations: Sequence[ExplanationValues]) -> str:
         raise InputError("of a judge and of a combination there is no picture; leave ", Setting("svg"), " away")
     if len(explanations) > MAX_PAIRS:
         raise InputError(f"a picture holds at most {MAX_PAIRS} pairs, these are {len(explanations)}; choose some")
-    parts: list[Markup] = []
+    panels_markup: list[Markup] = []
     height = 0.0
     for explanation in explanations:
         panel = _PANELS_BY_KIND[explanation["kind"]](explanation)
-        parts.append(element("g", *panel.parts, transform=f"translate(0 {height:.0f})"))
+        panels_markup.append(element("g", *panel.parts, transform=f"translate(0 {height:.0f})"))
         height += panel.height
     title = "; ".join(f"{explanation['reference']} | {explanation['candidate']}" for explanation in explanations)
     svg = element(
@@ -107,7 +106,7 @@ def to_svg(explanations: Sequence[ExplanationValues]) -> str:
         element("title", f"Explained: {title}"),
         element("style", Markup(STYLE)),
         element("rect", width=SIZES.width, height=height, class_="ground"),
-        *parts,
+        *panels_markup,
         xmlns="http://www.w3.org/2000/svg",
         viewBox=f"0 0 {SIZES.width} {height:.0f}",
         width=SIZES.width,
@@ -122,16 +121,19 @@ def to_svg(explanations: Sequence[ExplanationValues]) -> str:
 
 
 def _draw_head(explanation: ExplanationValues) -> tuple[list[Markup], float]:
-    """Return the lines above the items (both texts, metric and score), and the y coordinate where the items begin."""
+    """Return the lines above the items (both texts, metric and score), and the y coordinate where the items begin.
+
+    The texts are wrapped; the line of metric and score is truncated.
+    """
     id_prefix = f"{explanation['pair_id']}: " if explanation.get("pair_id") else ""
     lines_with_class = []
-    for side in (id_prefix + explanation["reference"], explanation["candidate"]):
-        for line in textwrap.wrap(side, SIZES.characters_per_line(SIZES.strong_character_width)) or ["(empty)"]:
+    for pair_text in (id_prefix + explanation["reference"], explanation["candidate"]):
+        for line in textwrap.wrap(pair_text, SIZES.characters_per_line(SIZES.strong_character_width)) or ["(empty)"]:
             lines_with_class.append(("strong", line))
     score = f"{explanation['metric']}: {short(explanation['score'], 3)}"
     lines_with_class.append(("", _truncate_text(score, SIZES.characters_per_line(SIZES.character_width))))
-    parts, end = _draw_lines(lines_with_class, SIZES.margin + 4)
-    return parts, end + 10
+    lines, end = _draw_lines(lines_with_class, SIZES.margin + 4)
+    return lines, end + 10
 
 
 def _draw_small_print(sentences: Sequence[str], top: float) -> tuple[list[Markup], float]:
@@ -140,8 +142,8 @@ def _draw_small_print(sentences: Sequence[str], top: float) -> tuple[list[Markup
     lines_with_class = []
     for sentence in sentences:
         lines_with_class += [("muted", line) for line in textwrap.wrap(sentence, max_characters)]
-    parts, end = _draw_lines(lines_with_class, top)
-    return parts, end + SIZES.margin
+    lines, end = _draw_lines(lines_with_class, top)
+    return lines, end + SIZES.margin
 
 
 def _draw_lines(lines_with_class: Sequence[tuple[str, str]], top: float) -> tuple[list[Markup], float]:
@@ -216,7 +218,8 @@ def _tokens_panel(explanation: ExplanationValues) -> Panel:
 def _words_panel(explanation: ExplanationValues) -> Panel:
     """Return the panel of a cross-encoder: a line from each word to the word that it goes with, if there is one.
 
-    The line is thicker for a larger interaction of the two words.
+    The line is thicker for a larger interaction of the two words. The number beside a word is red if the word lowers
+    the score, else blue.
     """
     # strengths are relative to the highest; 1 avoids a division by 0
     highest_together = max((item["together"] or 0.0 for item in explanation["words"]), default=0.0) or 1.0
@@ -236,7 +239,10 @@ def _words_panel(explanation: ExplanationValues) -> Panel:
 
 
 def _graphs_panel(explanation: ExplanationValues) -> Panel:
-    """Return the panel of Smatch: nodes and their alignment, then the triples that do not match."""
+    """Return the panel of Smatch: the nodes of both graphs, lines between aligned ones, and triples without a match.
+
+    A line is thick if both nodes have the same concept. The triples are in the text below.
+    """
     columns: list[list[_Item]] = [[], []]
     links = []
     for node in explanation["nodes"]:
@@ -268,10 +274,19 @@ def _make_link(column: int, row: int, partner_row: int, strength: float, hint: s
 def _matches_panel(
     explanation: ExplanationValues, columns: Sequence[Sequence[_Item]], links: Sequence[_Link], sentences: Sequence[str]
 ) -> Panel:
-    """Return a panel of two columns with links between them, and sentences and the notes of the explanation below."""
+    """Return a panel of two columns with links between them, and sentences and the notes of the explanation below.
+
+    Args:
+        explanation: the explanation, for the head and the notes.
+        columns: the items of the reference, at the left, and of the candidate, at the right.
+        links: the lines between them.
+        sentences: what is written before the notes.
+    """
     parts, top = _draw_head(explanation)
     for link in links:
-        y1, y2 = (top + SIZES.item_height * (row + 0.5) for row in (link.left, link.right))
+        y1 = top + SIZES.item_height * (link.left + 0.5)
+        y2 = top + SIZES.item_height * (link.right + 0.5)
+        # a Bézier curve that leaves both items horizontally
         curve = f"M{LEFT + 8} {y1:.0f} C{LEFT + 80} {y1:.0f} {RIGHT - 80} {y2:.0f} {RIGHT - 8} {y2:.0f}"
         width, opacity = 0.5 + 4 * link.strength**2, 0.25 + 0.6 * link.strength
         hint = element("title", link.hint)
@@ -304,7 +319,7 @@ MAX_ASPECT_CHARACTERS = 22
 
 
 def _aspects_panel(explanation: ExplanationValues) -> Panel:
-    """Return the panel of aspects, one line per aspect, on an axis that includes 0 and 1."""
+    """Return the panel of aspects, at least one: a line for each, on an axis that includes 0 and 1."""
     elements, top = _draw_head(explanation)
     aspects = explanation["aspects"]
     numbers = [aspect["score"] for aspect in aspects]
@@ -328,27 +343,28 @@ def _aspects_panel(explanation: ExplanationValues) -> Panel:
     return Panel([*elements, *legend], height)
 
 
-def _draw_aspect(item: Mapping[str, Any], scale: Scale, y: float) -> Iterator[Markup]:
+def _draw_aspect(aspect: Mapping[str, Any], scale: Scale, y: float) -> Iterator[Markup]:
     """Yield the parts of an aspect: its name, the dot and number of its score, and the bar of its usual range.
 
-    The bar, with a line at the median, is left out if there is no usual range. *y* is the coordinate of the middle.
+    The bar, with a line at the median, is left out if there is no usual range. A score outside it has a red dot, and
+    its name and number are bold. *y* is the coordinate of the middle.
     """
-    usual = item["usual"]
+    usual = aspect["usual"]
     is_unusual = bool(usual and usual["unusual"])
     yield text(
         SIZES.margin,
         y + 5,
-        _truncate_text(item["aspect"], MAX_ASPECT_CHARACTERS),
+        _truncate_text(aspect["aspect"], MAX_ASPECT_CHARACTERS),
         class_="strong" if is_unusual else "",
     )
     if usual:
         start, stop, median = (scale(usual[name]) for name in ("low", "high", "median"))
         yield element("rect", x=start, y=y - 6, width=max(stop - start, 1.0), height=12.0, rx=3, class_="usual")
         yield element("line", x1=median, x2=median, y1=y - 7, y2=y + 7, class_="median")
-    hint = element("title", f"{item['aspect']}: {short(item['score'], 3)}")
-    yield element("circle", hint, cx=scale(item["score"]), cy=y, r=5.0, class_="unusual" if is_unusual else "score")
+    hint = element("title", f"{aspect['aspect']}: {short(aspect['score'], 3)}")
+    yield element("circle", hint, cx=scale(aspect["score"]), cy=y, r=5.0, class_="unusual" if is_unusual else "score")
     css_class = "number strong" if is_unusual else "number"
-    yield text(SIZES.width - SIZES.margin, y + 5, short(item["score"], 2), class_=css_class, anchor="end")
+    yield text(SIZES.width - SIZES.margin, y + 5, short(aspect["score"], 2), class_=css_class, anchor="end")
 
 
 def _legend_sentences(explanation: ExplanationValues) -> list[str]:

@@ -93,15 +93,7 @@ def draw_agreement(chosen_datasets: Sequence[ChosenDataset], statistic: str, wid
     # 0.3 inches are left free beside a title
     title_width = (width - labels_width) / columns - 0.3
     for row, axes in zip(rows, grid, strict=True):
-        for panel, content in zip(axes, row.panels, strict=False):
-            panel.set_title(f"{fit_in_inches(content.title, title_width)}\n{content.fact}")
-            # matplotlib chooses the ticks, since the number that fits depends on the width of the figure
-            max_tick_count = max(3, min(5, int(title_width / 0.3)))
-            panel.locator_params(axis="x", nbins=max_tick_count, steps=[1, 2, 2.5, 5, 10])
-            draw_forest_panel(panel, content)
-        for panel in axes[len(row.panels) :]:
-            panel.set_visible(False)
-        set_rows(axes[0], row.labels)
+        _draw_panel_row(axes, row, title_width)
         if len(chosen_datasets) > 1:
             title_height = FOREST.margin + FOREST.line_height * len(row.metrics)
             axes[0].set_ylabel(fit_in_inches(row.dataset, title_height))
@@ -112,10 +104,30 @@ def draw_agreement(chosen_datasets: Sequence[ChosenDataset], statistic: str, wid
     return figure
 
 
-def draw_forest_panel(panel: Axes, content: ForestPanel) -> None:
-    """Draw a dot and a bar for each metric, and lines at chance and ceiling if they are known.
+def _draw_panel_row(axes: Sequence[Axes], row: _PanelRow, title_width: float) -> None:
+    """Draw the panels of a row on its axes; the axes that it has too many are hidden.
 
-    A metric whose value is undefined has the word "undefined" in place of the dot.
+    Args:
+        axes: the axes, from left to right.
+        row: the contents.
+        title_width: the room for the title of a panel in inches.
+    """
+    for panel, content in zip(axes, row.panels, strict=False):
+        panel.set_title(f"{fit_in_inches(content.title, title_width)}\n{content.fact}")
+        # matplotlib chooses the ticks, since the number that fits depends on the width of the figure
+        max_tick_count = max(3, min(5, int(title_width / 0.3)))
+        panel.locator_params(axis="x", nbins=max_tick_count, steps=[1, 2, 2.5, 5, 10])
+        draw_forest_panel(panel, content)
+    for panel in axes[len(row.panels) :]:
+        panel.set_visible(False)
+    set_rows(axes[0], row.labels)
+
+
+def draw_forest_panel(panel: Axes, content: ForestPanel) -> None:
+    """Draw a dot and a bar for each metric, and if they are known a line at chance and a dashed one at the ceiling.
+
+    The metrics are at the heights 0, 1, 2 and so on, see :func:`set_rows`. One whose value is undefined has the word
+    "undefined" in place of the dot.
     """
     panel.grid(False, axis="y")
     panel.tick_params(axis="y", length=0)

@@ -58,6 +58,13 @@ def draw_costs(chosen_datasets: Sequence[ChosenDataset], statistic: str, width: 
 def draw_costs_panel(panel: Axes, chosen: ChosenDataset, statistic: str) -> list[str]:
     """Draw the points of a dataset with their names, and return the names of the metrics without a point.
 
+    A point is filled if its metric is known to be on the Pareto front.
+
+    Args:
+        panel: the axes.
+        chosen: the dataset with the chosen metrics.
+        statistic: the name of the coefficient.
+
     Raises:
         InputError: there is no point.
     """
@@ -91,18 +98,18 @@ def draw_times(panel: Axes, metrics: Sequence[Mapping[str, Any]]) -> None:
     Raises:
         InputError: no metric was measured.
     """
-    drawn = 0
-    marked: set[int] = set()
+    line_count = 0
+    pair_counts: set[int] = set()
     for metric in metrics:
         points = sorted((point["pairs"], point["seconds"]) for point in metric["points"] if point["length"] == 1)
         if points:
             pairs, seconds = zip(*points, strict=True)
-            panel.plot(pairs, seconds, label=visible_line(metric["metric"]), **line_style(drawn))
-            drawn += 1
-            marked |= set(pairs)
-    if not drawn:
+            panel.plot(pairs, seconds, label=visible_line(metric["metric"]), **line_style(line_count))
+            line_count += 1
+            pair_counts |= set(pairs)
+    if not line_count:
         raise InputError("no metric was measured; there is nothing to plot")
     panel.set(xscale="log", yscale="log", xlabel="pairs", ylabel="seconds")
     panel.minorticks_off()
-    panel.set_xticks(sorted(marked), [f"{count:,}" for count in sorted(marked)])
+    panel.set_xticks(sorted(pair_counts), [f"{count:,}" for count in sorted(pair_counts)])
     panel.legend()

@@ -15,6 +15,7 @@ from assay.reports.figure.choice import ChosenDataset, choose_datasets, choose_s
 from assay.reports.figure.costs import draw_costs, draw_costs_panel
 from assay.reports.figure.layers import choose_models, draw_curve, draw_layers
 from assay.reports.figure.scores import (
+    check_buckets_have_pairs,
     draw_distributions,
     draw_dots,
     draw_labels,
@@ -49,28 +50,37 @@ _DRAWN: dict[str, Callable[[Sequence[ChosenDataset], str, float], Figure]] = {
 def draw_figure(run: RunFolder, settings: FigureSettings) -> Figure:
     """Return a figure of a run, with as many panels as it needs.
 
+    If the settings name no bucket, a figure of scores shows all pairs, and any other figure every bucket.
+
     Raises:
-        InputError: the run lacks a requested metric, dataset or bucket, or has nothing to draw.
+        InputError: the run lacks a requested metric, dataset, bucket or statistic, has nothing of the kind to draw, or
+            needs too many panels; its folder is incomplete; or a bucket of adjusted agreement has no scores.
     """
     by_default = [ALL] if settings.shows_scores and settings.kind != "labels" else []
-    chosen = choose_datasets(run, settings.datasets, settings.metrics, settings.buckets or by_default)
-    return _DRAWN[settings.kind](chosen, choose_statistic(run, settings.statistic), settings.width)
+    chosen_datasets = choose_datasets(run, settings.datasets, settings.metrics, settings.buckets or by_default)
+    return _DRAWN[settings.kind](chosen_datasets, choose_statistic(run, settings.statistic), settings.width)
 
 
 def draw_on(panel: Axes, run: RunFolder, settings: FigureSettings) -> None:
-    """Draw a figure of one panel on the axes of a caller; it shows all pairs if the settings name no bucket.
+    """Draw a figure of one panel on the axes of a caller.
+
+    If the settings name no bucket, it shows all pairs; of layers, every bucket.
 
     Raises:
-        InputError: the run lacks a requested metric, dataset or bucket, has nothing to draw, or has several panels.
+        InputError: the run lacks a requested metric, dataset, bucket or statistic, has nothing of the kind to draw, or
+            would need several panels; its folder is incomplete; or a bucket of adjusted agreement has no scores.
     """
     by_default = [] if settings.kind == "layers" else [ALL]
     datasets = choose_datasets(run, settings.datasets, settings.metrics, settings.buckets or by_default)
     statistic = choose_statistic(run, settings.statistic)
-    chosen = _only(datasets, "datasets", [item.unit.data.name for item in datasets])
+    chosen = _only(datasets, "datasets", [dataset.unit.data.name for dataset in datasets])
+    if settings.shows_scores:
+        check_buckets_have_pairs([chosen])
     _DRAWN_ON[settings.kind](panel, chosen, statistic)
 
 
 def _agreement_on(panel: Axes, chosen: ChosenDataset, statistic: str) -> None:
+    """Draw the agreement of each metric of a dataset on its one bucket, with the intervals."""
     block = _only_block(chosen)
     forest = agreement_forest(chosen.unit, statistic, [block], chosen.metrics)
     draw_forest_panel(panel, forest.panels[0])
@@ -79,6 +89,11 @@ def _agreement_on(panel: Axes, chosen: ChosenDataset, statistic: str) -> None:
 
 
 def _layers_on(panel: Axes, chosen: ChosenDataset, statistic: str) -> None:
+    """Draw the agreement of each layer of the one model of a dataset: a line per bucket.
+
+    Raises:
+        InputError: the dataset has several models, or none with two layers.
+    """
     models = choose_models([chosen])
     _, model = _only(models, "metrics", [model.name for _, model in models])
     buckets = [block.bucket for block in chosen.blocks]
@@ -138,7 +153,12 @@ def _only_metric(chosen: ChosenDataset) -> str:
 
 
 def _only(items: Sequence[Item], setting: str, names: Sequence[str]) -> Item:
-    """Return the only one of some items.
+    """Return the only one of some items, at least one.
+
+    Args:
+        items: the items.
+        setting: the name of the setting that chooses among them, for the message.
+        names: the name of each item.
 
     Raises:
         InputError: there are several, which need a panel each.

@@ -91,7 +91,14 @@ def choose_models(chosen_datasets: Sequence[ChosenDataset]) -> list[tuple[Chosen
 
 
 def draw_curve(panel: Axes, curve: LayerCurve, layers: list[int], style: dict[str, Any]) -> None:
-    """Draw the line and the band of a bucket, with gaps at undefined values and bounds."""
+    """Draw the line and the band of a bucket, with gaps at undefined values and bounds.
+
+    Args:
+        panel: the axes.
+        curve: the agreement by layer.
+        layers: the layers to show; one that the bucket lacks is a gap.
+        style: the style of the line, see :func:`~assay.reports.figure.style.line_style`.
+    """
     cells = [curve.cells.get(layer, NOT_COMPUTED) for layer in layers]
     values, low, high = np.array([cell.value_and_bounds for cell in cells], dtype=np.float64).T
     panel.fill_between(layers, low, high, color=style["color"], alpha=0.15, linewidth=0)
@@ -102,15 +109,19 @@ def _bucket_labels(buckets: Sequence[str], datasets: Sequence[ChosenDataset]) ->
     """Return the label of each bucket, by its name.
 
     The label includes the number of pairs if that is equal in all datasets that have the bucket.
+
+    Args:
+        buckets: the names of all buckets of the datasets, in order.
+        datasets: the datasets.
     """
+    counts_by_bucket: dict[str, set[str]] = {bucket: set() for bucket in buckets}
+    for chosen in datasets:
+        for block in chosen.blocks:
+            # the first fact is the number of pairs
+            counts_by_bucket[block.bucket].add(block.facts[0])
     labels = {}
-    for bucket in buckets:
-        pair_counts = set()
-        for chosen in datasets:
-            for block in chosen.blocks:
-                if block.bucket == bucket:
-                    pair_counts.add(block.facts[0])
-        labels[bucket] = f"{bucket}, {pair_counts.pop()}" if len(pair_counts) == 1 else bucket
+    for bucket, counts in counts_by_bucket.items():
+        labels[bucket] = f"{bucket}, {counts.pop()}" if len(counts) == 1 else bucket
     return labels
 
 

@@ -56,7 +56,7 @@ def draw_scores(chosen_datasets: Sequence[ChosenDataset], width: float) -> Figur
         width: the width in inches.
 
     Raises:
-        InputError: there are too many panels, or a bucket is a mean over others and holds no pairs.
+        InputError: there are too many panels, or a bucket of adjusted agreement was chosen, which holds no pairs.
     """
     contents = scores_contents(chosen_datasets)
     columns = column_count(len(contents), width, MIN_SCORES_WIDTH)
@@ -83,7 +83,7 @@ def scores_contents(chosen_datasets: Sequence[ChosenDataset]) -> list[ScoresPane
     """Return the panels of the chosen datasets, buckets and metrics.
 
     Raises:
-        InputError: there are too many panels, or a bucket is a mean over others and holds no pairs.
+        InputError: there are too many panels, or a bucket of adjusted agreement was chosen, which holds no pairs.
     """
     contents = []
     for chosen in chosen_datasets:
@@ -99,12 +99,12 @@ def scores_contents(chosen_datasets: Sequence[ChosenDataset]) -> list[ScoresPane
             " or ",
             Setting("buckets"),
         )
-    _check_buckets_have_pairs(chosen_datasets)
+    check_buckets_have_pairs(chosen_datasets)
     return contents
 
 
-def _check_buckets_have_pairs(chosen_datasets: Sequence[ChosenDataset]) -> None:
-    """Raise InputError if a chosen bucket is a mean over others and holds no pairs."""
+def check_buckets_have_pairs(chosen_datasets: Sequence[ChosenDataset]) -> None:
+    """Raise InputError for a chosen bucket of adjusted agreement, such as ``all given length``, which has no pairs."""
     for chosen in chosen_datasets:
         for block in chosen.blocks:
             if block.bucket not in chosen.unit.data.buckets:
@@ -119,6 +119,11 @@ def scores_title(content: ScoresPanel, title_width: float, *, with_dataset: bool
     """Return the title of a panel: the metric and, if lower scores are better, a note on that.
 
     A second line names the dataset if *with_dataset* is true, and the bucket if the dataset has several chosen ones.
+
+    Args:
+        content: the content of the panel.
+        title_width: the width of a line in inches, to which names are shortened.
+        with_dataset: whether to name the dataset.
     """
     unit = content.chosen.unit
     direction_note = "" if unit.data.metrics[content.metric].declared.higher_is_better else " (lower is better)"
@@ -143,9 +148,9 @@ def draw_distributions(chosen_datasets: Sequence[ChosenDataset], width: float) -
         width: the width in inches.
 
     Raises:
-        InputError: a bucket is a mean over others and holds no pairs.
+        InputError: a bucket of adjusted agreement was chosen, which holds no pairs.
     """
-    _check_buckets_have_pairs(chosen_datasets)
+    check_buckets_have_pairs(chosen_datasets)
     contents = [(chosen, block.bucket) for chosen in chosen_datasets for block in chosen.blocks]
     columns = column_count(len(contents), width, 2 * MIN_SCORES_WIDTH)
     rows = [contents[start : start + columns] for start in range(0, len(contents), columns)]
@@ -158,7 +163,8 @@ def draw_distributions(chosen_datasets: Sequence[ChosenDataset], width: float) -
             # the first metric is the highest strip
             axis, strips = strips_by_metric(chosen.unit, chosen.metrics[::-1], bucket)
             draw_scores_panel(panel, axis, strips)
-            panel.set_yticklabels(metric_labels([strip.title for strip in strips], width / columns / 3))
+            names_width = width / columns / 3
+            panel.set_yticklabels(metric_labels([strip.title for strip in strips], names_width))
         for panel in axes[len(row) :]:
             panel.set_visible(False)
     caption_height = add_caption(figure, ["score; a line at the median, each strip scaled to its own highest bar"])
@@ -167,7 +173,7 @@ def draw_distributions(chosen_datasets: Sequence[ChosenDataset], width: float) -
 
 
 def draw_scores_panel(panel: Axes, axis: HistogramAxis, strips: Sequence[Strip]) -> None:
-    """Draw histograms above each other, each with a line at its median.
+    """Draw histograms above each other, each scaled to its own highest bar, with a line at its median.
 
     A strip without scores has a label but no bars.
 
@@ -204,7 +210,8 @@ def draw_labels(chosen_datasets: Sequence[ChosenDataset], width: float) -> Figur
     for (panel,), chosen, (axis, strips) in zip(grid, chosen_datasets, contents, strict=True):
         panel.set_title(fit_in_inches(chosen.unit.title, width - 0.6))
         draw_scores_panel(panel, axis, strips)
-        names = metric_labels([strip.title for strip in strips], width / 3)
+        names_width = width / 3
+        names = metric_labels([strip.title for strip in strips], names_width)
         panel.set_yticklabels([f"{name} ({len(strip.scores):,})" for name, strip in zip(names, strips, strict=True)])
     caption_height = add_caption(figure, ["label; a line at the median, each strip scaled to its own highest bar"])
     add_height(figure, caption_height)
@@ -212,9 +219,10 @@ def draw_labels(chosen_datasets: Sequence[ChosenDataset], width: float) -> Figur
 
 
 def label_strips(chosen: ChosenDataset) -> tuple[HistogramAxis, list[Strip]]:
-    """Return the axis of a dataset's labels, and one histogram per bucket, the first of which is drawn highest.
+    """Return the axis of a dataset's labels, and one histogram per bucket, that of the last bucket first.
 
-    Buckets that are means over others, and hold no pairs, are left out.
+    Strips are drawn from the lowest up, so that the first bucket is at the top. Buckets of adjusted agreement, which
+    hold no pairs, are left out.
     """
     data = chosen.unit.data
     axis = histogram_axis(data.labels)
@@ -230,7 +238,7 @@ def draw_scatter(chosen_datasets: Sequence[ChosenDataset], width: float) -> Figu
         width: the width in inches.
 
     Raises:
-        InputError: there are too many panels, or a bucket is a mean over others and holds no pairs.
+        InputError: there are too many panels, or a bucket of adjusted agreement was chosen, which holds no pairs.
     """
     contents = scores_contents(chosen_datasets)
     columns = column_count(len(contents), width, MIN_SCORES_WIDTH)

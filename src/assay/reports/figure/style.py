@@ -75,7 +75,10 @@ def check_matplotlib() -> None:
 
 @contextmanager
 def figure_style() -> Iterator[None]:
-    """Apply assay's figure style within the context; matplotlib's own settings are restored afterwards."""
+    """Apply assay's figure style within the context; the settings of matplotlib are restored afterwards.
+
+    Settings of the user for matplotlib have no effect within it. Fonts are those of the list that are installed.
+    """
     import matplotlib as mpl
     from matplotlib.font_manager import fontManager
 
@@ -170,9 +173,9 @@ def visible_line(text: str) -> str:
 
 
 def fit_in_inches(text: str, inches: float) -> str:
-    """Return text on one line that is at most *inches* wide, with its middle elided if needed.
+    """Return text on one line that is at most about *inches* wide, with its middle elided if needed.
 
-    Control and formatting characters are made visible. At least 8 characters are kept.
+    Control and formatting characters are made visible. At least 8 characters are kept, even where that is too wide.
     """
     return elide_middle(visible_line(text), max(8, int(inches / CHARACTER_WIDTH)))
 
@@ -186,10 +189,10 @@ def metric_labels(names: Sequence[str], inches: float) -> list[str]:
     counts = Counter(elided_names)
     characters_per_line = max(8, int(inches / CHARACTER_WIDTH))
     labels = []
-    for name, label in zip(names, elided_names, strict=True):
-        if counts[label] > 1:
-            label = "\n".join(textwrap.wrap(visible_line(name), characters_per_line))
-        labels.append(label)
+    for name, elided_name in zip(names, elided_names, strict=True):
+        is_distinct = counts[elided_name] == 1
+        wrapped_lines = textwrap.wrap(visible_line(name), characters_per_line)
+        labels.append(elided_name if is_distinct else "\n".join(wrapped_lines))
     return labels
 
 
@@ -261,6 +264,10 @@ def _check_drawing_warnings(messages: list[str], extension: str) -> None:
     """Raise InputError if a warning of matplotlib means that the figure would be unreadable.
 
     The warnings concern the room for the panels and, except for SVG, characters that no installed font has.
+
+    Args:
+        messages: the texts of the warnings.
+        extension: the extension of the file, such as ``.pdf``.
     """
     # matplotlib has no class for these warnings: their texts tell
     if any("constrained_layout not applied" in message for message in messages):

@@ -33,11 +33,15 @@ if TYPE_CHECKING:
 def draw_systems(panel: Axes, studies: Sequence[SystemStudy | DuelStudy]) -> None:
     """Draw the mean label of each system with its interval, the highest first.
 
+    Args:
+        panel: the axes.
+        studies: the studies of a run, of which there must be one.
+
     Raises:
         InputError: there are several studies, or one of preferences, which has no means.
     """
-    study, *others = studies
-    if others:
+    study, *further_studies = studies
+    if further_studies:
         raise InputError(
             f"one panel shows one of the datasets {', '.join(each.title for each in studies)}; name one",
             setting="datasets",
@@ -59,9 +63,10 @@ _PANEL_MARGIN, _LEGEND_MARGIN = 0.5, 0.6
 
 
 def draw_cumulative(samples: Sequence[Samples]) -> Figure:
-    """Return one panel per dataset and statistic, with one step curve per system: the share of seeds at or below x.
+    """Return a figure with one panel per dataset and statistic: the share of seeds with a result of at most x.
 
-    A system is better than another throughout if its curve is never above the other's.
+    There is one step curve per system. A system is better than another throughout if its curve is never above the
+    other's.
 
     Args:
         samples: the results of systems over seeds, one for each dataset and statistic.

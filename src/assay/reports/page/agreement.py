@@ -73,13 +73,19 @@ class AgreementTable:
 def agreement_table(unit: Unit, statistic: str) -> AgreementTable:
     """Return the agreement table of a dataset under one statistic.
 
-    Notes on cells, such as the reason why a value is undefined, are listed once each and referred to by letters.
+    Notes on cells, such as the reason why a value is undefined, are listed once each and referred to by letters. A
+    metric without a row in a bucket has :data:`~assay.reports.layout.NOT_COMPUTED` there.
     """
     letters_by_note: dict[str, str] = {}
     rows = []
     for metric in unit.ranking(statistic):
-        cells = [unit.cell(block, metric, statistic) or NOT_COMPUTED for block in unit.blocks]
-        rows.append((metric, [_table_cell(cell, letters_by_note) for cell in cells]))
+        cells = []
+        for block in unit.blocks:
+            number = unit.cell(block, metric, statistic) or NOT_COMPUTED
+            notes = number.notes or (("undefined",) if number.value is None else ())
+            marks = [letters_by_note.setdefault(note, _footnote_letters(len(letters_by_note))) for note in notes]
+            cells.append(TableCell(number.text, number.value, marks))
+        rows.append((metric, cells))
     column = unit.section.statistics.index(statistic)
     ceilings = [block.ceiling[column] for block in unit.blocks]
     return AgreementTable(
@@ -89,13 +95,6 @@ def agreement_table(unit: Unit, statistic: str) -> AgreementTable:
         has_ceiling=any(cell.value is not None for cell in ceilings),
         notes={letters: note for note, letters in letters_by_note.items()},
     )
-
-
-def _table_cell(cell: Number, letters_by_note: dict[str, str]) -> TableCell:
-    """Return a number as a cell of the table; its notes are added to *letters_by_note* if they are new."""
-    notes = cell.notes or (("undefined",) if cell.value is None else ())
-    marks = [letters_by_note.setdefault(note, _footnote_letters(len(letters_by_note))) for note in notes]
-    return TableCell(cell.text, cell.value, marks)
 
 
 def _footnote_letters(index: int) -> str:
@@ -126,7 +125,7 @@ def draw_agreement_forest(unit: Unit, statistic: str) -> Markup:
     The metrics are in descending order of the value over all pairs. :func:`agreement_table` has the same numbers.
     """
     plot = agreement_forest(unit, statistic, unit.blocks, unit.ranking(statistic))
-    # a ceiling beyond the axis has no line
+    # the ceiling is written as well, since one beyond the axis has no line
     panels = [
         panel if panel.reference is None else replace(panel, fact=f"{panel.fact}; {panel.reference_hint}")
         for panel in plot.panels
@@ -149,7 +148,7 @@ def draw_forest(key: str, plot: Forest, title: str, *, can_filter: bool) -> Mark
     marks = ticks(*plot.value_range)
     scale = Scale(marks[0], marks[-1], ForestGeometry.MARGIN, ForestGeometry.WIDTH - ForestGeometry.MARGIN)
     panels = [
-        _draw_forest_panel(f"{key}-{number}", plot.rows, panel, scale, marks, title, can_filter)
+        _draw_forest_panel(f"{key}-{number}", plot.rows, panel, scale, marks, title, can_filter=can_filter)
         for number, panel in enumerate(plot.panels)
     ]
     return Markup("\n").join(panels)
@@ -162,9 +161,12 @@ def _draw_forest_panel(
     scale: Scale,
     marks: list[float],
     title: str,
+    *,
     can_filter: bool,
 ) -> Markup:
     """Return one panel of a forest plot: title, axis, values, and the reference line if it lies on the axis.
+
+    The grid line of a tick at the level of chance has a class of its own, ``zero``.
 
     Args:
         key: the identifier of the panel on the page.
@@ -190,8 +192,8 @@ def _draw_forest_panel(
         x, hint = scale(reference), element("title", panel.reference_hint)
         elements.append(element("line", hint, x1=x, x2=x, y1=sizes.HEAD, y2=axis_bottom, class_="ceiling"))
     for number, (row, cell) in enumerate(zip(rows, panel.cells, strict=True)):
-        drawn = _draw_row(row, cell, scale, sizes.HEAD + sizes.ROW_HEIGHT * number)
-        elements.append(element("g", *drawn, data_metric=row.metric if can_filter else None))
+        row_elements = _draw_row(row, cell, scale, sizes.HEAD + sizes.ROW_HEIGHT * number)
+        elements.append(element("g", *row_elements, data_metric=row.metric if can_filter else None))
     values = ", ".join(f"{row.name} {cell.text}" for row, cell in zip(rows, panel.cells, strict=True))
     about = f"A dot for the value and a bar for its interval, of each of {len(rows)}: {values}."
     bucket = panel.title if can_filter else None
@@ -201,11 +203,16 @@ def _draw_forest_panel(
 
 
 def _draw_row(row: ForestRow, cell: Number, scale: Scale, top: float) -> Iterator[Markup]:
-    """Yield the name and the value of a row that begins at *top* and, below them, its dot and the bar of its interval.
+    """Yield the name and the value of a row and, below them, its dot and the bar of its interval.
 
-    A value beyond the axis has an arrow in place of the dot.
+    The name has the full name of the metric as tooltip. A value beyond the axis has an arrow in place of the dot. A
+    value that is undefined has neither, and its reason as tooltip.
 
-    The name has the full name of the metric as tooltip. A value that is undefined has its reason as tooltip.
+    Args:
+        row: the names of the metric.
+        cell: its number.
+        scale: the horizontal axis.
+        top: the coordinate of the upper edge of the row.
     """
     sizes = ForestGeometry
     hint = None if row.metric == row.label else row.metric
@@ -288,9 +295,13 @@ def draw_layers(unit: Unit, model: LayeredModel, statistic: str) -> Figure:
 
 
 def _draw_layers_panel(curve: LayerCurve, layers: list[int], marks: list[float], left: float, top: float) -> Markup:
-    """Return the panel of one bucket, whose upper left corner is at (left, top): axes, band, curve and points.
+    """Return the panel of one bucket: axes, the band of intervals, curve and points, of which the highest is marked.
 
-    The axes cover all *layers* of the model and the values from the first to the last of *marks*, which have ticks.
+    Args:
+        curve: the agreement by layer.
+        layers: all layers of the model, which the horizontal axis covers.
+        marks: the values with ticks; the vertical axis reaches from the first to the last.
+        left, top: the coordinates of the upper left corner.
     """
     x_scale = Scale(layers[0], layers[-1], left + LAYERS.left, left + LAYERS.width - LAYERS.right)
     y_scale = Scale(marks[0], marks[-1], top + LAYERS.head + LAYERS.height, top + LAYERS.head)

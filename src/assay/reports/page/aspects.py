@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
 
 from markupsafe import Markup
 
@@ -15,17 +14,8 @@ from assay.analysis.errors.tags import TagColumns
 from assay.common.numbers import Number, short
 from assay.reports.layout import NOT_COMPUTED, elide_middle
 from assay.reports.page.agreement import draw_forest
-from assay.reports.plots import (
-    CHARACTER_WIDTH,
-    Figure,
-    Forest,
-    ForestPanel,
-    ForestRow,
-    drawing,
-    element,
-    text,
-)
-from assay.reports.sheets import Column, Sheet, number_columns, table_rows
+from assay.reports.plots import CHARACTER_WIDTH, Figure, Forest, ForestPanel, ForestRow, drawing, element, text
+from assay.reports.sheets import Column, Sheet, number_columns
 from assay.reports.units import Unit
 from assay.statistics.coefficients import title_of
 
@@ -55,7 +45,11 @@ class AspectModel:
 
 
 def aspect_models(units: Sequence[Unit]) -> list[AspectModel]:
-    """Return the models with scores of at least two aspects on some dataset, in the order of the datasets."""
+    """Return the models with scores of at least two aspects on some dataset, in the order of the datasets.
+
+    Two metrics of one aspect, with other options, are both there: the first by the name of the aspect, the second by
+    its own.
+    """
     metrics_by_whole: dict[str, dict[str, str]] = {}
     units_by_whole: dict[str, list[Unit]] = {}
     for unit in units:
@@ -183,12 +177,16 @@ def draw_profile(unit: Unit, model: AspectModel, tagged: TagColumns) -> Profile 
 
 
 def _draw_heat_map(unit: Unit, model: AspectModel, profile: AspectProfile) -> Figure:
-    """Return the heat map and its table; its first row is on all pairs of the dataset."""
+    """Return the heat map and its table; the first row is on all pairs, the others on the diverging pairs.
+
+    See :func:`_draw_category_row` for the meaning of colours.
+    """
     aspects = profile.aspects
     rows = [profile.all_pairs, *profile.categories]
     # the names of the aspects are at an angle of 45 degrees, so that they take about three quarters of their length
     head_height = max(map(len, aspects)) * CHARACTER_WIDTH * 0.75 + 24
     titles_width = max(len(_row_title(row)) for row in rows) * CHARACTER_WIDTH + 14
+    # the last of these names reaches beyond the last cell
     width = titles_width + CELL_WIDTH * len(aspects) + head_height * 0.8
     elements = []
     for number, aspect in enumerate(aspects):
@@ -216,18 +214,25 @@ def _draw_heat_map(unit: Unit, model: AspectModel, profile: AspectProfile) -> Fi
 
 
 def _profile_sheet(title: str, note: str, aspects: Sequence[str], rows: Sequence[CategoryMeans]) -> Sheet:
-    """Return the table behind the heat map, one row per category and aspect; the first of *rows* is on all pairs."""
-    columns = [
-        Column("category", cell=lambda cell: cell[0].title),
-        Column("pairs", number=True, cell=lambda cell: str(cell[0].n)),
+    """Return the table behind the heat map, one row per category and aspect.
+
+    Args:
+        title: the title of the table.
+        note: the note below it.
+        aspects: the names of the aspects.
+        rows: the means of all pairs, then those of each category; an undefined number is a dash.
+    """
+    columns = [Column("category"), *number_columns(["pairs", "scored too high"]), Column("aspect")]
+    columns += number_columns(["mean", "minus that of all pairs", "in standard deviations"])
+    cells = []
+    for row in rows:
         # the column is about diverging pairs, and the first row is about all pairs
-        Column("scored too high", number=True, cell=lambda cell: "–" if cell[0] is rows[0] else str(cell[0].too_high)),
-        Column("aspect", cell=lambda cell: aspects[cell[1]]),
-        Column("mean", number=True, cell=lambda cell: _number_text(cell[0].means[cell[1]], 4)),
-        Column("minus that of all pairs", number=True, cell=lambda cell: _number_text(cell[0].differences[cell[1]], 4)),
-        Column("in standard deviations", number=True, cell=lambda cell: _number_text(cell[0].deviations[cell[1]], 2)),
-    ]
-    return Sheet(title, columns, table_rows(columns, product(rows, range(len(aspects)))), notes=[note])
+        too_high = "–" if row is rows[0] else str(row.too_high)
+        for index, aspect in enumerate(aspects):
+            mean, difference = _number_text(row.means[index], 4), _number_text(row.differences[index], 4)
+            deviation = _number_text(row.deviations[index], 2)
+            cells.append([row.title, str(row.n), too_high, aspect, mean, difference, deviation])
+    return Sheet(title, columns, cells, notes=[note])
 
 
 def _row_title(row: CategoryMeans) -> str:
@@ -239,8 +244,16 @@ def _draw_category_row(
 ) -> Iterator[Markup]:
     """Yield one row of the heat map: the title, and the coloured cell and the mean of each aspect.
 
-    Cells are at the right of *left* and begin at *top*. A cell has no colour in the row of all pairs, and if the
-    deviation of its mean is undefined.
+    The colour shows whether the mean is below or above that of all pairs, and is the stronger the more standard
+    deviations it is away, up to :data:`DEVIATIONS_AT_MAX_OPACITY`. A cell has no colour in the row of all pairs, and if
+    the deviation of its mean is undefined.
+
+    Args:
+        row: the means of a category, or of all pairs.
+        aspects: the names of the aspects.
+        left: where the cells begin; the title ends before it.
+        top: where the row begins.
+        is_of_all: whether it is the row of all pairs.
     """
     css_class = "strong" if is_of_all else ""
     yield text(

@@ -12,15 +12,7 @@ from assay.analysis.pareto import pareto_front
 from assay.common.numbers import money, short, ticks
 from assay.manifest import MetricRecord
 from assay.reports.layout import elide_middle
-from assay.reports.plots import (
-    CHARACTER_WIDTH,
-    Figure,
-    Scale,
-    drawing,
-    element,
-    log_range,
-    text,
-)
+from assay.reports.plots import CHARACTER_WIDTH, Figure, Scale, drawing, element, log_range, text
 from assay.reports.sheets import Column, Sheet, table_rows
 from assay.reports.units import Unit
 from assay.statistics.coefficients import title_of
@@ -158,6 +150,11 @@ def draw_cost(unit: Unit, statistic: str, axis: CostAxis = SPEED) -> CostFigure:
 def cost_points(unit: Unit, statistic: str, axis: CostAxis = SPEED) -> tuple[list[CostPoint], list[str], list[str]]:
     """Return one point per metric with known cost and defined agreement over all pairs, and the names of the others.
 
+    Args:
+        unit: the dataset.
+        statistic: the coefficient of agreement.
+        axis: the kind of cost.
+
     Returns:
         The points, the metrics of unknown cost, and those of known cost whose agreement is undefined.
     """
@@ -211,7 +208,14 @@ class _CostScale:
 def _draw_points(unit: Unit, points: list[CostPoint], axis: CostAxis, statistic_title: str) -> list[Markup]:
     """Return the elements of the figure: axes, the line of the Pareto front, points and names.
 
-    A point whose name finds no free place has its name in the tooltip only.
+    The points on the front are filled, and their names bold. A point whose name finds no free place has its name in the
+    tooltip only.
+
+    Args:
+        unit: the dataset, for the short names of its metrics.
+        points: the metrics to show, at least one.
+        axis: the kind of cost.
+        statistic_title: the title of the coefficient.
     """
     x_scale = _CostScale([point.amount for point in points])
     values = [point.value for point in points]
@@ -223,6 +227,7 @@ def _draw_points(unit: Unit, points: list[CostPoint], axis: CostAxis, statistic_
     if front:
         polyline = " ".join("{:.1f},{:.1f}".format(*positions[point.metric]) for point in front)
         elements.append(element("polyline", points=polyline, class_="front"))
+    # a point has a radius of 5 pixels
     taken_boxes = [(x - 6, y - 6, x + 6, y + 6) for x, y in positions.values()]
     # names are placed from the best metric on: of two names that would overlap, the better metric keeps its name
     for point in sorted(points, key=lambda point: (not point.on_front, -point.value)):
@@ -282,21 +287,36 @@ _LABEL_POSITIONS = [
 ]
 
 
-def _place_label(name: str, point: CostPoint, x: float, y: float, taken_boxes: list[_Box]) -> Markup:
-    """Return the name of a metric near its point at (x, y), at the first position that is free and inside the figure.
+def _overlap(first: _Box, second: _Box) -> bool:
+    """Tell whether two rectangles, given as (left, top, right, bottom), have an area in common."""
+    first_left, first_top, first_right, first_bottom = first
+    left, top, right, bottom = second
+    return first_left < right and left < first_right and first_top < bottom and top < first_bottom
 
-    A name farther away has a line to its point. The markup is empty if no position is free. The rectangle of the name
-    is added to *taken_boxes*, the rectangles of all points and of the names that are placed already.
+
+def _place_label(name: str, point: CostPoint, x: float, y: float, taken_boxes: list[_Box]) -> Markup:
+    """Return the name of a metric near its point, at the first position that is free and inside the figure.
+
+    A name farther away has a line to its point. The markup is empty if no position is free.
+
+    Args:
+        name: the name to show.
+        point: the metric.
+        x, y: the coordinates of its point.
+        taken_boxes: the rectangles of all points and of the names that are placed already, to which that of this name
+            is added.
     """
     for anchor, dx, dy in _LABEL_POSITIONS:
         anchor_x, base = x + dx, y + dy
         label_width = len(name) * CHARACTER_WIDTH
         left = anchor_x - {"start": 0.0, "middle": label_width / 2, "end": label_width}[anchor]
+        # letters reach up to 11 pixels above the line on which they stand, and 3 below it
         right, top, bottom = left + label_width, base - 11, base + 3
         is_inside = left > COST.left and right < COST.width and top > COST.top - 8
-        if not is_inside or any(left < b[2] and b[0] < right and top < b[3] and b[1] < bottom for b in taken_boxes):
+        box = (left, top, right, bottom)
+        if not is_inside or any(_overlap(box, taken_box) for taken_box in taken_boxes):
             continue
-        taken_boxes.append((left, top, right, bottom))
+        taken_boxes.append(box)
         css_class = "name strong" if point.on_front else "name"
         label = text(anchor_x, base, name, element("title", point.metric), anchor=anchor, class_=css_class)
         if abs(base - y) < 25:

@@ -21,7 +21,8 @@ MIN_BYTES: Final = 200_000
 def page_of_run(folder: Path) -> str:
     """Return the page of a run folder, without ranks and categories: kept by an earlier run, or made and kept.
 
-    The evidence that the page rests on lies in the folder afterwards, in either case.
+    The page of scores of less than :data:`MIN_BYTES` is made each time. In any case the evidence that the page rests
+    on, if any, is in the folder afterwards, unless that cannot be written to.
 
     Raises:
         InputError: the run is damaged or incomplete. A cache that cannot be read or written is left alone.
@@ -39,11 +40,12 @@ def page_of_run(folder: Path) -> str:
     with suppress(InputError, StoreError), KeptResults(default_results()) as results:
         kept = results.find(key)
     if kept is not None:
-        page: str = kept["page"]
+        kept_page: str = kept["page"]
+        # the time and the command of the earlier run are replaced by those of this one
         for kept_part, part in zip(kept["parts"], parts, strict=True):
-            page = page.replace(kept_part, part, 1)
+            kept_page = kept_page.replace(kept_part, part, 1)
         write_evidence(folder, kept["evidence"])
-        return page
+        return kept_page
     page = page_html([run], leaderboard=False, categories=False)
     with suppress(InputError, StoreError), KeptResults(default_results()) as results:
         results.keep(key, {"page": page, "parts": parts, "evidence": read_evidence(folder)})
@@ -54,17 +56,17 @@ def _inputs(folder: Path) -> list[object]:
     """Return all that the page of a run follows from, but for the evidence and :func:`parts_of_one_run`.
 
     These are the settings of the run, without what tells one run from the next with the same scores, and the digests of
-    its other files.
+    its other files; None for a file that the folder lacks.
     """
     settings = json.loads((folder / "run.json").read_text(encoding="utf-8", errors="surrogatepass"))
-    for name in ("created", "seconds", "environment"):
-        settings.pop(name, None)
+    for key in ("created", "seconds", "environment"):
+        settings.pop(key, None)
     for metric in settings["metrics"]:
-        for name in ("seconds", "scored", "stored"):
-            metric.pop(name, None)
+        for key in ("seconds", "scored", "stored"):
+            metric.pop(key, None)
         metric.get("cost", {}).pop("peak_memory_mb", None)
     inputs: list[object] = [settings]
-    for name in ("agreement.json", "scores.parquet", "pairs.parquet", STRESS_FILE):
-        file = folder / name
+    for file_name in ("agreement.json", "scores.parquet", "pairs.parquet", STRESS_FILE):
+        file = folder / file_name
         inputs.append(hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else None)
     return inputs

@@ -40,6 +40,10 @@ def pack_pairs(unit: Unit, tagged: TagColumns) -> str:
     """Return the pairs, labels, buckets, scores and tags of a dataset as base64 text; a missing score is NaN.
 
     Labels and scores are 32-bit floats; a column with a number too large or too small for 32 bits has 64-bit floats.
+
+    Args:
+        unit: the dataset.
+        tagged: the categories of its pairs.
     """
     texts: dict[str, int] = {}
     columns: dict[str, NDArray[Any]] = {
@@ -78,7 +82,12 @@ def pack_pairs(unit: Unit, tagged: TagColumns) -> str:
 
 
 def pack(head: dict[str, Any], columns: dict[str, NDArray[Any]]) -> str:
-    """Return a JSON object and columns of numbers as base64 text, in the format that this section begins with."""
+    """Return a JSON object and columns of numbers as base64 text, in the format that this section begins with.
+
+    Args:
+        head: the values of JSON.
+        columns: the columns by name; their types are those of :data:`_ARRAY_TYPES`, little-endian.
+    """
     # without the time of compression, equal data make equal text
     compressed = gzip.compress(_join_columns(head, columns), GZIP_LEVEL, mtime=0)
     return base64.b64encode(compressed).decode("ascii")
@@ -111,10 +120,16 @@ def _text_codes(column: Iterable[str], texts: dict[str, int]) -> NDArray[np.uint
 
 
 def _join_columns(head: dict[str, Any], columns: dict[str, NDArray[Any]]) -> bytes:
-    """Return the length of the head, the head and the columns as bytes, in the format that this section begins with."""
+    """Return the length of the head, the head with the positions of the columns, and the columns, as bytes.
+
+    The format is that which this section begins with.
+    """
     positions, offset = {}, 0
     for name, column in columns.items():
-        positions[name] = [_ARRAY_TYPES[column.dtype.str[1:]], offset, len(column)]
+        # without the sign of the byte order, as in "<f4"
+        array_type = _ARRAY_TYPES[column.dtype.str[1:]]
+        positions[name] = [array_type, offset, len(column)]
+        # rounded up to the next multiple
         offset += -(-column.nbytes // _ALIGNMENT) * _ALIGNMENT
     # a lone surrogate cannot be encoded as UTF-8; a JSON escape can express it
     encoded_head = json.dumps({**head, "columns": positions}, ensure_ascii=False).encode("utf-8", "backslashreplace")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,6 @@ from markupsafe import Markup
 from assay.analysis.data import ALL
 from assay.analysis.errors.tags import tag_pairs
 from assay.analysis.folder import RunFolder
-from assay.analysis.settings import PairedTests
 from assay.analysis.sweep import layered_models
 from assay.common.addresses import command_line
 from assay.common.configuration import Configuration
@@ -70,9 +70,9 @@ class Finding:
 def findings_by_bucket(unit: Unit, files: EvidenceFiles | None = None) -> Iterator[Finding]:
     """Yield the finding of each of the first :data:`MAX_FINDINGS` buckets.
 
-    It names the metric to use by the rule of ``assay recommend``, from the evidence that the run keeps, or says why
-    none can be named. It gives only the range of the values if there is one metric, if metrics are not ranked by the
-    labels of the dataset, or if the tests would take long.
+    A finding names the metric to use by the rule of ``assay recommend``, from the evidence that the run keeps, or says
+    why none can be named. It gives only the range of the values if there is one metric, if metrics are not ranked by
+    the labels of the dataset, or if the tests would take long.
 
     Args:
         unit: the dataset.
@@ -126,11 +126,8 @@ def _finding(where: str, advice: Advice, names: Mapping[str, str], by: str, meas
     recommended, highest = advice.recommended, advice.highest
     warning = shorten_metric_names(advice.warning, names)
 
-    def unbroken(number: Number) -> str:
-        return number.text.replace(" ", "\N{NO-BREAK SPACE}")
-
     def with_value(line: Line) -> str:
-        return f"{names[line.metric]}, {measure} {unbroken(line.values[by])}"
+        return f"{names[line.metric]}, {measure} {_unbroken_text(line.values[by])}"
 
     if highest is None:
         return Finding(where, f"no metric can be named: {warning}.")
@@ -139,49 +136,72 @@ def _finding(where: str, advice: Advice, names: Mapping[str, str], by: str, meas
     answer = f"use {with_value(recommended)}"
     if recommended is not highest:
         answer += f", which costs much less than the highest, {with_value(highest)}"
-    others = sorted((line for line in advice.contenders if line is not recommended), key=advice.board.lines.index)
-    if others:
-        listed = join_names([names[line.metric] for line in others])
-        answer += f"; {listed} could be the best, too"
-    elif recommended is highest and advice.lower:
-        others_count = len(advice.board.lines) - 1
-        all_others = {1: "the other metric is", 2: "both others are"}.get(
-            others_count, f"all {others_count} others are"
-        )
-        some_others = f"{len(advice.lower)} of the other {others_count} are"
-        answer += f"; {all_others if len(advice.lower) == others_count else some_others} known to be lower"
-    difference = ""
-    if advice.loss is not None:
-        difference = f"It is lower than {names[highest.metric]} by {unbroken(advice.loss)}."
-    elif advice.closest is not None:
-        line, apart = advice.closest
-        told = " The pairs do not tell them apart." if line in advice.contenders else ""
-        lower = f"is lower by {unbroken(apart)}" if apart.value else "has the same value"
-        difference = f"The next, {names[line.metric]}, {lower}.{told}"
+    answer += _clause_on_others(advice, names)
     undefined = [line for line in advice.board.lines if line.values[by].value is None]
     left_out = len(advice.apart) + len(advice.rare) + len(advice.untested) + len(undefined)
     cautions = [warning] if warning else []
     if left_out:
         cautions.append(f"{metric_count_text(left_out)} could not be compared")
-    return Finding(where, f"{answer}.", difference, f"{'; '.join(cautions)}." if cautions else "")
+    caution = f"{'; '.join(cautions)}." if cautions else ""
+    return Finding(where, f"{answer}.", _difference_sentence(advice, names), caution)
+
+
+def _unbroken_text(number: Number) -> str:
+    """Return a number with its interval, in which a browser breaks no line."""
+    return number.text.replace(" ", "\N{NO-BREAK SPACE}")
+
+
+def _clause_on_others(advice: Advice, names: Mapping[str, str]) -> str:
+    """Return a clause on the metrics that could be the best, too, else on how many are known to be lower.
+
+    It is empty if there are neither. Lower means than the highest, so a cheaper metric in its place has no such clause.
+    """
+    contenders = [line for line in advice.contenders if line is not advice.recommended]
+    if contenders:
+        in_order = sorted(contenders, key=advice.board.lines.index)
+        return f"; {join_names([names[line.metric] for line in in_order])} could be the best, too"
+    if advice.recommended is not advice.highest or not advice.lower:
+        return ""
+    count = len(advice.board.lines) - 1
+    if len(advice.lower) < count:
+        return f"; {len(advice.lower)} of the other {count} are known to be lower"
+    all_others = {1: "the other metric is", 2: "both others are"}.get(count, f"all {count} others are")
+    return f"; {all_others} known to be lower"
+
+
+def _difference_sentence(advice: Advice, names: Mapping[str, str]) -> str:
+    """Return a sentence on what the recommended metric loses, else on how much lower the next is; empty for none."""
+    if advice.loss is not None and advice.highest is not None:
+        return f"It is lower than {names[advice.highest.metric]} by {_unbroken_text(advice.loss)}."
+    if advice.closest is None:
+        return ""
+    line, apart = advice.closest
+    remark = " The pairs do not tell them apart." if line in advice.contenders else ""
+    lower = f"is lower by {_unbroken_text(apart)}" if apart.value else "has the same value"
+    return f"The next, {names[line.metric]}, {lower}.{remark}"
 
 
 def _range_sentence(unit: Unit, block: Block) -> str:
-    """Return a sentence on the range of the values of a bucket, and on why no metric is named."""
+    """Return a sentence on the range of the values of a bucket, and on why no metric is named.
+
+    Of a run with one metric, it has the value of that one; if no value is defined, it says so. A second sentence counts
+    the metrics that are undefined.
+    """
     statistic = unit.main_statistic
-    cells = []
-    for metric, _, _ in block.rows:
-        cell = unit.cell(block, metric, statistic)
+    cells = [unit.cell(block, metric, statistic) for metric, _, _ in block.rows]
+    defined_values = []
+    for cell in cells:
         if cell is not None and cell.value is not None:
-            cells.append((cell.value, cell.text.replace(" ", "\N{NO-BREAK SPACE}")))
-    if not cells:
+            defined_values.append((cell.value, _unbroken_text(cell)))
+    if not defined_values:
         return f"no metric has a defined {title_of(statistic)}."
     if len(unit.data.scores) == 1:
-        return f"{title_of(statistic)} {cells[0][1]}; the run has one metric."
+        return f"{title_of(statistic)} {defined_values[0][1]}; the run has one metric."
     label_kind = _LABEL_KIND_WORDS.get(unit.data.facts.kind)
     why = f"metrics are not ranked by {label_kind}" if label_kind else "assay recommend compares the metrics"
-    sentence = f"{title_of(statistic)} from {min(cells)[1]} to {max(cells)[1]}; {why}."
-    undefined_count = len(block.rows) - len(cells)
+    (_, lowest), (_, highest) = min(defined_values), max(defined_values)
+    sentence = f"{title_of(statistic)} from {lowest} to {highest}; {why}."
+    undefined_count = len(block.rows) - len(defined_values)
     if undefined_count:
         verb = "is" if undefined_count == 1 else "are"
         sentence += f" {undefined_count} of {len(block.rows)} metrics {verb} undefined here."
@@ -195,8 +215,14 @@ MAX_DRAWN_BUCKETS = 6
 
 
 def run_part(title: str, run: RunFolder) -> dict[str, Any]:
-    """Return the values of the templates on a run: its title, and its settings in words."""
+    """Return the values of the templates on a run: its title, settings and software, and what judges cost and replied.
+
+    Values that the run did not record are ``unknown``, or empty where the page leaves them out.
+    """
     manifest, environment = run.manifest, run.manifest.environment
+    configured = ""
+    if environment.configured:
+        configured = Configuration(Path(environment.configuration), environment.configured).line
     installed = [f"{name} {version}" for name, version in environment.packages.items() if version != "absent"]
     resampling = "no intervals were computed"
     if manifest.request.resamples:
@@ -216,7 +242,7 @@ def run_part(title: str, run: RunFolder) -> dict[str, Any]:
         # empty if the run was made from Python
         "command": command_line(*environment.argv) if environment.argv else "",
         # empty if there was no configuration file
-        "configured": Configuration(Path(environment.configuration), environment.configured).line,
+        "configured": configured,
         "versions": ", ".join([f"Python {environment.python or 'unknown'}", *installed]),
         "spending": spending,
         "replies": replies,
@@ -233,6 +259,7 @@ class UnitPart:
         files: the evidence of the runs, see :func:`findings_by_bucket`.
 
     Attributes:
+        unit, key, title, data, statistics: the dataset, and what the templates use of it.
         facts: short phrases on the data, and hints on settings that the user may not have intended.
         remarks: remarks on metrics and buckets, and the metrics without scores, each with the reason.
         notes: one line of facts per bucket: labels, ties, reliability of the labels, groups.
@@ -241,8 +268,9 @@ class UnitPart:
         tagged: the categories of the pairs.
         embedded: the pairs with their scores and categories, packed for the browser.
         agreement: for each statistic its name, its forest plot as SVG, and its table; empty without numbers.
-        spreads: the name and the distributions of scores of each of the first non-empty buckets; empty without scores.
-        buckets_left_out: the number of non-empty buckets without a drawing.
+        spreads: the name and the distributions of scores of each of the first :data:`MAX_DRAWN_BUCKETS` non-empty
+            buckets; empty without scores.
+        buckets_left_out: the number of further non-empty buckets.
         is_priced: whether some metric has a price above 0.
         cost: for each statistic its name, its figure of speed, and its figure of price, None if no metric has a price.
         layers: for each layered model and statistic the names of both, and the figure of agreement by layer.
@@ -295,11 +323,17 @@ class AspectPart:
     def __init__(self, model: AspectModel, parts: Sequence[UnitPart], statistics: Sequence[str]) -> None:
         self.number, self.title = model.number, model.title
         self.has_whole = any(model.whole_metric in unit.data.scores for unit in model.units)
-        figures = ((name, draw_aspects(model, name)) for name in statistics)
-        self.figures: list[tuple[str, Figure]] = [(name, figure) for name, figure in figures if figure]
+        self.figures: list[tuple[str, Figure]] = []
+        for name in statistics:
+            figure = draw_aspects(model, name)
+            if figure:
+                self.figures.append((name, figure))
         keys = {unit.key for unit in model.units}
-        profiles = ((part, draw_profile(part.unit, model, part.tagged)) for part in parts if part.key in keys)
-        self.profiles: list[tuple[UnitPart, Profile]] = [(part, profile) for part, profile in profiles if profile]
+        self.profiles: list[tuple[UnitPart, Profile]] = []
+        for part in parts:
+            profile = draw_profile(part.unit, model, part.tagged) if part.key in keys else None
+            if profile:
+                self.profiles.append((part, profile))
 
 
 # The leaderboard of the page.
@@ -317,18 +351,20 @@ def rank_metrics(runs: Sequence[RunFolder], statistic: str) -> Document | str:
 
     The buckets are those that are among the first :data:`MAX_RANKED_BUCKETS` of some dataset. In each of them, ranks
     rest on tests of every two metrics. The tables have the short names of the metrics.
+
+    Raises:
+        InputError: a run is incomplete or occurs twice.
     """
     # the page of one run has no leaderboard and does not need its tests
     from assay.analysis.leaderboard.join import Filters, join_runs
     from assay.analysis.leaderboard.measurements import boards
+    from assay.analysis.settings import PairedTests
     from assay.reports.leaderboard import to_document
 
     has_scores = any(run.manifest.has_scores for run in runs)
     datasets = join_runs(runs, Filters()) if has_scores else []
-    buckets: list[str] = []
-    for dataset in datasets:
-        buckets += list(dataset.data.buckets)[:MAX_RANKED_BUCKETS]
-    buckets = list(dict.fromkeys(buckets))
+    first_buckets = [list(dataset.data.buckets)[:MAX_RANKED_BUCKETS] for dataset in datasets]
+    buckets = list(dict.fromkeys(chain.from_iterable(first_buckets)))
     tests = PairedTests(statistics=(statistic,))
     work = 0
     for dataset in datasets:

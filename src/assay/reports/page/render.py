@@ -38,7 +38,8 @@ SCRIPTS = ("data.js", "views.js", "tables.js", "scatter.js", "explorer.js", "the
 def page_html(runs: Sequence[RunFolder], *, leaderboard: bool = True, categories: bool = True) -> str:
     """Return one HTML page on all datasets of some runs, which needs no other file and no network.
 
-    The same runs result in the same text. Scores are embedded as 32-bit floats, if their range allows it.
+    The same runs result in the same text. Scores are embedded as 32-bit floats, if their range allows it. Evidence that
+    is computed for the page is kept in the folders of the runs, where these can be written to.
 
     Args:
         runs: the runs to show.
@@ -54,7 +55,9 @@ def page_html(runs: Sequence[RunFolder], *, leaderboard: bool = True, categories
     statistics = list(dict.fromkeys(chain.from_iterable(run.manifest.request.statistics for run in runs)))
     main_name = _main_statistic_of_runs(runs, statistics)
     parts = _unit_parts(units, categories=categories)
-    aspects = [AspectPart(model, parts, statistics) for model in aspect_models(units)]
+    aspects = []
+    if any(record.declared.aspect for unit in units for record in unit.data.metrics.values()):
+        aspects = [AspectPart(model, parts, statistics) for model in aspect_models(units)]
     profiled_ids = {id(part) for model in aspects for part, _ in model.profiles}
     content = {
         "runs": [run_part(title, run) for title, run in zip(run_titles(runs), runs, strict=True)],
@@ -103,7 +106,7 @@ def parts_of_one_run(run: RunFolder) -> list[str]:
 
 
 def _unit_parts(units: Sequence[Unit], *, categories: bool) -> list[UnitPart]:
-    """Return the part of the page on each dataset.
+    """Return the part of the page on each dataset, and keep the evidence for them in the folders of the runs.
 
     Args:
         units: the datasets of all runs.
@@ -204,8 +207,8 @@ def write_page(runs: Sequence[RunFolder], out: Path, *, leaderboard: bool = True
         categories: whether to tag the pairs by rules.
 
     Raises:
-        InputError: *out* contains anything but an earlier page, or cannot be written; or there is no run, a run is
-            incomplete, or a run occurs twice.
+        InputError: *out* contains anything but an earlier page, or cannot be written; or there is no run, a run or its
+            stress test is damaged or incomplete, or a run occurs twice.
     """
     try:
         check_page_target(out)
@@ -240,7 +243,7 @@ def write_page_file(text: Callable[[], str], out: Path, suffixes: Sequence[str] 
         suffixes: the suffixes of files.
 
     Raises:
-        InputError: *out* exists and is not an earlier page, or cannot be written.
+        InputError: *out* is or holds anything but an earlier page, or cannot be written; *text* may raise it as well.
     """
     is_file = out.suffix.lower() in suffixes
     path = out if is_file else out / PAGE_NAME
@@ -271,6 +274,7 @@ def check_page_target(out: Path) -> None:
 
     Raises:
         InputError: *out* is a file or a link, or contains anything else but unfinished files of assay.
+        OSError: the folder or the page in it cannot be read.
     """
     if out.is_symlink() or (out.exists() and not out.is_dir()):
         raise InputError(f"{out}: is not a folder; give ", Setting("out"), " the name of a folder")

@@ -7,29 +7,24 @@ from typing import Any
 
 from assay.common.numbers import short
 from assay.manifest import MetricRecord
-from assay.reports.sheets import Column, Sheet, table_rows
+from assay.reports.sheets import Column, Sheet
 
-
-def _text_column(head: str, key: str) -> Column:
-    """Return a column with the text of a reply under a key; blank if it has none."""
-    return Column(head, cell=lambda reply: str(reply.get(key) or ""))
+#: The head of each column of texts, by the key of the text in a reply.
+_TEXTS = {
+    "chosen": "chosen",
+    "reference": "reference",
+    "candidate": "candidate",
+    "reply": "reply",
+    "reasoning": "reasoning, not read",
+    "rule": "read by",
+}
+_COLUMNS = (*map(Column, _TEXTS.values()), Column("score", number=True))
 
 
 def _score_text(reply: Mapping[str, Any]) -> str:
     score = reply.get("score")
     # the details of an engine are not validated
     return short(score, 3) if isinstance(score, int | float) and not isinstance(score, bool) else "–"
-
-
-_COLUMNS = (
-    _text_column("chosen", "chosen"),
-    _text_column("reference", "reference"),
-    _text_column("candidate", "candidate"),
-    _text_column("reply", "reply"),
-    _text_column("reasoning, not read", "reasoning"),
-    _text_column("read by", "rule"),
-    Column("score", number=True, cell=_score_text),
-)
 
 
 def reply_sheets(records: Sequence[MetricRecord]) -> list[Sheet]:
@@ -46,7 +41,10 @@ def reply_sheets(records: Sequence[MetricRecord]) -> list[Sheet]:
             continue
         sharing_metrics = [record.metric, *record.cost.shared_with]
         reported.update(sharing_metrics)
-        rows = table_rows(_COLUMNS, (reply for reply in replies if isinstance(reply, dict)))
+        rows = []
+        for reply in replies:
+            if isinstance(reply, dict):
+                rows.append([*(str(reply.get(key) or "") for key in _TEXTS), _score_text(reply)])
         fact = ", ".join(f"{rule}: {count:,}" for rule, count in counts.items() if type(count) is int)
         sheets.append(Sheet(" and ".join(sharing_metrics), _COLUMNS, rows, (fact,)))
     return sheets

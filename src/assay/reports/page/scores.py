@@ -44,10 +44,6 @@ class SpreadGeometry:
     foot: int = 20
     bar_height: int = 24
 
-    def base_line(self, number: int) -> int:
-        """Return the vertical coordinate of the base line of strip *number*; the panel ends at that of the last one."""
-        return self.head + (self.bar_height + 6 + self.name_height) * (number + 1)
-
 
 #: Labels are short and at the left of their strips; names of datasets are above them.
 GEOMETRIES = {"label": SpreadGeometry(name_height=0, gutter=58), "dataset": SpreadGeometry(name_height=14, gutter=12)}
@@ -64,7 +60,7 @@ class Spread:
 def spread_by_label(unit: Unit, bucket: str) -> Spread:
     """Return the distributions of each metric's scores in a bucket, with one strip per class of labels.
 
-    The axis covers the scores of all pairs of the dataset.
+    The axis is made from the scores of all pairs of the dataset; the outermost bins count scores beyond its ends.
     """
     panels, rows = [], []
     for number, metric in enumerate(unit.data.scores):
@@ -103,7 +99,9 @@ def _draw_spread_panel(
     """
     geometry = GEOMETRIES[strip_kind]
     scale = Scale(axis.marks[0], axis.marks[-1], geometry.gutter, geometry.width - 14)
-    bottom = geometry.base_line(len(strips) - 1)
+    strip_height = geometry.bar_height + 6 + geometry.name_height
+    base_lines = [geometry.head + strip_height * number for number in range(1, len(strips) + 1)]
+    bottom = base_lines[-1]
     direction_note = "" if unit.data.metrics[metric].declared.higher_is_better else " (lower is better)"
     name = elide_middle(unit.names[metric], 24 if direction_note else 36) + direction_note
     elements = [text(4, 14, name, *([] if name == metric else [element("title", metric)]), class_="strong")]
@@ -111,13 +109,11 @@ def _draw_spread_panel(
     elements.append(element("path", d=grid, class_="grid"))
     for mark, label in zip(axis.marks, axis.labels, strict=True):
         elements.append(text(scale(mark), bottom + 14, label, class_="muted", anchor="middle"))
-    base_lines = [geometry.base_line(number) for number in range(len(strips))]
     for strip, base_line in zip(strips, base_lines, strict=True):
         elements += _draw_strip_name(strip, geometry, base_line)
     # one path for what all strips have of a kind
-    ends = f"H{scale.end:.0f}"
     paths = {
-        "axis": "".join(f"M{scale.start:.0f} {base_line}{ends}" for base_line in base_lines),
+        "axis": "".join(f"M{scale.start:.0f} {base_line}H{scale.end:.0f}" for base_line in base_lines),
         "bars": "".join(
             _bars_path(strip, scale, base_line, geometry.bar_height)
             for strip, base_line in zip(strips, base_lines, strict=True)
@@ -135,7 +131,13 @@ def _draw_spread_panel(
 
 
 def _draw_strip_name(strip: Strip, geometry: SpreadGeometry, base_line: float) -> Iterator[Markup]:
-    """Yield the name of a strip and its number of scores, above the strip or at its left."""
+    """Yield the name of a strip and its number of scores, above the strip or at its left.
+
+    Args:
+        strip: the histogram.
+        geometry: the sizes of the panel, which tell where names are.
+        base_line: the coordinate of the line on which the bars stand.
+    """
     count = f"{len(strip.scores):,}"
     if geometry.name_height:
         y = base_line - geometry.bar_height - 4
@@ -158,9 +160,11 @@ def _bars_path(strip: Strip, scale: Scale, base_line: int, bar_height: int) -> s
     if strip.median is None:
         return ""
     bin_width = (scale.end - scale.start) / BIN_COUNT
+    heights = [round(float(height) * bar_height, 1) for height in strip.heights]
     path = f"M{scale.start:g} {base_line}"
     drawn_height = 0.0
-    for number, height in enumerate([*(round(float(height) * bar_height, 1) for height in strip.heights), 0.0]):
+    # bars of equal height are one step; the last one leads down to the base line
+    for number, height in enumerate([*heights, 0.0]):
         if height != drawn_height:
             path += f"H{scale.start + number * bin_width:.1f}v{drawn_height - height:.1f}"
             drawn_height = height
@@ -174,7 +178,13 @@ def _quantile_text(row: tuple[str, Strip, HistogramAxis], share: float) -> str:
 
 
 def _strips_sheet(title: str, strip_kind: str, rows: Sequence[tuple[str, Strip, HistogramAxis]]) -> Sheet:
-    """Return the table behind some histograms, each a metric with a strip and its axis."""
+    """Return the table behind some histograms, one row each: numbers of scores, quantiles, and pairs in each bin.
+
+    Args:
+        title: the title of the table.
+        strip_kind: what a strip stands for, ``label`` or ``dataset``.
+        rows: the metric, the histogram and the axis of each row.
+    """
     columns = [
         Column("metric", cell=lambda row: row[0]),
         Column(strip_kind, cell=lambda row: row[1].title),

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,11 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.common.addresses import is_address
 from assay.common.messages import Setting
 from assay.datasets.columns import SourceTable
 from assay.datasets.files import read_table_file
 from assay.exceptions import InputError, MissingExtraError, suggestion_for
-from assay.training.data import HELD_OUT_SHARE, pair_key, text_key
+from assay.language.texts import pair_key, text_key
+from assay.paths import user_path
+from assay.training.sets import HELD_OUT_SHARE
 
 # Entities, read from a file; entities that share a name or an alias form a family.
 
@@ -74,7 +77,7 @@ def read_entities(path: str | Path) -> Entities:
             be parsed; the message names the row.
         OfflineError, UnavailableError: the path is an address from which nothing can be read.
     """
-    source = read_table_file(path)
+    source = read_table_file(path if is_address(path) else user_path(path))
     columns = source.table.column_names
     if "name" not in columns:
         raise InputError(
@@ -102,6 +105,9 @@ def read_entities(path: str | Path) -> Entities:
 def _parse_aliases(cell: Any, source: SourceTable, row: int) -> list[str]:
     """Return the aliases in a cell, with normalised whitespace and without empty ones; an empty list for an empty cell.
 
+    A list of one text is read as that text, since the reader makes such a list of a text where other cells of the
+    column are lists: it is parsed if it is a JSON list, and else divided at ``|``.
+
     Args:
         cell: the value of the cell; None if it is empty or the file has no such column.
         source: the file, for messages.
@@ -110,21 +116,20 @@ def _parse_aliases(cell: Any, source: SourceTable, row: int) -> list[str]:
     Raises:
         InputError: the cell is neither text nor a list of texts, or it begins like a JSON list and cannot be parsed.
     """
-    if isinstance(cell, str) and cell.lstrip().startswith("["):
-        try:
-            cell = json.loads(cell)
-        except (ValueError, RecursionError) as error:
-            raise InputError(f"{source.location(row)}, column aliases: is not a JSON list ({error})") from None
-    elif isinstance(cell, list) and len(cell) == 1 and isinstance(cell[0], str):
-        cell = cell[0]  # a plain text, which the reader turns into a list if other cells of the column are lists
     if cell is None:
         return []
-    parts = cell.split("|") if isinstance(cell, str) else cell
-    if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
+    content = cell[0] if isinstance(cell, list) and len(cell) == 1 else cell
+    if isinstance(content, str) and content.lstrip().startswith("["):
+        try:
+            content = json.loads(content)
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{source.location(row)}, column aliases: is not a JSON list ({error})") from None
+    aliases = content.split("|") if isinstance(content, str) else content
+    if not isinstance(aliases, list) or not all(isinstance(alias, str) for alias in aliases):
         raise InputError(
             f"{source.location(row)}, column aliases: must be texts with | between them, or a list of texts"
         )
-    return [text for part in parts if (text := " ".join(part.split()))]
+    return [text for alias in aliases if (text := " ".join(alias.split()))]
 
 
 def family_numbers(entities: Sequence[Entity]) -> NDArray[np.int64]:
@@ -215,14 +220,14 @@ def pair_entities(entities: Sequence[Entity], times: int, seed: int) -> tuple[li
     skipped = 0
     for split in SPLITS:
         rows = [row for row, entity_split in enumerate(split_of_entity) if entity_split == split]
-        seen: set[tuple[str, str]] = set()
+        keys_before: set[tuple[str, str]] = set()
         for first, second in _ring_neighbours(rows, times, rng):
             reference, candidate = _draw_form(entities[first], rng), _draw_form(entities[second], rng)
             key = pair_key(reference, candidate)
-            if families[first] == families[second] or key in seen:
+            if families[first] == families[second] or key in keys_before:
                 skipped += 1
                 continue
-            seen.add(key)
+            keys_before.add(key)
             pairs.append(Pair(reference, candidate, split, "random", None))
     return pairs, skipped
 
@@ -301,17 +306,17 @@ def confusable_numbers(number: int) -> set[int]:
         >>> sorted(confusable_numbers(14))
         [13, 15, 40, 41, 140]
     """
-    near = {number - 1, number + 1, 10 * number}
+    confusable = {number - 1, number + 1, 10 * number}
     if number % 10 == 0:
-        near.add(number // 10)
+        confusable.add(number // 10)
     if number >= 0:
         reversed_digits = str(number)[::-1]
-        near.add(int(reversed_digits))
+        confusable.add(int(reversed_digits))
     if number in _TEENS:
-        near.add(10 * (number - 10))
+        confusable.add(10 * (number - 10))
     if number in _TENS:
-        near.add(10 + number // 10)
-    return near - {number}
+        confusable.add(10 + number // 10)
+    return confusable - {number}
 
 
 #: How numbers that differ are chosen: see :func:`number_pairs`.
@@ -351,15 +356,30 @@ def number_pairs(languages: Sequence[str], low: int, high: int, seed: int, negat
             indices = np.flatnonzero(splits == split)
             for index in indices.tolist():
                 others = _other_indices(numbers, indices, index, rng) if negatives == "confusable" else ()
-                for word_index in (index, *others):
-                    is_same = word_index == index
-                    if words[word_index] == words[index] and not is_same:
-                        continue  # some languages have one word for two numbers
-                    digits_and_word = (str(numbers[index]), words[word_index])
-                    is_digits_first = rng.integers(2) == 1
-                    reference, candidate = digits_and_word if is_digits_first else digits_and_word[::-1]
-                    pairs.append(Pair(reference, candidate, split, "number", float(is_same)))
+                pairs += _word_pairs(str(numbers[index]), words, (index, *others), split, rng)
     return pairs
+
+
+def _word_pairs(
+    digits: str, words: Sequence[str], indices: Sequence[int], split: str, rng: np.random.Generator
+) -> Iterator[Pair]:
+    """Yield pairs of the digits of a number and a word: its own first, then those of other numbers.
+
+    Args:
+        digits: the number in digits.
+        words: the words of all numbers.
+        indices: the index of the number, then those of the others.
+        split: the split of the pairs.
+        rng: draws which side comes first.
+    """
+    for index in indices:
+        is_same = index == indices[0]
+        if words[index] == words[indices[0]] and not is_same:
+            continue  # some languages have one word for two numbers
+        digits_and_word = (digits, words[index])
+        is_digits_first = rng.integers(2) == 1
+        reference, candidate = digits_and_word if is_digits_first else digits_and_word[::-1]
+        yield Pair(reference, candidate, split, "number", float(is_same))
 
 
 def _neighbour_pairs(
@@ -392,11 +412,11 @@ def _other_indices(
         index: one of *indices*.
         rng: the generator that draws.
     """
-    rest = indices[indices != index]
-    is_confusable = np.isin(numbers[rest], list(confusable_numbers(int(numbers[index]))))
+    other_indices = indices[indices != index]
+    is_confusable = np.isin(numbers[other_indices], list(confusable_numbers(int(numbers[index]))))
     positions = np.flatnonzero(is_confusable)
     if len(positions) == 0:
-        positions = np.array([np.abs(rest - index).argmin()])
-    confusable_index = int(rest[rng.choice(positions)])
-    further = rest[rest != confusable_index]
+        positions = np.array([np.abs(other_indices - index).argmin()])
+    confusable_index = int(other_indices[rng.choice(positions)])
+    further = other_indices[other_indices != confusable_index]
     return confusable_index, int(rng.choice(further))

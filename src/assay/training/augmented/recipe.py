@@ -22,11 +22,11 @@ from assay.metrics.provenance import version_of
 from assay.metrics.work import open_session, release_sessions
 from assay.training.augmented.pairs import MAX_FORMS, SPLITS, Pair, number_pairs, pair_entities, read_entities
 from assay.training.augmented.settings import AugmentedSettings
-from assay.training.data import Examples, Source, separate_sets
+from assay.training.data import Examples, Source
 from assay.training.folder import PAIRS_PER_CHUNK, Render, Results, cached_scores, open_work_folder
 from assay.training.pairwise.job import job_of
 from assay.training.pairwise.recipe import make_all_models
-from assay.training.ranks import is_follower
+from assay.training.sets import separate_sets
 
 # Labels of random pairs: the scores of a cross-encoder, computed once and kept.
 
@@ -53,8 +53,8 @@ class Labeller:
     def labels(self, pairs: Sequence[Pair], progress: Progress) -> NDArray[np.float64]:
         """Return the scores of n pairs as labels in [0, 1], shape (n,).
 
-        Scores that were computed earlier come from the cache, and new ones are written to it. Afterwards, all sessions
-        of metrics in this process are closed.
+        Scores that were computed earlier come from the cache, and new ones are written to it. Afterwards, also after an
+        error, all sessions of metrics in this process are closed.
 
         Args:
             pairs: the n pairs.
@@ -62,19 +62,20 @@ class Labeller:
 
         Raises:
             InputError: a score is not between 0 and 1, so that it is not a label; or the disk is full.
+            AssayError: the model cannot be loaded.
         """
         progress.begin("labelling of random pairs", len(pairs))
-        parts = [np.empty(0)]  # np.concatenate needs an array even if there are no pairs
+        scores_of_chunks = [np.empty(0)]  # np.concatenate needs an array even if there are no pairs
         try:
             for start in range(0, len(pairs), PAIRS_PER_CHUNK):
                 chunk = pairs[start : start + PAIRS_PER_CHUNK]
                 batch = Batch([pair.reference for pair in chunk], [pair.candidate for pair in chunk])
                 texts = (*batch.references, *batch.candidates)
-                parts.append(cached_scores(self.signature, texts, partial(self._score, batch)))
+                scores_of_chunks.append(cached_scores(self.signature, texts, partial(self._score, batch)))
                 progress.advance(len(chunk))
         finally:
             release_sessions()
-        return np.concatenate(parts)
+        return np.concatenate(scores_of_chunks)
 
     def _score(self, batch: Batch) -> NDArray[np.float64]:
         """Return the scores of a batch of n pairs, shape (n,); raises InputError if one is not between 0 and 1."""
@@ -103,7 +104,8 @@ def label_pairs(pairs: Sequence[Pair], labeller: Labeller | None, progress: Prog
         Labels in [0, 1], shape (n,).
 
     Raises:
-        InputError: the cross-encoder gives a score that is not between 0 and 1.
+        InputError: the cross-encoder gives a score that is not between 0 and 1, or the disk is full.
+        AssayError: the cross-encoder cannot be loaded.
     """
     labels = np.array([np.nan if pair.label is None else pair.label for pair in pairs])
     rows = np.flatnonzero(np.isnan(labels))
@@ -125,12 +127,13 @@ def sets_of_pairs(
     """Return the sets ``train``, ``dev`` and ``test`` by name, and counts for the model's card by name.
 
     A pair of ``train`` that repeats a pair of the other two sets is left out, as is a pair of ``dev`` that repeats one
-    of ``test``. The counts are the pairs of each set and those that were left out.
+    of ``test``. The counts are of the pairs of each set, those that were left out or occur more than once, and the
+    texts of ``dev`` and ``test`` that occur in ``train``.
 
     Args:
         pairs: the n pairs.
         labels: the labels in [0, 1], shape (n,).
-        say: receives a line on each kind of pairs that is left out, and on texts that sets share.
+        say: receives a line on each kind of pairs that is left out, on repeated pairs, and on texts that sets share.
 
     Raises:
         InputError: a split has fewer than two pairs, or fewer than two are left.
@@ -188,7 +191,7 @@ def write_pairs(pairs: Sequence[Pair], labels: NDArray[np.float64], made_from: M
     Args:
         pairs: the n pairs.
         labels: their labels, shape (n,).
-        made_from: digests and signatures, kept in the file's metadata.
+        made_from: digests, versions and signatures by name, kept in the file's metadata as ``assay.NAME``.
         folder: the folder of the file.
     """
     columns = {
@@ -218,9 +221,11 @@ def train_augmented(settings: AugmentedSettings, *, render: Render, progress: Pr
         by machine, so they are not agreement with people.
 
     Raises:
-        InputError: a setting or a dataset cannot be used.
-        UnavailableError: a model is unavailable.
+        InputError: a setting, the entities or the output folder cannot be used, the training diverged, or the disk is
+            full.
+        UnavailableError: a model, or the address of the entities, is unavailable.
         MissingExtraError: a library is not installed.
+        SystemExit: of several processes that train together, this one follows the leader, which has the results.
     """
     base = locate(settings.base)
     labeller = None if settings.labeller is None else Labeller(settings.labeller)
@@ -233,8 +238,7 @@ def train_augmented(settings: AugmentedSettings, *, render: Render, progress: Pr
     job = replace(job, original_request=settings)
     with open_work_folder(settings.out, job.plain_request(made_from=made_from)) as work:
         results = make_all_models(job, work, render)
-        if not is_follower():
-            write_pairs(pairs, labels, made_from, work.result_folder)
+        write_pairs(pairs, labels, made_from, work.result_folder)
         return results
 
 
@@ -254,6 +258,7 @@ def _make_pairs(
 
     Raises:
         InputError: the entities cannot be read, or a number cannot be written in words.
+        OfflineError, UnavailableError: the entities are at an address from which nothing can be read.
         MissingExtraError: number pairs are wanted, and num2words is not installed.
     """
     pairs: list[Pair] = []

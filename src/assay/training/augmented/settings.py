@@ -72,7 +72,11 @@ class AugmentedSettings(PairLearning, TrainingSettings, BaseSettings):
         self.number_bounds()
 
     def pair_settings(self) -> PairSettings:
-        """Return the settings for training the bi-encoder on the pairs that are made."""
+        """Return the settings for training the bi-encoder on the pairs that are made.
+
+        Raises:
+            InputError: a setting of how it learns is invalid.
+        """
         learning = {name: getattr(self, name) for name in declarations_of(PairLearning)}
         return PairSettings("bi-encoder", self.base, ("made",), self.out, seed=self.seed, seeds=self.seeds, **learning)
 
@@ -80,11 +84,11 @@ class AugmentedSettings(PairLearning, TrainingSettings, BaseSettings):
         """Return the codes of the languages of number pairs; an empty tuple if no number pairs are wanted.
 
         Raises:
-            InputError: a language is empty or named twice.
+            InputError: a language is empty or named twice. Whether the codes are known is not checked here.
         """
         if self.numbers is None:
             return ()
-        languages = tuple(part.strip() for part in self.numbers.split(","))
+        languages = tuple(code.strip() for code in self.numbers.split(","))
         if not all(languages) or len(set(languages)) < len(languages):
             raise InputError(
                 "must be languages with commas between them, such as en,de", setting="numbers", value=self.numbers

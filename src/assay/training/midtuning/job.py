@@ -20,23 +20,29 @@ from torch.nn import functional
 
 from assay.common.progress import Progress
 from assay.exceptions import InputError, UnavailableError
+from assay.language.texts import text_key
 from assay.metrics.models import locate
 from assay.metrics.neural.runtime import Runtime
 from assay.paths import user_path
-from assay.training.data import Examples, Source, hold_out_rows, load_examples, plain_labels, text_key
+from assay.training.data import Examples, Source, load_examples
 from assay.training.job import Job as SharedJob
 from assay.training.job import prepare_device
+from assay.training.labels import plain_labels
 from assay.training.loop import TrainingCourse, schedule_of
-from assay.training.midtuning.forms import Forms, SemanticForm, forms_of_others, read_forms, wrong_forms
+from assay.training.midtuning.forms import SemanticForm
+from assay.training.midtuning.negatives import forms_of_others, wrong_forms
+from assay.training.midtuning.reader import Forms, read_forms
 from assay.training.midtuning.settings import MidTuningSettings
 from assay.training.models import Inputs, freeze_except_last_layers, length_groups, load_bi_encoder, table_of_texts
 from assay.training.pairwise.losses import BiLoss, SoftmaxLoss, pass_limits
-from assay.training.pairwise.trainer import BatchPlan, batches_by_length, train_only_read_rows, train_pairs
+from assay.training.pairwise.read_rows import train_only_read_rows
+from assay.training.pairwise.trainer import BatchPlan, batches_by_length, train_pairs
+from assay.training.sets import hold_out_rows
 
 # The encoder of sentences and forms: mean pooling, and a special token for each side.
 
 #: The paper's special token before a sentence.
-SENTENCE = "[_EN_]"
+SENTENCE_TOKEN = "[_EN_]"
 #: The special token before a form, by formalism. The paper prints that of PropBank alone; FrameNet's is assay's own.
 FORM_TOKENS = {"propbank": "[_SRLMR_]", "framenet": "[_FNMR_]"}
 #: How far the first embedding of a special token is from the mean, in standard deviations of each dimension.
@@ -46,8 +52,9 @@ NOISE_DEVIATION = 0.1
 def prepare_model(model: Any, seed: int, name: str, form_token: str) -> None:
     """Give a sentence-transformers model mean pooling and the special tokens, and remove its default prompt, in place.
 
-    The embedding of a new token is the mean of all embeddings plus small noise drawn with *seed*, so that the two
-    tokens differ. A model that already has the tokens keeps their embeddings.
+    Mean pooling replaces the pooling that the model has; a model without a pooling module gets none. The embedding of a
+    new token is the mean of all embeddings plus small noise drawn with *seed*, so that the two tokens differ. A model
+    that already has the tokens keeps their embeddings.
 
     Args:
         model: the sentence-transformers model.
@@ -67,7 +74,7 @@ def prepare_model(model: Any, seed: int, name: str, form_token: str) -> None:
         if isinstance(module, Pooling):
             model[index] = Pooling(model[0].get_embedding_dimension(), pooling_mode="mean")
     model.default_prompt_name = None
-    _add_special_tokens(body, model.tokenizer, seed, (SENTENCE, form_token))
+    _add_special_tokens(body, model.tokenizer, seed, (SENTENCE_TOKEN, form_token))
 
 
 def _add_special_tokens(body: Any, tokenizer: Any, seed: int, tokens: Sequence[str]) -> None:
@@ -104,7 +111,7 @@ def add_sentence_prompt(model: Any) -> None:
     It is not the default prompt: on the development pairs of STS-B, models mid-tuned from MiniLM agree better with
     people without it, under both objectives.
     """
-    model.prompts = {**model.prompts, "sentence": f"{SENTENCE} "}
+    model.prompts = {**model.prompts, "sentence": f"{SENTENCE_TOKEN} "}
 
 
 def embed(model: Any, texts: Sequence[str], device: str, pooling: str = "own") -> torch.Tensor:
@@ -190,7 +197,7 @@ def make_loss(objective: str, model: Any, inputs: Inputs, tokens: int | None, ma
 # The nearest neighbours of a few queries by the embeddings of a model (Umair and Ferraro, table 6).
 
 #: The file with the neighbours, in a model's folder.
-FILE = "neighbours.md"
+NEIGHBOURS_FILE = "neighbours.md"
 #: The number of neighbours shown for each query, as in the paper.
 NEIGHBOURS_PER_QUERY = 3
 
@@ -238,11 +245,13 @@ def nearest_neighbours(
     for model, table in embeddings.items():
         lengths = np.linalg.norm(table, axis=1)
         for record in records:
-            query = indices[record["query"]]
-            cosines = (table @ table[query] / (lengths * lengths[query]))[:searched]
-            by_cosine = np.argsort(-cosines, kind="stable")
-            neighbours = islice((index for index in by_cosine if keys[index] != keys[query]), NEIGHBOURS_PER_QUERY)
-            record[model] = [{"text": texts[index], "cosine": float(cosines[index])} for index in neighbours]
+            row = indices[record["query"]]
+            cosines = (table @ table[row] / (lengths * lengths[row]))[:searched]
+            other_sentences = (index for index in np.argsort(-cosines, kind="stable") if keys[index] != keys[row])
+            record[model] = [
+                {"text": texts[index], "cosine": float(cosines[index])}
+                for index in islice(other_sentences, NEIGHBOURS_PER_QUERY)
+            ]
     return records
 
 
@@ -309,7 +318,7 @@ class MidTuningJob(SharedJob):
     def base_embeddings(self) -> torch.Tensor:
         """The embeddings of :attr:`embedded_texts` by the base model, shape (n, dimensions).
 
-        They are computed at the first use, which loads the base model.
+        They are computed at the first use, which loads the base model and may therefore raise UnavailableError.
         """
         self.progress.begin("base", 0)
         model = load_bi_encoder(self.base.folder, self.device)
@@ -343,8 +352,8 @@ def prepare_job(settings: MidTuningSettings, runtime: Runtime, progress: Progres
         progress: receives a line with the counts of sentences by what became of them.
 
     Raises:
-        InputError: a setting or a dataset cannot be used.
-        UnavailableError: the model is unavailable.
+        InputError: a setting or a dataset cannot be used, or too few sentences have a form.
+        UnavailableError: the model or a dataset is unavailable.
     """
     base = locate(settings.base)
     device, threads = prepare_device(runtime)
@@ -352,7 +361,8 @@ def prepare_job(settings: MidTuningSettings, runtime: Runtime, progress: Progres
     labels = plain_labels(test) if test else np.empty(0)
     named_queries = read_sentences(settings.queries, "queries") if settings.queries is not None else ()
     corpus = read_sentences(settings.corpus, "corpus") if settings.corpus is not None else ()
-    held_out = {text_key(text) for text in (*(test.texts if test else ()), *named_queries)}
+    test_texts = test.texts if test else ()
+    held_out = {text_key(text) for text in (*test_texts, *named_queries)}
     progress.begin("forms", 0)
     forms = read_forms(settings.forms, limit=settings.limit, held_out=held_out, columns=settings.columns_spec)
     progress.say(", ".join(f"{name.replace('_', ' ')} {number:,}" for name, number in forms.counts.items()))
@@ -361,10 +371,21 @@ def prepare_job(settings: MidTuningSettings, runtime: Runtime, progress: Progres
         raise InputError(
             f"{len(forms)} sentences with a form are too few to hold out a development set", setting="forms"
         )
-    dev_order = np.random.default_rng(settings.seed).permutation(dev)[:QUERIES]
-    queries = tuple(dict.fromkeys(named_queries)) or tuple(forms.sentences[index] for index in dev_order)
-    parts = {"train": train, "dev": dev}
-    return MidTuningJob(settings, base, device, threads, progress, forms, test, labels, parts, queries, corpus)
+    drawn = np.random.default_rng(settings.seed).permutation(dev)[:QUERIES]
+    queries = tuple(dict.fromkeys(named_queries)) or tuple(forms.sentences[index] for index in drawn)
+    return MidTuningJob(
+        settings=settings,
+        base=base,
+        device=device,
+        threads=threads,
+        progress=progress,
+        forms=forms,
+        test=test,
+        labels=labels,
+        parts={"train": train, "dev": dev},
+        queries=queries,
+        corpus=corpus,
+    )
 
 
 def start_model(job: MidTuningJob, seed: int) -> StartedModel:
@@ -374,7 +395,8 @@ def start_model(job: MidTuningJob, seed: int) -> StartedModel:
     seeded with it.
 
     The triplet objective has one row per sentence (sentence, form, wrong form). The classification objective has two:
-    the sentence with its form (label 1) and with the wrong form (label 0).
+    the sentence with its form (label 1) and with the wrong form (label 0). With two encoders, the loss also holds a
+    copy of the model that reads the forms.
 
     Raises:
         InputError: the model has too few layers, or no wrong form can be made of one of the forms.
@@ -400,7 +422,7 @@ def start_model(job: MidTuningJob, seed: int) -> StartedModel:
             kinds = kind_counts
         first_row = len(records)
         for index, form, wrong_form in zip(indices, forms, negatives, strict=True):
-            sentence = text_number(SENTENCE, job.forms.sentences[index])
+            sentence = text_number(SENTENCE_TOKEN, job.forms.sentences[index])
             right = text_number(job.form_token, form.text)
             wrong = text_number(job.form_token, wrong_form.text)
             if settings.objective == "triplet":
@@ -421,6 +443,9 @@ def _draw_negatives(objective: str, forms: list[SemanticForm], seed: int) -> tup
     """Return one wrong form for each form, as the objective needs it, and the number of wrong forms of each kind.
 
     For a classification, all of them are forms of other sentences.
+
+    Raises:
+        InputError: no wrong form can be made of one of the forms.
     """
     if objective == "triplet":
         return wrong_forms(forms, seed)
@@ -437,6 +462,10 @@ def fit_model(job: MidTuningJob, started: StartedModel, seed: int, checkpoints: 
         started: the model, changed in place, and its rows.
         seed: the seed of the order of the rows.
         checkpoints: the folder of checkpoints; an interrupted training continues from the last one.
+
+    Raises:
+        DivergedError: a loss on the development set is no longer a finite number.
+        InputError: the checkpoint of the best model is damaged at the end of the training.
     """
     settings = job.settings
     lengths = started.loss.inputs.lengths.numpy()[started.rows["train"]]
@@ -444,6 +473,7 @@ def fit_model(job: MidTuningJob, started: StartedModel, seed: int, checkpoints: 
     schedule = schedule_of(settings, len(plan), seed)
     dev = started.rows["dev"]
     second, table = started.loss.second_model, started.loss.inputs.table
+    # train_pairs does the same for the first model
     with contextlib.nullcontext() if second is None else train_only_read_rows(second, table):
         return train_pairs(
             "bi-encoder", started.loss, plan, dev, schedule, checkpoints, job.device, job.progress, measure="loss"

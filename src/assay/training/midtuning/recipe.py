@@ -19,9 +19,9 @@ from assay.training.evaluation import agreement_before_and_after, agreement_over
 from assay.training.folder import Render, Results, make_models, open_work_folder
 from assay.training.job import Card, best_line, layers_line, write_model
 from assay.training.midtuning.job import (
-    FILE,
     FORM_TOKENS,
-    SENTENCE,
+    NEIGHBOURS_FILE,
+    SENTENCE_TOKEN,
     MidTuningJob,
     StartedModel,
     add_sentence_prompt,
@@ -55,19 +55,19 @@ def describe_model(facts: Mapping[str, Any]) -> Card:
     """Return the card of a model, from the content of its ``training.json``."""
     settings = facts["settings"]
     learned = _LEARNED[settings["objective"]].format(**settings)
-    about = (
+    description = (
         "A sentence encoder that was mid-tuned (Umair and Ferraro) to align sentences with their semantic forms: "
         f"predicates with roles and fillers. It was trained ({layers_line(settings)}) {learned}. "
-        f"{_READ_BY[settings.get('encoders', 1)]}, with mean pooling, after the special tokens `{SENTENCE}` and "
+        f"{_READ_BY[settings.get('encoders', 1)]}, with mean pooling, after the special tokens `{SENTENCE_TOKEN}` and "
         f"`{FORM_TOKENS[settings['formalism']]}`. "
         "By default, and in the results below, it reads sentences without them; the prompt named `sentence` puts "
-        f"`{SENTENCE}` before a text."
+        f"`{SENTENCE_TOKEN}` before a text."
     )
     if settings["pooling"] == "cls":
-        about += " The results below are by the embedding of the first token: `pooled:FOLDER,pooling=cls`."
+        description += " The results below are by the embedding of the first token: `pooled:FOLDER,pooling=cls`."
     return Card(
         title="Mid-tuned sentence encoder",
-        about=about,
+        about=description,
         seeds=f"{facts['seed']} for the wrong forms and the order, {settings['seed']} for what is held out",
         best=best_line(facts),
         use=[
@@ -100,14 +100,15 @@ def train_mid_tuning(
 
     Returns:
         ``agreement``: records as in :mod:`~assay.training.evaluation`, for the test pairs; ``scores``: the trained
-        model's records for a comparison over seeds; ``alignment``: loss and accuracy on the development set before and
-        after training; ``neighbours``: one record per query, as from
-        :func:`~assay.training.midtuning.job.nearest_neighbours`; ``seeds``: the seeds. For several seeds, the results
-        are ``agreement`` and ``alignment`` over all models, and ``seeds``.
+        model's records for a comparison over seeds; ``alignment``: loss and accuracy on the development set ``before``
+        (None for a classification) and ``after`` training; ``neighbours``: one record per query, as from
+        :func:`~assay.training.midtuning.job.nearest_neighbours`; ``seeds``: the seeds. For several seeds, the
+        results are ``agreement`` and ``alignment`` over all models, and ``seeds``.
 
     Raises:
-        InputError: a setting or a dataset cannot be used.
-        UnavailableError: the base model is unavailable.
+        InputError: a setting, a dataset or the output folder cannot be used, training diverged, or the disk is full.
+        UnavailableError: the base model or a dataset is unavailable.
+        SystemExit: of several processes that train together, this one follows the leader, which has the results.
     """
     job = prepare_job(settings, settings.runtime, progress)
     with open_work_folder(
@@ -147,6 +148,10 @@ def _make_encoder(
         seed: the seed of this model.
         checkpoints: the folder of checkpoints, from which an interrupted training continues.
         model_folder: the folder to write to.
+
+    Raises:
+        InputError: the model has too few layers, no wrong form can be made of a form, or the training diverged.
+        UnavailableError: the base model cannot be loaded or trained.
     """
     base_embeddings = job.base_embeddings
     started = start_model(job, seed)
@@ -172,7 +177,7 @@ def _make_encoder(
         "neighbours": nearest_neighbours(job.queries, job.embedded_texts, len(job.searched_sentences), tables),
         "seeds": [seed],
     }
-    (model_folder / FILE).write_text(render_neighbours(results["neighbours"]), encoding="utf-8")
+    (model_folder / NEIGHBOURS_FILE).write_text(render_neighbours(results["neighbours"]), encoding="utf-8")
     facts = job.facts(
         seed,
         counts=job.counts | {"inputs_cut_off": started.loss.inputs.table.truncated},

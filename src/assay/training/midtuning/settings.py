@@ -71,10 +71,11 @@ class MidTuningSettings(OwnColumns, LearningSettings, TrainingSettings, _FormsSe
     batch_size: int = setting("Sentences per step; with classification, each with one form.", 64, at_least=1)
 
     def check(self) -> None:
-        """Check that there are sources, and that named columns have a table to apply to.
+        """Check the number of encoders, that there are sources, and that named columns have a table to apply to.
 
         Raises:
-            InputError: there are no sources, or the columns cannot be used.
+            InputError: there are more than two encoders, or two for several processes; there are no sources; the
+                columns cannot be used, or another setting is invalid.
         """
         super().check()
         if self.encoders > 2:

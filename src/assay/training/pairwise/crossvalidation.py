@@ -21,18 +21,20 @@ from assay.metrics.name import MetricName
 from assay.metrics.neural.runtime import Runtime, devices_of
 from assay.paths import cache_dir, make_private_folder
 from assay.statistics.crossvalidation import Fold, Partition, Rows, codes_of, join_codes
-from assay.training.data import Examples, groups_note, hold_out_rows, scaled_labels
+from assay.training.data import Examples
 from assay.training.folder import load_scores, lock_file, report_full_disk, save_scores
+from assay.training.labels import scaled_labels
 from assay.training.loop import has_bfloat16
 from assay.training.pairwise.job import fit_model, job_of, start_model
 from assay.training.pairwise.settings import LEARNING, LOSSES, PairSettings
 from assay.training.pairwise.trainer import score_rows
+from assay.training.sets import groups_note, hold_out_rows
 from assay.training.settings import versions
 
 Floats = NDArray[np.float64]
 
 
-#: The settings that a recipe may name; the last two are whole numbers.
+#: The settings that a recipe may name.
 _OPTIONS = (*LEARNING, "steps", "seed")
 
 
@@ -45,20 +47,21 @@ def parse_recipe(text: str, scale: str | None = None, classes: str | None = None
         classes: the column with classes to learn; None to learn the labels.
 
     Raises:
-        InputError: the recipe or a setting is unknown, or a value has the wrong type or is out of its range.
+        InputError: the text has another form, the recipe or a setting is unknown, a value has the wrong type or is out
+            of its range, or two settings do not go together.
     """
-    name = MetricName.parse(text)
-    if name.name not in LOSSES or name.subject is None:
+    recipe = MetricName.parse(text)
+    if recipe.name not in LOSSES or recipe.subject is None:
         raise InputError(
             f"expected RECIPE:BASE[,setting=value]...; recipes: {', '.join(LOSSES)}", setting="train", value=text
         )
     values: dict[str, object] = {"scale": scale, "classes": classes}
-    for key, value in name.options:
+    for key, value in recipe.options:
         if key not in _OPTIONS:
             raise InputError(
                 f"there is no setting {key!r}.{suggestion_for(key, _OPTIONS)}", setting="train", value=text
             )
-        value_type = LEARNING.get(key, int)
+        value_type = LEARNING.get(key, int)  # steps and seed, which it lacks, are whole numbers
         try:
             values[key] = value_type(value)
         except ValueError:
@@ -66,13 +69,13 @@ def parse_recipe(text: str, scale: str | None = None, classes: str | None = None
                 f"{key}={value} is not of type {value_type.__name__}", setting="train", value=text
             ) from None
     # The datasets and the folder are placeholders, since the pairs of a fold are not loaded by name.
-    return PairSettings(name.name, name.subject, ("the pairs of the other folds",), "scores", **values)  # type: ignore[arg-type]  # text that the settings check
+    return PairSettings(recipe.name, recipe.subject, ("the pairs of the other folds",), "scores", **values)  # type: ignore[arg-type]  # text that the settings check
 
 
 class FoldTrainer:
     """Trains a new model for every fold and returns its scores of the held-out pairs.
 
-    A tenth of the training pairs chooses the best step, held out by :func:`~assay.training.data.hold_out_rows`. Scores
+    A tenth of the training pairs chooses the best step, held out by :func:`~assay.training.sets.hold_out_rows`. Scores
     are cached and checkpoints kept, so that an interrupted cross-validation continues within its fold. If several
     processes need the same fold, one of them trains it and the others wait for its scores.
 
@@ -112,8 +115,9 @@ class FoldTrainer:
             A note on texts of held-out pairs that also occur in training pairs; empty if there are none.
 
         Raises:
-            InputError: a label is outside the scale, or the training pairs of a fold are too few or all have the same
-                label.
+            InputError: a label is missing or outside the scale; decisions are wanted, and the labels are not 0 and 1
+                alone; or, in a fold, the pairs to train on or those that choose the best step are too few or all have
+                one label, or no pair to train on has one of the classes.
         """
         if not self._settings.classes:
             labels = scaled_labels(self._examples, self._settings.scale_bounds())
@@ -141,31 +145,36 @@ class FoldTrainer:
         )
 
     def __call__(self, train: Rows, test: Rows) -> Floats:
-        """Return the scores of the test rows by a model trained on the training rows, shape (n,).
+        """Return the scores of the test rows by a model trained on the training rows, float64, shape (n,).
 
-        Scores in the cache are returned without training; new ones are written to it. While another process trains the
-        same model, this one waits.
+        They are decisions or class numbers if the trainer returns these, see :class:`FoldTrainer`. Scores in the cache
+        are returned without training; new ones are written to it. While another process trains the same model, this one
+        waits.
 
         Args:
             train: the numbers of the training rows.
             test: the numbers of the n test rows.
 
         Raises:
-            InputError: the pairs cannot be learned, see :meth:`check_partition`; or the disk is full.
-            UnavailableError: the base model cannot be loaded.
+            InputError: the pairs cannot be learned, see :meth:`check_partition`; the training diverged; or the disk is
+                full.
+            UnavailableError: the base model cannot be loaded or trained.
         """
         learned, dev = self._split_training_rows(train)
         work_folder = self._work_folder(learned, dev, test)
         path = work_folder.with_suffix(".npy")
-        if path.is_file():
-            return load_scores(path)
+        scores = load_scores(path)
+        if scores is not None:
+            return scores
         with report_full_disk(work_folder.parent):
             make_private_folder(work_folder.parent)
             with lock_file(work_folder.with_suffix(".lock"), self._report_waiting):
-                if not path.is_file():  # another process may have trained the model meanwhile
-                    save_scores(path, self._train_fold(work_folder, learned, dev, test))
+                scores = load_scores(path)
+                if scores is None:  # no other process has trained the model meanwhile
+                    scores = self._train_fold(work_folder, learned, dev, test)
+                    save_scores(path, scores)
                     shutil.rmtree(work_folder)
-        return load_scores(path)
+        return scores
 
     @property
     def _targets(self) -> NDArray[Any]:
@@ -176,7 +185,11 @@ class FoldTrainer:
         self._progress.say("another process trains the model of this fold: waiting for its scores")
 
     def _train_fold(self, checkpoints: Path, learned: Rows, dev: Rows, test: Rows) -> Floats:
-        """Train a model, with its checkpoints in a folder, and return its scores of the n test rows, shape (n,)."""
+        """Train a model, with its checkpoints in a folder, and return its scores of the n test rows, shape (n,).
+
+        They are class numbers, or decisions 0 and 1, where the trainer returns these. The errors are those of
+        :meth:`__call__`.
+        """
         seed = self._settings.seed
         rows_of_sets = {"train": learned, "dev": dev, "test": test}
         sets = {name: self._examples.take(rows) for name, rows in rows_of_sets.items()}
@@ -204,7 +217,7 @@ class FoldTrainer:
         return join_codes(self._examples.groups[train], codes_of(keys[row] for row in train.tolist()))
 
     def _check_learnable(self, train: Rows, fold: str, remedy: str) -> None:
-        """Raise InputError if the training rows of a fold are too few, or have the same label throughout.
+        """Raise InputError if the training rows of a fold are too few, have one label alone, or lack a class.
 
         Args:
             train: the numbers of the training rows.
@@ -221,20 +234,27 @@ class FoldTrainer:
                 remedy,
                 f", or give {needed}",
             )
+        self._check_two_labels(learned, f"{where}: the {len(learned):,} pairs to train", remedy)
+        # the model knows the classes of its training pairs alone, and the other pairs may have no further one
+        absent = set(self._examples.classes) - set(self._targets[learned].tolist())
+        if absent:
+            raise InputError(f"{where}: no pair to train has the class {min(absent)!r}; ", remedy)
         dev_remedy = Message("give ", Setting("train"), " a seed=N, or ", remedy)
-        for use, rows, use_remedy in (("train", learned, remedy), ("choose the best step", dev, dev_remedy)):
-            values = set(self._targets[rows].tolist())
-            if len(values) == 1:
-                value = values.pop()
-                only_label = f"class alone, {value}" if self._settings.classes else f"label alone, {value:g}"
-                raise InputError(
-                    f"{where}: the {len(rows):,} pairs to {use} have one {only_label}, where two are needed; ",
-                    use_remedy,
-                )
-            # numbers of classes are indices into the names of the training pairs, which must be all names
-            absent = set(self._examples.classes) - values
-            if use == "train" and absent:
-                raise InputError(f"{where}: no pair to train has the class {min(absent)!r}; ", use_remedy)
+        self._check_two_labels(dev, f"{where}: the {len(dev):,} pairs to choose the best step", dev_remedy)
+
+    def _check_two_labels(self, rows: Rows, pairs_phrase: str, remedy: str) -> None:
+        """Raise InputError if rows have one label, or one class, alone.
+
+        Args:
+            rows: the numbers of the rows, at least one.
+            pairs_phrase: the fold and the use of the rows, for the message.
+            remedy: what the user can change, for the message.
+        """
+        values = set(self._targets[rows].tolist())
+        if len(values) == 1:
+            (value,) = values
+            only_label = f"class alone, {value}" if self._settings.classes else f"label alone, {value:g}"
+            raise InputError(f"{pairs_phrase} have one {only_label}, where two are needed; ", remedy)
 
     def _count_shared_texts(self, fold: Fold) -> tuple[int, float]:
         """Return the number of test texts that also occur in training pairs, and their share of the test texts."""
@@ -243,11 +263,11 @@ class FoldTrainer:
         shared_count = len(test_texts & self._examples.take(learned).texts)
         return shared_count, shared_count / len(test_texts)
 
-    def _work_folder(self, *parts: Rows) -> Path:
+    def _work_folder(self, *row_arrays: Rows) -> Path:
         """Return the folder of a fold in the cache, named by a digest of everything that decides its scores.
 
         Args:
-            *parts: the rows to learn from, to choose the best step, and to test.
+            *row_arrays: the numbers of the rows to learn from, to choose the best step, and to test.
         """
         device = devices_of(self._runtime)[0]
         request = {
@@ -260,10 +280,10 @@ class FoldTrainer:
         if self._decides_yes_or_no:
             request["decides"] = "f1-macro"
         digest = hashlib.sha256(json.dumps([self._settings.recipe, request], sort_keys=True).encode())
-        for side in (self._examples.references, self._examples.candidates, self._examples.classes):
-            for text in side:
+        for column in (self._examples.references, self._examples.candidates, self._examples.classes):
+            for text in column:
                 # Texts of the user's own may hold lone surrogates, which UTF-8 refuses to encode.
                 digest.update(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
-        for array in (self._examples.labels, *(rows.astype(np.int64) for rows in parts)):
+        for array in (self._examples.labels, *(rows.astype(np.int64) for rows in row_arrays)):
             digest.update(hashlib.sha256(array.tobytes()).digest())
         return cache_dir() / "crossval" / digest.hexdigest()[:32]

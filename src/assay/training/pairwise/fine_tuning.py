@@ -33,19 +33,20 @@ def fine_tuned_decisions(
 
     Args:
         base: the encoder.
-        texts: the first and the second texts of n pairs; None in place of the second ones for single texts.
+        texts: the first and the second texts of n pairs; None in place of the second ones for single texts, which are
+            paired with empty ones.
         classes: the class of each row, length n; those of the first rows are to train on.
         train_rows: the number of rows to train on; the others are the m to test.
-        parts: the datasets that the rows come from.
-        learning: the settings of learning, by name.
+        parts: the datasets that the rows come from; messages name the first one.
+        learning: the settings of how it learns, by name, of those that :func:`parse_recipe` knows.
         seeds: the number s of seeds, from 0 on.
         groups: the codes of groups of the n rows, which the choice of a step does not divide; None for single rows.
         runtime: the device and the number of threads.
         progress: receives every step.
 
     Raises:
-        InputError: the classes cannot be learned; or the disk is full.
-        UnavailableError: the base model cannot be loaded.
+        InputError: a setting is invalid, the classes cannot be learned, the training diverged, or the disk is full.
+        UnavailableError: the base model cannot be loaded or trained.
     """
     first, second = texts
     n = len(first)
@@ -74,6 +75,7 @@ def fine_tuned_decisions(
 
 
 def _source_of(pairs: Pairs) -> Source:
+    """Return the source of pairs in memory, for the record of a training."""
     return Source(
         spec=pairs.name,
         name=pairs.name,

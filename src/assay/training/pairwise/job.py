@@ -21,8 +21,9 @@ from assay.metrics.neural.bertscore import equal_weighting
 from assay.metrics.neural.runtime import Runtime
 from assay.statistics.coefficients import CLASS_MEASURES
 from assay.training.batches import degree_subset, random_subset
-from assay.training.data import Examples, class_numbers, count_repetitions, load_sets, scaled_labels
+from assay.training.data import Examples
 from assay.training.job import PairsJob, prepare_device
+from assay.training.labels import class_numbers, scaled_labels
 from assay.training.loop import TrainingCourse, schedule_of
 from assay.training.models import (
     Inputs,
@@ -36,6 +37,7 @@ from assay.training.models import (
 from assay.training.pairwise.losses import PairLoss, make_loss
 from assay.training.pairwise.settings import BERTSCORE, PairSettings
 from assay.training.pairwise.trainer import plan_epochs, score_rows, train_pairs
+from assay.training.sets import count_repetitions, load_sets
 from assay.training.settings import TrainingSettings
 
 
@@ -105,7 +107,7 @@ def prepare_job(settings: PairSettings, runtime: Runtime, progress: Progress) ->
 
     Raises:
         InputError: a setting or a dataset cannot be used.
-        UnavailableError: the model is unavailable.
+        UnavailableError: the model or a dataset is unavailable.
     """
     base = locate(settings.base)
     sets, counts = load_sets(
@@ -142,8 +144,8 @@ def job_of(
         scored_test: whether agreement with the test labels will be computed, so that two of them must differ.
 
     Raises:
-        InputError: a label is missing or outside its scale, a class is not among the training pairs, or all labels of
-            a set are the same.
+        InputError: a label is missing or outside its scale, a class is not among the training pairs, all labels of a
+            set are the same, or the measure that decides which step is kept does not exist for the labels.
     """
     device, threads = prepare_device(runtime)
     labels, classes = _labels_of_sets(sets, settings, scored_test)
@@ -151,7 +153,17 @@ def job_of(
     graph = build_graph(sets["train"].references, sets["train"].candidates)
     progress.say(f"training pairs: {graph_line(describe_graph(graph))}")
     return PairwiseJob(
-        settings, base, device, threads, progress, sets, counts, labels, classes, _rows_of_sets(sets), graph
+        settings=settings,
+        base=base,
+        device=device,
+        threads=threads,
+        progress=progress,
+        sets=sets,
+        counts=counts,
+        labels=labels,
+        classes=classes,
+        rows=_rows_of_sets(sets),
+        graph=graph,
     )
 
 
@@ -165,7 +177,8 @@ def check_measure(measure: str, setting: str, dev_labels: NDArray[Any], classes:
         classes: the names of the classes; empty for a regression.
 
     Raises:
-        InputError: decisions at a threshold need labels of 0 and 1 alone, and F1 without macro needs two classes.
+        InputError: the measure is of decisions at a threshold, and the labels are not 0 and 1 alone, both present; or
+            it is F1 without macro, and there are more than two classes.
     """
     if measure in CLASS_MEASURES and not classes and not are_yes_or_no(dev_labels):
         raise InputError(
@@ -181,6 +194,9 @@ def _restrict_to_subset(job: PairwiseJob) -> PairwiseJob:
     """Return the job on the subset of training pairs that its settings name, or the same job if they name none.
 
     The subset is drawn with the seed of the settings, and the job's progress receives a line on its annotation graph.
+
+    Raises:
+        InputError: the training pairs, or for a subset by degree the distinct ones, are fewer than the subset.
     """
     subset = job.settings.chosen_subset()
     if subset is None:
@@ -238,6 +254,8 @@ def fit_model(
 
     Raises:
         DivergedError: a loss on the development pairs is no longer a finite number.
+        InputError: the checkpoint of the best model is damaged at the end of the training.
+        Exception: what a callback raises.
     """
     lengths = loss.inputs.lengths.numpy()[job.rows["train"]]
     plan = plan_epochs(job.settings.batches, job.graph, lengths, job.settings.batch_size, seed)
@@ -245,9 +263,18 @@ def fit_model(
     measure = job.settings.chosen_measure
     weigh = equal_weighting(str(job.base.folder), job.base.digest) if measure == BERTSCORE else None
     return train_pairs(
-        job.settings.recipe, loss, plan, job.rows["dev"], schedule, checkpoints, job.device, job.progress, callbacks,
-        measure, weigh,
-    )  # fmt: skip
+        job.settings.recipe,
+        loss,
+        plan,
+        job.rows["dev"],
+        schedule,
+        checkpoints,
+        job.device,
+        job.progress,
+        callbacks=callbacks,
+        measure=measure,
+        weigh=weigh,
+    )
 
 
 def _labels_of_sets(
@@ -257,20 +284,27 @@ def _labels_of_sets(
 
     The labels are float64 in [0, 1], or int64 indices into the classes.
 
+    Args:
+        sets: the sets ``train``, ``dev`` and ``test``.
+        settings: the settings of the training, with the scale or the column of classes.
+        scored_test: whether two labels of the test set must differ.
+
     Raises:
         InputError: a label is missing or outside its scale, a class is not among the training pairs, or all labels of
             a set are the same.
     """
     if settings.classes is None:
-        parts: list[NDArray[Any]] = [scaled_labels(examples, settings.scale_bounds()) for examples in sets.values()]
+        labels_of_sets: list[NDArray[Any]] = [
+            scaled_labels(examples, settings.scale_bounds()) for examples in sets.values()
+        ]
         classes: tuple[str, ...] = ()
     else:
         classes = tuple(sorted(set(sets["train"].classes)))
-        parts = [class_numbers(examples, classes) for examples in sets.values()]
-    for name, labels in zip(sets, parts, strict=True):
+        labels_of_sets = [class_numbers(examples, classes) for examples in sets.values()]
+    for name, labels in zip(sets, labels_of_sets, strict=True):
         if len(np.unique(labels)) < 2 and (scored_test or name != "test"):
             raise InputError(f"the {name} set has one label alone, {labels[0]:g}; two are needed to tell pairs apart")
-    return np.concatenate(parts), classes
+    return np.concatenate(labels_of_sets), classes
 
 
 def _load_base(job: PairwiseJob, seed: int) -> Any:

@@ -93,14 +93,14 @@ class PairLoss(nn.Module, ABC):  # type: ignore[misc]  # torch has no types here
         """Return the loss of a batch, a scalar; called by the trainer.
 
         Args:
-            features: one item with the row numbers, int64, shape (k,): the tensor itself from CrossEncoderTrainer, a
-                mapping with the key ``input_ids`` from SentenceTransformerTrainer.
+            features: one item with the row numbers, int64, shape (k,), on the CPU: themselves from
+                CrossEncoderTrainer, in a mapping with the key ``input_ids`` from SentenceTransformerTrainer.
             labels: the weights of the rows, float32, shape (k,), under the name that trainers use; the labels that are
                 learned are in :attr:`inputs`. Both come from :class:`~assay.training.pairwise.trainer.Collate`.
         """
         (item,) = features
-        rows = (item["input_ids"] if isinstance(item, Mapping) else item).cpu()
-        return self.batch_loss(rows, labels)
+        rows = item["input_ids"] if isinstance(item, Mapping) else item
+        return self.batch_loss(torch.as_tensor(rows), labels)
 
     def batch_loss(self, rows: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
         """Return the weighted sum of the losses of k rows, a scalar; *weights* has shape (k,)."""
@@ -110,14 +110,14 @@ class PairLoss(nn.Module, ABC):  # type: ignore[misc]  # torch has no types here
     def split_into_passes(self, rows: torch.Tensor) -> list[torch.Tensor]:
         """Split a batch into parts that fit into memory, each an int64 tensor of indices into *rows*.
 
-        A part fits the token budget unless it is a single row. A loss that is not additive is computed in one part,
-        whatever its size.
+        The distinct inputs of a part, without padding, fit the token budget unless it is a single row. A loss that is
+        not additive is computed in one part, whatever its size.
         """
         indices = torch.arange(len(rows))
         return self._split_to_budget(rows, indices) if self.is_additive else [indices]
 
     def _split_to_budget(self, rows: torch.Tensor, indices: torch.Tensor) -> list[torch.Tensor]:
-        """Split *indices* by repeated halving until the distinct inputs of every part fit the token budget."""
+        """Split *indices* by repeated halving until every part fits the token budget or is a single row."""
         numbers = torch.unique(torch.cat([side[rows[indices]] for side in self.inputs.sides]))
         if len(indices) == 1 or int(self.inputs.table.lengths[numbers].sum()) <= self._token_budget:
             return [indices]
@@ -299,7 +299,8 @@ def make_loss(name: str, model: Any, inputs: Inputs, tokens: int | None, classes
     """Return the loss of a given name, which holds the model and its inputs.
 
     Args:
-        name: one of :data:`~assay.training.pairwise.settings.LOSSES`.
+        name: a loss in :data:`~assay.training.pairwise.settings.LOSSES` that the kind of model has; ``bce`` differs
+            between bi-encoders and cross-encoders.
         model, inputs, tokens: the model that is trained, the tokens and labels of all rows, and the most tokens of one
             pass, as in :class:`PairLoss`.
         classes: the number of classes; only ``softmax`` reads it.

@@ -47,21 +47,21 @@ def describe_model(facts: Mapping[str, Any]) -> Card:
     graph, loss = facts["annotation_graph"], _LOSSES[facts["loss"]]
     by_length = settings["batches"] == "length"
     batches = "batches of like length" if by_length else f"batches by the annotation graph ({settings['batches']})"
-    about = (
+    description = (
         f"A {recipe} trained on labelled pairs: {layers_line(settings)}, with {loss}; {batches}. "
         f"The training pairs have {graph['texts']:,} texts of degree {graph['degree']['mean']:.2f} ± "
         f"{graph['degree']['deviation']:.2f}."
     )
     if facts["classes"]:
-        about += f" It was trained to tell {', '.join(facts['classes'])} apart."
+        description += f" It was trained to tell {', '.join(facts['classes'])} apart."
     if facts["recipe"] == "augmented":
-        about += " The pairs were made and labelled by machine, see pairs.parquet."
+        description += " The pairs were made and labelled by machine, see pairs.parquet."
     limits = list(_LIMITS)
     if "machine_labels" in facts["results"]:
         limits.append(_MACHINE_LIMIT)
     return Card(
         title=_TITLES[recipe],
-        about=about,
+        about=description,
         seeds=f"{facts['seed']} for the order of the pairs and what is drawn, {settings['seed']} for what is held out",
         best=best_line(facts),
         use=_usage_of_model(recipe, bool(facts["classes"])),
@@ -87,11 +87,13 @@ def train_on_pairs(settings: PairSettings, *, render: Render, progress: Progress
 
     Returns:
         ``agreement``: records as in :mod:`~assay.training.evaluation`; ``scores``, for a single model: its records for
-        a comparison over seeds; ``seeds``: the seeds.
+        a comparison over seeds; ``seeds``: the seeds; ``machine_labels``, if there are any: the names of the test
+        datasets that were labelled by machine.
 
     Raises:
-        InputError: a setting or a dataset cannot be used.
-        UnavailableError: the base model is unavailable.
+        InputError: a setting, a dataset or the output folder cannot be used, training diverged, or the disk is full.
+        UnavailableError: the base model or a dataset is unavailable.
+        SystemExit: of several processes that train together, this one follows the leader, which has the results.
     """
     job = prepare_job(settings, settings.runtime, progress)
     with open_work_folder(settings.out, job.plain_request()) as work:
@@ -101,8 +103,6 @@ def train_on_pairs(settings: PairSettings, *, render: Render, progress: Progress
 def make_all_models(job: PairwiseJob, work: WorkFolder, render: Render) -> Results:
     """Train, evaluate and write the models that do not exist yet, and a summary if there are several.
 
-    Of several processes that train together, those that follow the leader exit after the last model, by SystemExit.
-
     Args:
         job: the training.
         work: the folders of the training.
@@ -110,6 +110,11 @@ def make_all_models(job: PairwiseJob, work: WorkFolder, render: Render) -> Resul
 
     Returns:
         The results of the model, or their summary, as :func:`train_on_pairs` returns them.
+
+    Raises:
+        InputError: the model has too few layers, or the training diverged.
+        UnavailableError: the base model cannot be loaded or trained.
+        SystemExit: as by :func:`train_on_pairs`, after the last model.
     """
     return make_models(work, job.settings, partial(_make_pair_model, job, render), _summarise_seeds, render)
 
@@ -132,24 +137,29 @@ def _make_pair_model(job: PairwiseJob, render: Render, seed: int, checkpoints: P
         seed: the seed of this model.
         checkpoints: the folder of checkpoints, from which an interrupted training continues.
         model_folder: the folder to write to.
+
+    Raises:
+        InputError: the model has too few layers, or the training diverged.
+        UnavailableError: the base model cannot be loaded or trained.
     """
     base_scores = job.base_scores
     loss = start_model(job, seed)
-    test = job.sets["test"]
     trained = fit_model(job, loss, seed, checkpoints)
     if is_follower():
         return
     job.progress.begin("evaluation", 0)
-    after = score_rows(loss, job.rows["test"])[0]
+    test = job.sets["test"]
     test_labels, dev_labels = job.labels[job.rows["test"]], job.labels[job.rows["dev"]]
-    records = agreement_before_and_after(test, test_labels, base_scores, after, seed)
-    if not job.classes and are_yes_or_no(dev_labels) and are_yes_or_no(test_labels):
-        dev_after = score_rows(loss, job.rows["dev"])[0]
+    trained_scores = score_rows(loss, job.rows["test"])[0]
+    records = agreement_before_and_after(test, test_labels, base_scores, trained_scores, seed)
+    has_decisions = not job.classes and are_yes_or_no(dev_labels) and are_yes_or_no(test_labels)
+    if has_decisions:
+        trained_dev_scores = score_rows(loss, job.rows["dev"])[0]
         thresholds = [
-            None if scores is None else find_threshold(scores, dev_labels)
-            for scores in (job.base_dev_scores, dev_after)
+            None if dev_scores is None else find_threshold(dev_scores, dev_labels)
+            for dev_scores in (job.base_dev_scores, trained_dev_scores)
         ]
-        records += decisions_before_and_after(test, test_labels, (base_scores, after), thresholds)
+        records += decisions_before_and_after(test, test_labels, (base_scores, trained_scores), thresholds)
     results: Results = {"agreement": records, "scores": comparable_scores(records), "seeds": [seed]}
     labelled_by_machine = [source.full_name for source in test.sources if source.kind == "machine"]
     if labelled_by_machine:

@@ -55,7 +55,7 @@ LEARNING: Mapping[str, type] = MappingProxyType(
 
 
 def check_recipe(measure: str, setting: str, recipe: PairRecipe) -> None:
-    """Raise InputError, about the setting that names it, if a measure does not exist for what is trained."""
+    """Raise InputError if a measure does not exist for what is trained; *setting* is the setting of the measure."""
     if measure == BERTSCORE and recipe == "cross-encoder":
         raise InputError("needs token embeddings of single texts; train a bi-encoder", setting=setting, value=measure)
 
@@ -118,10 +118,10 @@ class LabelledPairs(
         """
         if self.subset is None:
             return None
-        kind, _, size = self.subset.partition(":")
-        if kind not in ("degree", "random") or not re.fullmatch("[0-9]{1,9}", size) or int(size) < 2:
+        match = re.fullmatch("(degree|random):([0-9]{1,9})", self.subset)
+        if match is None or int(match[2]) < 2:
             raise InputError("must be degree:N or random:N, with N of 2 or more", setting="subset", value=self.subset)
-        return kind, int(size)
+        return match[1], int(match[2])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,10 +152,10 @@ class PairSettings(LabelledPairs, PairLearning):
     """The settings of a bi-encoder, whose cosine is the score, or a cross-encoder, which reads both texts at once."""
 
     def check(self) -> None:
-        """Check that the loss goes with the recipe, the task and the batches.
+        """Check that loss and measure go with the recipe and the task, and the loss with the batches.
 
         Raises:
-            InputError: the loss does not go with one of them, or another setting is invalid.
+            InputError: one of them does not, or another setting is invalid.
         """
         super().check()
         valid = LOSSES[self.recipe][self.task]

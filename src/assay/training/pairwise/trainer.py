@@ -1,6 +1,4 @@
-"""Trains one model with the sentence-transformers trainers: over planned batches, and only on the embedding rows that
-occur in the texts.
-"""
+"""Trains one model with the sentence-transformers trainers, over planned batches."""
 
 from __future__ import annotations
 
@@ -23,8 +21,6 @@ from sentence_transformers import (
 )
 from sentence_transformers.base.evaluation import BaseEvaluator
 from sentence_transformers.base.sampler import DefaultBatchSampler
-from torch import nn
-from torch.nn import functional
 
 from assay.analysis.thresholds.training import are_yes_or_no, find_threshold, measures_at_threshold
 from assay.common.messages import Setting
@@ -44,8 +40,8 @@ from assay.training.loop import (
     run_trainer,
     trainer_arguments,
 )
-from assay.training.models import TokenTable
 from assay.training.pairwise.losses import PairLoss
+from assay.training.pairwise.read_rows import restore_whole_table, train_only_read_rows
 from assay.training.pairwise.settings import BERTSCORE
 from assay.training.ranks import process_count
 
@@ -101,6 +97,9 @@ def plan_epochs(
         lengths: the number of tokens of each pair's longer text, or of the joined pair for a cross-encoder, shape (n,).
         batch_size: the number of rows, texts or base pairs per batch, by strategy.
         seed: the seed of all epochs.
+
+    Raises:
+        InputError: the strategy is unknown, or does not fit the graph or the size of a batch.
     """
     if batches == "length":
         return BatchPlan(partial(batches_by_length, lengths, batch_size), seed)
@@ -119,8 +118,8 @@ def batches_by_length(lengths: NDArray[np.int64], batch_size: int, rng: np.rando
     parts = []
     for start in range(0, len(order), SORTED_BATCHES * batch_size):
         chunk = order[start : start + SORTED_BATCHES * batch_size]
-        chunk = chunk[np.argsort(lengths[chunk], kind="stable")]
-        parts += np.split(chunk, range(batch_size, len(chunk), batch_size))
+        by_length = chunk[np.argsort(lengths[chunk], kind="stable")]
+        parts += np.split(by_length, range(batch_size, len(chunk), batch_size))
     shuffled = [parts[index] for index in rng.permutation(len(parts))]
     return [Batch(rows, np.full(len(rows), 1 / len(rows))) for rows in shuffled]
 
@@ -142,7 +141,8 @@ class PlanSampler(DefaultBatchSampler):  # type: ignore[misc]  # sentence-transf
         self._plan = plan
 
     def __len__(self) -> int:
-        return len(self._plan) + -len(self._plan) % process_count()
+        missing = -len(self._plan) % process_count()  # up to a multiple of the number of processes
+        return len(self._plan) + missing
 
     def __iter__(self) -> Iterator[list[int]]:
         self._plan.set_epoch(self.epoch)
@@ -162,121 +162,14 @@ class Collate:
     def __init__(self, plan: BatchPlan) -> None:
         self.plan = plan
 
-    def __call__(self, rows: Sequence[Mapping[str, int]]) -> dict[str, torch.Tensor]:
-        """Return the batch of one dataset row: the rows as :data:`ROWS`, their weights as ``label``, shape (k,)."""
+    def __call__(self, rows: Sequence[Mapping[str, int]]) -> dict[str, Any]:
+        """Return the batch of one dataset row: the rows as :data:`ROWS`, their weights as ``label``, shape (k,).
+
+        The row numbers are an array of NumPy, since trainers move tensors to the device: to read them there would wait
+        for all the work that a GPU still has.
+        """
         batch = self.plan[rows[0]["batch"]]
-        return {ROWS: torch.from_numpy(batch.rows), "label": torch.from_numpy(batch.weights).float()}
-
-
-# Training only the embedding rows whose tokens occur in the texts of a training.
-#
-# The gradient of the full table, its norm and the optimizer's step cost the same for rows that no text reads, whose
-# gradient is zero: in a small model with a large vocabulary, more than all layers together.
-
-
-class ReadRows(nn.Module):  # type: ignore[misc]  # torch has no types here
-    """Replaces an embedding table by those of its rows that texts read; embeds their tokens as the table does.
-
-    Args:
-        table: the full table; :meth:`copy_to_table` copies the trained rows into it.
-        row_numbers: the numbers of the rows that are read, sorted, shape (r,).
-
-    Attributes:
-        new_indices: the index among the r rows of each row of the full table, int64; 0 for rows that are not read.
-    """
-
-    def __init__(self, table: nn.Embedding, row_numbers: torch.Tensor) -> None:
-        super().__init__()
-        self.row_numbers = row_numbers.to(table.weight.device)
-        self._table = (table,)  # in a tuple, or torch would register its weight as a parameter
-        self.weight = nn.Parameter(table.weight.detach()[self.row_numbers].clone())
-        new_indices = torch.zeros(len(table.weight), dtype=torch.int64, device=table.weight.device)
-        new_indices[self.row_numbers] = torch.arange(len(row_numbers), device=new_indices.device)
-        self.register_buffer("new_indices", new_indices, persistent=False)
-        # The padding token has no gradient in the full table, so it must have none here.
-        self._padding = None if table.padding_idx is None else int(new_indices[table.padding_idx])
-
-    @property
-    def table(self) -> nn.Embedding:
-        """The full table."""
-        return self._table[0]
-
-    def forward(self, ids: torch.Tensor) -> torch.Tensor:
-        """Return the embeddings of tokens, shape of *ids* plus (dimensions,); their rows must be among those read."""
-        embeddings: torch.Tensor = functional.embedding(self.new_indices[ids], self.weight, self._padding)
-        return embeddings
-
-    def copy_to_table(self) -> None:
-        """Copy the trained rows into the full table."""
-        weight = self.table.weight
-        with torch.no_grad():
-            weight[self.row_numbers.to(weight.device)] = self.weight.to(weight)
-
-    def copy_from_table(self) -> None:
-        """Copy the rows from the full table, in place."""
-        weight = self.table.weight
-        with torch.no_grad():
-            self.weight.copy_(weight[self.row_numbers.to(weight.device)])
-
-
-@contextmanager
-def train_only_read_rows(model: Any, tokens: TokenTable) -> Iterator[None]:
-    """Inside the block, train only those rows of a model's embedding table that its texts read.
-
-    At the end, also after an error, the full table is put back with the trained rows in it.
-
-    Every step is the same as with the full table, except that rows that are not read have no weight decay: they keep
-    their values. A model without a plain embedding table, or with a frozen one, is left unchanged.
-
-    Args:
-        model: a sentence-transformers model, changed in place.
-        tokens: the tokens of all texts that the model will read.
-    """
-    body = getattr(model[0], "model", None)
-    table = _embedding_table(body)
-    if body is None or type(table) is not nn.Embedding or not _is_trained_alone(body, table):
-        yield
-        return
-    pads = [tokens.pad]
-    if table.padding_idx is not None:
-        pads.append(table.padding_idx)
-    read_ids = torch.cat([tokens.ids.long(), torch.tensor(pads)])
-    rows = ReadRows(table, torch.unique(read_ids))
-    body.set_input_embeddings(rows)
-    try:
-        yield
-    finally:
-        rows.copy_to_table()
-        body.set_input_embeddings(table)
-
-
-def _embedding_table(body: Any) -> Any:
-    """Return the embedding table of a transformer, or None if it has none."""
-    return body.get_input_embeddings() if hasattr(body, "get_input_embeddings") else None
-
-
-def _is_trained_alone(body: Any, table: nn.Embedding) -> bool:
-    """Return whether a table is trained without special options and its weight is not tied to another parameter."""
-    has_options = table.max_norm is not None or table.sparse or table.scale_grad_by_freq
-    uses = [name for name, value in body.named_parameters(remove_duplicate=False) if value is table.weight]
-    return table.weight.requires_grad and not has_options and len(uses) == 1
-
-
-@contextmanager
-def restore_whole_table(model: Any) -> Iterator[None]:
-    """Inside the block, restore a model's full embedding table so that the model can be saved or loaded."""
-    body = getattr(model[0], "model", None)
-    rows = _embedding_table(body)
-    if body is None or not isinstance(rows, ReadRows):
-        yield
-        return
-    rows.copy_to_table()
-    body.set_input_embeddings(rows.table)
-    try:
-        yield
-    finally:
-        rows.copy_from_table()
-        body.set_input_embeddings(rows)
+        return {ROWS: batch.rows, "label": torch.from_numpy(batch.weights).float()}
 
 
 # The training of one model: sentence-transformers trainers over a plan of batches.
@@ -308,9 +201,9 @@ class PlannedBatches(ResumableTrainer):
             *args: further arguments of the trainer.
         """
         total = 0.0
-        passes = self.loss.split_into_passes(inputs[ROWS].cpu())
+        passes = self.loss.split_into_passes(torch.from_numpy(inputs[ROWS]))
         for number, indices in enumerate(passes, start=1):
-            part = {name: value[indices] for name, value in inputs.items()}
+            part = {ROWS: inputs[ROWS][indices.numpy()], "label": inputs["label"][indices]}
             # Processes exchange gradients once per batch, in the last pass: their numbers of passes may differ.
             is_last = number == len(passes)
             with contextlib.nullcontext() if is_last else self.accelerator.no_sync(model):
@@ -472,10 +365,11 @@ def train_pairs(
         callbacks: further transformers callbacks.
         measure: the value of :class:`DevAgreement` that decides which step is kept; by default ``spearman``, or
             ``accuracy`` for classes.
-        weigh: the weights of tokens, for the measure ``bertscore``.
+        weigh: the weights of tokens, for the measure ``bertscore``; None for any other.
 
     Raises:
         DivergedError: a loss on the development set is no longer a finite number.
+        InputError: the checkpoint of the best model is damaged at the end of the training.
     """
     is_cross = recipe == "cross-encoder"
     measure = measure or ("spearman" if loss.inputs.labels.is_floating_point() else "accuracy")

@@ -21,13 +21,14 @@ from assay.training.data import Examples
 from assay.training.evaluation import CONFIDENCE, merged_values, p_value_of_gains, standard_deviation
 from assay.training.s3bert.targets import ScoredPairs
 
-Part = NDArray[np.int64]
+#: The indices of dimensions, or of rows.
+Indices = NDArray[np.int64]
 
 
-def random_dimensions(dimensions: int, aspects: int, width: int, seed: int) -> list[Part]:
+def random_dimensions(dimensions: int, aspects: int, width: int, seed: int) -> list[Indices]:
     """Return *width* dimensions for each aspect, ascending, drawn without overlap (SB-rand in Opitz and Frank 2022)."""
-    drawn = np.random.default_rng(seed).permutation(dimensions)[: aspects * width]
-    return [np.sort(part) for part in drawn.reshape(aspects, width)]
+    drawn_dimensions = np.random.default_rng(seed).permutation(dimensions)[: aspects * width]
+    return [np.sort(aspect_dimensions) for aspect_dimensions in drawn_dimensions.reshape(aspects, width)]
 
 
 def dimension_weights(
@@ -47,7 +48,7 @@ def dimension_weights(
     return _standardised_ranks(products).T @ _standardised_ranks(scores)
 
 
-def assign_dimensions(weights: NDArray[np.float64], *, exactly: int | None = None) -> list[Part]:
+def assign_dimensions(weights: NDArray[np.float64], *, exactly: int | None = None) -> list[Indices]:
     """Return the dimensions of each aspect, ascending, as an integer program assigns them.
 
     The program, equations 7 to 9 in Opitz and Frank 2022, maximises the sum of the weights of the chosen edges, each
@@ -117,16 +118,18 @@ class Embedded:
     base: NDArray[np.float32]
     trained: NDArray[np.float32]
 
-    def sides(self, references: Sequence[str], candidates: Sequence[str]) -> tuple[Part, Part]:
+    def sides(self, references: Sequence[str], candidates: Sequence[str]) -> tuple[Indices, Indices]:
         """Return the rows of the references and of the candidates of n pairs, int64, shape (n,) each."""
         first = [self.numbers[text] for text in references]
         second = [self.numbers[text] for text in candidates]
         return np.array(first, dtype=np.int64), np.array(second, dtype=np.int64)
 
 
-def cosines_over(first: NDArray[np.float32], second: NDArray[np.float32], part: Part | slice = slice(None)) -> Floats:
+def cosines_over(
+    first: NDArray[np.float32], second: NDArray[np.float32], dimensions: Indices | slice = slice(None)
+) -> Floats:
     """Return the cosines of n pairs of embeddings over some dimensions, shape (n,); 0 where one is all zeros there."""
-    left, right = first[:, part].astype(np.float64), second[:, part].astype(np.float64)
+    left, right = first[:, dimensions].astype(np.float64), second[:, dimensions].astype(np.float64)
     lengths = np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=1)
     return np.asarray((left * right).sum(axis=1) / np.where(lengths > 0, lengths, 1))
 
@@ -139,19 +142,20 @@ def aspect_correlations(
     As in table 1 of Opitz and Frank 2022, ``full`` is the cosine of the base's whole embeddings, and ``random`` and
     ``ilp`` are partitions of the base, the latter chosen on the development pairs; ``ilp_even`` has as many dimensions
     per aspect as the trained model. The differences of the trained model from ``full`` and ``ilp`` have intervals of a
-    paired bootstrap and p of a two-sided jackknife t-test over the pairs. Pairs that exchanged candidates are resampled
-    together. Other dependence, from a shared sentence or a group of the data, is ignored: where much is shared, the
-    intervals are too short.
+    paired bootstrap and p of a two-sided jackknife t-test. Pairs that exchanged candidates are resampled, and left out
+    by the jackknife, together. Other dependence, from a shared sentence or a group of the data, is ignored: where much
+    is shared, the intervals are too short.
 
     Args:
-        dev, test: the development and test pairs.
+        dev, test: the development and test pairs, each with its negatives.
         embedded: the embeddings of their texts.
         layout: the dimensions of each aspect in the trained model; all aspects have the same number.
         seed: the seed of the random partition and of the resamples.
 
     Returns:
-        One record per aspect: ``aspect``, a value for each of :data:`SYSTEMS` (None if undefined), and for each rival
-        ``over_RIVAL``, ``low_RIVAL``, ``high_RIVAL``, ``p_RIVAL``.
+        One record per aspect: ``aspect``, a value for each of :data:`SYSTEMS`, and for each rival the difference
+        ``over_RIVAL`` and the bounds ``low_RIVAL`` and ``high_RIVAL``, times 100 as well, and ``p_RIVAL``; None if
+        undefined.
 
     Raises:
         UnavailableError: a partition cannot be found.
@@ -172,8 +176,8 @@ def aspect_correlations(
     records = []
     for index, (aspect, start, stop) in enumerate(layout.aspects):
         systems = {"full": full}
-        for system, parts in partitions.items():
-            systems[system] = cosines_over(*base, parts[index])
+        for system, dimensions_of_aspects in partitions.items():
+            systems[system] = cosines_over(*base, dimensions_of_aspects[index])
         systems["trained"] = cosines_over(*trained, slice(start, stop))
         target = test.scores[:, index].astype(np.float64)
         records.append({"aspect": aspect} | _compare_systems(systems, target, RIVALS, test.unit, seed))
@@ -191,8 +195,8 @@ def agreement_with_people(test: Examples, embedded: Embedded, seed: int) -> list
         seed: the seed of the resamples.
 
     Returns:
-        One record per dataset: ``dataset``, ``n``, ``full``, ``trained``, ``over_full``, ``low_full``, ``high_full``,
-        ``p_full``; a value is None if undefined.
+        One record per dataset: ``dataset``, ``n``, ``full``, ``trained``, the difference ``over_full``, its bounds
+        ``low_full`` and ``high_full``, and ``p_full``, which is not multiplied; a value is None if undefined.
     """
     left, right = embedded.sides(test.references, test.candidates)
     records = []
@@ -225,11 +229,11 @@ def comparable_scores(
         aspects: the records of :func:`aspect_correlations`.
         people: the records of :func:`agreement_with_people`.
     """
-    named = [(record["dataset"], record) for record in people]
-    named += [(f"aspect {record['aspect']}", record) for record in aspects]
+    named_records = [(record["dataset"], record) for record in people]
+    named_records += [(f"aspect {record['aspect']}", record) for record in aspects]
     return [
         {"dataset": name, "statistic": "spearman", "value": record["trained"] / 100}
-        for name, record in named
+        for name, record in named_records
         if record["trained"] is not None
     ]
 
@@ -267,7 +271,9 @@ def records_over_seeds(runs: Sequence[Sequence[Mapping[str, Any]]], key: str) ->
 def _rival_over_seeds(seed_records: Sequence[Mapping[str, Any]], rival: str) -> dict[str, float | None]:
     """Return the mean difference from a rival over seeds, with its outermost bounds and its two tests, by field.
 
-    A value is None if it is undefined for one of the seeds; the test over seeds also if all differences are equal.
+    ``p_RIVAL`` of a seed is the test over pairs, whose largest value is ``p_pairs_RIVAL`` in the result; ``p_RIVAL`` of
+    the result is the test over seeds. A value is None if it is undefined for one of the seeds; the test over seeds also
+    if all differences are equal.
 
     Args:
         seed_records: the records of one aspect or dataset, one per seed.
@@ -287,7 +293,7 @@ def _rival_over_seeds(seed_records: Sequence[Mapping[str, Any]], rival: str) -> 
 
 
 def _compare_systems(
-    systems: Mapping[str, Floats], target: Floats, rivals: Sequence[str], groups: Part | None, seed: int
+    systems: Mapping[str, Floats], target: Floats, rivals: Sequence[str], groups: Indices | None, seed: int
 ) -> dict[str, Any]:
     """Return Spearman's rho of each system, and the differences of the trained system from its rivals, all times 100.
 
@@ -302,10 +308,10 @@ def _compare_systems(
         Per system its coefficient, and per rival ``over_RIVAL``, ``low_RIVAL``, ``high_RIVAL`` and ``p_RIVAL``, which
         is not multiplied; a value is None if undefined.
     """
-    metric_pairs = [("trained", system) for system in systems if system != "trained"]
-    tested = [("trained", rival) for rival in systems if rival in rivals]
+    all_pairs = [("trained", system) for system in systems if system != "trained"]
+    tested_pairs = [("trained", rival) for rival in systems if rival in rivals]
     settings: dict[str, Any] = {"statistics": ("spearman",), "confidence": CONFIDENCE, "permutations": 0}
-    values = compare_all(systems, target, resamples=0, seed=(seed,), metric_pairs=metric_pairs, **settings)
+    values = compare_all(systems, target, resamples=0, seed=(seed,), metric_pairs=all_pairs, **settings)
     group_codes = None if groups is None else np.unique(groups, return_inverse=True)[1].astype(np.intp)
     # Only rivals need resamples, which take most of the time.
     differences = compare_all(
@@ -313,15 +319,15 @@ def _compare_systems(
         target,
         resamples=RESAMPLES,
         seed=(seed,),
-        metric_pairs=tested,
+        metric_pairs=tested_pairs,
         groups=group_codes,
         **settings,
     )
     record: dict[str, Any] = {}
-    for trained, system in metric_pairs:
+    for trained, system in all_pairs:
         record[system] = _times_hundred(values[trained, system][0].second)
-    record["trained"] = _times_hundred(values[metric_pairs[0]][0].first)
-    for trained, rival in tested:
+    record["trained"] = _times_hundred(values[all_pairs[0]][0].first)
+    for trained, rival in tested_pairs:
         difference = differences[trained, rival][0]
         record[f"over_{rival}"] = _times_hundred(difference.value)
         record[f"low_{rival}"] = _times_hundred(difference.low)

@@ -58,7 +58,7 @@ def split_encoder(whole: Any, trained: int, name: str) -> Halves:
         name: the name of the model in error messages.
 
     Raises:
-        InputError: the model has fewer layers.
+        InputError: *trained* is below 1, or above the number of layers.
         UnavailableError: the model is of a type that cannot be split, or its pooling leaves the prompt out.
     """
     from sentence_transformers.base.modules import Transformer
@@ -125,8 +125,9 @@ def _shallow_copy(module: Any) -> Any:
 
 #: The most bytes of hidden states that are kept in memory; more are kept in an unnamed, memory-mapped file.
 MAX_BYTES_IN_MEMORY = 2 * 2**30
-#: The number of texts that go through the layers together; they have similar lengths, so there is little padding.
-TEXTS_PER_BATCH = 16
+#: The number of texts that go through the layers together on a CPU and on a GPU; they have similar lengths, so there is
+#: little padding.
+CPU_TEXTS, GPU_TEXTS = 16, 512
 #: The number of texts tokenized at a time.
 TEXTS_PER_SLICE = 2048
 #: The number of texts whose embeddings are compared with those of the complete model, and the largest difference
@@ -144,6 +145,7 @@ class FrozenTexts:
 
     Attributes:
         teacher: the base model's embeddings, float32, shape (n, dimensions); set by :func:`freeze_texts`.
+        texts_per_batch: the number of texts that go through the layers together.
     """
 
     def __init__(self, states: torch.Tensor, lengths: torch.Tensor, device: str) -> None:
@@ -151,6 +153,7 @@ class FrozenTexts:
         self.lengths = lengths
         self.starts = torch.cumsum(lengths, 0) - lengths
         self.device = device
+        self.texts_per_batch = CPU_TEXTS if device == "cpu" else GPU_TEXTS
         self.teacher = torch.empty(0)
 
     def __len__(self) -> int:
@@ -159,7 +162,8 @@ class FrozenTexts:
     def padded_batch(self, numbers: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the hidden states of b texts, shape (b, l, d), and their mask, int64, shape (b, l), on the device.
 
-        Positions after the end of a text hold states of another text and are masked.
+        l is the length of the longest of these texts. Positions after the end of a text hold states of other tokens and
+        are masked.
 
         Args:
             numbers: the indices of the texts, int64, shape (b,), on the CPU.
@@ -182,7 +186,7 @@ def upper_embeddings(halves: Halves, frozen: FrozenTexts, numbers: torch.Tensor)
     """
     order = torch.argsort(frozen.lengths[numbers], stable=True)
     embeddings = []
-    for part in torch.split(numbers[order], TEXTS_PER_BATCH):
+    for part in torch.split(numbers[order], frozen.texts_per_batch):
         states, mask = frozen.padded_batch(part)
         token_embeddings = halves.upper(inputs_embeds=states, attention_mask=mask).last_hidden_state
         embeddings.append(_sentence_embeddings(halves, token_embeddings, mask))
@@ -214,7 +218,7 @@ def freeze_texts(halves: Halves, texts: Sequence[str], device: str, *, advance: 
     teacher = torch.empty((len(texts), halves.dimensions), device=device)
     model.eval()
     with torch.inference_mode():
-        for part in torch.split(torch.argsort(lengths, stable=True), TEXTS_PER_BATCH):
+        for part in torch.split(torch.argsort(lengths, stable=True), frozen.texts_per_batch):
             part_inputs = [inputs[number] for number in part.tolist()]
             # Padded on the right, whatever the tokenizer's default, since row[:length] is what is kept of a text.
             batch = model.tokenizer.pad(part_inputs, padding_side="right", return_tensors="pt").to(device)

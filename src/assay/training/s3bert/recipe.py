@@ -15,7 +15,7 @@ from assay.exceptions import UnavailableError
 from assay.metrics.aspects.layout import Layout, embedding_size, even_layout, write_layout
 from assay.metrics.aspects.reference import write_reference
 from assay.metrics.models import locate
-from assay.training.data import Examples, load_sets
+from assay.training.data import Examples
 from assay.training.folder import RESULTS, Render, Results, make_models, open_work_folder
 from assay.training.job import Card, PairsJob, prepare_device, write_model
 from assay.training.loop import Schedule
@@ -33,6 +33,7 @@ from assay.training.s3bert.frozen import FrozenTexts, freeze_texts, split_encode
 from assay.training.s3bert.settings import S3BertSettings
 from assay.training.s3bert.targets import TARGETS, AmrScorer, AspectScorer, ScoredPairs, score_pairs, write_targets
 from assay.training.s3bert.trainer import embed_texts, train_aspects
+from assay.training.sets import load_sets
 
 __all__ = ["RESULTS", "Results", "describe_model", "train_s3bert"]
 
@@ -50,16 +51,16 @@ _LIMITS = (
 def describe_model(facts: Mapping[str, Any]) -> Card:
     """Return the card of a model, from the content of its ``training.json``."""
     settings = facts["settings"]
-    parts = [name for name in ("decomposition", "consistency") if settings[name]]
-    about = (
+    losses = [name for name in ("decomposition", "consistency") if settings[name]]
+    description = (
         f"Sentence embeddings in which {settings['width']} dimensions each measure one of {len(facts['scales'])} "
         "aspects of meaning (Opitz and Frank 2022, SBERT studies Meaning Representations); the last "
-        f"{settings['layers']} layers were trained with {' and '.join(parts)}. "
+        f"{settings['layers']} layers were trained with {' and '.join(losses)}. "
         "`s3bert.json` says which dimensions are whose."
     )
     return Card(
         title="S3BERT",
-        about=about,
+        about=description,
         seeds=f"{facts['seed']} for the order of the pairs, {settings['seed']} for what is held out and the negatives",
         best=f"development loss {facts['best_dev_loss']:.6f}",
         use=(
@@ -125,15 +126,17 @@ def train_s3bert(
         settings: the settings; for several seeds, the output folder has a folder ``seed-N`` for each and a summary.
         render: returns results as Markdown.
         progress: receives every step.
-        scorer: the metrics that give the targets; by default the AMR metrics.
+        scorer: the metrics that give the targets, closed after the last pair; None for the AMR metrics.
 
     Returns:
         ``aspects`` and ``people``: records as in :mod:`~assay.training.s3bert.evaluation`; ``seeds``: the seeds;
         ``scores``, for a single model: see :func:`~assay.training.s3bert.evaluation.comparable_scores`.
 
     Raises:
-        InputError: a setting or a dataset cannot be used.
-        UnavailableError: the model or the metrics are unavailable, or several processes were started to train together.
+        InputError: a setting, a dataset or the output folder cannot be used, or the disk is full.
+        UnavailableError: the model, a dataset or the metrics are unavailable, the model cannot be split into frozen and
+            trained layers, no partition of it into aspects is found, or several processes were started to train
+            together.
     """
     if process_count() > 1:
         raise UnavailableError("s3bert trains in one process", "start it without torchrun")
@@ -158,14 +161,18 @@ def _prepare_training_data(job: S3BertJob, scorer: AspectScorer, folder: Path) -
     """Score the aspects of all pairs, write these targets to a folder, and return what all models learn from.
 
     The texts are put through the frozen layers of the base model once; progress is shown for both steps.
+
+    Raises:
+        InputError: the model has too few layers, or the disk is full.
+        UnavailableError: a score is not a finite number, or the model cannot be loaded or split.
     """
-    scored = _score_sets(job.settings, job.sets, scorer, job.progress)
-    targets_digest = write_targets(scored, scorer.names, scorer.signature, folder)
-    texts = sorted({text for pairs in scored.values() for text in (*pairs.references, *pairs.candidates)})
+    scored_sets = _score_sets(job.settings, job.sets, scorer, job.progress)
+    targets_digest = write_targets(scored_sets, scorer.names, scorer.signature, folder)
+    texts = sorted({text for pairs in scored_sets.values() for text in (*pairs.references, *pairs.candidates)})
     job.progress.begin("frozen layers", len(texts))
     halves = split_encoder(load_bi_encoder(job.base.folder, job.device), job.settings.layers, job.settings.base)
     frozen = freeze_texts(halves, texts, job.device, advance=job.progress.advance)
-    return _TrainingData(scored, targets_digest, frozen, {text: number for number, text in enumerate(texts)})
+    return _TrainingData(scored_sets, targets_digest, frozen, {text: number for number, text in enumerate(texts)})
 
 
 def _score_sets(
@@ -173,21 +180,21 @@ def _score_sets(
 ) -> dict[str, ScoredPairs]:
     """Return the pairs of each set with their negatives and targets, by set, and close the scorer, also if it fails."""
     used_keys = {key for examples in sets.values() for key in examples.keys}
-    scored: dict[str, ScoredPairs] = {}
+    scored_sets: dict[str, ScoredPairs] = {}
     try:
         for name, examples in sets.items():
-            scored[name] = score_pairs(
+            scored_sets[name] = score_pairs(
                 name,
                 examples,
                 negatives=settings.negatives,
                 seed=settings.seed,
                 scorer=scorer,
                 progress=progress,
-                taken=used_keys,
+                excluded_keys=used_keys,
             )
     finally:
         scorer.close()
-    return scored
+    return scored_sets
 
 
 def _summarise_seeds(seed_results: list[Results]) -> Results:
@@ -212,21 +219,38 @@ def _make_embeddings(
         seed: the seed of this model.
         checkpoints: the folder of checkpoints, from which an interrupted training continues.
         model_folder: the folder to write to.
+
+    Raises:
+        InputError: the checkpoint of the best model is damaged at the end of the training.
+        UnavailableError: no partition of the base into aspects is found.
     """
     settings, scored = job.settings, data.scored
     halves = split_encoder(load_bi_encoder(job.base.folder, job.device), settings.layers, settings.base)
     schedule = Schedule(
-        settings.epochs, settings.batch_size, settings.learning_rate, settings.warmup, settings.eval_steps, seed
+        epochs=settings.epochs,
+        batch_size=settings.batch_size,
+        learning_rate=settings.learning_rate,
+        warmup=settings.warmup,
+        eval_steps=settings.eval_steps,
+        seed=seed,
     )
     trained = train_aspects(
-        halves, data.frozen, data.numbers, (scored["train"], scored["dev"]), job.layout.names, settings, schedule,
-        checkpoints, job.device, job.progress,
-    )  # fmt: skip
+        halves=halves,
+        frozen=data.frozen,
+        numbers=data.numbers,
+        sets=(scored["train"], scored["dev"]),
+        aspects=job.layout.names,
+        settings=settings,
+        schedule=schedule,
+        folder=checkpoints,
+        device=job.device,
+        progress=job.progress,
+    )
     job.progress.begin("evaluation", 0)
     dev, test = scored["dev"], scored["test"]
     evaluated_texts = {*dev.references, *dev.candidates, *test.references, *test.candidates}
-    wanted = sorted(data.numbers[text] for text in evaluated_texts)
-    trained_embeddings = embed_texts(halves, data.frozen, wanted)
+    evaluated_numbers = sorted(data.numbers[text] for text in evaluated_texts)
+    trained_embeddings = embed_texts(halves, data.frozen, evaluated_numbers)
     embedded = Embedded(data.numbers, data.frozen.teacher.cpu().numpy(), trained_embeddings)
     aspects = aspect_correlations(dev, test, embedded, job.layout, seed)
     people = agreement_with_people(job.sets["test"], embedded, seed)

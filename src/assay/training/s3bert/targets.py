@@ -18,10 +18,11 @@ from assay.common.messages import Setting
 from assay.common.progress import Progress
 from assay.exceptions import InputError, UnavailableError
 from assay.language.amr import ASPECTS
+from assay.language.texts import pair_key
 from assay.metrics import Batch, load_metric
 from assay.metrics.name import MetricName
 from assay.metrics.work import open_session, release_sessions
-from assay.training.data import Examples, pair_key
+from assay.training.data import Examples
 from assay.training.folder import PAIRS_PER_CHUNK, cached_scores
 
 #: The file with the targets, in a model's folder.
@@ -116,20 +117,24 @@ class ScoredPairs:
 
 
 def draw_negatives(
-    examples: Examples, times: int, seed: int, taken: Collection[tuple[str, str]] = ()
+    examples: Examples, times: int, seed: int, excluded_keys: Collection[tuple[str, str]] = ()
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return m shuffled negatives, as rows of references and rows of candidates, and the unit of each of the n pairs.
 
-    The pairs are shuffled and divided into units of at least :data:`UNIT_PAIRS` pairs (more if *times* needs more).
-    Inside a unit, each reference gets the candidates of the *times* pairs that follow it. So a negative is drawn
-    uniformly from all other pairs, and a batch of whole units embeds each text once for a pair and its negatives. A
-    negative is left out if it would be a pair of the set, a pair of another set, or the same text twice.
+    The pairs are shuffled and divided into units of at least :data:`UNIT_PAIRS` pairs (more if *times* needs more); a
+    smaller set is one unit. Inside a unit, each reference gets the candidates of the *times* pairs that follow it, or
+    of all others if the unit has fewer. So a negative is drawn uniformly from all other pairs, and a batch of whole
+    units embeds each text once for a pair and its negatives. A negative is left out if it would be a pair of the set, a
+    pair of another set, or the same text twice.
+
+    Equal negatives are all kept. If pairs of a unit share a reference or a candidate, two of them may give the same
+    texts, which then count twice in training.
 
     Args:
         examples: the pairs of the set.
         times: the number of negatives per pair.
         seed: the seed of the shuffle.
-        taken: the keys of the pairs of other sets.
+        excluded_keys: the keys of the pairs of other sets.
 
     Returns:
         The rows of the negatives' references and candidates, int64, shape (m,) each, and the unit of each pair, int64,
@@ -138,7 +143,7 @@ def draw_negatives(
     order = np.random.default_rng(seed).permutation(len(examples))
     unit_count = max(1, len(order) // max(UNIT_PAIRS, times + 1))
     unit_of_pair = np.empty(len(examples), dtype=np.int64)
-    known_keys = {*examples.keys, *taken}
+    known_keys = {*examples.keys, *excluded_keys}
     reference_rows, candidate_rows = [], []
     for unit, rows in enumerate(np.array_split(order, unit_count)):
         unit_of_pair[rows] = unit
@@ -159,7 +164,7 @@ def score_pairs(
     seed: int,
     scorer: AspectScorer,
     progress: Progress,
-    taken: Collection[tuple[str, str]] = (),
+    excluded_keys: Collection[tuple[str, str]] = (),
 ) -> ScoredPairs:
     """Return pairs, then their shuffled negatives, with the scores of both.
 
@@ -172,36 +177,43 @@ def score_pairs(
         seed: the seed of the negatives.
         scorer: the metrics.
         progress: receives the number of pairs after each chunk.
-        taken: the keys of the pairs of other sets, which no negative may repeat.
+        excluded_keys: the keys of the pairs of other sets, which no negative may repeat.
 
     Raises:
         InputError: the disk is full.
-        UnavailableError: a score is not a finite number.
+        Exception: what the scorer raises, such as UnavailableError for a score that is not a finite number.
     """
     own_rows = np.arange(len(examples), dtype=np.int64)
-    reference_rows, candidate_rows, units = draw_negatives(examples, negatives, seed, taken)
-    first_rows, second_rows = np.concatenate([own_rows, reference_rows]), np.concatenate([own_rows, candidate_rows])
-    columns = (examples.references, examples.candidates, examples.reference_graphs, examples.candidate_graphs)
-    sides = (first_rows, second_rows, first_rows, second_rows)
-    texts = []
-    for column, side in zip(columns, sides, strict=True):
-        texts.append(tuple(column[row] for row in side))
+    reference_rows, candidate_rows, units = draw_negatives(examples, negatives, seed, excluded_keys)
+    first_rows = np.concatenate([own_rows, reference_rows])
+    second_rows = np.concatenate([own_rows, candidate_rows])
+    columns = []
+    for column, rows in (
+        (examples.references, first_rows),
+        (examples.candidates, second_rows),
+        (examples.reference_graphs, first_rows),
+        (examples.candidate_graphs, second_rows),
+    ):
+        columns.append(tuple(column[row] for row in rows))
     progress.begin(f"AMR metrics of the {set_name} pairs", len(first_rows))
     scores_of_chunks = []
     for start in range(0, len(first_rows), PAIRS_PER_CHUNK):
-        chunk = [column[start : start + PAIRS_PER_CHUNK] for column in texts]
-        batch = Batch(chunk[0], chunk[1], None, chunk[2], chunk[3])
-        scores_of_chunks.append(cached_scores(scorer.signature, (*chunk[2], *chunk[3]), partial(scorer.score, batch)))
-        progress.advance(len(chunk[0]))
+        chunk = [column[start : start + PAIRS_PER_CHUNK] for column in columns]
+        references, candidates, reference_graphs, candidate_graphs = chunk
+        batch = Batch(references, candidates, None, reference_graphs, candidate_graphs)
+        graphs = (*reference_graphs, *candidate_graphs)
+        scores_of_chunks.append(cached_scores(scorer.signature, graphs, partial(scorer.score, batch)))
+        progress.advance(len(references))
     scores = np.concatenate(scores_of_chunks).astype(np.float32)
     is_positive = np.arange(len(first_rows)) < len(own_rows)
-    return ScoredPairs(texts[0], texts[1], is_positive, units[first_rows], scores)
+    return ScoredPairs(columns[0], columns[1], is_positive, units[first_rows], scores)
 
 
 def write_targets(sets: Mapping[str, ScoredPairs], names: Sequence[str], signature: str, folder: Path) -> str:
     """Write the targets of all sets to one Parquet file, and return the SHA-256 (hex) of its texts, scores and metrics.
 
-    The columns are ``set``, ``reference``, ``candidate`` and ``positive``, then one per metric.
+    The columns are ``set``, ``reference``, ``candidate`` and ``positive``, then one per metric. The digest and the
+    signature are kept in the file's metadata.
 
     Args:
         sets: the pairs with their scores, by the name of the set.
@@ -222,7 +234,9 @@ def write_targets(sets: Mapping[str, ScoredPairs], names: Sequence[str], signatu
             "positive": pairs.positive,
         }
         tables.append(pa.table(columns | {name: pairs.scores[:, k] for k, name in enumerate(names)}))
-    made_from = digest.hexdigest()
-    table = pa.concat_tables(tables).replace_schema_metadata({"assay.made_from": made_from, "assay.metrics": signature})
+    targets_digest = digest.hexdigest()
+    table = pa.concat_tables(tables).replace_schema_metadata(
+        {"assay.made_from": targets_digest, "assay.metrics": signature}
+    )
     pq.write_table(table, folder / TARGETS)
-    return made_from
+    return targets_digest

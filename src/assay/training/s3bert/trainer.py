@@ -185,7 +185,7 @@ class AspectTrainer(ResumableTrainer, SentenceTransformerTrainer):  # type: igno
 
     def collect_features(self, inputs: dict[str, Any]) -> tuple[list[Any], Any]:
         """Return the inputs of the loss from a collated batch: the text numbers of each side, and the targets."""
-        return [inputs["reference"], inputs["candidate"]], inputs["label"]
+        return [torch.from_numpy(inputs[side]) for side in ("reference", "candidate")], inputs["label"]
 
     def extra_curves(self) -> dict[str, float]:
         """Return the current learned factor of each aspect, as ``beta_NAME``, for the history of the training."""
@@ -201,17 +201,18 @@ class TurnsTrainer(AspectTrainer):
     """
 
     #: The file with the state of the optimiser for consistency, in a checkpoint.
-    FIRST_OPTIMIZER = "consistency-optimizer.pt"
-    _first: torch.optim.Optimizer | None = None
-    _first_state: Mapping[str, Any] | None = None
+    OPTIMIZER_FILE = "consistency-optimizer.pt"
+    # The optimiser for consistency, once it is needed, and its state in the checkpoint that the training resumes from.
+    _own_optimizer: torch.optim.Optimizer | None = None
+    _resumed_state: Mapping[str, Any] | None = None
 
     def training_step(self, model: Any, inputs: dict[str, Any], *args: Any) -> Any:
         """Make the step for consistency, then compute the gradient of the decomposition; return both losses' sum."""
-        first = self._first_optimizer()
+        consistency_optimizer = self._consistency_optimizer()
         self.loss.active = ("consistency",)
         total = super().training_step(model, inputs, *args)
         nn.utils.clip_grad_norm_(model.parameters(), self.args.max_grad_norm)
-        first.step()
+        consistency_optimizer.step()
         model.zero_grad()
         self.loss.active = ("decomposition",)
         total = total + super().training_step(model, inputs, *args)
@@ -224,33 +225,37 @@ class TurnsTrainer(AspectTrainer):
         if self.loss.active == ("consistency",):
             self.accum_loss_components["train"]["steps"] -= self._weight
 
-    def _first_optimizer(self) -> torch.optim.Optimizer:
-        """Return the optimiser for consistency, of the same kind and with the same learning rate as the trainer's."""
+    def _consistency_optimizer(self) -> torch.optim.Optimizer:
+        """Return the optimiser for consistency, of the same kind and with the same learning rate as the trainer's.
+
+        The first call makes it, for the parameters of the model alone, with the state of the checkpoint if the training
+        resumes; every call sets the learning rate.
+        """
         # accelerate wraps the trainer's optimiser
-        second: Any = getattr(self.optimizer, "optimizer", self.optimizer)
-        if self._first is None:
-            own_parameters = {id(parameter) for parameter in self.model.parameters()}
+        trainer_optimizer: Any = getattr(self.optimizer, "optimizer", self.optimizer)
+        if self._own_optimizer is None:
+            model_parameters = {id(parameter) for parameter in self.model.parameters()}
             groups = []
-            for group in second.param_groups:
-                groups.append(
-                    group | {"params": [tensor for tensor in group["params"] if id(tensor) in own_parameters]}
-                )
-            self._first = type(second)([group for group in groups if group["params"]])
-            if self._first_state is not None:
-                self._first.load_state_dict(self._first_state)
-        for group in self._first.param_groups:
-            group["lr"] = second.param_groups[0]["lr"]
-        return self._first
+            for group in trainer_optimizer.param_groups:
+                parameters = [parameter for parameter in group["params"] if id(parameter) in model_parameters]
+                if parameters:
+                    groups.append(group | {"params": parameters})
+            self._own_optimizer = type(trainer_optimizer)(groups)
+            if self._resumed_state is not None:
+                self._own_optimizer.load_state_dict(self._resumed_state)
+        for group in self._own_optimizer.param_groups:
+            group["lr"] = trainer_optimizer.param_groups[0]["lr"]
+        return self._own_optimizer
 
     def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
         super()._save(output_dir, state_dict)
         folder = Path(output_dir or self.args.output_dir)
-        torch.save(self._first_optimizer().state_dict(), folder / self.FIRST_OPTIMIZER)
+        torch.save(self._consistency_optimizer().state_dict(), folder / self.OPTIMIZER_FILE)
 
     def _load_from_checkpoint(self, checkpoint_path: str) -> None:
         super()._load_from_checkpoint(checkpoint_path)
-        path = Path(checkpoint_path) / self.FIRST_OPTIMIZER
-        self._first_state = torch.load(path, map_location=self.args.device, weights_only=True)
+        path = Path(checkpoint_path) / self.OPTIMIZER_FILE
+        self._resumed_state = torch.load(path, map_location=self.args.device, weights_only=True)
 
 
 class _RowCollator:
@@ -264,13 +269,17 @@ class _RowCollator:
     #: An attribute of sentence-transformers' collators, which its trainers pass on to samplers.
     valid_label_columns: tuple[str, ...] = ()
 
-    def __init__(self, first: torch.Tensor, second: torch.Tensor, targets: torch.Tensor) -> None:
-        self._columns = {"reference": first, "candidate": second, "label": targets}
+    def __init__(self, first: NDArray[np.int64], second: NDArray[np.int64], targets: torch.Tensor) -> None:
+        self._first, self._second, self._targets = first, second, targets
 
-    def __call__(self, rows: Sequence[Mapping[str, int]]) -> dict[str, torch.Tensor]:
-        """Return the batch of b dataset rows: ``reference``, ``candidate`` and ``label``, with b as first dimension."""
-        index = torch.tensor([row["row"] for row in rows])
-        return {name: column[index] for name, column in self._columns.items()}
+    def __call__(self, rows: Sequence[Mapping[str, int]]) -> dict[str, Any]:
+        """Return the batch of b dataset rows: ``reference``, ``candidate`` and ``label``, with b as first dimension.
+
+        The numbers of texts are arrays of NumPy, since the trainer moves tensors to the device: to read them there
+        would wait for all the work that a GPU still has.
+        """
+        index = np.array([row["row"] for row in rows])
+        return {"reference": self._first[index], "candidate": self._second[index], "label": self._targets[index]}
 
 
 def train_aspects(
@@ -300,6 +309,9 @@ def train_aspects(
         folder: the folder for checkpoints.
         device: torch's name of the device.
         progress: receives each step.
+
+    Raises:
+        InputError: the checkpoint of the best model is damaged at the end of the training.
     """
     loss = S3BertLoss(
         halves.whole,
@@ -314,13 +326,14 @@ def train_aspects(
     firsts = [numbers[text] for pairs in sets for text in pairs.references]
     seconds = [numbers[text] for pairs in sets for text in pairs.candidates]
     targets = torch.from_numpy(np.concatenate([pairs.scores for pairs in sets]))
-    trainer = (TurnsTrainer if settings.variant == "program" else AspectTrainer)(
+    trainer_class = TurnsTrainer if settings.variant == "program" else AspectTrainer
+    trainer = trainer_class(
         model=halves.whole,
         args=trainer_arguments(folder, schedule, device),
         train_dataset=_dataset_of_rows(sets[0], 0),
         eval_dataset=_dataset_of_rows(sets[1], len(sets[0])),
         loss=loss,
-        data_collator=_RowCollator(torch.tensor(firsts), torch.tensor(seconds), targets),
+        data_collator=_RowCollator(np.array(firsts), np.array(seconds), targets),
     )
     trainer.aspects = aspects
     course = run_trainer(trainer, folder, progress, f"training, seed {schedule.seed}")
@@ -354,9 +367,9 @@ def _embed_for_step(halves: Halves, frozen: FrozenTexts, wanted: torch.Tensor, d
     Args:
         halves: the model.
         frozen: the output of its frozen layers.
-        wanted: the indices in *frozen* of the texts to embed, int64, shape (b,).
+        wanted: the indices in *frozen* of the texts to embed, int64, shape (b,), on the CPU.
         device: torch's name of the device.
     """
     precision = torch.autocast("cuda", torch.bfloat16) if has_bfloat16(device) else contextlib.nullcontext()
     with precision:
-        return upper_embeddings(halves, frozen, wanted.cpu())
+        return upper_embeddings(halves, frozen, wanted)

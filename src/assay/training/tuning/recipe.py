@@ -74,9 +74,11 @@ def search_and_train(
         :func:`~assay.training.pairwise.recipe.train_on_pairs`), ``versions``.
 
     Raises:
-        InputError: a setting or a dataset cannot be used, the database cannot be reached, the study was created by a
-            different request, or the process was started by torchrun.
-        UnavailableError: the model is unavailable, a process that ran trials was killed, or no trial was completed.
+        InputError: a setting, a dataset or the output folder cannot be used, the database cannot be reached, the study
+            was created by a different request, the winner's training diverged, the disk is full, or the process was
+            started by torchrun.
+        UnavailableError: the model or a dataset is unavailable, a process that ran trials was killed, or no trial was
+            completed.
     """
     if process_count() > 1:
         raise InputError(
@@ -100,7 +102,9 @@ def search_and_train(
     with open_work_folder(search.settings.out, folder_request) as work:
         address = search.storage or file_address(work.folder / "study.db")
         runner = _runner_id(work.folder / "runner")
-        order = TrialOrder(search, request, address, work.folder, runner, runtime)
+        order = TrialOrder(
+            search=search, request=request, address=address, folder=work.folder, runner=runner, runtime=runtime
+        )
         study = order.open_study()
         _run_until_finished(order, drop_test_set(job), study, progress)
         winner = _best_trial(study)
@@ -139,6 +143,9 @@ def _run_until_finished(order: TrialOrder, job: PairwiseJob, study: Study, progr
         job: the job of the search, without a test set.
         study: the opened study of the order.
         progress: receives every step and line.
+
+    Raises:
+        InputError, UnavailableError: a trial failed, or a process that ran trials was killed.
     """
     search = order.search
     with quiet_optuna():

@@ -57,7 +57,7 @@ class Range:
 
     Attributes:
         low, high: the bounds.
-        log: whether the logarithm of the number is drawn uniformly, instead of the number.
+        log: whether numbers are drawn on a logarithmic scale.
     """
 
     low: int | float
@@ -268,7 +268,14 @@ class TuneSettings(_RecipeByPosition, LabelledPairs):
     layers: int | None = setting("Train the last N layers [default: all of the model].", None, at_least=1)
 
     def pair_settings(self) -> PairSettings:
-        """Return the settings of every trial, in which the searched settings have their defaults."""
+        """Return the settings of every trial, in which the searched settings have their defaults.
+
+        The measure that decides which step is kept is the objective, if it is of decisions or bertscore and no other
+        measure is named.
+
+        Raises:
+            InputError: the settings do not go together.
+        """
         shared = {name: getattr(self, name) for name in declarations_of(LabelledPairs) if name != "progress"}
         learning = {name: getattr(self, name) for name in LEARNING if getattr(self, name) is not None}
         if self.objective in (*CLASS_MEASURES, BERTSCORE):
@@ -280,7 +287,7 @@ class TuneSettings(_RecipeByPosition, LabelledPairs):
 
         Raises:
             InputError: the space cannot be read, contains a setting that is also set here, or does not go with the
-                other settings.
+                other settings; or the settings, such as the objective and the measure, do not go together.
         """
         settings = self.pair_settings()
         space = read_space(None if self.space is None else user_path(self.space), settings)
@@ -314,7 +321,8 @@ class Search:
         jobs: the number of trials at a time.
 
     Raises:
-        InputError: the objective does not go with the task, or the study has no name.
+        InputError: the objective does not go with the task, the recipe or the measure of the steps, or the study has no
+            name.
     """
 
     settings: PairSettings
@@ -331,15 +339,16 @@ class Search:
         if self.objective not in valid:
             raise InputError(f"must be one of {', '.join(valid)}", setting="objective", value=self.objective)
         check_recipe(self.objective, "objective", self.settings.recipe)
-        if self.objective == BERTSCORE != self.settings.chosen_measure:
+        if self.objective == BERTSCORE and self.settings.chosen_measure != BERTSCORE:
             raise InputError("must be the objective, which is bertscore", setting="measure")
         if not self.study.strip():
             raise InputError("must be a name", setting="study")
 
     def request(self, base_digest: str, data_digests: dict[str, list[str]]) -> dict[str, Any]:
-        """Return everything on which the objective of a trial depends besides the searched settings, as plain values.
+        """Return what the trials of a study have in common, as plain values.
 
-        A study accepts only trials with the same request.
+        This is the recipe, the base, the data, the settings that are not searched, the space, the objective and whether
+        trials are pruned, but no versions of packages. A study accepts only trials with the same request.
 
         Args:
             base_digest: the digest of the base model.

@@ -80,7 +80,7 @@ class TrialSeededSampler(BaseSampler):  # type: ignore[misc]  # optuna is not al
 
 
 def suggest_all(trial: Trial, space: Space) -> dict[str, Any]:
-    """Return the settings of a trial by name: newly drawn, or, for a retry, those of the trial that it repeats."""
+    """Return the settings of a trial by name: for a retry those that the repeated trial has drawn, else new ones."""
     return {name: _suggest_setting(trial, name, dimension) for name, dimension in space.items()}
 
 
@@ -209,10 +209,11 @@ def open_study(storage: RDBStorage, name: str, request: Mapping[str, Any], seed:
         name: the name of the study.
         request: everything that the values of the trials depend on, as plain values.
         seed: the seed of the draws.
-        prune: whether to stop a trial that is worse than the median of earlier trials at the same epoch.
+        prune: whether to stop a trial whose best value so far is below the median of complete trials at the same epoch;
+            none is stopped before its second epoch, or before three trials are complete.
 
     Raises:
-        InputError: the study was created by a different request.
+        InputError: the study was created by a different request, or has none after a few seconds.
     """
     pruner = NopPruner()
     if prune:
@@ -325,9 +326,9 @@ def fail_unfinished(study: Study, runner: str, *, alone: bool) -> list[int]:
     repeated_numbers = {trial.user_attrs.get(RETRY_OF) for trial in trials}
     retried_numbers = []
     for trial in trials:
-        is_own = alone or trial.number in ended_numbers or trial.user_attrs.get(RUNNER) == runner
+        is_for_this_run = alone or trial.number in ended_numbers or trial.user_attrs.get(RUNNER) == runner
         is_unfinished = trial.state == TrialState.FAIL and not trial.user_attrs.keys() & {ERROR, SURPLUS}
-        if is_own and is_unfinished and trial.number not in repeated_numbers:
+        if is_for_this_run and is_unfinished and trial.number not in repeated_numbers:
             _add_retry(study, trial)
             retried_numbers.append(trial.number)
     return retried_numbers

@@ -23,9 +23,10 @@ from optuna.trial import Trial, TrialState
 from transformers import TrainerCallback
 
 from assay.common.messages import Message, Setting
+from assay.common.processes import free_cores
 from assay.common.progress import Progress
 from assay.exceptions import AssayError, InputError, UnavailableError
-from assay.metrics.neural.runtime import Runtime, devices_of, free_cores, use_runtime
+from assay.metrics.neural.runtime import Runtime, devices_of, use_runtime
 from assay.training.pairwise.job import PairwiseJob, fit_model, prepare_job, start_model
 from assay.training.pairwise.trainer import DivergedError
 from assay.training.tuning.settings import Search
@@ -133,11 +134,14 @@ def run_trial(job: PairwiseJob, trial: Trial, settings: Mapping[str, Any], objec
     Raises:
         TrialPruned: the trial is worse than others at the same epoch.
         DivergedError: a loss on the development set is no longer a finite number.
+        InputError: the model has fewer layers than the settings train, or the checkpoint of its best step is damaged.
+        UnavailableError: the base model cannot be loaded or trained.
     """
-    job = replace(job, settings=replace(job.settings, **settings))
-    seed = job.settings.seed
+    trial_job = replace(job, settings=replace(job.settings, **settings))
+    seed = trial_job.settings.seed
     metric_key = f"eval_{objective}"
-    training = fit_model(job, start_model(job, seed), seed, checkpoints, [EpochReporter(trial, metric_key)])
+    loss = start_model(trial_job, seed)
+    training = fit_model(trial_job, loss, seed, checkpoints, [EpochReporter(trial, metric_key)])
     values = {int(record["step"]): float(record[metric_key]) for record in training.history if metric_key in record}
     trial.set_user_attr("best_step", training.best_step)
     trial.set_user_attr("train_steps", training.steps)
@@ -294,11 +298,11 @@ def _count_earlier_trials(study: Study, trial: Trial) -> int:
 
 def _format_settings(settings: Mapping[str, Any]) -> str:
     """Format settings as one line, such as ``batch size 32, learning rate 2e-05``."""
-    parts = []
+    settings_texts = []
     for name, value in settings.items():
         value_text = f"{value:.4g}" if isinstance(value, float) else str(value)
-        parts.append(f"{name.replace('_', ' ')} {value_text}")
-    return ", ".join(parts)
+        settings_texts.append(f"{name.replace('_', ' ')} {value_text}")
+    return ", ".join(settings_texts)
 
 
 # Parallel trials, each in a child process that ends with this one.
@@ -346,7 +350,8 @@ def run_in_processes(order: TrialOrder, progress: Progress) -> None:
     Raises:
         InputError, UnavailableError: the error of a child process; the others are terminated, and their trials are
             repeated the next time.
-        UnavailableError: a process was killed, for instance when memory ran out.
+        UnavailableError: a process was killed, for instance when memory ran out, or ended with an error that is no
+            AssayError.
     """
     jobs = order.search.jobs
     devices = devices_of(order.runtime)

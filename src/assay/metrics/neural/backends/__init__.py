@@ -57,7 +57,7 @@ def open_scorer_bodies(models: list[Any], engine: ModelEngine, threads: int, sam
         sample: the tokens of a text, with which the packing of the layers is tried.
 
     Raises:
-        InputError: the backend has no such precision.
+        InputError: the backend has no such precision, or the cache of conversions cannot be written.
         UnavailableError: a package is missing, the model cannot be converted, or its scores change too much.
     """
     if engine.backend == "torch":

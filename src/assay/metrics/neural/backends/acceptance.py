@@ -38,7 +38,7 @@ DECIMALS = 6
 #: Fields of /proc/cpuinfo that decide which kernels a runtime uses.
 _CPU_FIELDS = ("model name", "cpu family", "model", "flags", "CPU implementer", "CPU part", "Features")
 
-#: A function from a batch to the outputs of a model: hidden states of some layers, each (b, l, d), or logits, (b, 1).
+#: A function from a batch to the outputs of a model: hidden states of some layers, each (b, l, d), or logits, (b, k).
 Outputs = Callable[[Packed], "Sequence[torch.Tensor]"]
 
 # The check set: English and German pairs of answers and of sentences, from equal in meaning to unrelated. It was
@@ -115,11 +115,11 @@ def _answer_pairs() -> list[tuple[str, str]]:
     """Return pairs of each answer with its paraphrase, with the similar answer, and with the next line's answer."""
     answers = []
     for line in _ANSWERS.strip().splitlines():
-        answer, paraphrase, near = (part.strip() for part in line.split("|"))
-        answers.append((answer, paraphrase, near))
+        answer, paraphrase, similar_answer = (field.strip() for field in line.split("|"))
+        answers.append((answer, paraphrase, similar_answer))
     pairs: list[tuple[str, str]] = []
-    for (answer, paraphrase, near), (other, *_) in zip(answers, answers[1:] + answers[:1], strict=True):
-        pairs += [(answer, paraphrase), (answer, near), (paraphrase, near), (answer, other)]
+    for (answer, paraphrase, similar_answer), (other, *_) in zip(answers, answers[1:] + answers[:1], strict=True):
+        pairs += [(answer, paraphrase), (answer, similar_answer), (paraphrase, similar_answer), (answer, other)]
     return pairs
 
 
@@ -154,7 +154,9 @@ def _join_phrases(columns: tuple[tuple[str, ...], ...], chosen: list[int]) -> st
 
 
 def check_conversion(folder: Path, engine: ModelEngine, reference: Callable[[], Outputs], converted: Outputs) -> None:
-    """Check that a converted model scores like the original; the result is cached in its folder, once per kind of CPU.
+    """Check that a converted model scores like the original.
+
+    The correlation is cached in its folder by kind of CPU, precision and batch size, unless it is undefined.
 
     Args:
         folder: the folder of the converted model.
@@ -182,12 +184,12 @@ def check_conversion(folder: Path, engine: ModelEngine, reference: Callable[[], 
             "since one of them gives all pairs of the check set the same score or none",
             remedy,
         )
-    # rounded down, so that a value just below the limit does not look like the limit
-    shown = f"{math.floor(correlation * 1e4) / 1e4:.4f}".replace("0.", ".", 1)
+    # rounded down, so that a value just below the limit does not look like the limit; without the zero before the point
+    correlation_text = f"{math.floor(correlation * 1e4) / 1e4:.4f}".replace("0.", ".", 1)
     limit = str(MIN_CORRELATION).lstrip("0")
     raise UnavailableError(
-        f"model {engine.folder}: {engine.backend} {engine.precision} keeps a Spearman of {shown} with fp32, below "
-        f"{limit}",
+        f"model {engine.folder}: {engine.backend} {engine.precision} keeps a Spearman of {correlation_text} with fp32,"
+        f" below {limit}",
         remedy,
     )
 
@@ -218,7 +220,7 @@ def check_set_scores(engine: ModelEngine, outputs: Outputs) -> NDArray[np.float6
 
 
 def _run_in_batches(
-    engine: ModelEngine, outputs: Outputs, texts: Sequence[str], seconds: Sequence[str] | None = None
+    engine: ModelEngine, outputs: Outputs, texts: Sequence[str], second_texts: Sequence[str] | None = None
 ) -> list[NDArray[np.float64]]:
     """Return each output for n texts, or pairs of texts: means over the tokens, shape (n, d), or logits, shape (n, k).
 
@@ -228,7 +230,7 @@ def _run_in_batches(
         engine: the settings, which name the model and the most tokens in a batch.
         outputs: the model.
         texts: the texts, or the first text of each pair.
-        seconds: the second text of each pair; None for single texts.
+        second_texts: the second text of each pair; None for single texts.
     """
     torch = import_torch()
     tokenizer = load_tokenizer(engine.folder, engine.digest)
@@ -246,7 +248,7 @@ def _run_in_batches(
         computed.append((batch.items, rows))
 
     packer = Packer(int(tokenizer.pad_token_id or 0), engine.tokens)
-    packer.run(tokenize(tokenizer, texts, limit, seconds, with_types=with_types), [("cpu", step)])
+    packer.run(tokenize(tokenizer, texts, limit, second_texts, with_types=with_types), [("cpu", step)])
     # batches are ordered by length: join the values of each output and restore the order of the texts
     original_order = np.argsort(np.concatenate([items for items, _ in computed]))
     batches_of_outputs = zip(*[rows for _, rows in computed], strict=True)
@@ -265,11 +267,11 @@ def agreement(reference: NDArray[np.float64], converted: NDArray[np.float64]) ->
     ends = np.cumsum([len(kind) for kind in check_set_pairs().values()])[:-1]
     lowest = 1.0
     for row, other_row in zip(np.round(reference, DECIMALS), np.round(converted, DECIMALS), strict=True):
-        for scores, others in zip(np.split(row, ends), np.split(other_row, ends), strict=True):
-            finite = np.isfinite(scores).all() and np.isfinite(others).all()
-            if not finite or np.ptp(scores) == 0 or np.ptp(others) == 0:
+        for scores, other_scores in zip(np.split(row, ends), np.split(other_row, ends), strict=True):
+            are_finite = np.isfinite(scores).all() and np.isfinite(other_scores).all()
+            if not are_finite or min(np.ptp(scores), np.ptp(other_scores)) == 0:
                 return None
-            lowest = min(lowest, float(np.corrcoef(rankdata(scores), rankdata(others))[0, 1]))
+            lowest = min(lowest, float(np.corrcoef(rankdata(scores), rankdata(other_scores))[0, 1]))
     return lowest
 
 

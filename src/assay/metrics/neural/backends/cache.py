@@ -88,7 +88,8 @@ def keep_conversion(model: str, key: Mapping[str, str], write: Callable[[Path], 
 
     Raises:
         InputError: the disk is full or not writable.
-        UnavailableError: the libraries cannot convert the model, or a file has changed since it was written.
+        UnavailableError: a package is missing, the libraries cannot convert the model, or a file has changed since it
+            was written.
     """
     text = json.dumps({**key, "format": str(FORMAT)}, sort_keys=True)
     folder = cache_dir() / "converted" / hashlib.sha256(text.encode()).hexdigest()[:32]
@@ -115,8 +116,8 @@ def keep_conversion(model: str, key: Mapping[str, str], write: Callable[[Path], 
 
 def write_json(path: Path, value: object) -> None:
     """Write a value as a JSON file, atomically."""
-    with atomic_write(path) as part:
-        part.write_text(json.dumps(value) + "\n", encoding="utf-8")
+    with atomic_write(path) as temporary_file:
+        temporary_file.write_text(json.dumps(value) + "\n", encoding="utf-8")
 
 
 @contextmanager

@@ -70,23 +70,25 @@ class _ConvertedModel:
         self._input_names = input_names(config)
 
     def _load_checked_model(
-        self, outputs: str, load_module: Callable[[], Any]
+        self, outputs_name: str, load_module: Callable[[], Any]
     ) -> Callable[[Packed], Sequence[torch.Tensor]]:
         """Return the function that computes some outputs of the model in the runtime, after a check of its scores.
 
         The conversion and the result of the check are stored in the cache.
 
         Args:
-            outputs: the name of these outputs, part of the key in the cache.
+            outputs_name: the name of these outputs, part of the key in the cache.
             load_module: the function that loads the model and returns the module of torch that computes the outputs;
                 not called if the conversion and the result of its check are in the cache.
 
         Raises:
-            UnavailableError: a package is missing, the model cannot be converted, or its scores differ from torch's.
+            UnavailableError: a package or the CPU's support of the precision is missing, the model cannot be converted,
+                its conversion cannot be read, or its scores differ from torch's.
             InputError: the cache cannot be written.
         """
         engine, converter = self._engine, self._converter
-        key = {"model": engine.digest, "backend": engine.backend, "outputs": outputs} | converter.key(engine.precision)
+        key = {"model": engine.digest, "backend": engine.backend, "outputs": outputs_name}
+        key |= converter.key(engine.precision)
         to_tensor = import_torch().from_numpy
         module = _LazyModule(load_module)
 
@@ -169,13 +171,14 @@ class ConvertedBody(_ConvertedModel):
 
         Raises:
             UnavailableError: a package is missing, the model cannot be converted, or its scores change too much.
+            InputError: the cache cannot be written.
         """
         self._prepare_layers(layers)
 
     def hidden_states(self, batch: Packed, layers: Collection[int]) -> dict[int, torch.Tensor]:
         """Return the hidden states by layer, each of shape (b, l, d).
 
-        If no model in memory computes all these layers, one is loaded first, as by :meth:`prepare`.
+        If no model in memory computes all these layers, one is loaded first, with the errors of :meth:`prepare`.
         """
         available = self._prepare_layers(layers)
         states = dict(zip(available, self._runs[available](batch), strict=True))
@@ -185,12 +188,15 @@ class ConvertedBody(_ConvertedModel):
         """Load a model that computes *layers*, unless one is in memory, and return all the layers that it computes.
 
         If several models in memory compute *layers*, the one with the least work is chosen.
+
+        Raises:
+            UnavailableError, InputError: as for :meth:`_load_checked_model`.
         """
-        wanted = set(layers)
-        sufficient = [available for available in self._runs if wanted.issubset(available)]
+        layer_set = set(layers)
+        sufficient = [available for available in self._runs if layer_set.issubset(available)]
         if sufficient:
             return min(sufficient, key=lambda available: (available[-1], len(available)))
-        exact = tuple(sorted(wanted))
+        exact = tuple(sorted(layer_set))
         name = " ".join(("layers", *map(str, exact)))
         self._runs[exact] = self._load_checked_model(name, lambda: self._load_module(exact))
         return exact
@@ -210,7 +216,7 @@ class ConvertedScorerBody(_ConvertedModel):
         threads: the number of CPU threads.
 
     Raises:
-        InputError: the backend does not support the precision.
+        InputError: the backend does not support the precision, or the cache cannot be written.
         UnavailableError: a package is missing, the model cannot be converted, or its scores change too much.
     """
 
@@ -219,7 +225,7 @@ class ConvertedScorerBody(_ConvertedModel):
         self._run = self._load_checked_model("logits", self._load_module)
 
     def logits(self, batch: Packed) -> torch.Tensor:
-        """Return one number per input, before any activation, shape (b, 1)."""
+        """Return the outputs of each input, before any activation, shape (b, k)."""
         return self._run(batch)[0]
 
     def _load_module(self) -> Any:

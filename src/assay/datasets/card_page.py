@@ -1,4 +1,4 @@
-"""Cards in Markdown: one page on a dataset, made from its card, its files on this machine if any, and shipped runs."""
+"""The card of a dataset as a page in Markdown, from its files on this machine, if any, and shipped runs, too."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from assay.api.cards import markdown_table
 from assay.common.addresses import command_line
-from assay.common.numbers import short
+from assay.common.numbers import label_texts, short
+from assay.common.visible import markdown_table
 from assay.datasets.best_metrics import best_metrics_of
 from assay.datasets.card import Card
 from assay.datasets.measured import shipped_measures
@@ -62,7 +62,7 @@ def _facts(card: Card) -> dict[str, str]:
 
 
 def _split_rows(card: Card) -> list[tuple[str, str]]:
-    """Return the name and the number of pairs of each split."""
+    """Return the name of each split, with a mark at the default one of several, and its number of pairs, or ``?``."""
     rows = []
     for name, split in card.splits.items():
         default = " (default)" if name == card.default_split and len(card.splits) > 1 else ""
@@ -71,13 +71,17 @@ def _split_rows(card: Card) -> list[tuple[str, str]]:
 
 
 def _label_lines(measures: Mapping[str, Any]) -> list[str]:
-    """Return the lines on the labels of the default split, if they were measured."""
+    """Return the lines on the labels of the default split; none if they were not measured.
+
+    Args:
+        measures: what :func:`~assay.datasets.measures.measure_labels` returns; empty if nothing was measured.
+    """
     counts = measures.get("labels")
-    # none for texts that wait for labels
+    # texts that wait for labels have no counts
     if not counts:
         return []
-    most = max(counts.values())
-    rows = [(label, f"{count:,}", "█" * round(20 * count / most)) for label, count in counts.items()]
+    largest_count = max(counts.values())
+    rows = [(label, f"{count:,}", "█" * round(20 * count / largest_count)) for label, count in counts.items()]
     lines = ["", f"## Labels of {measures['split']}", "", *markdown_table(("label", "pairs", ""), rows), ""]
     if "ceiling" in measures:
         lines.append(f"- Ceiling of a score without ties: {_numbers(measures['ceiling'])}.")
@@ -94,24 +98,33 @@ def _numbers(values: Mapping[str, float | None]) -> str:
 
 
 def _sample_lines(card: Card, description: Mapping[str, Any]) -> list[str]:
-    """Return the lines of sample pairs, if the files are on this machine and a licence is stated."""
+    """Return the lines of sample pairs, if the files are on this machine; without a licence a line that says so.
+
+    Args:
+        card: the card.
+        description: what :func:`~assay.datasets.show.describe_card` returns.
+    """
     samples = description.get("samples") or []
     if not samples:
         return ["", "No sample pairs: no licence is stated."] if card.licence.startswith(NO_LICENCE) else []
     rows = []
-    for sample in samples:
+    labels = label_texts([sample["label"] for sample in samples])
+    for sample, label in zip(samples, labels, strict=True):
         reference = sample.get("reference") or [""]
         gold = reference[0] if isinstance(reference, list) else reference
-        rows.append((brief_markdown(gold), brief_markdown(sample.get("candidate")), f"{sample['label']:g}"))
+        rows.append((brief_markdown(gold), brief_markdown(sample.get("candidate")), label))
     return ["", "## Sample pairs", "", *markdown_table(("reference", "candidate", "label"), rows)]
 
 
 def brief_markdown(text: str | None) -> str:
-    """Return a text of the data, shortened, as Markdown that shows it as it is."""
-    shown = " ".join((text or "").split())
-    shown = shown if len(shown) <= MAX_TEXT else f"{shown[:MAX_TEXT]}…"
+    """Return a text of the data as Markdown that shows it as it is, of at most :data:`MAX_TEXT` characters and ``…``.
+
+    Runs of space become one blank; None gives an empty text.
+    """
+    shortened = " ".join((text or "").split())
+    shortened = shortened if len(shortened) <= MAX_TEXT else f"{shortened[:MAX_TEXT]}…"
     # entities, since a text may hold anything that Markdown or HTML reads
-    return re.sub(r"[\\\\`*_{}\[\]<>#&|~]", lambda mark: f"&#{ord(mark[0])};", shown)
+    return re.sub(r"[\\\\`*_{}\[\]<>#&|~]", lambda mark: f"&#{ord(mark[0])};", shortened)
 
 
 def _best_metric_lines(name: str) -> list[str]:
@@ -120,8 +133,8 @@ def _best_metric_lines(name: str) -> list[str]:
     for best in best_metrics_of(name):
         interval = "" if best["low"] is None else f" [{short(best['low'], 2)}, {short(best['high'], 2)}]"
         correlation = f"{short(best['spearman'], 2)}{interval}"
-        others = ", ".join(f"`{metric}`" for metric in best["as_good"])
-        rows.append((best["split"] or "all", f"`{best['metric']}`", correlation, others, str(best["n"])))
+        as_good_text = ", ".join(f"`{metric}`" for metric in best["as_good"])
+        rows.append((best["split"] or "all", f"`{best['metric']}`", correlation, as_good_text, str(best["n"])))
     if not rows:
         return []
     columns = ("split", "highest", "Spearman ρ", "could be the best, too", "pairs")
