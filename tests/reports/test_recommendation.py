@@ -12,7 +12,7 @@ import assay
 from assay.analysis.data import read_datasets
 from assay.analysis.folder import read_run
 from assay.analysis.leaderboard.board import Board, Line, Rank
-from assay.analysis.recommend.advice import advise
+from assay.analysis.recommend.advice import advise, rare_words
 from assay.analysis.recommend.evidence import evidence_of
 from assay.analysis.recommend.settings import NO_LIMITS, Limits, RecommendSettings, parse_budget
 from assay.common.numbers import Number, money
@@ -242,7 +242,7 @@ def test_what_is_no_largest_loss(max_loss):
 
 def test_scores_of_which_few_differ_are_never_recommended():
     rare = RareValues("score", 2, grouped=False)
-    em, f1 = replace(line("em", 0.9, 10.0), narrow=(rare,)), line("f1", 0.5, 10.0)
+    em, f1 = replace(line("em", 0.9, 10.0), rare=(rare,)), line("f1", 0.5, 10.0)
     advice = advise(board(em, f1), NO_LIMITS, "spearman")
     assert (advice.recommended, advice.highest, advice.rare) == (f1, f1, (em,))
     facts, record = advised(advice)
@@ -257,7 +257,7 @@ def test_scores_of_which_few_differ_are_never_recommended():
     assert alone.recommended is None and "too few pairs differ in score" in alone.warning
     # rare labels are the same for all metrics
     few = RareValues("label", 3, grouped=False)
-    both = advise(board(replace(em, narrow=(few,)), replace(f1, narrow=(few,))), NO_LIMITS, "spearman")
+    both = advise(board(replace(em, rare=(few,)), replace(f1, rare=(few,))), NO_LIMITS, "spearman")
     assert both.recommended is None and "3 pairs with the rarer label" in both.warning
 
 
@@ -279,6 +279,22 @@ def test_no_metric_is_recommended_by_a_few_pairs_with_the_rarer_label(tmp_path, 
         assert advice.recommended is None and "with the rarer label, too few to know" in advice.warning
         # what is expected on a new sample is not more certain than on these pairs
         assert advice.new_sample[advice.highest.metric] == advice.highest.values["auc"]
+
+
+def test_no_metric_is_recommended_by_a_few_pairs_that_differ_in_score(tmp_path):
+    """Nine pairs of sixty, all rated good, decide the AUC of exact match, whose own interval is right."""
+    noise = np.random.default_rng(1).normal(size=60)
+    rows = [
+        {"reference": f"a {row}", "candidate": f"b {row}", "label": float(row < 30)}
+        | {"exact": float(row < 9), "other": noise[row] + (row < 30)}
+        for row in range(60)
+    ]
+    assay.run(rows, ["recorded:exact", "recorded:other"], buckets=["none"], resamples=0, out=tmp_path / "run")
+    (data,) = read_datasets(read_run(tmp_path / "run"))
+    advice = evidence_of(data, ["all"]).advice(with_plan=False)["all"]
+    assert [line.metric for line in advice.rare] == ["recorded:exact"]
+    assert rare_words(advice.rare[0]) == "9 pairs with the rarer score"
+    assert advice.recommended is not None and advice.recommended.metric == "recorded:other"
 
 
 def test_a_metric_that_was_not_tested_is_not_said_to_be_as_good():

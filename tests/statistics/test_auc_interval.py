@@ -142,6 +142,9 @@ def test_few_pairs_with_the_rarer_label_are_said_to_be_few():
     by_three = np.arange(100) // 3
     grouped = of(scores, (np.arange(100) < 27) * 1.0, "kendall", groups=by_three)
     assert grouped.note == "9 groups with the rarer label: intervals are too narrow"
+    # nothing is too narrow where there is no interval
+    few_groups = of(scores, (np.arange(100) < 27) * 1.0, "kendall", groups=np.arange(100) // 12)
+    assert few_groups.note == "no interval below 10 groups; 3 groups with the rarer label"
 
 
 def test_pairs_without_a_score_do_not_count_for_the_rarer_label():

@@ -326,7 +326,7 @@ def _board_records(board: Board, by: str) -> Iterator[dict[str, Any]]:
             "price_per_1000": line.price_per_1000,
             "front": line.on_front,
             "missing": "; ".join(line.missing),
-            "rare": "; ".join(rare.rarity for rare in line.narrow),
+            "rare": "; ".join(rare.rarity for rare in line.rare),
             "ties": none_if_nan(line.ties),
             "tie_threshold": line.tie_threshold,
             "signature": line.signature,

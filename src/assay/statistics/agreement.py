@@ -303,33 +303,22 @@ class Coefficients:
         return self.labels is not None and self.labels.rarer_units == 0
 
     @property
-    def rare_labels(self) -> list[RareValues]:
-        """The labels that few pairs, or groups, have, as a list of at most one; empty for means over datasets."""
-        return [] if self.labels is None or self.labels.rare is None else [self.labels.rare]
-
-    @property
     def rare_values(self) -> list[RareValues]:
         """The labels and the scores that few pairs, or groups, have; empty for means over datasets."""
-        return [*self.rare_labels, *([] if self.rare_scores is None else [self.rare_scores])]
-
-    def narrowing(self, index: int) -> list[RareValues]:
-        """Return the rare labels and scores that make the interval of the statistic at *index* too narrow.
-
-        None do where a statistic has its own kind of interval, which keeps its level or is wider than needed.
-        """
-        return [] if self.has_own_interval(index) else self.rare_values
+        rare_labels = None if self.labels is None else self.labels.rare
+        return [rare for rare in (rare_labels, self.rare_scores) if rare is not None]
 
     def reservations(self, index: int) -> list[str]:
         """Return warnings about rare labels or scores for the interval of the statistic at *index*; empty for enough.
 
         It is also empty without intervals and for means over datasets. A statistic's own kind of interval keeps its
-        level, so that only the numbers of rare values are given for it.
+        level, and there is none below :data:`MIN_UNITS` units, so that only the numbers of rare values are given then.
         """
         if not self.has_intervals:
             return []
-        if self.narrowing(index):
-            return [rare.reservation for rare in self.rare_values]
-        return [rare.rarity for rare in self.rare_values]
+        if self.has_own_interval(index) or self.units[index][0] < MIN_UNITS:
+            return [rare.rarity for rare in self.rare_values]
+        return [rare.reservation for rare in self.rare_values]
 
 
 def measure_all(

@@ -12,7 +12,6 @@ from assay.analysis.thresholds.calibration import Calibration
 from assay.statistics.agreement import Coefficients
 from assay.statistics.combination import CurvePoint, Inputs, Study
 from assay.statistics.comparison import Difference
-from assay.statistics.rare_values import RareValues
 
 #: The combination's name in its own tables.
 COMBINED = "combined"
@@ -112,14 +111,10 @@ class BucketComparison:
         """
 
         def rank_key(name: str) -> tuple[bool, float]:
-            has_rare_scores = any(rare.kind == "score" for rare in self.narrow_of(name))
+            has_rare_scores = self.coefficients[name].rare_scores is not None
             return has_rare_scores, -float(np.nan_to_num(self.value(name), nan=-np.inf))
 
         return sorted((name for name in self.coefficients if name != COMBINED), key=rank_key)
-
-    def narrow_of(self, metric: str) -> list[RareValues]:
-        """Return the rare labels and scores that make the deciding interval of a metric too narrow."""
-        return self.coefficients[metric].narrowing(self.statistic_index)
 
     def is_better(self, metric: str) -> bool:
         """Return whether the combination is significantly better than a metric."""

@@ -71,8 +71,8 @@ class Line:
         filled: the lowest and the highest value of the ranking coefficient that the missing scores allow, see
             :func:`~assay.statistics.missing.filled_scores`; None without missing scores, and for means over datasets.
         apart: the reason why the metric is not compared with the others; None if it is.
-        narrow: the rare labels or scores that make the interval of the ranking coefficient, or that of the highest one
-            on a new sample, too narrow to conclude from.
+        rare: the labels or scores that so few pairs have that nothing can be concluded from the ranking coefficient.
+            AUC's own interval keeps its level then, but not that of the highest metric on a new sample.
     """
 
     metric: str
@@ -93,12 +93,12 @@ class Line:
     unscored: int = 0
     filled: tuple[float, float] | None = None
     apart: SetApart | None = None
-    narrow: tuple[RareValues, ...] = ()
+    rare: tuple[RareValues, ...] = ()
 
     @property
     def has_rare_scores(self) -> bool:
         """Whether so few pairs differ in score, or none, that nothing can be concluded from the ranking coefficient."""
-        return self.is_constant or any(rare.kind == "score" for rare in self.narrow)
+        return self.is_constant or any(rare.kind == "score" for rare in self.rare)
 
     @property
     def is_constant(self) -> bool:

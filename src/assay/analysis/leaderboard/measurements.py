@@ -330,13 +330,13 @@ def _board_of_bucket(measurement: _BucketMeasurement, settings: PairedTests, by:
     If metrics are not ranked by its labels, the lines stay in the order of the run, and no metrics are compared.
     """
     dataset = measurement.dataset
-    statistic_index = list(settings.statistics).index(by)
     lines = []
     for name, coefficients in measurement.coefficients.items():
         line = _unranked_line(name, [measurement], coefficients, settings)
-        narrow = coefficients.narrowing(statistic_index) or coefficients.rare_labels
         apart = None if dataset.unranked else measurement.sharing.apart.get(name)
-        lines.append(replace(line, filled=measurement.filled.get(name), apart=apart, narrow=tuple(narrow)))
+        lines.append(
+            replace(line, filled=measurement.filled.get(name), apart=apart, rare=tuple(coefficients.rare_values))
+        )
     if dataset.unranked:
         return Board(
             dataset.title,

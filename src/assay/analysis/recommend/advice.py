@@ -269,7 +269,7 @@ def _highest_on_new_sample(board: Board, candidates: Sequence[Line], by: str, co
     """
     uncorrected = candidates[0].values[by]
     values = {line.metric: _coefficient_or_lowest(line, by) for line in candidates}
-    if len(candidates) == 1 or candidates[0].narrow:
+    if len(candidates) == 1 or candidates[0].rare:
         return uncorrected
     corrected = winner_on_new_sample(
         values, board.fisher_covariances, lowest=STATISTICS[by].lowest, units=board.units, confidence=confidence
@@ -342,7 +342,7 @@ def rare_words(line: Line) -> str:
     """Return what is rare on a line: ``2 pairs with the rarer score``, ``constant score``; empty if nothing is."""
     if line.is_constant:
         return "constant score"
-    return ", ".join(rare.rarity for rare in line.narrow)
+    return ", ".join(rare.rarity for rare in line.rare)
 
 
 def _selection_warning(advice: Advice, candidates: Sequence[Line], by: str) -> str:
@@ -358,7 +358,7 @@ def _selection_warning(advice: Advice, candidates: Sequence[Line], by: str) -> s
     chance = best.chance[by]
     if low is None or high is None:
         return "too few pairs for an interval: label more before you rely on it"
-    if best.narrow:
+    if best.rare:
         return f"{rare_words(best)}, too few to know whether it agrees with people: label more of them"
     if high < chance:
         return "it agrees less with people than chance would: look at the labels and at what a high score means"
@@ -405,7 +405,7 @@ def _most_below_chance(candidates: Sequence[Line], by: str) -> str:
     below = []
     for line in candidates:
         high = line.values[by].high
-        if high is not None and high < line.chance[by] and not line.narrow:
+        if high is not None and high < line.chance[by] and not line.rare:
             below.append(line)
     if 2 * len(below) <= len(candidates):
         return ""
@@ -422,4 +422,4 @@ def _is_significantly_better(board: Board, line: Line) -> bool:
 
 def _is_known_to_agree(line: Line, agreement: Number, by: str) -> bool:
     """Tell whether a metric with this agreement is known to agree with people better than chance."""
-    return agreement.low is not None and agreement.low > line.chance[by] and not line.narrow
+    return agreement.low is not None and agreement.low > line.chance[by] and not line.rare
