@@ -213,6 +213,7 @@ def test_other_samples_of_inspect(tmp_path: Path) -> None:
     assert (pairs.texts()[2] or [])[0] == "a long question"
     assert pairs.column("graded.truth").to_pylist()[:2] == [None, 0.5] and "text" not in pairs.table.column_names
     assert "1 of 6 samples have no output (4), read as an empty answer" in pairs.notes
+    assert "score text: 1 of 6 values are no numbers, such as 'good', and are left out" in pairs.notes
     labelled = load_dataset(tmp_path / "a.json", columns="label=metadata.human", drop_unlabelled=True)
     assert len(labelled) == 1
     log["eval"]["config"] = {"epochs": 2}

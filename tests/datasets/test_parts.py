@@ -226,6 +226,15 @@ def test_addresses_that_cannot_be_read_are_one_line(monkeypatch, memory_addresse
         load_dataset("s3://b/x.parquet")
 
 
+def test_too_many_open_files_at_an_address_are_not_the_address(bucket, monkeypatch):
+    def read(self, *args, **kwargs):
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr("pyarrow.parquet.ParquetFile.iter_batches", read)
+    with pytest.raises(InputError, match=r"cannot be read \(.*Too many open files.*\); close other files, or allow"):
+        load_dataset(f"{bucket}/", columns=OWN)
+
+
 def test_a_split_of_an_address(bucket):
     with pytest.raises(InputError, match=r"there is no column 'split'"):
         load_dataset(f"{bucket}/part-0.parquet:dev", columns=OWN)

@@ -18,6 +18,8 @@ from assay.exceptions import InputError
 
 Record = dict[str, Any]
 
+#: The key of a record with the scores that are neither numbers nor truth values, by name: they are no column.
+OTHER_SCORES = "scores that are no numbers"
 #: The values of scores that Inspect writes as letters: correct, incorrect, partial, no answer.
 _LETTERS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 #: The words for truth values that scores may be, in small letters.
@@ -41,8 +43,12 @@ _OWN_COLUMNS = frozenset(
 
 
 def _scores(scores: Iterable[tuple[str, Any]]) -> Record:
-    """Return the scores that are numbers or truth values, also as texts, by the names of their columns."""
+    """Return the scores that are numbers or truth values, also as texts, by the names of their columns.
+
+    What else there is, such as grades in words and lists, is under :data:`OTHER_SCORES`.
+    """
     columns: Record = {}
+    others: Record = {}
     for name, value in scores:
         if isinstance(value, str):
             number = _TRUTH_WORDS.get(value.strip().lower(), finite_number(value))
@@ -50,7 +56,9 @@ def _scores(scores: Iterable[tuple[str, Any]]) -> Record:
             number = float(value) if isinstance(value, bool | int | float) else None
         if number is not None:
             columns[f"score {name}" if name in _OWN_COLUMNS else name] = number
-    return columns
+        elif value is not None:
+            others[name] = value
+    return columns | ({OTHER_SCORES: others} if others else {})
 
 
 # lm-evaluation-harness.

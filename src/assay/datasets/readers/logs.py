@@ -22,6 +22,7 @@ import pyarrow as pa
 
 from assay.datasets.columns import SourceTable
 from assay.datasets.readers.harnesses import (
+    OTHER_SCORES,
     Record,
     deepeval_record,
     inspect_record,
@@ -172,8 +173,8 @@ def _table_of_samples(
 def _table_of_records(path: Path, harness: str, records: list[Record], *, unit: str, rows: list[int]) -> SourceTable:
     """Return records as a table; a column that no record has a value in is left out.
 
-    A missing output becomes an empty answer, with a note. Identifiers are left out if a record has none or two share
-    one.
+    A missing output becomes an empty answer, with a note, and scores in words or lists get one. Identifiers are left
+    out if a record has none or two share one.
 
     Args:
         path: the file.
@@ -187,6 +188,7 @@ def _table_of_records(path: Path, harness: str, records: list[Record], *, unit: 
     """
     if not records:
         raise InputError(f"{path}: the log of {harness} has no samples")
+    notes = [f"read as a log of {harness}", *_notes_on_other_scores(records)]
     names = dict.fromkeys(chain.from_iterable(records))
     filled_names = [name for name in names if any(record.get(name) is not None for record in records)]
     without_output = []
@@ -202,7 +204,6 @@ def _table_of_records(path: Path, harness: str, records: list[Record], *, unit: 
         for record in filled_records:
             record.pop("pair_id", None)
     table, misfits = table_of_records(filled_records, column_of)
-    notes = [f"read as a log of {harness}"]
     if without_output:
         row_numbers = ", ".join(map(str, without_output[:5])) + (", …" if len(without_output) > 5 else "")
         count = f"{len(without_output):,} of {len(records):,} samples"
@@ -211,3 +212,14 @@ def _table_of_records(path: Path, harness: str, records: list[Record], *, unit: 
     return SourceTable(
         table, str(path), unit=unit, first=1, rows=numbers, misfits=misfits, notes=tuple(notes), log=harness
     )
+
+
+def _notes_on_other_scores(records: list[Record]) -> Iterable[str]:
+    """Yield a note on each score that is not a number in some records, which loses it there."""
+    values_by_name: dict[str, list[Any]] = {}
+    for record in records:
+        for name, value in record.pop(OTHER_SCORES, {}).items():
+            values_by_name.setdefault(name, []).append(value)
+    for name, values in values_by_name.items():
+        count = f"{len(values):,} of {len(records):,} values"
+        yield f"score {name}: {count} are no numbers, such as {str(values[0])[:40]!r}, and are left out"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -219,6 +220,8 @@ def _error_at_address(name: str, reason: str, error: Exception) -> AssayError:
     """
     if isinstance(error, pa.ArrowException | UnicodeDecodeError):
         return InputError(f"{name}: is not a readable Parquet file ({reason}); copy or write it again")
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+        return InputError(f"{name}: cannot be read ({reason}); close other files, or allow more (ulimit -n)")
     # every file system of fsspec has its own types of exceptions
     return UnavailableError(f"{name}: cannot be read ({reason})", "check the address and its access")
 
