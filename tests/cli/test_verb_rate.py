@@ -433,6 +433,9 @@ def test_what_cannot_be_rated_is_said_in_one_line(decided, workplace, monkeypatc
     assert decided(*few, "-o", "few").code == 0
     done = decided("rate", "new.csv", "--decision", "few")
     assert done.code == 2
+    assert "too few pairs differ in score to know whether a metric agrees with people: f1 (4 pairs" in done.err
+    done = decided("rate", "new.csv", "--decision", "few", "--metric", "f1")
+    assert done.code == 2
     assert "16 labelled answers or groups of them are too few for an estimate (at least 20)" in done.err
     rows = made_rows(6, 40)
     write(workplace / "few.csv", [(*row[:4], "wrong" if place < 2 else "right") for place, row in enumerate(rows)])
@@ -441,7 +444,7 @@ def test_what_cannot_be_rated_is_said_in_one_line(decided, workplace, monkeypatc
     assert done.code == 2
     assert "of 80 labelled answers 2 are no (at least 3)" in done.err
     assert "no column" in decided("rate", "new.csv", "--decision", "decision", "--system", "who").err
-    done = decided("score", "new.csv", "--decision", "few", "--ask-cost", 1, "--out", "x.csv")
+    done = decided("score", "new.csv", "--decision", "few", "--metric", "f1", "--ask-cost", 1, "--out", "x.csv")
     assert done.code == 2
     assert "--ask-cost 1.0: compares with the costs of a false yes and a false no" in done.err
     file = workplace / "decision" / "decision.json"
