@@ -16,6 +16,7 @@ import assay
 from assay.analysis.check.baseline import (
     pack_scores,
     read_baseline,
+    round_as_kept,
     round_to_single,
     take_baseline,
     to_text,
@@ -114,8 +115,25 @@ def test_a_speed_of_0_is_none(run_of, labels, tmp_path):
 def test_scores_survive_the_line_of_text(n):
     scores = np.random.default_rng(n).normal(size=n)
     scores[::7] = np.nan
-    assert np.array_equal(unpack_scores(pack_scores(scores), n), round_to_single(scores), equal_nan=True)
+    kept = round_as_kept(scores)
+    assert np.array_equal(unpack_scores(pack_scores(kept), n), kept, equal_nan=True)
+    assert np.array_equal(kept, round_to_single(scores), equal_nan=True)
     assert np.allclose(round_to_single(scores), scores, rtol=1e-7, equal_nan=True)
+
+
+@pytest.mark.parametrize(("scale", "offset"), [(1e3, 1e12), (1e39, 0.0), (1e-9, 1.0)])
+def test_scores_that_single_precision_would_tie_or_lose_are_judged(run_of, tmp_path, scale, offset):
+    rng = np.random.default_rng(0)
+    labels = rng.normal(size=200)
+    run = run_of({"s": offset + scale * labels}, labels)
+    path = tmp_path / "baseline.json"
+    path.write_text(to_text(take_baseline(run)), encoding="utf-8")
+    baseline = read_baseline(path)
+    (same,) = check_run(run, baseline, CheckSettings()).judged
+    assert (same.before, same.verdict) == (pytest.approx(1, abs=1e-3), Verdict.unchanged)
+    worse = run_of({"s": offset + scale * rng.permutation(labels)}, labels)
+    (cell,) = check_run(worse, baseline, CheckSettings()).judged
+    assert (cell.before, cell.verdict) == (pytest.approx(1, abs=1e-3), Verdict.worse)
 
 
 @pytest.mark.parametrize(

@@ -19,14 +19,45 @@ from assay.exceptions import InputError
 from assay.paths import check_regular_file
 from assay.statistics.concordance import Floats
 
+#: The fewest steps of single precision between the lowest and the highest score with which scores are kept in it.
+FEWEST_STEPS = 10_000
+
 
 def round_to_single(scores: Floats) -> Floats:
-    """Return scores of shape (n,) rounded to single precision, as a baseline stores them; NaN means no score."""
+    """Return scores of shape (n,) rounded to single precision; NaN means no score."""
     return scores.astype(np.float32).astype(np.float64)
 
 
+def round_as_kept(scores: Floats, earlier: Floats | None = None) -> Floats:
+    """Return scores of shape (n,) as a baseline keeps them: in single precision, unless that would tie or lose them.
+
+    Scores such as 1e12 + 1 and 1e12 + 2 are one number in single precision, and 1e39 is none.
+
+    Args:
+        scores: the scores; NaN means no score.
+        earlier: the scores that a baseline keeps and that these are compared with, if any; if they are not in single
+            precision, neither are these.
+    """
+    known = scores[np.isfinite(scores)]
+    if not len(known):
+        return scores
+    largest, spread = float(np.abs(known).max()), float(np.ptp(known))
+    too_large = largest > float(np.finfo(np.float32).max)
+    if too_large or 0 < spread < FEWEST_STEPS * float(np.spacing(np.float32(largest))):
+        return scores
+    return scores if earlier is not None and not _is_single(earlier) else round_to_single(scores)
+
+
+def _is_single(scores: Floats) -> bool:
+    """Tell whether scores of shape (n,) do not change if they are rounded to single precision."""
+    known = scores[np.isfinite(scores)]
+    # beyond the largest number of single precision, a cast would warn
+    fits = not (np.abs(known) > np.finfo(np.float32).max).any()
+    return fits and np.array_equal(round_to_single(known), known)
+
+
 def pack_scores(scores: Floats) -> str:
-    """Return scores of shape (n,) in single precision as text."""
+    """Return scores of shape (n,), as :func:`round_as_kept` returns them, as text."""
     return pack(_score_bytes(scores))
 
 
@@ -36,7 +67,8 @@ def unpack_scores(text: str, n: int) -> Floats:
     Raises:
         ValueError: the text does not encode n scores.
     """
-    return np.frombuffer(unpack(text, n, 4), dtype="<f4").astype(np.float64)
+    content = unpack(text, n, 4, 8)
+    return np.frombuffer(content, dtype="<f4" if len(content) == 4 * n else "<f8").astype(np.float64)
 
 
 def metric_digest(facts: dict[str, Any], scores: Floats) -> str:
@@ -48,7 +80,8 @@ def metric_digest(facts: dict[str, Any], scores: Floats) -> str:
 
 def _score_bytes(scores: Floats) -> bytes:
     # equal scores must have equal bytes: one bit pattern for NaN, and no negative zero
-    return np.where(np.isnan(scores), np.nan, scores + 0.0).astype("<f4").tobytes()
+    plain = np.where(np.isnan(scores), np.nan, scores + 0.0)
+    return plain.astype("<f4" if _is_single(plain) else "<f8").tobytes()
 
 
 # The file of a baseline is JSON, laid out so that a changed number changes one line:
@@ -61,8 +94,9 @@ def _score_bytes(scores: Floats) -> bytes:
 #               from those in this file; absent if no scores differ, and in the first baseline of a chain
 #   datasets    by name: version, split, n, digest of pairs and labels, and metrics by name; for each metric:
 #               signature, pairs_per_second (one digit), agreement (by bucket and statistic: value, low, high), scores
-#               (single precision), and the digest of all of these. If the baseline was told the column of systems,
-#               also answers: the system, the item (a digest) and the label of each pair, packed
+#               (single precision, or double where that would tie them), and the digest of all of these. If the
+#               baseline was told the column of systems, also answers: the system, the item (a digest) and the label
+#               of each pair, packed
 
 #: Version of the layout; increased when a reader of the old layout would misread the new one.
 BASELINE_SCHEMA = 1
@@ -80,8 +114,8 @@ class BaselineMetric:
         signature: the full signature of the metric by part.
         pairs_per_second: the speed, rounded to one digit; None if it was not measured.
         agreement: ``[value, low, high]`` or ``[value]`` by bucket and statistic, without undefined coefficients.
-        scores: the scores, shape (n,), turned so that higher means more similar, rounded to single precision; NaN for
-            pairs without a score.
+        scores: the scores, shape (n,), turned so that higher means more similar, as
+            :func:`round_as_kept` returns them; NaN for pairs without a score.
     """
 
     signature: dict[str, str]
@@ -214,7 +248,7 @@ def _baseline_dataset(data: ScoredDataset, system: str | None, item: str | None)
             # a speed of 0 means that the time was too short or too long to be measured
             pairs_per_second=float(f"{speed:.0e}") if speed else None,
             agreement=_estimates_by_bucket(data, name),
-            scores=round_to_single(data.oriented_scores(name)),
+            scores=round_as_kept(data.oriented_scores(name)),
         )
     facts = data.facts
     return BaselineDataset(

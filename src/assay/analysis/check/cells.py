@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from assay.analysis.check.baseline import BaselineMetric, round_to_single
+from assay.analysis.check.baseline import BaselineMetric, round_as_kept
 from assay.analysis.check.settings import CheckSettings
 from assay.analysis.data import ScoredDataset
 from assay.common.numbers import Number
@@ -233,9 +233,9 @@ class Pairing:
     def current_scores(self) -> Floats:
         """The scores of the run as a baseline stores them, shape (n,).
 
-        They are rounded to single precision, and turned so that higher means more similar.
+        They are rounded as the baseline's are, and turned so that higher means more similar.
         """
-        return round_to_single(self.data.oriented_scores(self.metric))
+        return round_as_kept(self.data.oriented_scores(self.metric), self.old.scores)
 
     @property
     def has_same_scores(self) -> bool:

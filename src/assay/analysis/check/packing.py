@@ -14,8 +14,8 @@ def pack(content: bytes) -> str:
     return base64.b64encode(bz2.compress(content)).decode("ascii")
 
 
-def unpack(text: str, n: int, width: int) -> bytes:
-    """Return the bytes of n entries that :func:`pack` packed, *width* bytes each.
+def unpack(text: str, n: int, *widths: int) -> bytes:
+    """Return the bytes of n entries that :func:`pack` packed, one of *widths* bytes each.
 
     Raises:
         ValueError: the text does not encode n entries.
@@ -23,9 +23,9 @@ def unpack(text: str, n: int, width: int) -> bytes:
     try:
         # at most one byte too many is unpacked: a manipulated text could expand to any size
         decoded = base64.b64decode(text, validate=True)
-        content = bz2.BZ2Decompressor().decompress(decoded, max_length=width * n + 1)
+        content = bz2.BZ2Decompressor().decompress(decoded, max_length=max(widths) * n + 1)
     except (OSError, EOFError) as error:
         raise ValueError(str(error)) from error
-    if len(content) != width * n:
+    if len(content) not in [width * n for width in widths]:
         raise ValueError(f"they are not {n}")
     return content

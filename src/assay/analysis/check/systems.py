@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.analysis.check.answers import Answers, take_answers
-from assay.analysis.check.baseline import BaselineDataset, round_to_single
+from assay.analysis.check.baseline import BaselineDataset, round_as_kept
 from assay.analysis.check.cells import Cell, Verdict, detectable_loss, judge
 from assay.analysis.check.settings import LABELS, CheckSettings
 from assay.analysis.data import ALL, ScoredDataset
@@ -363,7 +363,7 @@ def _values_by_metric(data: ScoredDataset, baseline: BaselineDataset, metric: st
             "change of its mean is not one of the answers; measure systems by labels, or write a new baseline: ",
             Setting("system_by", LABELS),
         )
-    before, now = old_metric.scores, round_to_single(data.oriented_scores(metric))
+    before, now = old_metric.scores, round_as_kept(data.oriented_scores(metric), old_metric.scores)
     all_scores = np.concatenate([before, now])
     known_scores = all_scores[np.isfinite(all_scores)]
     notes = ["not the share right: the mean of a metric's scores"]
