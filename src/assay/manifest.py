@@ -26,11 +26,12 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from assay.common.addresses import public_address, public_text, public_values
+from assay.common.declarations import declarations_of, to_tuple
 from assay.common.messages import Message
 from assay.common.numbers import NOTE_SEPARATOR, Number
 from assay.common.tables import RUN_SCHEMA
 from assay.exceptions import InputError
-from assay.settings import DEFAULT_BUCKETS, RequestSettings, declarations_of, to_tuple
+from assay.settings import DEFAULT_BUCKETS, RequestSettings
 from assay.statistics.coefficients import DEFAULT_STATISTICS, check_statistics
 
 Status = Literal["done", "failed", "unavailable", "not applicable"]

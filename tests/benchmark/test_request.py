@@ -13,8 +13,9 @@ import assay
 from assay.analysis.folder import read_run
 from assay.benchmark.request import Request
 from assay.benchmark.settings import RunSettings
+from assay.common.declarations import declarations_of
 from assay.manifest import NOT_IN_DIGEST, NOT_IN_SIGNATURE, RequestedDataset, RequestRecord
-from assay.settings import RequestSettings, declarations_of
+from assay.settings import RequestSettings
 
 KEPT = sorted((Path(__file__).parents[1] / "reports" / "examples").glob("*/run.json"))
 ROWS = [

@@ -16,12 +16,12 @@ from assay.cli import app
 from assay.cli.configuration import MAPPING_OPTIONS, OPTIONS_WITH_PATHS, REFUSED, Option, defaults_of, options_of
 from assay.cli.doctor import configuration_findings
 from assay.common.configuration import APPLIED, Configuration, find_configuration
+from assay.common.declarations import union_members
 from assay.exceptions import InputError
 from assay.metrics import list_metrics, load_metric
 from assay.metrics.combined import bundled_folders
 from assay.metrics.load import UntrustedMetricError
 from assay.metrics.name import options_of as metric_options
-from assay.settings import union_members
 from tests.cli.calling import COLUMNS, OWN
 from tests.cli.test_settings import COMMANDS
 

@@ -17,8 +17,10 @@ import typer
 
 import assay
 from assay.cli import app, verbs
+from assay.common.declarations import Settings, declarations_of, setting
+from assay.common.verbs import takes_settings
 from assay.exceptions import InputError
-from assay.settings import Resampling, Settings, declarations_of, setting, takes_settings
+from assay.settings import Resampling
 from tests.cli.calling import call
 
 #: What a command may take beside its settings: subjects by position, and what concerns the terminal or a file beside.

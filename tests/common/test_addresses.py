@@ -13,11 +13,11 @@ import pytest
 from fsspec.registry import known_implementations
 
 from assay.common.addresses import PROTOCOLS, is_encrypted_or_local, public_address, public_reason, public_text
+from assay.common.declarations import Settings, setting
 from assay.datasets import load_dataset
 from assay.datasets.card import SourceEntry
 from assay.exceptions import AssayError, InputError
 from assay.manifest import Environment
-from assay.settings import Settings, setting
 from tests.cli.calling import call
 from tests.fuzz.addresses import TARGETS
 

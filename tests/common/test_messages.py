@@ -14,9 +14,9 @@ import pytest
 
 import assay
 from assay import errors
+from assay.common.declarations import Settings, declarations_of
 from assay.common.messages import Message, Setting, join_messages
 from assay.exceptions import AssayError, InputError, UnavailableError
-from assay.settings import Settings, declarations_of
 from tests.cli.calling import call
 from tests.cli.test_settings import COMMANDS
 from tests.judge_server import serve_raw

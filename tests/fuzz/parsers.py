@@ -130,7 +130,7 @@ def _settings() -> dict[str, tuple[type, str, bool]]:
 
     import assay
     import assay.manifest
-    from assay.settings import KEY, Settings
+    from assay.common.declarations import KEY, Settings
 
     for module in pkgutil.walk_packages(assay.__path__, "assay."):
         if module.name.endswith(".settings") or module.name.startswith("assay.analysis."):

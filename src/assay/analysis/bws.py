@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from assay.common.declarations import Settings, setting
 from assay.common.messages import Setting
 from assay.exceptions import InputError
-from assay.settings import Seeded, Settings, check_seed, setting
+from assay.settings import Seeded, check_seed
 from assay.statistics.best_worst import ChoiceCounts, Codes, SplitHalf
 
 

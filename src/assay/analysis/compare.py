@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from assay.analysis.contests import Contest
 from assay.analysis.data import ScoredDataset
 from assay.analysis.settings import BucketsOfRun, CorrectedTests, MetricsOfRun, PermutationTests
+from assay.common.declarations import setting
 from assay.common.numbers import none_if_nan
 from assay.exceptions import InputError
-from assay.settings import WithProgress, setting
+from assay.settings import WithProgress
 from assay.statistics.agreement import agreement
 from assay.statistics.cells import score_codes
 from assay.statistics.comparison import Difference, compare_all

@@ -12,9 +12,10 @@ import numpy as np
 from assay.analysis.data import ScoredDataset
 from assay.analysis.pair_codes import cells_of, group_codes, pair_codes
 from assay.analysis.thresholds.training import find_threshold
+from assay.common.declarations import setting
 from assay.common.messages import Setting
 from assay.exceptions import InputError
-from assay.settings import Graphs, Limited, OwnData, ScoreStore, Scoring, check_seed, parse_scale, setting
+from assay.settings import Graphs, Limited, OwnData, ScoreStore, Scoring, check_seed, parse_scale
 from assay.statistics.agreement import Estimate
 from assay.statistics.coefficients import CLASS_MEASURES, check_statistics, statistics_help
 from assay.statistics.concordance import Floats

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.analysis.settings import CORRECTIONS
+from assay.common.declarations import setting
 from assay.common.messages import Setting
 from assay.common.numbers import Number, none_if_nan
 from assay.exceptions import InputError, unknown_name
-from assay.settings import Hardware, Offline, RunFolderOutput, Seeded, WithProgress, check_level, setting
+from assay.settings import Hardware, Offline, RunFolderOutput, Seeded, WithProgress, check_level
 from assay.statistics.concordance import Floats
 from assay.statistics.paired_results import (
     exchange_test,

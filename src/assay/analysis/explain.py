@@ -7,9 +7,10 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any
 
+from assay.common.declarations import setting
 from assay.common.messages import Setting
 from assay.exceptions import InputError
-from assay.settings import Graphs, Hardware, Limited, Offline, OwnData, Prices, setting
+from assay.settings import Graphs, Hardware, Limited, Offline, OwnData, Prices
 
 
 @dataclass(frozen=True)

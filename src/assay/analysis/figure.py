@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.analysis.settings import DatasetsOfRun
+from assay.common.declarations import Settings, setting
 from assay.common.messages import Setting
 from assay.exceptions import InputError
-from assay.settings import Settings, setting
 
 KINDS = ("agreement", "layers", "scores", "distributions", "labels", "scatter", "costs")
 

@@ -17,9 +17,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.common.declarations import setting
 from assay.common.messages import Setting
 from assay.exceptions import InputError
-from assay.settings import WithProgress, check_seed, parse_scale, setting
+from assay.settings import WithProgress, check_seed, parse_scale
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]

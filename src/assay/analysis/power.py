@@ -11,8 +11,9 @@ from assay.analysis.compare import used_buckets
 from assay.analysis.contests import Contest
 from assay.analysis.data import ALL
 from assay.analysis.settings import MetricsOfRun
+from assay.common.declarations import setting
 from assay.exceptions import InputError
-from assay.settings import check_level, setting
+from assay.settings import check_level
 from assay.statistics.coefficients import MIN_UNITS, statistics_help
 from assay.statistics.power import Pilot, Plan, plan
 

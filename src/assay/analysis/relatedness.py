@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.analysis.data import ALL, BucketPairs, ScoredDataset
+from assay.common.declarations import setting
 from assay.common.tables import exact_number
-from assay.settings import AgreementIntervals, Limited, Offline, OwnData, ScoreStore, WithProgress, setting
+from assay.settings import AgreementIntervals, Limited, Offline, OwnData, ScoreStore, WithProgress
 from assay.statistics.agreement import Estimate, agreement
 from assay.statistics.concordance import Floats
 

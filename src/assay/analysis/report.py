@@ -9,9 +9,9 @@ from typing import Literal
 from assay.analysis.recommend.settings import check_limits
 from assay.analysis.settings import DatasetsOfRun
 from assay.analysis.thresholds.settings import Criterion
+from assay.common.declarations import declarations_of, setting
 from assay.common.messages import Setting
 from assay.exceptions import InputError
-from assay.settings import declarations_of, setting
 
 #: The settings of each page; that for a decision has all of them.
 _PAGE_SETTINGS = {

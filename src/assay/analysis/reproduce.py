@@ -13,9 +13,10 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from assay.common.declarations import setting
 from assay.exceptions import InputError, unknown_name
 from assay.manifest import AgreementRow
-from assay.settings import Offline, WithProgress, setting
+from assay.settings import Offline, WithProgress
 
 # The published numbers live in TOML files with their source; each column is a dataset, bucket and
 # statistic, each row is a metric. Numbers are kept as printed, so that their decimals are known. The name of a metric

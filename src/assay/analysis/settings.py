@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
 
-from assay.settings import AgreementIntervals, Resampling, Settings, check_resamples, setting
+from assay.common.declarations import Settings, setting
+from assay.settings import AgreementIntervals, Resampling, check_resamples
 from assay.statistics.coefficients import MIN_INFLUENCE_PAIRS, has_permutation_tests, statistics_help
 from assay.statistics.systems import ResampledUnits
 

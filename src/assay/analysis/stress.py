@@ -18,12 +18,13 @@ from assay.analysis.thresholds.objectives import MeasureObjective
 from assay.analysis.thresholds.parts import LabelledScores, draw_folds
 from assay.analysis.thresholds.settings import OPTIMISED
 from assay.analysis.thresholds.study import tune_and_decide
+from assay.common.declarations import declarations_of, setting
 from assay.common.messages import Setting
 from assay.common.numbers import Number
 from assay.common.output import atomic_write, json_text
 from assay.exceptions import InputError
 from assay.perturbations.base import Expected
-from assay.settings import ChosenRows, Limited, OwnData, PaidScoring, Resampling, declarations_of, setting
+from assay.settings import ChosenRows, Limited, OwnData, PaidScoring, Resampling
 from assay.statistics.coefficients import MIN_UNITS
 from assay.statistics.concordance import Floats
 from assay.statistics.crossvalidation import Rows, join_codes

@@ -11,10 +11,11 @@ from typing import Literal
 from assay.analysis.leaderboard.board import Board, Line
 from assay.analysis.leaderboard.join import JoinedDataset
 from assay.analysis.settings import BucketsOfRun, CorrectedTests, DatasetsOfRun, MetricsOfRun
+from assay.common.declarations import setting
 from assay.common.numbers import Number
 from assay.common.tables import short_names
 from assay.exceptions import InputError
-from assay.settings import WithProgress, setting
+from assay.settings import WithProgress
 
 
 def _check_label(label: str) -> str:

@@ -12,10 +12,11 @@ from typing import Literal
 import numpy as np
 
 from assay.analysis.settings import DatasetsOfRun, MetricsOfRun
+from assay.common.declarations import setting
 from assay.common.messages import Message
 from assay.common.tables import long_csv_cells
 from assay.manifest import AGREEMENT_COLUMNS, AgreementRow
-from assay.settings import Hardware, Offline, Seeded, WithProgress, setting
+from assay.settings import Hardware, Offline, Seeded, WithProgress
 from assay.statistics.concordance import Floats
 
 #: The tolerance between two computations of a coefficient from the same scores and labels.

@@ -23,6 +23,7 @@ from assay.common.tables import (
     has_exact_floats,
     is_text,
 )
+from assay.common.verbs import verb
 from assay.datasets import Pairs
 from assay.datasets.columns import labels_apart, parse_columns
 from assay.datasets.reading import Reading, normalised_word
@@ -30,7 +31,7 @@ from assay.datasets.scored import load_scored_pairs
 from assay.exceptions import InputError
 from assay.metrics.recorded import Recorded
 from assay.paths import user_path
-from assay.settings import AdjustedAgreement, Limited, OwnColumns, verb
+from assay.settings import AdjustedAgreement, Limited, OwnColumns
 
 if TYPE_CHECKING:
     import pyarrow as pa

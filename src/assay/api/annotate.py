@@ -15,9 +15,9 @@ from assay.api.decided import ScoredAnswers, score_by_decision
 from assay.api.writing import check_output_path, write_table
 from assay.common.messages import Setting
 from assay.common.tables import STRATUM, STRATUM_SIZE, WEIGHT
+from assay.common.verbs import verb
 from assay.exceptions import InputError
 from assay.paths import user_path
-from assay.settings import verb
 
 if TYPE_CHECKING:
     import pyarrow as pa

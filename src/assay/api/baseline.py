@@ -15,11 +15,11 @@ from assay.analysis.check.baseline import (
 from assay.analysis.check.settings import BaselineSettings
 from assay.api.files import Run, open_runs
 from assay.common.output import check_replaceable
+from assay.common.verbs import takes_settings
 from assay.exceptions import InputError
 from assay.paths import user_path
 from assay.reports.check_files import BASELINE, write_file
 from assay.reports.ci import CiFiles, ci_files
-from assay.settings import takes_settings
 
 
 @takes_settings(BaselineSettings)

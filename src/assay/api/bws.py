@@ -11,13 +11,13 @@ from assay.analysis.bws import COLUMNS, GOLD_SHARE, AnnotationSet, BestWorstSett
 from assay.api.values import Report
 from assay.api.writing import check_output_path, write_table
 from assay.common.output import FileKind, check_replaceable
+from assay.common.verbs import verb
 from assay.datasets import read_table_file
 from assay.datasets.best_worst import read_best_worst
 from assay.datasets.gold_questions import read_gold_questions
 from assay.exceptions import InputError
 from assay.paths import user_path
 from assay.reports.bws import to_document
-from assay.settings import verb
 from assay.statistics.best_worst import count_choices, split_halves
 
 

@@ -16,11 +16,11 @@ from assay.api.decided import score_by_decision
 from assay.api.files import Run, open_runs
 from assay.api.values import Report
 from assay.common.progress import Silent
+from assay.common.verbs import takes_settings
 from assay.exceptions import InputError
 from assay.paths import user_path
 from assay.reports.check import headline, to_document
 from assay.reports.junit import to_junit
-from assay.settings import takes_settings
 
 
 class Checked(Report):

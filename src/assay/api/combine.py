@@ -16,6 +16,7 @@ from assay.benchmark.folder import check_writable
 from assay.common.messages import Setting
 from assay.common.output import unfinished_folder
 from assay.common.progress import Silent
+from assay.common.verbs import verb
 from assay.common.visible import code_span
 from assay.exceptions import InputError
 from assay.manifest import MetricRecord
@@ -27,7 +28,6 @@ from assay.paths import user_path
 from assay.reports.combine import to_document
 from assay.reports.formats import escape_markdown, format_document
 from assay.reports.sheets import with_signatures
-from assay.settings import verb
 from assay.statistics.expectation import PRIOR_LABELS
 from assay.statistics.learners import Step
 from assay.statistics.trees import Trees

@@ -10,9 +10,9 @@ from assay.analysis.contests import compared_datasets, computed_statistics, cont
 from assay.api.files import Run, open_runs
 from assay.api.values import Report
 from assay.common.progress import Silent
+from assay.common.verbs import verb
 from assay.reports.compare import to_document
 from assay.reports.sheets import with_signatures
-from assay.settings import verb
 from assay.statistics.coefficients import calibrated_forms, check_statistics
 
 #: The number of pairs to show on which metrics differ most, over all comparisons: each of m metric pairs gets 1/m.

@@ -29,11 +29,11 @@ from assay.api.run import dataset_list, run
 from assay.api.values import Report
 from assay.common.messages import Setting, join_messages
 from assay.common.progress import Silent
+from assay.common.verbs import verb
 from assay.exceptions import InputError, UnavailableError, suggestion_for
 from assay.paths import user_path
 from assay.reports.crossval import to_document
 from assay.reports.sheets import with_signatures
-from assay.settings import verb
 from assay.statistics.crossvalidation import ScoresOf
 from assay.training.data import Examples, Source
 from assay.training.ranks import process_count

@@ -30,13 +30,13 @@ from assay.common.messages import Setting
 from assay.common.output import atomic_write, json_text
 from assay.common.progress import Progress, Silent
 from assay.common.tables import OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
+from assay.common.verbs import verb
 from assay.exceptions import InputError
 from assay.metrics import Metric
 from assay.metrics.neural.runtime import Runtime, use_runtime
 from assay.metrics.work import release_sessions
 from assay.paths import user_path
 from assay.reports.downstream import to_document
-from assay.settings import verb
 from assay.statistics.classifiers import import_sklearn
 
 

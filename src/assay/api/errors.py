@@ -10,9 +10,9 @@ from assay.analysis.errors.settings import ErrorSettings, EvaluationSettings
 from assay.analysis.settings import draws_signature
 from assay.api.files import Run, open_runs
 from assay.api.values import Report
+from assay.common.verbs import takes_settings
 from assay.reports.errors import error_document, evaluation_document
 from assay.reports.sheets import with_signatures
-from assay.settings import takes_settings
 
 
 @takes_settings(ErrorSettings)

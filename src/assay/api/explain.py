@@ -16,6 +16,7 @@ from assay.common.messages import Message, Setting
 from assay.common.numbers import money
 from assay.common.output import atomic_write
 from assay.common.tables import GRAPH_COLUMNS
+from assay.common.verbs import verb
 from assay.datasets import Pairs, join_graphs, load_dataset
 from assay.exceptions import InputError
 from assay.metrics import Batch, Metric, load_metric
@@ -27,7 +28,7 @@ from assay.metrics.neural.runtime import Runtime, use_runtime
 from assay.paths import user_path
 from assay.reports.explain.document import to_document
 from assay.reports.explain.picture import to_svg
-from assay.settings import OwnData, verb
+from assay.settings import OwnData
 
 
 class Explained(Report):

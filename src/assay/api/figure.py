@@ -6,10 +6,10 @@ from pathlib import Path
 
 from assay.analysis.figure import FigureSettings
 from assay.api.files import Run, open_runs
+from assay.common.verbs import verb
 from assay.paths import user_path
 from assay.reports.figure.draw import draw_figure
 from assay.reports.figure.style import check_figure_target, check_matplotlib, figure_style, save_figure
-from assay.settings import verb
 
 
 @verb(

@@ -15,12 +15,12 @@ from assay.analysis.leaderboard.settings import LeaderboardSettings
 from assay.api.files import Run, open_runs
 from assay.api.values import Report
 from assay.common.progress import Silent
+from assay.common.verbs import verb
 from assay.datasets import Card, list_datasets
 from assay.exceptions import InputError
 from assay.reports.field import to_document as field_document
 from assay.reports.leaderboard import to_document
 from assay.reports.sheets import Document, with_signatures
-from assay.settings import verb
 from assay.statistics.coefficients import (
     OF_TWO_LABELS,
     OF_VOTES,

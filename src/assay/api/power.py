@@ -11,9 +11,9 @@ from assay.analysis.contests import compared_datasets, computed_statistics, cont
 from assay.analysis.power import PowerSettings, plan_comparisons
 from assay.api.files import open_runs
 from assay.api.values import Report
+from assay.common.verbs import verb
 from assay.reports.power import document
 from assay.reports.sheets import with_signatures
-from assay.settings import verb
 from assay.statistics.coefficients import check_statistics
 
 

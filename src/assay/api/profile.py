@@ -17,6 +17,7 @@ from assay.benchmark.settings import ProfileSettings
 from assay.benchmark.singles import Singles
 from assay.common.messages import Message, Setting
 from assay.common.progress import Silent
+from assay.common.verbs import verb
 from assay.datasets import Pairs, load_dataset
 from assay.datasets.files import is_table_file
 from assay.exceptions import AssayError, InputError, UnavailableError
@@ -27,7 +28,7 @@ from assay.metrics.provenance import own_version
 from assay.paths import user_path
 from assay.reports import profile as costs
 from assay.reports.sheets import Document
-from assay.settings import OwnData, verb
+from assay.settings import OwnData
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,8 +9,8 @@ from assay.analysis.rate.settings import RateSettings
 from assay.analysis.systems import find_system_column
 from assay.api.decided import score_by_decision
 from assay.api.values import Report
+from assay.common.verbs import verb
 from assay.reports.rate import to_document
-from assay.settings import verb
 
 
 class Rated(Report):

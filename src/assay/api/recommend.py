@@ -29,6 +29,7 @@ from assay.common.addresses import command_line
 from assay.common.messages import Message, Setting
 from assay.common.numbers import p_value, short
 from assay.common.progress import Progress, Silent
+from assay.common.verbs import verb
 from assay.datasets.columns import MissingColumnsError, parse_columns
 from assay.exceptions import UnavailableError
 from assay.paths import user_path
@@ -39,7 +40,7 @@ from assay.reports.leaderboard import to_document
 from assay.reports.page.render import put_page
 from assay.reports.recommend import with_advice, with_closing
 from assay.reports.sheets import with_signatures
-from assay.settings import AgreementSettings, Graphs, Limited, OwnData, Prices, Scoring, verb
+from assay.settings import AgreementSettings, Graphs, Limited, OwnData, Prices, Scoring
 from assay.statistics.coefficients import (
     DEFAULT_STATISTICS,
     calibrated_forms,

@@ -15,6 +15,7 @@ from assay.api.run import dataset_list, run
 from assay.api.values import Report
 from assay.common.messages import Message, Setting, join_messages
 from assay.common.progress import Progress, Silent
+from assay.common.verbs import verb
 from assay.exceptions import InputError, MissingExtraError
 from assay.metrics.overlap import Dice
 from assay.metrics.static import Static
@@ -23,7 +24,7 @@ from assay.metrics.words.vectors import open_vectors
 from assay.paths import user_path
 from assay.reports.relatedness import to_document
 from assay.reports.sheets import with_signatures
-from assay.settings import Limited, Offline, OwnData, ScoreStore, verb
+from assay.settings import Limited, Offline, OwnData, ScoreStore
 
 
 @verb(

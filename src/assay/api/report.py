@@ -8,10 +8,10 @@ from pathlib import Path
 from assay.analysis.folder import RunFolder
 from assay.analysis.report import PageSettings
 from assay.api.files import Run, open_runs
+from assay.common.verbs import verb
 from assay.exceptions import InputError
 from assay.paths import user_path
 from assay.reports.page.render import write_page
-from assay.settings import verb
 
 
 @verb(

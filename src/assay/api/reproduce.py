@@ -16,11 +16,11 @@ from assay.analysis.reproduce import (
 from assay.api.run import run
 from assay.api.values import Report
 from assay.common.addresses import command_line
+from assay.common.verbs import verb
 from assay.exceptions import InputError
 from assay.metrics.name import SUBJECT, MetricName
 from assay.reports.reproduce import document, list_document, summarise
 from assay.reports.sheets import Document
-from assay.settings import verb
 
 
 def list_published() -> list[PublishedTable]:

@@ -24,6 +24,7 @@ from assay.benchmark.suite import Suite, load_suite, shipped_suites
 from assay.common.addresses import public_address
 from assay.common.messages import Setting, join_messages
 from assay.common.progress import Silent, is_outermost_verb
+from assay.common.verbs import takes_settings
 from assay.datasets import Pairs, join_graphs, list_datasets, load_dataset
 from assay.datasets.columns import labels_apart
 from assay.datasets.files import holds_splits
@@ -35,7 +36,7 @@ from assay.metrics import Metric, load_metric
 from assay.metrics.load import UntrustedMetricError, load_untrusted_metric
 from assay.metrics.neural.runtime import Runtime, devices_of, use_runtime
 from assay.paths import path_exists, user_path
-from assay.settings import Offline, OwnColumns, OwnData, PaidScoring, RequestSettings, Scoring, takes_settings
+from assay.settings import Offline, OwnColumns, OwnData, PaidScoring, RequestSettings, Scoring
 
 
 def plan_run(settings: RunSettings) -> Request:

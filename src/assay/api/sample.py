@@ -18,10 +18,11 @@ from assay.analysis.overlap_sample import (
 )
 from assay.api.writing import check_output_path, write_table
 from assay.common.messages import Setting
+from assay.common.verbs import verb
 from assay.datasets import read_table_file
 from assay.exceptions import InputError, unknown_name
 from assay.paths import user_path
-from assay.settings import parse_scale, verb
+from assay.settings import parse_scale
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -17,12 +17,13 @@ from assay.benchmark.settings import ScoreSettings
 from assay.common.messages import Message, Setting, join_messages
 from assay.common.progress import Silent
 from assay.common.transfer import sha256_of
+from assay.common.verbs import verb
 from assay.datasets import Pairs, join_graphs, load_dataset, read_table_file
 from assay.datasets.files import SUFFIXES, local_path_of
 from assay.datasets.reading import Reading
 from assay.exceptions import AssayError, InputError
 from assay.paths import user_path
-from assay.settings import GoldAnswers, Offline, OwnData, verb
+from assay.settings import GoldAnswers, Offline, OwnData
 
 if TYPE_CHECKING:
     import pyarrow as pa

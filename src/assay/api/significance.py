@@ -9,11 +9,11 @@ from assay.analysis.significance.reading import read_results
 from assay.analysis.significance.testing import SignificanceSettings, compare_samples, group_results, system_pairs
 from assay.api.values import Report
 from assay.common.progress import Silent
+from assay.common.verbs import verb
 from assay.paths import user_path
 from assay.reports.figure.style import check_figure_target, check_matplotlib, figure_style, save_figure
 from assay.reports.figure.systems import draw_cumulative
 from assay.reports.significance import to_document
-from assay.settings import verb
 
 
 @verb(

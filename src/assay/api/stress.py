@@ -30,6 +30,7 @@ from assay.common.messages import Message, Setting, join_messages
 from assay.common.numbers import percent
 from assay.common.output import exclusive_lock
 from assay.common.progress import Silent
+from assay.common.verbs import takes_settings, verb
 from assay.datasets import Pairs, load_dataset
 from assay.datasets.grouping import suggest_groups
 from assay.datasets.load import is_own_file
@@ -41,7 +42,7 @@ from assay.paths import user_path
 from assay.perturbations import list_perturbations, load_perturbation
 from assay.reports.estimate import document as estimate_document
 from assay.reports.stress import to_document
-from assay.settings import ChosenRows, GoldAnswers, Limited, Offline, OwnData, takes_settings, verb
+from assay.settings import ChosenRows, GoldAnswers, Limited, Offline, OwnData
 from assay.statistics.crossvalidation import Rows
 
 

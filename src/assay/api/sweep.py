@@ -9,13 +9,14 @@ from typing import Any, ClassVar
 from assay.api.result import Result
 from assay.api.run import dataset_list, run
 from assay.benchmark.settings import SweepSettings
+from assay.common.verbs import verb
 from assay.datasets import Pairs, load_dataset
 from assay.exceptions import InputError
 from assay.metrics import Context, Metric, MetricName, load_metric
 from assay.metrics.neural.readers import EncoderBased
 from assay.reports import sweep as layers_report
 from assay.reports.sheets import Document
-from assay.settings import AgreementSettings, Graphs, Limited, OwnColumns, OwnData, ScoreStore, Scoring, verb
+from assay.settings import AgreementSettings, Graphs, Limited, OwnColumns, OwnData, ScoreStore, Scoring
 
 
 class Sweep(Result):

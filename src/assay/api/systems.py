@@ -10,9 +10,9 @@ from assay.analysis.settings import SystemSettings, draws_signature
 from assay.analysis.systems import study_systems
 from assay.api.files import Run, open_runs
 from assay.api.values import Report
+from assay.common.verbs import verb
 from assay.reports.sheets import with_signatures
 from assay.reports.systems import document
-from assay.settings import verb
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,12 +16,13 @@ from assay.api.files import Run, open_runs
 from assay.api.values import Report
 from assay.common.output import atomic_write
 from assay.common.progress import Silent
+from assay.common.verbs import verb
 from assay.exceptions import InputError
 from assay.reports.formats import format_document
 from assay.reports.run import document as run_document
 from assay.reports.sheets import with_signatures
 from assay.reports.table import add_latex, to_document
-from assay.settings import Resampling, Seeded, verb
+from assay.settings import Resampling, Seeded
 from assay.statistics.coefficients import calibrated_forms, check_statistics, deciding_statistic
 
 #: The settings that determine the intervals of a run.

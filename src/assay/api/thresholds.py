@@ -8,9 +8,9 @@ from assay.analysis.thresholds.planning import find_thresholds
 from assay.analysis.thresholds.settings import ThresholdSettings
 from assay.api.files import Run, open_runs
 from assay.api.values import Report
+from assay.common.verbs import verb
 from assay.reports.sheets import with_signatures
 from assay.reports.thresholds import to_document
-from assay.settings import verb
 
 
 @verb(

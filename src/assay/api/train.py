@@ -11,11 +11,11 @@ from typing import Any, Protocol, TypeVar
 
 from assay.api.values import Report
 from assay.common.progress import Progress, Silent
+from assay.common.verbs import verb
 from assay.metrics.neural.runtime import use_runtime
 from assay.reports.formats import format_document
 from assay.reports.sheets import Document
 from assay.reports.train import agreement_document, alignment_document, aspects_document, neighbours_document
-from assay.settings import verb
 from assay.training.augmented.settings import AugmentedSettings
 from assay.training.folder import Render, Results
 from assay.training.midtuning.settings import MidTuningSettings

@@ -11,11 +11,11 @@ import numpy as np
 from assay.analysis.bws import GOLD_EVERY, TupleSettings
 from assay.api.writing import check_output_path, write_table
 from assay.common.messages import Setting
+from assay.common.verbs import verb
 from assay.datasets import read_table_file
 from assay.datasets.gold_questions import read_gold_questions
 from assay.exceptions import InputError, unknown_name
 from assay.paths import user_path
-from assay.settings import verb
 from assay.statistics.tuples import Codes, draw_tuples
 
 if TYPE_CHECKING:

@@ -33,6 +33,7 @@ from assay.benchmark.recompute import (
 from assay.benchmark.reload import reload_dataset
 from assay.benchmark.request import Request
 from assay.common.progress import Silent
+from assay.common.verbs import verb
 from assay.datasets import Pairs
 from assay.exceptions import AssayError, InputError, unknown_name
 from assay.manifest import AgreementRow, Environment, Manifest, MetricRecord
@@ -41,7 +42,7 @@ from assay.metrics.neural.runtime import Runtime, devices_of, use_runtime
 from assay.metrics.provenance import version_of
 from assay.paths import user_path
 from assay.reports.verify import headline, to_document
-from assay.settings import RequestSettings, verb
+from assay.settings import RequestSettings
 
 #: Precisions in which the scores of a model may vary with the batch by more than the tolerance of its metric.
 _LOOSE_PRECISIONS = ("int8", "bf16", "fp16")

@@ -8,6 +8,7 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any
 
+from assay.common.declarations import is_whole_number, setting
 from assay.common.messages import Setting
 from assay.exceptions import InputError
 from assay.metrics import Metric, MetricName
@@ -26,8 +27,6 @@ from assay.settings import (
     ScoreStore,
     Scoring,
     WithProgress,
-    is_whole_number,
-    setting,
 )
 
 #: Help of settings that several of these verbs have, whose place among the arguments differs.

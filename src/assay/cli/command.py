@@ -18,8 +18,7 @@ from assay.cli.completion import COMPLETERS, Completer, complete_runs
 from assay.cli.guard import guarded
 from assay.cli.printing import print_to_stderr
 from assay.common.configuration import APPLIED
-from assay.exceptions import AssayError, InputError
-from assay.settings import (
+from assay.common.declarations import (
     SettingDeclaration,
     Settings,
     declarations_of,
@@ -28,6 +27,7 @@ from assay.settings import (
     is_sequence_type,
     union_members,
 )
+from assay.exceptions import AssayError, InputError
 
 #: What follows the name of a setting that has a flag in the name of the parameter for its values by position.
 POSITION = "_by_position"

@@ -109,7 +109,7 @@ class Option:
     @property
     def _types(self) -> set[Any]:
         """The types that the setting accepts, without None; empty for an option that is no setting."""
-        from assay.settings import union_members
+        from assay.common.declarations import union_members
 
         hints = {} if self.settings is None else self.settings.setting_types()
         return set(union_members(hints[self.name])) - {NoneType} if self.name in hints else set()
@@ -136,7 +136,7 @@ class Option:
         Raises:
             InputError: the value has another type, or is outside its range or choices.
         """
-        from assay.settings import check_value, declarations_of
+        from assay.common.declarations import check_value, declarations_of
 
         # a setting that is a name or a number is text on the command line
         is_name_or_number = self.value_type is str and float in self._types

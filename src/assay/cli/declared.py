@@ -1,4 +1,4 @@
-"""The commands of verbs that are declared beside their Python function, by :func:`assay.settings.verb`."""
+"""The commands of verbs that are declared beside their Python function, by :func:`assay.common.verbs.verb`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from assay.cli.options import DryRunOption, ExplainOption, QuietOption, ReportFo
 from assay.cli.printing import print_report, print_to_stderr
 from assay.cli.progress import progress_on_stderr
 from assay.common.addresses import command_line
-from assay.settings import Settings, declarations_of
+from assay.common.declarations import Settings, declarations_of
 
 #: The package whose modules have the functions of verbs.
 FUNCTIONS = "assay.api"
@@ -76,7 +76,7 @@ def read_verb(module: ast.Module, function: ast.FunctionDef) -> DeclaredVerb:
     """Return the declaration of a verb in the parsed text of its module; only the settings are imported.
 
     It stands in the function's decorator, the call ``@verb(SETTINGS, HELP, EXAMPLE…)`` with keywords for further facts
-    and for the help of each subject, see :func:`assay.settings.verb`.
+    and for the help of each subject, see :func:`assay.common.verbs.verb`.
 
     Raises:
         LookupError: the module does not import the settings.

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.analysis.settings import DatasetsOfRun, ItemColumn, MetricsOfRun, NeededResampling, system_column
+from assay.common.declarations import setting
 from assay.exceptions import InputError
-from assay.settings import WithProgress, setting
+from assay.settings import WithProgress
 from assay.statistics.coefficients import check_statistics
 
 #: What measures a system by default: the mean of the labels of its answers.

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from assay.analysis.recommend.settings import Limits, check_limits
 from assay.analysis.settings import BucketsOfRun, CorrectedTests, MetricsOfRun
+from assay.common.declarations import setting
 from assay.exceptions import InputError, unknown_name
-from assay.settings import WithProgress, setting
+from assay.settings import WithProgress
 from assay.statistics.coefficients import check_statistics
 from assay.statistics.combination import MOST
 from assay.statistics.expectation import PRIOR_LABELS

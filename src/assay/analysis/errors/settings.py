@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from assay.analysis.settings import DatasetsOfRun, MetricsOfRun
+from assay.common.declarations import Settings, setting
 from assay.common.messages import Setting
 from assay.exceptions import InputError
-from assay.settings import Resampling, Settings, setting
+from assay.settings import Resampling
 
 if TYPE_CHECKING:
     from assay.manifest import MetricRecord

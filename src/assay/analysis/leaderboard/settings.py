@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.analysis.settings import BucketsOfRun, DatasetsOfRun, MetricsOfRun, PairedTests
+from assay.common.declarations import setting
 from assay.exceptions import InputError, unknown_name
-from assay.settings import WithProgress, setting
+from assay.settings import WithProgress
 
 #: The groups of datasets for which a leaderboard says what to use.
 GROUPINGS = ("task", "language", "family", "dataset")

@@ -7,7 +7,8 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 
 from assay.analysis.settings import system_column
-from assay.settings import Graphs, OwnData, PaidScoring, Settings, check_level, setting
+from assay.common.declarations import Settings, setting
+from assay.settings import Graphs, OwnData, PaidScoring, check_level
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,10 +13,11 @@ from typing import Any
 from assay.analysis.leaderboard.board import Line
 from assay.analysis.settings import PairedTests
 from assay.analysis.thresholds.settings import Criterion
+from assay.common.declarations import setting
 from assay.common.messages import Setting
 from assay.common.numbers import money
 from assay.exceptions import InputError
-from assay.settings import AgreementSettings, Graphs, Limited, OwnData, Prices, RunFolderOutput, Scoring, setting
+from assay.settings import AgreementSettings, Graphs, Limited, OwnData, Prices, RunFolderOutput, Scoring
 
 _BUDGET_PATTERN = re.compile(r"(?P<pairs>\d+(?:\.\d+)?(?:e\d+)?)\s*(?:/\s*(?P<unit>s|min|h))?")
 _SECONDS_BY_UNIT = {"s": 1.0, "min": 60.0, "h": 3600.0}

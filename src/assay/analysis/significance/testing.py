@@ -13,9 +13,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from assay.analysis.significance.reading import Row
+from assay.common.declarations import setting
 from assay.common.messages import Setting
 from assay.exceptions import InputError, unknown_name
-from assay.settings import Seeded, WithProgress, check_level, check_resamples, setting
+from assay.settings import Seeded, WithProgress, check_level, check_resamples
 from assay.statistics.concordance import Floats
 from assay.statistics.significance import (
     OneSidedPValues,

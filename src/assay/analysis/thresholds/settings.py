@@ -9,9 +9,10 @@ from typing import Any
 
 from assay.analysis.settings import DatasetsOfRun, MetricsOfRun
 from assay.analysis.thresholds.objectives import Costs, GivenThreshold, MeasureObjective, Objective, Target
+from assay.common.declarations import Settings, setting
 from assay.common.messages import Message, Setting, join_messages
 from assay.exceptions import InputError
-from assay.settings import Resampling, Settings, setting
+from assay.settings import Resampling
 
 
 def parse_costs(cost: str | Mapping[str, float]) -> tuple[float, float]:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+from assay.common.declarations import declarations_of, setting
 from assay.common.messages import Setting
 from assay.exceptions import InputError
-from assay.settings import declarations_of, setting
 from assay.training.augmented.pairs import NEGATIVES
 from assay.training.pairwise.settings import PairLearning, PairSettings
 from assay.training.settings import BaseSettings, TrainingSettings

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from assay.common.declarations import Settings, setting
 from assay.exceptions import InputError
-from assay.settings import Settings, setting
 from assay.training.ranks import process_count
 from assay.training.settings import BaseSettings, LearningSettings, OwnColumns, TrainingSettings
 

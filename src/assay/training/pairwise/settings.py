@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
+from assay.common.declarations import Settings, setting
 from assay.common.messages import Setting
 from assay.exceptions import InputError
-from assay.settings import Settings, parse_scale, setting
+from assay.settings import parse_scale
 from assay.statistics.coefficients import CLASS_MEASURES
 from assay.training.batches import STRATEGIES
 from assay.training.settings import (

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from assay.common.declarations import setting
 from assay.common.messages import Setting
 from assay.exceptions import InputError
-from assay.settings import setting
 from assay.training.settings import BaseSettings, HeldOutSettings, TrainingPairsSettings, TrainingSettings
 
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from assay.common.declarations import Settings, declarations_of, setting
 from assay.exceptions import InputError, suggestion_for
 from assay.paths import read_settings_file, user_path
-from assay.settings import Settings, declarations_of, setting
 from assay.statistics.coefficients import CLASS_MEASURES
 from assay.training.pairwise.settings import (
     BATCHES,
