@@ -12,6 +12,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -422,6 +423,20 @@ def test_decimal_commas(tmp_path: Path) -> None:
     path.write_text("reference;candidate;label\na;b;0,5\nc;d;1.5\n", encoding="utf-8")
     with pytest.raises(InputError, match="row 2, column label: the label '0,5' is not a number"):
         load_dataset(path)
+
+
+@pytest.mark.parametrize(
+    ("cells", "labels"),
+    [("\u22121 1 0", [-1, 1, 0]), ("\u22120,5 1 0,25", [-0.5, 1, 0.25]), ("\uff0d\uff12 1 0", [-2, 1, 0])],
+)
+def test_minus_signs_of_other_scripts(tmp_path: Path, cells: str, labels: list[float]) -> None:
+    path = tmp_path / "d.csv"
+    rows = "".join(f"a;b;{cell}\n" for cell in cells.split())
+    path.write_text(f"reference;candidate;label\n{rows}", encoding="utf-8")
+    assert load_dataset(path).labels.tolist() == labels
+    (missing,) = np.flatnonzero(np.array(labels) < 0)
+    pairs = load_dataset(path, missing=str(labels[missing]), drop_unlabelled=True)
+    assert pairs.labels.tolist() == labels[1:]
 
 
 def test_a_file_of_another_kind_is_no_suite(tmp_path: Path) -> None:

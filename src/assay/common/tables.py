@@ -319,17 +319,27 @@ def exact_number(value: float) -> str:
     return repr(float(value)).removesuffix(".0")
 
 
+#: Signs that are a minus, too: Unicode's, which some languages' spreadsheets and programs write, and the wide one.
+_MINUS_SIGNS = str.maketrans("\u2212\uff0d", "--")
+
+
 def finite_number(cell: str) -> float | None:
-    """Return a text as a finite number; None for other texts, such as ``nan``, and for Python's notation ``1_000``."""
+    """Return a text as a finite number; None for other texts, such as ``nan``, and for Python's notation ``1_000``.
+
+    Digits may be of any script, and a minus any sign for it.
+    """
     try:
         number = float(cell)
     except ValueError:
-        return None
+        try:
+            number = float(cell.translate(_MINUS_SIGNS))
+        except ValueError:
+            return None
     return number if math.isfinite(number) and "_" not in cell else None
 
 
 #: A number with a decimal comma, such as ``0,5``.
-_COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+")
+_COMMA_NUMBER = re.compile(r"[+\-\u2212\uff0d]?\d*,\d+")
 
 
 def has_decimal_commas(cells: Iterable[str]) -> bool:

@@ -33,7 +33,7 @@ _VOTES = re.compile(
 )
 #: A number before a text without digits: ``80%``, ``8 points``, ``5 - Strongly agree``.
 _NUMBER_BEFORE_TEXT = re.compile(
-    r"(?P<number>[+-]?(?:\d+(?:[.,]\d+)?|[.,]\d+)) ?(?P<text>[%\uff05]|[^\w.,]?[^\d.,][^\d]*)"
+    r"(?P<number>[+\-\u2212\uff0d]?(?:\d+(?:[.,]\d+)?|[.,]\d+)) ?(?P<text>[%\uff05]|[^\w.,]?[^\d.,][^\d]*)"
 )
 #: Different texts of at most so many letters right after numbers are rather units or months.
 MOST_LETTERS_OF_UNIT = 3
