@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from scipy import stats
 
@@ -47,6 +48,17 @@ def test_a_column_of_numbers_with_an_odd_cell_is_not_left_out_silently(assay):
     assert "recorded:b" not in done.out and "note is left out" not in told
     done = assay("agree", "odd.csv", "--resamples", 0, "--missing", "ERR")
     assert "recorded:b" in done.out and "left out" not in done.out
+
+
+def test_percentages_are_scores(assay):
+    rows = ["human;judge;mixed", "1;12,5 %;0.5", "2;50 %;50%", "3;;60%", "3;100 %;.6"]
+    Path("shares.csv").write_text("\n".join([*rows, ""]), encoding="utf-8")
+    options = ("--columns", "label=human", "--resamples", 0, "--format", "csv")
+    done = assay("agree", "shares.csv", *options)
+    assert {row["metric"] for row in done.rows} == {"recorded:judge"}
+    (pearson,) = [float(row["value"]) for row in done.rows if row["statistic"] == "pearson"]
+    assert pearson == pytest.approx(np.corrcoef([1, 2, 3], [0.125, 0.5, 1])[0, 1])
+    assert "must be a number, not '50%'" in assay("agree", "shares.csv", *options, "--score", "mixed").complaint
 
 
 def test_verdicts_of_yes_and_no_are_scores_where_they_are_named(assay):

@@ -26,6 +26,7 @@ from assay.common.tables import (
 from assay.common.verbs import verb
 from assay.datasets import Pairs
 from assay.datasets.columns import labels_apart, parse_columns
+from assay.datasets.labels import percentage_shares
 from assay.datasets.reading import Reading, normalised_word
 from assay.datasets.scored import load_scored_pairs
 from assay.exceptions import InputError
@@ -196,7 +197,12 @@ def _has_only_numbers(column: pa.ChunkedArray, reading: Reading) -> bool:
 
 
 def _without_number(cells: Sequence[str], reading: Reading) -> list[str]:
-    """Return the cells that are no numbers and do not mean that there is no score; commas may be decimal points."""
+    """Return the cells that are no numbers and do not mean that there is no score.
+
+    Commas may be decimal points, and percentages are numbers if there is nothing else.
+    """
+    if percentage_shares([cell for cell in cells if not reading.is_missing(normalised_word(cell))]):
+        return []
     has_commas = has_decimal_commas(cells)
     without_number = []
     for cell in cells:

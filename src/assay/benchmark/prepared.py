@@ -108,7 +108,7 @@ def _rows_by_pair_id(table: pa.Table, metric: ColumnMetric, pairs: Pairs) -> pa.
 def _numbers_of_column(column: pa.ChunkedArray, where: str, name: str, pairs: Pairs) -> NDArray[np.float64]:
     """Return the numbers in a column, shape (n,), NaN for a cell that means that there is none; text becomes numbers.
 
-    Words of yes and no, if there is nothing else, are 1 and 0.
+    Words of yes and no, if there is nothing else, are 1 and 0, and percentages shares.
 
     Args:
         column: the cells in the order of the pairs.
@@ -148,20 +148,22 @@ def _numbers_of_column(column: pa.ChunkedArray, where: str, name: str, pairs: Pa
 def _numbers_of_texts(cells: Sequence[str], means_missing: Mapping[str, bool]) -> NDArray[np.float64]:
     """Return the number in each text, shape (n,), NaN for a text that is none.
 
-    Decimal commas are read if all numbers can have them. Words of yes and no, if there is nothing else, are 1 and 0.
+    Decimal commas are read if all numbers can have them. Words of yes and no, if there is nothing else, are 1 and 0,
+    and percentages shares.
 
     Args:
         cells: the n texts.
         means_missing: for each distinct text, whether it means that there is no number.
     """
-    from assay.datasets.labels import yes_no_labels
+    from assay.datasets.labels import percentage_shares, yes_no_labels
 
     has_commas = has_decimal_commas(set(cells))
+    present = [cell for cell, is_missing in means_missing.items() if not is_missing]
     # verdicts of a judge: yes is 1, no is 0
-    verdicts = yes_no_labels([cell for cell, is_missing in means_missing.items() if not is_missing])
+    number_of_word = yes_no_labels(present) or percentage_shares(present)
     values = np.full(len(cells), np.nan)
     for row, cell in enumerate(cells):
-        number = verdicts.get(cell, finite_number(cell.replace(",", ".") if has_commas else cell))
+        number = number_of_word.get(cell, finite_number(cell.replace(",", ".") if has_commas else cell))
         if number is not None:
             values[row] = number
     return values

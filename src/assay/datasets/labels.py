@@ -260,6 +260,12 @@ def _numbers_before_texts(words: Sequence[str]) -> dict[str, float]:
     return {word: number / divisor for word, number in zip(words, numbers, strict=True) if number is not None}
 
 
+def percentage_shares(words: Sequence[str]) -> dict[str, float]:
+    """Return the share that each word states as a percentage, .8 for ``80%``; empty if they are not all percentages."""
+    are_percentages = all(word.rstrip().endswith(("%", "\uff05")) for word in words)
+    return _numbers_before_texts(words) if are_percentages else {}
+
+
 def yes_no_labels(words: Sequence[str]) -> dict[str, float]:
     """Return by word the label 0 or 1 of words of yes and no, and of 0 and 1 among them; empty if there are others.
 
