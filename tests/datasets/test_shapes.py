@@ -118,6 +118,14 @@ def test_words_of_preferences(winners: list[str], options: dict[str, Any], label
     assert load_dataset(rows, columns=PREFERRED, **options).labels[::2].tolist() == labels
 
 
+def test_the_remedy_for_an_unknown_preference_keeps_the_known_ones() -> None:
+    rows = [row | {"winner": winner} for row, winner in zip(PREFERENCES, ["B", "C", "A", "tie"], strict=True)]
+    with pytest.raises(InputError, match=r'`labels="C=NUMBER,B=0,A=1,tie=0.5"`'):
+        load_dataset(rows, columns=PREFERRED)
+    pairs = load_dataset(rows, columns=PREFERRED, labels="C=0.5,B=0,A=1,tie=0.5")
+    assert pairs.labels[::2].tolist() == [0, 0.5, 1, 0.5]
+
+
 @pytest.mark.parametrize(
     ("columns", "change", "words"),
     [

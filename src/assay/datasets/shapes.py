@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from assay.common.messages import Setting
+from assay.common.tables import exact_number
 from assay.datasets.columns import PREFERENCE_FIELDS, SourceTable
 from assay.datasets.readers.jsonl import column_of
 from assay.datasets.reading import Reading, normalised_word
@@ -308,10 +309,15 @@ def _labels_of_first(
     labels = []
     for row, (word, label_of) in enumerate(zip(words, label_of_word_by_row, strict=True)):
         if word not in label_of and not reading.is_missing(word):
+            # the setting replaces what is known of the other words, so that it has to name them, too
+            numbers = {str(cells[row]).strip(): "NUMBER"}
+            for other_word, cell in zip(words, cells, strict=True):
+                if other_word in label_of:
+                    numbers.setdefault(str(cell).strip(), exact_number(label_of[other_word]))
             raise InputError(
                 f"{source.location(row)}, column {winner}: the preference {str(cells[row])!r} is unknown; say which"
                 " label the first answer gets: ",
-                Setting("labels", f"{cells[row]}=NUMBER"),
+                Setting("labels", ",".join(f"{cell}={number}" for cell, number in numbers.items())),
                 " (1 preferred, 0.5 tie, 0 not)",
             )
         labels.append(label_of.get(word, np.nan))
