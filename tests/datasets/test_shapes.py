@@ -283,6 +283,36 @@ def test_what_looks_like_several_answers_in_one_of_several_columns_is_said() -> 
     assert hint.startswith("3 of 3 references hold '|', read as one answer each")
 
 
+def test_a_path_into_objects_that_python_printed(tmp_path: Path) -> None:
+    answers = [{"value": "it's", "aliases": ["a", "b"], "score": -0.5, "none": None}, {"aliases": ("c",)}]
+    path = tmp_path / "d.jsonl"
+    rows = [{"answer": str(answer), "candidate": "x", "label": label} for label, answer in enumerate(answers)]
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    assert load_dataset(path, columns="reference=answer.aliases").texts()[0] == [["a", "b"], ["c"]]
+    path.write_text(path.read_text(encoding="utf-8").replace("None", "nan"), encoding="utf-8")
+    assert load_dataset(path, columns="reference=answer.aliases").texts()[0] == [["a", "b"], ["c"]]
+
+
+@pytest.mark.parametrize(
+    ("cell", "candidate", "is_told"),
+    [
+        ('{"value": "a", "aliases": ["a", "b"]}', "a", True),
+        ("{'value': 'a', 'aliases': ['a', 'b']}", "a", True),
+        ('[{"text": "a"}, {"text": "b"}]', "a", True),
+        ("['a', nan]", "a", True),
+        ('{"value": "a", "aliases": ["a", "b"]}', '{"value": "a"}', False),
+        ("[1, 2]", "a", False),
+        ("{x}, [y]", "a", False),
+    ],
+)
+def test_answers_within_objects_are_told_with_no_separator(cell: str, candidate: str, is_told: bool) -> None:
+    rows = [{"reference": cell, "candidate": candidate, "label": label} for label in (0, 1, 1, 0)]
+    told = " ".join(load_dataset(rows).hints)
+    assert ("4 references are objects, or lists of other things than texts" in told) is is_told
+    assert ("--columns reference=COLUMN.KEY" in told) is is_told
+    assert not is_told or "--separator" not in told
+
+
 def test_a_row_for_each_candidate_of_a_record(tmp_path: Path) -> None:
     record = {"gold": ["a", "b"], "judged": [{"text": "a", "grade": 3}, {"text": "c", "grade": 0}]}
     path = tmp_path / "d.json"

@@ -50,15 +50,7 @@ def listed_answers(text: str) -> list[str] | None:
     Whole numbers and truth values among the answers become text. A list of these alone, or with anything else in it, is
     none.
     """
-    text = text.strip()
-    if not text.startswith(_LIST_BEGINNINGS):
-        return None
-    try:
-        value = json.loads(text)
-        if isinstance(value, str) and value.lstrip().startswith(("[", "{")):
-            value = json.loads(value)
-    except (ValueError, RecursionError):
-        value = _printed_value(text)
+    value = structured_value(text)
     if isinstance(value, dict):
         value = squad_answers(value)
     if not isinstance(value, list) or not all(isinstance(item, str | int) for item in value):
@@ -68,13 +60,27 @@ def listed_answers(text: str) -> list[str] | None:
     return [item if isinstance(item, str) else json.dumps(item) for item in value]
 
 
+def structured_value(text: str) -> Any:
+    """Return the list or object in a cell, in a notation of :func:`listed_answers`; None or a text for another cell."""
+    text = text.strip()
+    if not text.startswith(_LIST_BEGINNINGS):
+        return None
+    try:
+        value = json.loads(text)
+        if isinstance(value, str) and value.lstrip().startswith(("[", "{")):
+            value = json.loads(value)
+    except (ValueError, RecursionError):
+        value = _printed_value(text)
+    return value
+
+
 def squad_answers(value: Mapping[str, Any]) -> Any:
     """Return the answers in an object of SQuAD, ``{"text": […], "answer_start": […]}``; None for any other object."""
     return value.get("text") if set(value) in ({"text"}, {"text", "answer_start"}) else None
 
 
 def _printed_value(text: str) -> Any:
-    """Return the list, dictionary, text or whole number that a program printed, see :func:`_value_of`; else None."""
+    """Return the list, dictionary, text or number that a program printed, see :func:`_value_of`; else None."""
     try:
         with_commas = _QUOTED_TEXT.sub(lambda match: f"{match[1]}," if match[2] else match[1], text)
         tree = ast.parse(with_commas, mode="eval").body
@@ -85,16 +91,20 @@ def _printed_value(text: str) -> Any:
 
 
 def _value_of(node: ast.expr) -> Any:
-    """Return the value of an expression of lists, dictionaries, texts, whole numbers and truth values.
+    """Return the value of an expression of lists, dictionaries, texts, numbers, truth values and None.
 
-    Tuples, sets, and calls of ``c`` with their arguments become lists. A call of another function that prints lists or
-    texts, such as ``array``, has the value of its first argument.
+    Tuples, sets, and calls of ``c`` with their arguments become lists, and the ``nan`` of pandas None. A call of
+    another function that prints lists or texts, such as ``array``, has the value of its first argument.
 
     Raises:
         ValueError: it has something else.
     """
-    if isinstance(node, ast.Constant) and isinstance(node.value, str | int):
+    if isinstance(node, ast.Constant) and isinstance(node.value, str | int | float | None):
         return node.value
+    if isinstance(node, ast.Name) and node.id == "nan":
+        return None
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return -_value_of(node.operand)
     if isinstance(node, ast.List | ast.Tuple | ast.Set):
         return [_value_of(item) for item in node.elts]
     if isinstance(node, ast.Dict):
@@ -252,7 +262,7 @@ def _split_answers(
 
 
 def separator_hint(references: pa.ChunkedArray, candidates: pa.ChunkedArray) -> str:
-    """Return a line that proposes a separator if the references seem to hold several answers; else an empty string.
+    """Return a line with what to do if the references seem to hold several answers; else an empty string.
 
     Args:
         references: the references, one text per cell.
@@ -266,6 +276,15 @@ def separator_hint(references: pa.ChunkedArray, candidates: pa.ChunkedArray) -> 
     if 0 < list_count < total:
         remedy = _separator_remedy(JSON_SEPARATOR)
         return f"{list_count:,} of {total:,} references are lists, read as one answer each; {remedy}"
+    structure_count = _count_structures(references)
+    if _is_frequent(structure_count, references) and structure_count >= MIN_LIKELY_RATIO * _count_structures(
+        candidates
+    ):
+        finding = (
+            f"{structure_count:,} references are objects, or lists of other things than texts, read as one answer each"
+        )
+        path = Setting("columns", "reference=COLUMN.KEY").with_flag({})
+        return f"{finding}; if answers are in them, write lists of texts, or name the answers by their path: {path}"
     separator = likely_separator(references, candidates)
     if separator is None:
         return ""
@@ -283,10 +302,30 @@ def likely_separator(references: pa.ChunkedArray, candidates: pa.ChunkedArray) -
     for separator in (*CLEAR_SEPARATORS, *WEAK_SEPARATORS):
         count_cells = _counter_of(separator)
         match_count = count_cells(references, separator)
-        is_frequent = match_count >= max(MIN_LIKELY_CELLS, MIN_LIKELY_SHARE * min(len(references), MAX_SEARCHED_CELLS))
-        if is_frequent and match_count >= MIN_LIKELY_RATIO * count_cells(candidates, separator):
+        if _is_frequent(match_count, references) and match_count >= MIN_LIKELY_RATIO * count_cells(
+            candidates, separator
+        ):
             return separator
     return None
+
+
+def _is_frequent(count: int, references: pa.ChunkedArray) -> bool:
+    return count >= max(MIN_LIKELY_CELLS, MIN_LIKELY_SHARE * min(len(references), MAX_SEARCHED_CELLS))
+
+
+def _count_structures(texts: pa.ChunkedArray) -> int:
+    """Return how many of the first :data:`MAX_SEARCHED_CELLS` texts are objects or lists in which answers may be.
+
+    Lists of answers do not count, and neither do lists of numbers, which may be an answer.
+    """
+    cell_count = 0
+    for text in texts.slice(0, MAX_SEARCHED_CELLS).to_pylist():
+        value = structured_value(text)
+        has_texts = isinstance(value, dict) or (
+            isinstance(value, list) and any(isinstance(item, str | dict) for item in value)
+        )
+        cell_count += bool(value) and has_texts and listed_answers(text) is None
+    return cell_count
 
 
 def _counter_of(separator: str) -> Callable[[pa.ChunkedArray, str], int]:

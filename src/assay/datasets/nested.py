@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
@@ -13,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from assay.datasets.columns import SourceTable
+from assay.datasets.gold_answers import structured_value
 from assay.datasets.readers.jsonl import column_of, misfit_of
 from assay.exceptions import InputError
 
@@ -24,7 +24,7 @@ def with_nested_columns(source: SourceTable, mapping: Mapping[str, Sequence[str]
     """Return the table with a column for each path that a mapping names, under the path as its name.
 
     A path is a column, then keys of objects or indices of lists, with dots between them. The cells of that column are
-    objects or lists: Arrow structures, or JSON texts.
+    objects or lists: Arrow structures, or texts with JSON or what Python prints.
 
     If the path of the candidate leads to or through a list, each of its items becomes a row, and a record without any
     gives no row, with a note.
@@ -139,13 +139,10 @@ def _prefixes(name: str) -> list[str]:
 
 
 def _decoded(cell: Any) -> Any:
-    """Return a JSON text as the value that it stands for, None if it is invalid, and any other cell unchanged."""
+    """Return the object or list that a text is in JSON or Python, None if it is invalid, and other cells unchanged."""
     if not isinstance(cell, str) or not cell.lstrip().startswith(("{", "[")):
         return cell
-    try:
-        return json.loads(cell)
-    except (ValueError, RecursionError):
-        return None
+    return structured_value(cell)
 
 
 def _value_at(record: Any, keys: Sequence[str]) -> Any:
