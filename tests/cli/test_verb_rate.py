@@ -91,6 +91,27 @@ def test_each_share_is_in_its_interval_and_better_known_than_by_labels_alone(dec
     assert "your 200 labels with f1 are worth" in text.replace("\n", " ")
 
 
+def test_systems_that_borrow_the_same_labels_do_not_average_their_errors_out(decided, workplace):
+    rows = [(*row[:3], f"new{number % 10}", row[-1]) for number, row in enumerate(made_rows(3, 500))]
+    write(workplace / "ten.csv", rows, labels=False)
+    done = decided("rate", "ten.csv", "--decision", "decision", "-f", "json", "-q")
+    found = {row["part"]: row for row in json.loads(done.out)["estimates"]}
+    assert found["new3"]["borrowed"] and found["all"]["borrowed"]
+    numbers = [found["all"][name] for name in ("value", "low", "high")]
+    assert numbers == [found["all"][f"rogan_gladen{end}"] for end in ("", "_low", "_high")]
+
+
+def test_all_answers_of_one_new_system_have_the_estimate_of_that_system(decided, workplace):
+    write(workplace / "gamma.csv", made_rows(4, 200, shares={"gamma": 0.3}), labels=False)
+    done = decided("rate", "gamma.csv", "--decision", "decision", "-f", "json", "-q")
+    whole, gamma = json.loads(done.out)["estimates"]
+    assert (whole.pop("part"), gamma.pop("part")) == ("all", "gamma")
+    assert gamma["borrowed"]
+    assert {name: whole[name] for name in ("value", "low", "high", "labelled", "borrowed")} == {
+        name: gamma[name] for name in ("value", "low", "high", "labelled", "borrowed")
+    }
+
+
 def test_a_system_without_labels_borrows_the_errors_of_the_others(decided, workplace):
     write(workplace / "other.csv", made_rows(3, 200, shares={"gamma": 0.3, "beta": 0.8}), labels=False)
     done = decided("rate", "other.csv", "--decision", "decision", "-f", "json", "-q")

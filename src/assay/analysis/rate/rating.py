@@ -171,8 +171,15 @@ def rate_answers(answers: Answers, title: str, system: str | None, by: Sequence[
             rated_parts.append(_rate_part(answers, column, value, *masks, confidence))
     systems = [part for part in rated_parts if system is not None and part.column == system]
     has_system_for_all = sum(part.answers for part in systems) == rated_parts[0].answers
-    if has_system_for_all and len(systems) > 1:
-        rated_parts[0] = _from_systems(rated_parts[0], systems, decision, confidence)
+    if system is not None and has_system_for_all:
+        parts_of_all = [part for part in systems if not part.borrowed]
+        borrowing = [part.name for part in systems if part.borrowed]
+        if borrowing:
+            # together, since they share the errors of the labels that they borrow
+            _, new_cells = answers.systems(system)
+            of_borrowing = np.logical_or.reduce([mask_of(new_cells, name) for name in borrowing])
+            parts_of_all.append(_rate_part(answers, system, "", ~all_labelled, of_borrowing, confidence))
+        rated_parts[0] = _from_systems(rated_parts[0], parts_of_all, decision, confidence)
     return Rating(
         decision=decision,
         title=title,
@@ -279,12 +286,14 @@ def _from_systems(
 
     Args:
         whole: the estimate for all answers.
-        systems: the estimate for the answers of each system.
+        systems: the estimate for the answers of each system, or of those together that borrow labels.
         decision: the metric that decides.
         confidence: the level of the interval.
     """
     if any(part.estimate.value is None for part in systems):
         return replace(whole, estimate=Number(notes=("a system has no estimate",)), worth=None)
+    if len(systems) == 1:
+        return replace(systems[0], column=whole.column, name=whole.name)
     mean = weighted_sum([part.mean for part in systems], [part.answers / whole.answers for part in systems])
     borrowed = any(part.borrowed for part in systems)
     worth = None if borrowed or whole.worth is None else whole.worth * whole.mean.plain_variance / mean.plain_variance
