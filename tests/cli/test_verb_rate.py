@@ -14,6 +14,9 @@ import assay as package
 from assay.analysis.data import read_datasets
 from assay.analysis.folder import read_run
 from assay.analysis.rate.sampling import draw_answers
+from assay.analysis.recommend.best_systems import best_systems
+from assay.analysis.settings import SystemSettings
+from assay.analysis.systems import study_systems
 from assay.exceptions import InputError
 from assay.statistics.expectation import expected_labels
 
@@ -525,6 +528,27 @@ def test_recommend_ends_with_the_answer(decided):
     held = json.loads(decided("recommend", "labelled.csv", *options, "-f", "json").out)
     assert held["closing"][0].startswith("Use f1")
     assert held["closing"][-1].startswith("Next: the same command with --out FOLDER")
+
+
+def test_the_best_of_several_systems_is_called_better_where_systems_says_so(workplace):
+    # where b, c and d differ from a, which is right on the first 50 of 60 items
+    differing = {"a": (), "b": (*range(10), 50, 51), "c": (*range(10, 20), 52), "d": (*range(20, 30), 53)}
+    rows = []
+    for item in range(60):
+        for system, items in differing.items():
+            label = int((item < 50) != (item in items))
+            texts = {"question": f"q{item}", "reference": f"r{item}", "candidate": f"c{item}{system}"}
+            rows.append({**texts, "label": label, "system": system})
+    package.run([rows], ["length"], resamples=0, out=workplace / "run")
+    run = read_run(workplace / "run")
+    (data,) = read_datasets(run)
+    (study,) = study_systems([run], SystemSettings())
+    found = best_systems(run, data, "length")
+    assert (study.systems[:2], (found.first, found.second)) == (("a", "b"), ("a", "b"))
+    # ten items against two, exactly
+    assert study.people.differences[0].p == pytest.approx(0.0386, abs=1e-3)
+    assert study.people.corrected_p_values[0] > 0.05
+    assert not found.people_differ
 
 
 def test_the_page_for_a_decision_says_which_system_is_better(decided, workplace):

@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from assay.analysis.data import ScoredDataset
 from assay.analysis.folder import RunFolder
 from assay.analysis.settings import SystemSettings
-from assay.analysis.systems import ITEM_COLUMNS, SystemStudy, find_system_column, study_systems
+from assay.analysis.systems import ITEM_COLUMNS, MeasuredMeans, SystemStudy, find_system_column, study_systems
 from assay.common.numbers import Number
 from assay.exceptions import InputError
-from assay.statistics.system_means import MeanDifference
 
 #: The level of the test of two systems.
 SYSTEM_LEVEL = 0.05
@@ -25,9 +24,9 @@ class BestSystems:
         count: the number of systems.
         items: the number of these items.
         people: the difference of their mean labels.
-        people_differ: whether a paired test shows it.
+        people_differ: whether a paired test shows it, corrected for all pairs of systems as in ``assay systems``.
         metric: the difference of their mean scores; None if the metric lacks scores.
-        metric_differs: whether a paired test shows it.
+        metric_differs: whether the same test of the scores shows it.
     """
 
     first: str
@@ -73,12 +72,14 @@ def best_systems(run: RunFolder, data: ScoredDataset, metric: str) -> BestSystem
             count=len(study.systems),
             items=study.items,
             people=people,
-            people_differ=_is_shown(people),
+            people_differ=_is_shown(study.people),
             metric=by_metric,
-            metric_differs=by_metric is not None and _is_shown(by_metric),
+            metric_differs=means is not None and _is_shown(means),
         )
     return None
 
 
-def _is_shown(difference: MeanDifference) -> bool:
-    return difference.p is not None and difference.p < SYSTEM_LEVEL
+def _is_shown(means: MeasuredMeans) -> bool:
+    # corrected for all pairs of systems, of which the first is that of the two best by people
+    p = means.corrected_p_values[0]
+    return p is not None and p <= SYSTEM_LEVEL
