@@ -182,6 +182,28 @@ def test_every_row_gets_its_scores(tmp_path: Path) -> None:
         assay.score(path, ["f1"], tmp_path / "t.csv", annotator="worker")
 
 
+@pytest.mark.parametrize(
+    ("cells", "annotations"),
+    [
+        (("[1, None]", "[0, 1]"), [[1, None], [0, 1]]),
+        (("[1.0, nan]", "[0.0, 0.5]"), [[1, None], [0, 0.5]]),
+        (("['yes', 'no']", "['no', 'no']"), [[1, 0], [0, 0]]),
+        (("[[5], [4]]", "[[1], []]"), None),
+        (("[[5], [4]]", "[[1], [2]]"), [[5, 4], [1, 2]]),
+        (([[["Correct"]], [["Incorrect"]]], [[["Correct"]], [["Correct"]]]), [[1, 0], [1, 1]]),
+        (("[[5, 1], [4, 1]]", "[[1, 2], [2, 3]]"), None),
+        (("[1 0]", "[0 0]"), None),
+    ],
+)
+def test_lists_of_labels_as_programs_write_them(cells: Any, annotations: Any) -> None:
+    rows = [{"reference": "a", "candidate": name, "label": cell} for name, cell in zip("xy", cells, strict=True)]
+    if annotations is None:
+        with pytest.raises(InputError, match="is not a number"):
+            load_dataset(rows)
+    else:
+        assert load_dataset(rows).table.column("annotations").to_pylist() == annotations
+
+
 def test_a_list_of_labels_beside_a_column_with_the_name_of_one() -> None:
     row = {"reference": "a", "candidate": "b", "label 1": "x"}
     pairs = load_dataset([row | {"label": [1, 2, 3]}, row | {"label": [0]}])

@@ -15,6 +15,7 @@ import pyarrow as pa
 from assay.common.batches import distinct_rows, row_digests
 from assay.common.messages import Setting
 from assay.datasets.columns import SourceTable
+from assay.datasets.gold_answers import structured_value
 from assay.datasets.labels import label_columns
 from assay.datasets.reading import Reading, normalised_word
 from assay.exceptions import InputError, unknown_name
@@ -172,14 +173,23 @@ def _label_lists(column: pa.ChunkedArray, reading: Reading) -> list[list[Any]] |
 
 
 def _listed_labels(cell: Any) -> list[Any] | None:
-    """Return the labels in a cell that is a list, or the JSON text of one; None for any other cell."""
+    """Return the labels in a cell that is a list, or the text of one in JSON or Python; None for any other cell.
+
+    A label may be alone in a list, as in Label Studio's results of an annotation.
+    """
     if isinstance(cell, str) and cell.lstrip().startswith("["):
-        try:
-            cell = json.loads(cell)
-        except (ValueError, RecursionError):
-            return None
-    is_list_of_labels = isinstance(cell, list) and all(isinstance(label, str | int | float | None) for label in cell)
-    return cell if is_list_of_labels else None
+        cell = structured_value(cell)
+    if not isinstance(cell, list):
+        return None
+    labels = [_only_item(item) for item in cell]
+    return labels if all(isinstance(label, str | int | float | None) for label in labels) else None
+
+
+def _only_item(value: Any) -> Any:
+    """Return the item of a list of one, also of a list in it; any other value unchanged."""
+    while isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    return value
 
 
 def _with_column_per_item(source: SourceTable, label: str, lists: list[list[Any]]) -> Pooled:
