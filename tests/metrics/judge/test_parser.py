@@ -65,6 +65,9 @@ LABELLED = [
     (GRADES, "Rating: [[3]]\n\nIf it had the year: [[5]]", "3"),
     (GRADES, "Initial rating: 4\nRating: 2", "2"),
     (GRADES, "<score>3</score>", "3"),
+    (GRADES, "Feedback: 3 of 5 facts are right. [RESULT] 4", "4"),
+    (GRADES, "The overall score is 3. [RESULT] (3)", "3"),
+    (YES_NO, "The dates differ. [Verdict] no", "no"),
     (GRADES, "Score => 4", "4"),
     (GRADES, "Score: 1.0", "1"),
 ]

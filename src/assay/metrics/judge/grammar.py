@@ -335,7 +335,9 @@ def _label_pattern(*, is_numeric: bool) -> str:
         rf"|\b(?P<is>{noun}|(?:final|my)\s+answer){end}\s+(?:is|(?P<of>of)|would\s+be|should\s+be)\b:?"
         rf"|(?:^|\n)[^\w\n]{{0,10}}(?:(?:final|my|overall)\s+)?(?:{noun}|answer)[^\w\n]{{0,10}}\n"
         r"|(?P<bold>\*\*|(?<!_)__)(?=\w)|\\f?boxe?d?\{|\[\[|(?:^|\n)####"
-        rf"|<(?:(?:final|overall)_?)?(?:{noun}|answer|result)>){_OPEN}(?:(?:a|an|clearly|therefore)\s+)?{_OPEN}"
+        # [RESULT] is how Prometheus, a model made for judging, ends
+        rf"|<(?:(?:final|overall)_?)?(?:{noun}|answer|result)>|\[(?:{noun}|result)\])"
+        rf"{_OPEN}(?:(?:a|an|clearly|therefore)\s+)?{_OPEN}"
     )
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from assay.metrics.judge.replies import Reply
 
 #: Version of the rules of this module and of the parser; part of the signature, since other rules change the score.
-PARSER = "5"
+PARSER = "6"
 #: Lowest total probability of all verdicts at the first token of a reply. Below it the model was about to write
 #: something else, and the ratio of the rest means little; docs/judges.md has the simulation.
 MIN_MASS = 0.5
