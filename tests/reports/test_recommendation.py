@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import assay
+from assay.analysis.combine.learning import small_combination
 from assay.analysis.data import read_datasets
 from assay.analysis.folder import read_run
 from assay.analysis.leaderboard.board import Board, Line, Rank
@@ -410,3 +411,18 @@ def test_what_could_be_best_stands_before_what_is_not():
         "not the best: fast",
     ]
     assert (made.records[0]["cannot_be_told_apart"], made.records[0]["not_the_best"]) == ("good", "fast")
+
+
+def test_a_constant_is_no_combination(tmp_path):
+    """Metrics that all disagree with people are not learned from, which leaves a constant."""
+    rng = np.random.default_rng(3)
+    words = [f"word{number}" for number in range(10)]
+    rows = []
+    for _ in range(120):
+        reference = " ".join(rng.choice(words, 3, replace=False))
+        wrong = rng.random() < 0.5
+        candidate = reference if wrong and rng.random() < 0.8 else " ".join(rng.choice(words, 3, replace=False))
+        rows.append({"reference": reference, "candidate": candidate, "label": int(not wrong)})
+    assay.run([rows], ["f1", "chrf", "em"], resamples=0, out=tmp_path / "run")
+    (data,) = read_datasets(read_run(tmp_path / "run"))
+    assert small_combination(data, "auc", 0) is None

@@ -243,8 +243,8 @@ class SmallCombination:
 def small_combination(data: ScoredDataset, by: str, seed: int) -> SmallCombination | None:
     """Return the best mean or linear function of at most :data:`MAX_SMALL_MEMBERS` metrics of a dataset.
 
-    The score of each pair is learned from other pairs. The result is None if the best has a single metric, or if the
-    data does not suffice to learn from.
+    The score of each pair is learned from other pairs. The result is None if the best has a single metric or is a
+    constant, as where all metrics disagree with people, or if the data does not suffice to learn from.
 
     Args:
         data: the dataset with its scores.
@@ -264,7 +264,7 @@ def small_combination(data: ScoredDataset, by: str, seed: int) -> SmallCombinati
         inputs, Options(by, settings.most, learners=("mean", "linear"), seed=seed), curve=False
     )
     members = small_study.combination.members
-    if len(members) < 2:
+    if len(members) < 2 or not np.ptp(small_study.scores):
         return None
     scores = np.full(len(data), np.nan)
     scores[is_complete] = small_study.scores
