@@ -151,6 +151,27 @@ def test_what_was_found_is_said(tmp_path: Path, name: str, note: str) -> None:
     assert any(each.startswith(note) for each in load_dataset(tmp_path / name).notes)
 
 
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("Blåbærsyltetøy,blåbær", "cp1252"),
+        ("Smörgås på Öland,räksmörgås", "cp1252"),
+        ("São Paulo é a maior,São Paulo não", "cp1252"),
+        ("Il a été né à Paris où il est resté,été", "cp1252"),
+        ("Jörg,Joerg", "cp1252"),
+        ("Gdzie leży Łódź,w środku Polski", "cp1250"),
+        ("Где Москва,В России на реке", "cp1251"),
+        ("東京はどこですか,日本です", "cp932"),
+    ],
+)
+def test_an_encoding_that_windows_writes_is_found(tmp_path: Path, text: str, encoding: str) -> None:
+    path = tmp_path / "d.csv"
+    rows = "".join(f"{text},{label}\n" for label in range(40))
+    path.write_bytes(f"reference,candidate,label\n{rows}".encode(encoding))
+    references, candidates = load_dataset(path).texts()[:2]
+    assert [references[0], candidates[0]] == text.split(",")
+
+
 def test_the_encoding_that_is_named(tmp_path: Path) -> None:
     path = tmp_path / "d.csv"
     path.write_bytes("reference,candidate,label\nпривет,мир,1\nдом,дом,2\n".encode("koi8-r"))

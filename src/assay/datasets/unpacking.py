@@ -30,6 +30,11 @@ _SAMPLE_BYTES, _MIN_GUESS_BYTES = 1 << 20, 32
 _MIN_UTF8_SHARE = 0.9
 #: The encoding of a file whose bytes say too little: that of Windows in Western Europe.
 _USUAL_ENCODING = "cp1252"
+#: The encodings that are guessed: those that Windows and its spreadsheet programs write, and two of Unix.
+_GUESSED_ENCODINGS = (
+    *("cp1250", "cp1251", "cp1252", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp1258", "cp874"),
+    *("cp932", "cp949", "big5", "gb18030", "euc_jp", "koi8_r"),
+)
 _MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 
 
@@ -159,7 +164,7 @@ def encoding_of(path: Path) -> str:
     """Return the name of the encoding of a text file, as Python knows it.
 
     It is that of the mark at its beginning, UTF-16 if zero bytes are there, UTF-8 if all bytes are, else the likeliest:
-    that of Windows in Western Europe if few bytes tell.
+    that of Windows in Western Europe if few bytes tell, or it is as likely as the likeliest.
 
     Raises:
         InputError: some bytes are not UTF-8, and nearly all others beyond ASCII are, which another encoding would turn
@@ -179,8 +184,12 @@ def encoding_of(path: Path) -> str:
         return _USUAL_ENCODING
     from charset_normalizer import from_bytes
 
-    best = from_bytes(sample).best()
-    return _USUAL_ENCODING if best is None else best.encoding
+    matches = from_bytes(sample, cp_isolation=[*_GUESSED_ENCODINGS])
+    best = matches.best()
+    if best is None:
+        return _USUAL_ENCODING
+    likeliest = [match.encoding for match in matches if (match.chaos, match.coherence) == (best.chaos, best.coherence)]
+    return _USUAL_ENCODING if _USUAL_ENCODING in likeliest else best.encoding
 
 
 def _refuse_damaged_utf8(path: Path, sample: bytes) -> None:
