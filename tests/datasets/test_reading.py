@@ -349,3 +349,10 @@ def test_a_sample_keeps_groups_whole() -> None:
     for seed in range(300):
         counts[[int(number) for number in pairs.sample(100, seed).table.column("pair_id").to_pylist()]] += 1
     assert counts.min() > 40 and counts.max() < 110 and counts.sum() == 30_000
+
+
+def test_the_words_of_a_usual_scale_are_proposed() -> None:
+    words = ["Strongly agree", "Agree", "Neither agree nor disagree", "Disagree", "Strongly disagree"]
+    rows = [{"reference": "a", "candidate": "b", "label": word} for word in words]
+    with pytest.raises(InputError, match="Agree=NUMBER,Neither agree nor disagree=NUMBER"):
+        load_dataset(rows)

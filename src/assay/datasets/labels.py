@@ -41,7 +41,7 @@ MOST_LETTERS_OF_UNIT = 3
 MAX_QUOTED_LENGTH = 40
 #: The largest number of distinct words in a label column for which a message proposes the setting `labels`, and the
 #: largest number of characters of each.
-MAX_PROPOSED_WORDS, MAX_WORD_LENGTH = 8, 20
+MAX_PROPOSED_WORDS, MAX_WORD_LENGTH = 8, 40
 #: The largest number of distinct labels among which one is looked for that may mean that there is none, and how far it
 #: lies from the others, in ranges of these.
 MAX_SCALE_LABELS, FAR_FROM_OTHERS = 20, 2
