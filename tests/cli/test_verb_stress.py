@@ -148,6 +148,14 @@ def test_options_that_must_not_matter(pairs):
     assert alone.study.notes == ("pairs: other-seed is left out, no metric has the option seed",)
 
 
+def test_rows_that_are_left_out_are_noted(cache):
+    rows = [{"reference": f"the answer {row % 30}", "candidate": f"an answer {row % 30}"} for row in range(36)]
+    settings = {"threshold": 0.5, "resamples": 0, "perturbations": ["upper-case"]}
+    report = package.stress([rows], ["f1"], drop_duplicates=True, sample=20, **settings)
+    duplicates, drawn = report.study.notes
+    assert duplicates == "data: 6 duplicate rows left out" and drawn.startswith("data: 20 of 30 pairs, drawn with seed")
+
+
 def test_a_score_that_falls_with_similarity(pairs):
     result = package.stress("pairs.csv", ["ter"], threshold=1, resamples=0, perturbations=["names-replaced"])
     (effect,) = result.study.subjects[0].effects

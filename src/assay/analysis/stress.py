@@ -311,7 +311,7 @@ class StressStudy:
 
     Attributes:
         subjects: the results, ordered by dataset and then by metric.
-        notes: lines on perturbations that were left out, with the reason.
+        notes: lines on rows, metrics and perturbations that were left out, with the reason.
         draws: the signature of intervals and perturbations.
         interval: a description of the intervals; empty without intervals.
         hints: hints that the data may have been read differently than the user intended.

@@ -107,6 +107,7 @@ def stress(settings: StressSettings) -> Stress:
         )
         perturbed_scores, failures = score_perturbed(plan, score)
     subjects = []
+    data_notes = [f"{source.title}: {note}" for source in sources for note in source.pairs.notes]
     for source, perturbed in zip(sources, perturbed_scores, strict=True):
         notes += [f"{source.title}: {name} is left out, {reason}" for name, reason in perturbed.skipped.items()]
         subjects += [stress_subject(source, perturbed, metric, settings) for metric in perturbed.metrics]
@@ -116,7 +117,7 @@ def stress(settings: StressSettings) -> Stress:
         raise InputError("; ".join(["no perturbation applies", *notes]))
     study = StressStudy(
         tuple(subjects),
-        tuple(notes),
+        (*data_notes, *notes),
         draws_signature(resamples=settings.resamples, confidence=settings.confidence, seed=settings.seed),
         _interval_note(settings, sources),
         tuple(hint for source in sources for hint in source.hints),
