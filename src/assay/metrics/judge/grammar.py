@@ -15,6 +15,10 @@ from assay.metrics.judge import wording
 LONGEST_REST = 400
 #: Characters before a label or a verdict word that tell what it is about.
 _CHARACTERS_BEFORE = 80
+#: Of these, the last ones, in which what directly precedes a word is looked for.
+_CHARACTERS_CLOSE_BEFORE = 40
+#: Underscores around a word or a phrase, which are emphasis as in Markdown; not those within snake_case.
+_EMPHASIS = re.compile(r"(?<!\w)_+|(?<=[^\W_])_+(?!\w)")
 #: Marks that open or close a quotation, emphasis, a bracket, a formula or a tag.
 _OPEN = r"(?:[^\w.,;?!…\\]|_|\\(?:text|math)\w{0,8}\{|\\boxed\{|\\\(){0,20}"
 _CLOSE = re.compile(r"(?:[*_\"'`”’»›)\]}$|]|\\\)|</?\w+>)+")
@@ -76,10 +80,14 @@ class Grammar:
         self._label = re.compile(_label_pattern(is_numeric=self.is_numeric), re.IGNORECASE)
 
     def without_scale(self, text: str) -> str:
-        """Return a text in plain characters, without the scale as the judge repeats it, abbreviations, empty boxes."""
+        """Return a text in plain characters, without the scale as the judge repeats it, abbreviations, empty boxes.
+
+        Emphasis is written with asterisks: __yes__ is **yes**.
+        """
         # Cf: characters without width, such as joiners and soft hyphens
         visible = "".join(character for character in text if unicodedata.category(character) != "Cf")
-        without_boxes = _TICKED.sub("", self._unticked.sub(" ", visible))
+        starred = _EMPHASIS.sub(lambda marks: "*" * len(marks[0]), visible)
+        without_boxes = _TICKED.sub("", self._unticked.sub(" ", starred))
         # abbreviations are taken out before º becomes o
         plain = unicodedata.normalize("NFKC", self._scale.sub(" ", without_boxes))
         return self._scale.sub(" ", plain)
@@ -134,24 +142,26 @@ class Grammar:
             return False
         return not (label["bold"] and (_is_about_other(before) or _is_unconcluded(before)))
 
-    def _belongs_to(self, label: re.Match[str], before: str, verdict: re.Match[str]) -> bool:
-        """Tell whether the verdict word after a label is what it labels, by what follows the word.
+    def _belongs_to(self, label: re.Match[str], before_label: str, verdict: re.Match[str]) -> bool:
+        """Tell whether the verdict word after a label is what it labels, by the words around both.
 
         Args:
             label: the match of the label.
-            before: the characters that precede the label.
+            before_label: the characters that precede the label.
             verdict: the match of the word, in the same text.
         """
         text, end = verdict.string, verdict.end()
-        line = text[end:].split("\n", 1)[0]
+        rest_of_line = text[end:].split("\n", 1)[0]
         if label["bold"]:
             # the bold part is the verdict alone, and names nothing: a list may have its numbers in bold
-            closed = re.match(rf"{'' if self.is_numeric else '[.!]?'}{re.escape(label['bold'])}", line)
-            if closed is None or re.match(r"\s*[:(–—]", line[closed.end() :]):
+            closing = re.match(r"\*\*" if self.is_numeric else r"[.!]?\*\*", rest_of_line)
+            if closing is None or re.match(r"\s*[:(–—]", rest_of_line[closing.end() :]):
                 return False
-        # "a score of 5, the best, needs the year" gives no grade, unlike "it gets a score of 5, since"
-        if label["of"] and _SOFT.match(line) and not wording.GIVES.search(before[-40:]):
-            return False
+        if label["of"] and _SOFT.match(rest_of_line):
+            # "a score of 5, the best, needs the year" gives no grade, unlike "it gets a score of 5, since"
+            is_given = wording.GIVES.search(before_label[-_CHARACTERS_CLOSE_BEFORE:])
+            if not is_given:
+                return False
         return not (label["answer"] and wording.NEXT_FIELD.match(text, end))
 
     def concluding_labels(self, labelled: Sequence[Label], text: str) -> list[Label]:
@@ -251,7 +261,7 @@ class Grammar:
 
     def _follows_other(self, before: str, verdict: str) -> bool:
         """Tell whether a verdict is listed after another one, with no word between them: "[[3]], [[4]]"."""
-        listed_verdict = self._listed.search(before[-40:])
+        listed_verdict = self._listed.search(before[-_CHARACTERS_CLOSE_BEFORE:])
         return listed_verdict is not None and listed_verdict["verdict"].lower() != verdict.lower()
 
     def has_lines_of_verdicts(self, text: str) -> bool:
@@ -334,7 +344,7 @@ def _label_pattern(*, is_numeric: bool) -> str:
         rf"\s{{0,5}}{sign}"
         rf"|\b(?P<is>{noun}|(?:final|my)\s+answer){end}\s+(?:is|(?P<of>of)|would\s+be|should\s+be)\b:?"
         rf"|(?:^|\n)[^\w\n]{{0,10}}(?:(?:final|my|overall)\s+)?(?:{noun}|answer)[^\w\n]{{0,10}}\n"
-        r"|(?P<bold>\*\*|(?<!_)__)(?=\w)|\\f?boxe?d?\{|\[\[|(?:^|\n)####"
+        r"|(?P<bold>\*\*)(?=\w)|\\f?boxe?d?\{|\[\[|(?:^|\n)####"
         # [RESULT] is how Prometheus, a model made for judging, ends
         rf"|<(?:(?:final|overall)_?)?(?:{noun}|answer|result)>|\[(?:{noun}|result)\])"
         rf"{_OPEN}(?:(?:a|an|clearly|therefore)\s+)?{_OPEN}"
