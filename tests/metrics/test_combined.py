@@ -18,6 +18,7 @@ from assay.exceptions import InputError, UnavailableError
 from assay.metrics import Batch, load_metric
 from assay.metrics.combination import best_scores
 from assay.metrics.contract import check_metric
+from assay.metrics.describe import describe_metric
 
 MEMBERS = ["f1", "rouge-l", "em"]
 
@@ -514,3 +515,7 @@ def test_a_member_that_is_not_made_for_the_language_is_not_explained(learned, tm
     name = f"combined:{_with_first_member(learned, tmp_path / 'english', 'meteor')}"
     with pytest.raises(UnavailableError, match="its member meteor: not available for de: for en only"):
         assay.explain(pairs=answers(3), metric=name, language="de")
+
+
+def test_an_option_that_changes_no_score_is_listed():
+    assert "option trust:" in "\n".join(describe_metric("combined:answer-judge"))

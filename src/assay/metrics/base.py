@@ -252,8 +252,12 @@ class Metric(ABC):
         return ()
 
     def takes(self, name: str) -> bool:
-        """Tell whether an option affects this metric; by default every option does."""
+        """Tell whether an option applies to this metric; by default every option does."""
         return True
+
+    def changes_score(self, name: str) -> bool:
+        """Tell whether an option can change the score, and is in the signature; by default if the metric takes it."""
+        return self.takes(name)
 
     def needs(self) -> Engine | None:
         """Return the engine that scoring needs, such as a loaded model; by default None.

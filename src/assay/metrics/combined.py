@@ -207,7 +207,7 @@ class Combined(Metric):
         codes = [metric.foreign_code() for metric in self.members()]
         return ", ".join(code for code in codes if code)
 
-    def takes(self, name: str) -> bool:
+    def changes_score(self, name: str) -> bool:
         """Tell whether an option changes the score; ``trust`` only allows members to be used and does not."""
         return name != "trust"
 

@@ -229,7 +229,7 @@ def _check_pickle(metric: Metric) -> str:
 def _check_signature(metric: Metric) -> str:
     """Check that the signature is text, has assay's version and changes with each option; return its short form.
 
-    The subject, options that do not affect the metric, and options for which no other value is tried are exempt.
+    The subject, options that do not change the score, and options for which no other value is tried are exempt.
 
     Raises:
         _BrokenError: one of these does not hold.
@@ -257,10 +257,10 @@ def _changes_signature(metric: Metric, key: str, value: object, signature: dict[
 
 
 def _other_values_by_option(metric: Metric) -> dict[str, Sequence[object]]:
-    """Return values other than the current one by the name of each option that affects the metric; some have none."""
+    """Return values other than the current one by the name of each option that changes the score; some have none."""
     other_values = {}
     for key, declared in options_of(type(metric)).items():
-        if key != SUBJECT and metric.takes(key):
+        if key != SUBJECT and metric.changes_score(key):
             other_values[key] = _values_other_than(getattr(metric, key), declared)
     return other_values
 

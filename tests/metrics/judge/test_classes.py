@@ -40,6 +40,9 @@ def test_the_options_of_both_are_listed_for_the_name_and_those_of_one_for_a_judg
     assert all(f"option {name}:" in both for name in ("precision", "endpoint", "concurrency", "prompt"))
     served = "\n".join(describe_metric(SERVER))
     assert "option endpoint:" in served and "option precision:" not in served and "option backend:" not in served
+    assert all(f"option {name}:" in served for name in DELIVERY_OPTIONS)
+    local = "\n".join(describe_metric("judge:owner/name"))
+    assert "option precision:" in local and not any(f"option {name}:" in local for name in DELIVERY_OPTIONS)
 
 
 @pytest.mark.parametrize("option", ["backend=onnxruntime", "max_length=9"])

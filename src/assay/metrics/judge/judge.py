@@ -153,9 +153,9 @@ class Judge(Metric):
         limit = self.loaded_prompt.reply_tokens
         return max(limit, REASONING_TOKENS) if reasons else limit
 
-    def takes(self, name: str) -> bool:
-        """Tell whether an option changes the replies of this judge; the others say how replies are obtained."""
-        return name not in DELIVERY_OPTIONS
+    def changes_score(self, name: str) -> bool:
+        """Tell whether an option changes the replies of this judge, not only how they are obtained."""
+        return self.takes(name) and name not in DELIVERY_OPTIONS
 
     def conversations(self, batch: Batch) -> list[tuple[Conversation, ...]]:
         """Return the conversations for each pair, one per order of its texts, with the texts cut if the user asked.
@@ -330,7 +330,8 @@ class Judge(Metric):
         value_by_option = super().signature()
         if self.reply_tokens is None:
             del value_by_option["reply_tokens"]
-        return {name: value for name, value in value_by_option.items() if name not in options or self.takes(name)}
+        unsigned = {name for name in options if not self.changes_score(name)}
+        return {name: value for name, value in value_by_option.items() if name not in unsigned}
 
     def short_signature(self) -> str:
         """Return the signature without the options that have their default values, or change no reply."""

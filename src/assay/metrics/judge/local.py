@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from assay.exceptions import InputError
-from assay.metrics.judge.judge import JUDGE, Judge
+from assay.metrics.judge.judge import DELIVERY_OPTIONS, JUDGE, Judge
 from assay.metrics.judge.server import ServerJudge
 from assay.metrics.name import options_of
 from assay.metrics.neural.metric import ModelMetric
@@ -56,8 +56,8 @@ class LocalJudge(Judge, ModelMetric):
         super()._check_options()
 
     def takes(self, name: str) -> bool:
-        """Tell whether an option changes the replies; those for endpoints and the unused ones do not."""
-        return super().takes(name) and name != "endpoint" and name not in _UNUSED_OPTIONS
+        """Tell whether an option applies to a model in this process; those for endpoints do not."""
+        return name not in DELIVERY_OPTIONS | {"endpoint"} | _UNUSED_OPTIONS
 
     def price_per_1000(self) -> float | None:
         """Return 0: a model in this process is free."""

@@ -106,9 +106,13 @@ class RagasMetric(ServedMetric):
             price=price,
         )
 
+    def changes_score(self, name: str) -> bool:
+        """Tell whether an option changes the replies, not only how they are obtained."""
+        return name not in DELIVERY_OPTIONS
+
     def signature(self) -> dict[str, str]:
         """Return everything that changes the score, in a fixed order, without the options that change no reply."""
-        return {name: value for name, value in super().signature().items() if name not in DELIVERY_OPTIONS}
+        return {name: value for name, value in super().signature().items() if self.changes_score(name)}
 
     def data_signature(self) -> dict[str, str]:
         """Return what the last session learned of the server, and how requests do without what it does not support.
