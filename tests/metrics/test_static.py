@@ -32,6 +32,9 @@ def test_what_is_absent_is_named(tmp_path):
     with pytest.raises(InputError, match=r"none\.txt: there is no such file of word vectors"):
         metric.check_available()
     assert metric.signature()["vectors"] == "absent"
+    (tmp_path / "loop.txt").symlink_to("loop.txt")
+    with pytest.raises(InputError, match=r"loop\.txt: cannot be read \(.*symbolic links"):
+        load_metric(f"static:{tmp_path}/loop.txt").signature()
     (tmp_path / "folder").mkdir()
     with pytest.raises(InputError, match=r"needs vectors\.npy and words\.txt; there is no vectors\.npy"):
         load_metric(f"static:{tmp_path}/folder").check_available()

@@ -113,7 +113,7 @@ class Static(Metric):
         """Return 16 digits of the vectors' digest (``absent`` if there are none) and the version of the Unicode tables.
 
         Raises:
-            InputError: a configuration in the folder is malformed.
+            InputError: the vectors cannot be read, or a configuration in the folder is malformed.
         """
         from assay.metrics.words.token_vectors import token_digest, token_folder
         from assay.metrics.words.vectors import source_digest
@@ -121,8 +121,10 @@ class Static(Metric):
         folder = token_folder(self.path)
         try:
             digest = (source_digest(self.path) if folder is None else token_digest(folder))[:16]
-        except OSError:
+        except (FileNotFoundError, NotADirectoryError):
             digest = ABSENT
+        except OSError as error:
+            raise InputError(f"{self.path}: cannot be read ({error.strerror or error})") from None
         return {"vectors": digest} | tokenizer_signature()
 
     def score(self, batch: Batch) -> NDArray[np.float64]:

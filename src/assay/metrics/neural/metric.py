@@ -224,20 +224,19 @@ class ModelMetric(Metric):
         return signature
 
     def data_signature(self) -> dict[str, str]:
-        """Return the part of the signature that depends on the model and on the machine that scores.
+        """Return what the options leave open: the model, the precision and the length limit in effect, the backend.
 
-        It has the name, commit and digest of the model, the precision and the length limit in effect, and the version
-        of a backend other than torch.
+        It has the name, commit and digest of the model, and the version of a backend other than torch. What ``auto``
+        stands for depends on the machine that scores.
 
         Raises:
             UnavailableError: the model is not on this machine, or torch is not installed and the precision is ``auto``.
-            InputError: this machine has no such device, or a file of the model is invalid.
+            InputError: this machine has no such device and the precision is ``auto``, or a file of the model is
+                invalid.
         """
         model = self.located()
-        precision: str = self.precision
-        if precision == "auto":
-            with use_runtime(self._runtime):
-                precision = precision_of("auto", devices_of(self._runtime)[0], self.backend)
+        # a precision that the user chose is the same on every device, so none is looked for
+        precision = self._precision_on(self._devices()[0]) if self.precision == "auto" else self.precision
         signature = {
             # only the name of a folder, not its path: the digest identifies the content
             "subject": model.folder.name if model.reference.kind == "folder" else model.reference.full_name,
@@ -258,6 +257,24 @@ class ModelMetric(Metric):
         """The settings of the machine that scores the metric: this one, or one of the cluster."""
         return current_runtime().for_this_process() if self.stays_here else current_runtime()
 
+    def _devices(self) -> tuple[str, ...]:
+        """Return the devices that compute the model: those of the settings in torch, the CPU in any other backend.
+
+        Raises:
+            InputError: this machine has no such device.
+            MissingExtraError: torch is not installed.
+        """
+        return devices_of(self._runtime) if self.backend == "torch" else ("cpu",)
+
+    def _precision_on(self, device: str) -> str:
+        """Return the precision that the model is computed in on a device.
+
+        Raises:
+            InputError: the device does not support the precision.
+        """
+        with use_runtime(self._runtime):
+            return precision_of(self.precision, device, self.backend)
+
     def engine_of(self, engine_class: type[E]) -> E:
         """Return an engine of a class for the model, under the current settings.
 
@@ -268,14 +285,12 @@ class ModelMetric(Metric):
         """
         runtime = self._runtime
         model = self.located()
-        devices = devices_of(runtime) if self.backend == "torch" else ("cpu",)
-        with use_runtime(runtime):
-            precision = precision_of(self.precision, devices[0], self.backend)
+        devices = self._devices()
         return engine_class(
             folder=str(model.folder),
             digest=model.digest,
             backend=self.backend,
-            precision=precision,
+            precision=self._precision_on(devices[0]),
             devices=devices,
             threads=runtime.threads,
             tokens=runtime.batch_tokens(devices[0]),

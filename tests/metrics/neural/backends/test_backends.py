@@ -205,6 +205,16 @@ def test_a_package_that_is_absent(
         metric.check_available()
 
 
+def test_the_signature_is_that_of_the_cpu_whatever_the_device(encoder: Path, onnxruntime: str) -> None:
+    metric = load_metric(f"bi-encoder:{encoder},backend={onnxruntime}")
+    expected = metric.signature()
+    # a GPU that no machine has
+    with use_runtime(Runtime(device="cuda:999")):
+        engine: Any = metric.needs()
+        assert engine.devices == ("cpu",) and engine.precision == "fp32"
+        assert metric.signature() == expected
+
+
 def test_openvino_reports_to_no_server(encoder: Path) -> None:
     need("openvino")
     load_metric(f"pooled:{encoder},layer=1,backend=openvino").score(pairs(5))
