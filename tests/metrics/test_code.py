@@ -80,6 +80,19 @@ def test_a_module_that_is_installed(monkeypatch: pytest.MonkeyPatch, folder: Pat
     assert load_metric("module_of_one_test:first").score(["a"], ["ab"]).tolist() == [1.0]
 
 
+def test_the_signature_has_the_code_of_the_module_that_was_imported(
+    monkeypatch: pytest.MonkeyPatch, folder: Path
+) -> None:
+    monkeypatch.syspath_prepend(folder / "my metrics")
+    file = folder / "my metrics" / "edited_module_of_one_test.py"
+    file.write_text("def first(reference, candidate):\n    return 0.25\n", encoding="utf-8")
+    before = load_metric("edited_module_of_one_test:first")
+    file.write_text("def first(reference, candidate):\n    return 0.75  # edited\n", encoding="utf-8")
+    after = load_metric("edited_module_of_one_test:first")
+    assert after.score(["a"], ["a"]).tolist() == [0.25], "Python keeps a module that was imported"
+    assert after.signature() == before.signature()
+
+
 def test_a_module_of_the_working_folder(folder: Path) -> None:
     """An installed program does not look there, but a user does."""
     (folder / "package_of_one_test").mkdir()
@@ -134,6 +147,7 @@ def test_objects_of_a_file_that_can_be_called(folder: Path) -> None:
         ("./plain.py", "name the class or function in it, such as ./plain.py:first"),
         ("wrong.py:X", "wrong.py cannot be imported: SyntaxError: expected ':' (wrong.py, line 1)"),
         ("ends.py:X", "ends.py cannot be imported: SystemExit: 4"),
+        ("numpy._core._multiarray_umath:add", "has no source in Python, which the signature needs; call it in a"),
         ("relative.py:X", "relative.py cannot be imported: ImportError: attempted relative import"),
     ],
 )

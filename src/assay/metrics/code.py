@@ -5,6 +5,7 @@ Loading one runs its code, so that only the user may name it: see :func:`assay.m
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import importlib
 import importlib.util
@@ -53,8 +54,8 @@ def load_code(name: MetricName) -> Metric:
 
     Raises:
         InputError: there is no such file, module, class or function, importing it fails, the function cannot be called
-            with two texts, or an option is wrong or missing; or the name has no subject, and then the message proposes
-            one.
+            with two texts or has no source, or an option is wrong or missing; or the name has no subject, and then the
+            message proposes one.
     """
     module = _file_module(name) if name.name.endswith(".py") else _imported_module(name)
     named_object = getattr(module, name.subject, None) if name.subject else None
@@ -62,8 +63,14 @@ def load_code(name: MetricName) -> Metric:
         return registry().build_class(named_object, name)
     # a function, or an object that can be called, such as one of functools.partial; built-in ones have no source
     if callable(named_object) and not isinstance(named_object, type) and not inspect.isbuiltin(named_object):
-        code = hashlib.sha256(inspect.getsource(module).encode()).hexdigest()[:16]
-        signed = (("function", str(getattr(named_object, "__qualname__", name.subject))), ("code", code))
+        function_name = str(getattr(named_object, "__qualname__", name.subject))
+        try:
+            signed = (("function", function_name), ("code", _source_digest(module)))
+        except (OSError, TypeError):
+            raise InputError(
+                f"metric {name.text}: {name.name} has no source in Python, which the signature needs; call it in a "
+                "function of your own"
+            ) from None
         title = plain_name(str(name.subject))
         return registry().build_class(type(function_metric(named_object, name=title, signed=signed)), name)
     metric_names = {key for key, value in vars(module).items() if _is_metric(value, module)}
@@ -73,6 +80,16 @@ def load_code(name: MetricName) -> Metric:
             f"{name.name}:{min(metric_names, default='NAME')}"
         )
     raise InputError(unknown_name(f"{name.name}: has no metric class or function", name.subject, sorted(metric_names)))
+
+
+@functools.cache
+def _source_digest(module: ModuleType) -> str:
+    """Return 16 digits of the SHA-256 of the source of a module, read once: a module stays as it was imported.
+
+    Raises:
+        OSError, TypeError: the module has no source, such as one in C.
+    """
+    return hashlib.sha256(inspect.getsource(module).encode()).hexdigest()[:16]
 
 
 def _is_metric(value: Any, module: ModuleType) -> bool:
