@@ -607,3 +607,18 @@ def test_the_curve_of_a_judge_begins_from_its_probabilities(tmp_path, metric, be
     (scores,) = data.scores.values()
     curve = expected_labels(scores, data.labels, bounded=True, probabilities=scores if begins else None)
     assert kept["intercept"] == pytest.approx(curve.intercept) and kept["slope"] == pytest.approx(curve.slope)
+
+
+def test_a_sheet_has_one_column_of_annotators(decided, workplace):
+    rows = list(csv.DictReader((workplace / "new.csv").open()))
+    write_rows = [row | {"annotator": "someone"} for row in rows]
+    with (workplace / "signed.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, write_rows[0])
+        writer.writeheader()
+        writer.writerows(write_rows)
+    done = decided(
+        "annotate", "signed.csv", "--decision", "decision", "-n", 120, "--doubles", 30, "--out", "sheet2.csv"
+    )
+    assert done.code == 0, done.err
+    header, *_ = (workplace / "sheet2.csv").read_text().splitlines()
+    assert header.split(",").count("annotator") == 1

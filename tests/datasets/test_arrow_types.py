@@ -55,6 +55,13 @@ def test_every_encoding_of_text_is_text(written, type_):
     assert pairs.column("reference").to_pylist() == pairs.column("group").to_pylist() == ROWS["reference"]
 
 
+def test_texts_in_lists_are_texts_in_every_encoding(written):
+    answers = pa.array([[text, "b"] for text in ROWS["reference"]], pa.list_(pa.string()))
+    encoded = answers.cast(pa.list_(pa.dictionary(pa.int8(), pa.string())))
+    pairs = load_dataset(written(reference=encoded))
+    assert pairs.column("reference").to_pylist() == answers.to_pylist()
+
+
 @pytest.mark.parametrize(
     "type_", [pa.int8(), pa.uint64(), pa.float16(), pa.float32(), pa.decimal128(22, 2), pa.bool_(), pa.string_view()]
 )

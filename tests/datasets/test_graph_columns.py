@@ -107,6 +107,7 @@ def test_numbers_of_graphs_do_not_count_where_pairs_have_no_names(tmp_path: Path
         ("reference={a},candidate={a}/no", "cannot be read as a file of graphs"),
         ("refrence={a},candidate={a}", "graphs='refrence="),
         ("reference={a},reference={a}", "graphs='reference="),
+        ("reference={a}+,candidate={a}", "graphs='reference="),
     ],
 )
 def test_faults_name_file_and_line(tmp_path: Path, graphs: str, message: str) -> None:

@@ -81,7 +81,8 @@ def _sheet(scored_answers: ScoredAnswers, drawn: Drawn) -> pa.Table:
 
     # indices into drawn.rows: all for the first annotator, then those for the second
     draw_indices = np.concatenate([np.arange(len(drawn.rows)), np.flatnonzero(np.isin(drawn.rows, drawn.second))])
-    left_out = (*_LEFT_OUT, "pair_id", STRATUM, STRATUM_SIZE, WEIGHT)
+    # the columns that are written anew, and the ids, which would number the rows of another file
+    left_out = (*_LEFT_OUT, "pair_id", STRATUM, STRATUM_SIZE, WEIGHT, *(["annotator"] if len(drawn.second) else []))
     kept_columns = [name for name in scored_answers.pairs.table.column_names if name not in left_out]
     table = scored_answers.pairs.table.select(kept_columns).take(pa.array(drawn.rows[draw_indices]))
     table = table.append_column("label", pa.nulls(len(draw_indices), pa.string()))

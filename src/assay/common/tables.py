@@ -253,6 +253,8 @@ def _known_scalar_type(kind: pa.DataType) -> pa.DataType | None:
     import pyarrow as pa
 
     types = pa.types
+    if types.is_dictionary(kind):
+        return _known_scalar_type(kind.value_type)
     if types.is_null(kind) or types.is_boolean(kind):
         return kind
     if types.is_integer(kind):
@@ -353,8 +355,8 @@ def has_decimal_commas(cells: Iterable[str]) -> bool:
     return bool(digits) and set(digits) != {3} and not has_points
 
 
-#: The suffix with the run that tells metrics of several runs apart, such as in ``f1 [runs/two]``.
-_RUN_SUFFIX = re.compile(r" \[[^\[\]]*\]$")
+#: The suffix with the run that tells metrics and datasets of several runs apart, such as in ``f1 [runs/two]``.
+RUN_SUFFIX = re.compile(r" \[[^\[\]]*\]$")
 
 
 def short_names(metrics: Iterable[str]) -> dict[str, str]:
@@ -380,7 +382,7 @@ def short_names(metrics: Iterable[str]) -> dict[str, str]:
 
 def _shorten_paths(metric: str, part_count: int) -> str:
     """Return a metric name with each path, in the subject or an option, shortened to its last *part_count* parts."""
-    suffix_match = _RUN_SUFFIX.search(metric)
+    suffix_match = RUN_SUFFIX.search(metric)
     suffix = "" if suffix_match is None else suffix_match.group()
     name = metric.removesuffix(suffix)
     kept_folders = r"[^,=/\\]+[/\\]" * (part_count - 1)

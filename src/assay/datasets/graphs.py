@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from assay.common.declarations import to_tuple
 from assay.common.messages import Message, Setting
 from assay.common.tables import GRAPH_COLUMNS
 from assay.datasets.columns import SourceTable, parse_columns
@@ -85,18 +86,18 @@ def parse_graph_files(graphs: GraphFiles | str) -> dict[str, list[str]]:
         InputError: a text that is not ``reference=FILE[+FILE],candidate=FILE[+FILE]``.
     """
     if not isinstance(graphs, str):
-        return {side: [str(file) for file in files] for side, files in graphs.items()}
+        return {side: [str(file) for file in to_tuple(files)] for side, files in graphs.items()}
     files_of_side: dict[str, list[str]] = {}
     for assignment in graphs.split(","):
         side_text, _, files = assignment.partition("=")
         side = side_text.strip()
-        is_new_side = side in _SIDES and side not in files_of_side
-        if not is_new_side or not files.strip():
+        file_names = [file.strip() for file in files.split("+")]
+        if side not in _SIDES or side in files_of_side or not all(file_names):
             expected_form = "reference=FILE[+FILE],candidate=FILE[+FILE]"
             raise InputError(
                 f"expected {expected_form} where {assignment.strip()!r} stands", setting="graphs", value=repr(graphs)
             )
-        files_of_side[side] = [file.strip() for file in files.split("+")]
+        files_of_side[side] = file_names
     return files_of_side
 
 
