@@ -13,7 +13,7 @@ from assay.analysis.leaderboard.join import JoinedDataset
 from assay.analysis.settings import BucketsOfRun, CorrectedTests, DatasetsOfRun, MetricsOfRun
 from assay.common.declarations import setting
 from assay.common.numbers import Number
-from assay.common.tables import short_names
+from assay.common.tables import RUN_SUFFIX, short_names
 from assay.exceptions import InputError
 from assay.settings import WithProgress
 
@@ -249,15 +249,15 @@ def _short_titles(datasets: Sequence[JoinedDataset], names_in_order: Sequence[st
 
 
 def _find_position(name: str, names_in_order: Sequence[str]) -> int:
-    """Return the index of a name among the wanted ones, or their number if it is none of them.
+    """Return the index of a name among the wanted ones, or the number of these, to sort it last, if it is none of them.
 
-    A name may end in the title of its run, as in ``f1 [runs/two]``, which is ignored.
+    A name that is not wanted as such may end in the title of its run, as in ``f1 [runs/two]``, which is ignored.
 
     Args:
         name: the name of a metric or dataset.
         names_in_order: the wanted names.
     """
-    for position, wanted_name in enumerate(names_in_order):
-        if name == wanted_name or name.startswith(f"{wanted_name} ["):
-            return position
+    for known_name in (name, RUN_SUFFIX.sub("", name)):
+        if known_name in names_in_order:
+            return names_in_order.index(known_name)
     return len(names_in_order)

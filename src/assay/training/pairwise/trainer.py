@@ -290,10 +290,12 @@ def _in_evaluation(loss: PairLoss) -> Iterator[None]:
     """Inside the block, the model of a loss is in evaluation mode, without a wrapper, and no gradient is computed."""
     wrapped_model, was_training = loss.model, loss.unwrapped_model.training
     loss.model = loss.unwrapped_model.eval()  # a wrapper would wait for the other processes
-    with torch.inference_mode():
-        yield
-    loss.unwrapped_model.train(was_training)
-    loss.model = wrapped_model
+    try:
+        with torch.inference_mode():
+            yield
+    finally:
+        loss.unwrapped_model.train(was_training)
+        loss.model = wrapped_model
 
 
 def bertscore_of_rows(loss: PairLoss, rows: NDArray[np.int64], weigh: TokenWeighting) -> NDArray[np.float64]:
