@@ -148,7 +148,7 @@ def test_options_that_must_not_matter(pairs):
     assert alone.study.notes == ("pairs: other-seed is left out, no metric has the option seed",)
 
 
-def test_rows_that_are_left_out_are_noted(cache):
+def test_rows_that_are_left_out_are_noted(workplace):
     rows = [{"reference": f"the answer {row % 30}", "candidate": f"an answer {row % 30}"} for row in range(36)]
     settings = {"threshold": 0.5, "resamples": 0, "perturbations": ["upper-case"]}
     report = package.stress([rows], ["f1"], drop_duplicates=True, sample=20, **settings)
