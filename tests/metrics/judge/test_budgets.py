@@ -18,13 +18,19 @@ pytest.importorskip("openai", reason="openai is not installed")
 @pytest.mark.slow
 def test_budgets_hold():
     pytest.importorskip("fcntl", reason="there are no locks and forks here")
-    command = [sys.executable, "-m", "tests.metrics.judge.budgets", "--runs", "8", "--seed", "5"]
-    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=280)
-    assert done.returncode == 0, done.stdout + done.stderr[-2000:]
-    count = json.loads(done.stdout)
-    assert (count["trials"], count["exceeded"], count["repeated"], count["wrong"]) == (8, 0, 0, [])
-    # there was something that could go wrong
-    assert count["kills"] and count["stopped"] and count["failed"] and 0.2 < count["share"] <= 1
+    kills = stopped = failed = share = 0
+    # where a process is killed depends on the machine: more trials are made until something could have gone wrong
+    for seed in range(5, 11):
+        command = [sys.executable, "-m", "tests.metrics.judge.budgets", "--runs", "8", "--seed", str(seed)]
+        done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=280)
+        assert done.returncode == 0, done.stdout + done.stderr[-2000:]
+        count = json.loads(done.stdout)
+        assert (count["trials"], count["exceeded"], count["repeated"], count["wrong"]) == (8, 0, 0, [])
+        kills, stopped, failed = kills + count["kills"], stopped + count["stopped"], failed + count["failed"]
+        share = max(share, count["share"])
+        if kills and stopped and failed and share > 0.2:
+            break
+    assert kills and stopped and failed and 0.2 < share <= 1
 
 
 def test_what_is_paid_for_twice_is_counted():
