@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 import assay
+from assay.metrics import Batch, load_metric
+from assay.metrics.judge.replies import Reply
+from assay.metrics.scores import Flag
 from tests.judge_server import serve
 from tests.judge_server.protocol import Behaviour
 
@@ -57,3 +61,12 @@ def test_where_no_reply_has_a_verdict_the_metric_failed(server):
     result = assay.run([ROWS[:3]], [name, "f1"], resamples=0, buckets=("none",))
     (failure,) = result.failures
     assert "none of 3 pairs has a score: reply without a verdict, no score" in failure and "'yes'" in failure
+
+
+def test_the_reason_is_that_of_the_order_without_a_verdict():
+    judge = load_metric("judge:m,endpoint=http://127.0.0.1:9/v1,order=mean,samples=2,temperature=1")
+    refused = Reply("no", flag=Flag.REFUSED)
+    replies = [[[Reply("yes"), refused], [Reply("Hard to say."), Reply("Hard to say.")]]]
+    scores = judge.scores_of(Batch(["a"], ["b"]), replies, 1.0)
+    assert np.isnan(scores.values).all()
+    assert scores.flags[0, 0] & Flag.NO_VERDICT and not scores.flags[0, 0] & Flag.REFUSED

@@ -220,8 +220,9 @@ class Judge(Metric):
         for row, orders in enumerate(replies):
             means = [self._mean_score(samples) for samples in orders]
             valid_means = [mean for mean in means if mean is not None]
-            if len(valid_means) < len(means):
-                reasons[row] = self._reason_without_score([reply for samples in orders for reply in samples])
+            without_verdict = [samples for samples, mean in zip(orders, means, strict=True) if mean is None]
+            if without_verdict:
+                reasons[row] = self._reason_without_score([reply for samples in without_verdict for reply in samples])
                 continue
             values[row] = sum(valid_means) / len(valid_means)
             if self.order == "mean":
@@ -236,9 +237,12 @@ class Judge(Metric):
         return Scores(values[:, None], flags[:, None], np.array([seconds]), distances[:, None])
 
     def _reason_without_score(self, replies: Sequence[Reply]) -> int:
-        """Return the flag of a pair without a score: the highest one of its replies, or CUT_OFF, or NO_VERDICT.
+        """Return the flag of a pair without a score: the highest one of these replies, or CUT_OFF, or NO_VERDICT.
 
         It is CUT_OFF if no reply has a flag and one was cut off before a verdict.
+
+        Args:
+            replies: the replies in the orders of the texts that have no verdict.
         """
         from assay.metrics.scores import Flag
 
