@@ -98,4 +98,5 @@ def _add_questions(columns: dict[str, Any], path: Path) -> list[str]:
         for question, identifier in zip(questions, columns["pair_id"], strict=True)
     ]
     missing_count = sum(question is None for question in questions)
-    return [f"{missing_count} pairs without a known question: each is its own group"] if missing_count else []
+    note = f"{missing_count} pairs have no known question, or several: each is its own group"
+    return [note] if missing_count else []
