@@ -148,3 +148,6 @@ def test_formulas_are_data_unless_it_is_for_a_spreadsheet(assay):
     # what it wrote, it may write again
     assert assay(*line, "safe.tsv", "-m", "em").code == 0
     assert "--out" in assay("score", "sly.csv", "-m", "f1", "--out", "safe.tsv").complaint
+    Path("several.csv").write_text("reference,candidate\n=a|b,b\nc,c\n", encoding="utf-8")
+    line = ("score", "several.csv", "-m", "f1", "--separator", "|", "--spreadsheet", "--out", "several-scored.csv")
+    assert assay(*line).code == assay(*line).code == 0

@@ -94,10 +94,17 @@ def _has_scores_of_pairs(out: Path, pairs: Pairs, columns: Sequence[str], readin
             continue
         if not spreadsheet:
             return False
-        expected_cells = [_format_spreadsheet_cell(cell) for cell in column.to_pylist()]
+        expected_cells = [_spreadsheet_cell_as_read(cell) for cell in column.to_pylist()]
         if existing_column.to_pylist() != expected_cells:
             return False
     return bool(score_names)
+
+
+def _spreadsheet_cell_as_read(value: Any) -> Any:
+    """Return a text as a table for spreadsheets has it; of the answers that stood in one cell, the first one so."""
+    if isinstance(value, list) and value:
+        return [escape_formula(value[0]), *value[1:]]
+    return _format_spreadsheet_cell(value)
 
 
 def write_table(table: pa.Table, out: Path, *, spreadsheet: bool = False) -> None:
