@@ -47,6 +47,12 @@ def names(page, table="metrics"):
     ]
 
 
+def open_matrix(page):
+    page.get_by_text("Every metric on every dataset").first.click()
+    # the browser says later that it was opened, and only then is it drawn
+    page.locator("#cells tbody tr").first.wait_for()
+
+
 def cell(page, name, head, table="metrics"):
     heads = [text.strip() for text in page.locator(f"#{table} thead th").all_inner_texts()]
     row = page.locator(f"#{table} tbody tr").filter(has=page.get_by_role("rowheader", name=name)).first
@@ -204,7 +210,7 @@ def test_a_metric_is_not_compared_with_itself(context, address):
 def test_the_cells_of_a_column_that_the_page_lacks_are_in_the_order_of_the_ranks(context, page, address):
     other = visit(context, f"{address}#cells=set99")
     for shown in (page, other):
-        shown.locator("#matrix summary").click()
+        open_matrix(shown)
     assert names(other, "cells") == names(page, "cells") == names(page)
 
 
@@ -257,7 +263,7 @@ def test_an_address_that_is_written_into_the_open_page(context, plain_address):
 
 
 def test_the_matrix_has_every_metric_and_dataset(page):
-    page.get_by_text("Every metric on every dataset").first.click()
+    open_matrix(page)
     assert page.locator("#cells thead th").count() == 6 and page.locator("#cells tbody tr").count() == 4
     page.locator("#cells thead th").filter(has_text="captions").get_by_role("button").click()
     values = [number(text) for text in page.locator("#cells tbody td:nth-child(4)").all_inner_texts()]
@@ -279,7 +285,7 @@ def test_the_table_is_saved_as_csv(page):
 def test_the_keyboard_is_enough(page):
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    assert page.evaluate("document.activeElement.id") == "main"
+    page.wait_for_function("document.activeElement.id === 'main'")
     box = page.get_by_label("Compare recorded:good")
     for _ in range(60):
         page.keyboard.press("Tab")
@@ -301,7 +307,7 @@ def test_text_stands_out(page, scheme):
 def test_it_fits(page, width):
     page.set_viewport_size({"width": width, "height": 800})
     page.get_by_label("Compare recorded:fair").check()
-    page.locator("#matrix summary").click()
+    open_matrix(page)
     assert page.evaluate("document.documentElement.scrollWidth") == width
 
 
@@ -321,6 +327,6 @@ def test_the_rules_of_axe(browser, axe, address, width):
     window.set_default_timeout(PATIENCE)
     page = visit(window, address)
     page.get_by_label("Compare recorded:fair").check()
-    page.locator("#matrix summary").click()
+    open_matrix(page)
     assert violations(page, axe) == []
     window.close()

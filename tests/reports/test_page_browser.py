@@ -291,7 +291,7 @@ def test_the_keyboard_is_enough(page):
     skip = page.evaluate("document.activeElement.textContent")
     assert skip == "Skip to the content"
     page.keyboard.press("Enter")
-    assert page.evaluate("document.activeElement.id") == "main"
+    page.wait_for_function("document.activeElement.id === 'main'")
     button = head(page, "f1>0").get_by_role("button")
     for _ in range(60):
         page.keyboard.press("Tab")
