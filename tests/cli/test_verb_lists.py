@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from assay.common.packages import ABSENT
 from assay.exceptions import install_command
 from assay.language.amr import ASPECTS
 from assay.metrics import declaration
-from assay.metrics.provenance import ABSENT
 from tests.cli.calling import command, process
 
 VERBS = [

@@ -6,10 +6,10 @@ import os
 import platform
 import shutil
 from dataclasses import dataclass
-from importlib import metadata
 
 from assay.benchmark.store import default_store
 from assay.common.addresses import command_line
+from assay.common.packages import ABSENT, version_of
 from assay.datasets import files_are_local, list_datasets
 from assay.datasets.readers.base import installed_readers
 from assay.exceptions import AssayError, UnavailableError, install_command
@@ -120,10 +120,11 @@ def _package_findings() -> list[DoctorFinding]:
     """Return a finding for each optional package, with the command that installs a missing one."""
     findings = []
     for package, extra, purpose in _EXTRAS:
-        try:
-            findings.append(DoctorFinding("package", package, True, f"{metadata.version(package)}, {purpose}"))
-        except metadata.PackageNotFoundError:
+        version = version_of(package)
+        if version == ABSENT:
             findings.append(DoctorFinding("package", package, False, purpose, install_command(extra)))
+        else:
+            findings.append(DoctorFinding("package", package, True, f"{version}, {purpose}"))
     return findings
 
 

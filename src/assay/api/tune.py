@@ -8,9 +8,9 @@ from typing import Any
 
 from assay.api.train import run_recipe
 from assay.api.values import Report
+from assay.common.packages import ABSENT, version_of
 from assay.common.verbs import verb
 from assay.exceptions import MissingExtraError
-from assay.metrics.provenance import ABSENT, version_of
 from assay.reports.formats import format_document
 from assay.reports.train import agreement_document, agreement_sheet
 from assay.reports.tune import study_document, study_html

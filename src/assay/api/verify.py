@@ -32,6 +32,7 @@ from assay.benchmark.recompute import (
 )
 from assay.benchmark.reload import reload_dataset
 from assay.benchmark.request import Request
+from assay.common.packages import version_of
 from assay.common.progress import Silent
 from assay.common.verbs import verb
 from assay.datasets import Pairs
@@ -39,7 +40,6 @@ from assay.exceptions import AssayError, InputError, unknown_name
 from assay.manifest import AgreementRow, Environment, Manifest, MetricRecord
 from assay.metrics import ColumnMetric, Metric
 from assay.metrics.neural.runtime import Runtime, devices_of, use_runtime
-from assay.metrics.provenance import version_of
 from assay.paths import user_path
 from assay.reports.verify import headline, to_document
 from assay.settings import RequestSettings

@@ -48,10 +48,10 @@ from assay.common.output import (
     unfinished_folder,
     write_records,
 )
+from assay.common.packages import version_of
 from assay.common.tables import GRAPH_COLUMNS, RUN_SCHEMA, STRATUM, STRATUM_SIZE, WEIGHT
 from assay.exceptions import InputError
 from assay.manifest import AGREEMENT_COLUMNS, BucketRecord, DatasetRecord, Environment, Manifest, RequestRecord
-from assay.metrics.provenance import version_of
 from assay.statistics.coefficients import influence_signature, interval_method
 
 if TYPE_CHECKING:

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from assay.common.packages import version_of
 from assay.common.progress import track_progress
 from assay.exceptions import AssayError, InputError, UnavailableError
 from assay.metrics.batch import Batch, Context
 from assay.metrics.declaration import Declaration
 from assay.metrics.name import SUBJECT, MetricName, convert_value, format_value, option, options_of
-from assay.metrics.provenance import origin_of, own_version, version_of
+from assay.metrics.provenance import origin_of, own_version
 
 if TYPE_CHECKING:
     import numpy as np

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from assay.common.messages import Message
+from assay.common.packages import ABSENT, version_of
 from assay.exceptions import AssayError, InputError, UnavailableError
 from assay.metrics.base import Batch, ColumnMetric, Context, Declaration, Metric, option
-from assay.metrics.provenance import ABSENT, version_of
 from assay.paths import suggested_path, user_path
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from assay.common.packages import ABSENT, version_of
 from assay.exceptions import MissingExtraError, UnavailableError
-from assay.metrics.provenance import ABSENT, version_of
 
 
 @dataclass(frozen=True)

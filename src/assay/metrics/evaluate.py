@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from assay.common.packages import ABSENT
 from assay.exceptions import InputError, MissingExtraError
 from assay.metrics.base import Declaration, Metric, PairMetric, option
 from assay.metrics.load import load_metric
 from assay.metrics.name import MetricName
 from assay.metrics.objects import chosen_value
-from assay.metrics.provenance import ABSENT
 from assay.paths import user_path
 
 

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from assay.common.packages import ABSENT, version_of
 from assay.exceptions import MissingExtraError
 from assay.language.wordnet import check_wordnet, open_wordnet, wordnet_signature
 from assay.metrics.base import Declaration, option
-from assay.metrics.provenance import ABSENT, version_of
 from assay.metrics.text import PreparedPairMetric, tokenizer_signature, words
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ import hashlib
 import math
 import re
 from collections.abc import Callable, Sequence
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from assay.common.packages import version_of
 from assay.exceptions import InputError
 from assay.metrics.function import ORIGIN, FunctionMetric, function_metric, single_score
 from assay.metrics.registry import registry
@@ -132,7 +132,7 @@ def _sacrebleu_metric(metric: Any) -> FunctionMetric:
     high = math.inf if is_distance else 100.0
     # its own signature exists only after it has scored something
     options = {key: value for key, value in vars(metric).items() if isinstance(value, str | int | float | bool)}
-    signed = (("sacrebleu", version("sacrebleu")), *((key, str(value)) for key, value in sorted(options.items())))
+    signed = (("sacrebleu", version_of("sacrebleu")), *((key, str(value)) for key, value in sorted(options.items())))
     return function_metric(
         sentence_score, name=name, low=0.0, high=high, higher_is_better=not is_distance, signed=signed
     )
@@ -169,4 +169,4 @@ def _weights_signature(model: Any) -> tuple[tuple[str, str], ...]:
     digest = hashlib.sha256()
     for name, weights in sorted(model.state_dict().items()):
         digest.update(name.encode() + weights.detach().cpu().float().numpy().tobytes())
-    return (("sentence-transformers", version("sentence-transformers")), ("weights", digest.hexdigest()[:16]))
+    return (("sentence-transformers", version_of("sentence-transformers")), ("weights", digest.hexdigest()[:16]))

@@ -11,24 +11,15 @@ from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 
+from assay.common.packages import version_of
+
 #: The entry point group through which other distributions add metrics.
 ENTRY_POINTS = "assay.metrics"
-#: The version or digest of something that is not installed or missing.
-ABSENT = "absent"
 
 
 def own_version() -> str:
     """Return assay's version, read from the loaded package, since metrics must not import from higher layers."""
     return str(sys.modules["assay"].__version__)
-
-
-@functools.cache
-def version_of(package: str) -> str:
-    """Return the installed version of a distribution, or ``absent``."""
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return ABSENT
 
 
 @functools.cache

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from assay.common.packages import version_of
 from assay.metrics.base import Batch, Declaration, option
 from assay.metrics.ngrams import count_ngrams, score_chunks
-from assay.metrics.provenance import version_of
 from assay.metrics.segmenters import check_segmenter, segmenter, segmenter_signature
 from assay.metrics.text import PreparedMetric, WordTokenizer, map_distinct, tokenizer_signature, words
 

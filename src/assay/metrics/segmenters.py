@@ -6,8 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from assay.common.packages import ABSENT, version_of
 from assay.exceptions import MissingExtraError, UnavailableError, summary_of
-from assay.metrics.provenance import ABSENT, file_digest, version_of
+from assay.metrics.provenance import file_digest
 
 #: The packages that each tokenizer needs.
 SEGMENTERS: Final = {

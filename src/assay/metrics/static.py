@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 import regex  # type: ignore[import-untyped,unused-ignore]
 
+from assay.common.packages import ABSENT
 from assay.exceptions import InputError
 from assay.metrics.base import Batch, Declaration, Metric, option
-from assay.metrics.provenance import ABSENT
 from assay.metrics.text import tokenizer_signature
 from assay.paths import user_path
 

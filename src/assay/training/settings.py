@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 from assay.common.addresses import command_line
 from assay.common.declarations import Settings, setting
 from assay.common.messages import Setting
+from assay.common.packages import ABSENT, version_of
 from assay.datasets.columns import columns_text, parse_columns
 from assay.datasets.load import is_own_file
 from assay.exceptions import InputError, MissingExtraError
 from assay.metrics.neural.runtime import Runtime
-from assay.metrics.provenance import ABSENT, own_version, version_of
+from assay.metrics.provenance import own_version
 from assay.settings import Hardware, Limited, WithProgress
 
 #: Settings on which neither the model nor its evaluation depends: they are not compared when a training resumes, and

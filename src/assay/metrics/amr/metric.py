@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
+from assay.common.packages import version_of
 from assay.exceptions import AssayError, InputError, unknown_name
 from assay.language.amr import ASPECTS
 from assay.metrics.amr.aspect import ALIGNED, SETS, WITH_VECTORS, AspectMetric, AspectSettings
 from assay.metrics.base import Batch, Declaration, Metric, option
-from assay.metrics.provenance import version_of
 from assay.paths import user_path
 
 if TYPE_CHECKING:

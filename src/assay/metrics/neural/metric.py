@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Self, TypeVar
 
 from assay.common.messages import Message, Setting
+from assay.common.packages import ABSENT, version_of
 from assay.exceptions import InputError, MissingExtraError, UnavailableError, unknown_name
 from assay.metrics.base import Batch, Context, Metric, option
 from assay.metrics.models import LocatedModel, ModelDescription, ModelReference, describe, locate
@@ -15,7 +16,6 @@ from assay.metrics.models.reference import ModelOfflineError
 from assay.metrics.name import options_of
 from assay.metrics.neural.runtime import Runtime, current_runtime, devices_of, precision_of, use_runtime
 from assay.metrics.presets import preset_for, preset_languages
-from assay.metrics.provenance import ABSENT, version_of
 
 if TYPE_CHECKING:
     import numpy as np

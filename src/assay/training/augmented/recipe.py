@@ -14,11 +14,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from assay.common.packages import version_of
 from assay.common.progress import Progress
 from assay.exceptions import InputError
 from assay.metrics import Batch, Metric, load_metric
 from assay.metrics.models import locate
-from assay.metrics.provenance import version_of
 from assay.metrics.work import open_session, release_sessions
 from assay.training.augmented.pairs import MAX_FORMS, SPLITS, Pair, number_pairs, pair_entities, read_entities
 from assay.training.augmented.settings import AugmentedSettings

@@ -151,7 +151,7 @@ def test_torch_s_model_does_not_stay_in_memory(
 
 
 def test_signature(encoder: Path, backend: str) -> None:
-    from assay.metrics.provenance import version_of
+    from assay.common.packages import version_of
 
     plain = load_metric(f"bi-encoder:{encoder}").signature()
     found = load_metric(f"bi-encoder:{encoder},backend={backend}").signature()

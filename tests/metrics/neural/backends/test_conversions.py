@@ -41,8 +41,8 @@ def test_a_model_is_converted_and_checked_once(
 def test_what_decides_the_files_is_in_their_name(
     encoder: Path, onnxruntime: str, writes: list[Path], own_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from assay.common.packages import version_of
     from assay.metrics.neural.backends import onnx
-    from assay.metrics.provenance import version_of
 
     batch = pairs(10)
     metric = load_metric(f"pooled:{encoder},layer=1,backend=onnxruntime")

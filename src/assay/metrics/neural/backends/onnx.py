@@ -10,10 +10,10 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from assay.common.packages import version_of
 from assay.metrics.neural.backends.cache import Pass, import_backend, runtime_errors
 from assay.metrics.neural.backends.modules import example_inputs
 from assay.metrics.neural.runtime import import_torch
-from assay.metrics.provenance import version_of
 
 OPSET = 17
 #: The number of weights that share a scale.

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.common.packages import version_of
 from assay.exceptions import UnavailableError
 from assay.metrics.neural.backends.cache import Pass, import_backend, runtime_errors
 from assay.metrics.neural.backends.modules import example_inputs
-from assay.metrics.provenance import version_of
 
 _FILE = "model.xml"
 #: The package that openvino imports to report its use.
