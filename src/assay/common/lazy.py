@@ -8,7 +8,7 @@ import pkgutil
 import re
 from collections.abc import Callable
 from importlib import import_module
-from importlib.resources import files
+from pathlib import Path
 from typing import Any, NamedTuple
 
 
@@ -93,9 +93,8 @@ def find_declarations(package: str, pattern: re.Pattern[str]) -> dict[str, str]:
             the later module's counts, in alphabetical order.
     """
     declarations = {}
-    for source in sorted(files(package).iterdir(), key=lambda item: item.name):
-        if source.name.endswith(".py"):
-            module = f"{package}.{source.name.removesuffix('.py')}"
-            for match in pattern.finditer(source.read_text(encoding="utf-8")):
-                declarations[match["name"]] = f"{module}:{match['attribute']}"
+    [folder] = import_module(package).__path__
+    for source in sorted(Path(folder).glob("*.py")):
+        for match in pattern.finditer(source.read_text(encoding="utf-8")):
+            declarations[match["name"]] = f"{package}.{source.stem}:{match['attribute']}"
     return declarations
