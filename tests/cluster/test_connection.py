@@ -57,7 +57,8 @@ def test_an_address_where_nothing_answers(mute: int, web: int) -> None:
         check_address(f"127.0.0.1:{mute}")
     with pytest.raises(ClusterError, match="what answers there is no Ray"):
         check_address(f"127.0.0.1:{web}")
-    assert time.monotonic() - begun < 5
+    # a busy machine takes several times as long as an idle one, and a wait without a bound never ends
+    assert time.monotonic() - begun < 60
 
 
 def test_an_address_is_for_ray() -> None:

@@ -305,7 +305,7 @@ def compile_tables(folder, *texts):
     head = "\\documentclass{article}\n" + packages + "\\begin{document}\n"
     source.write_text(head + "\n".join(texts) + "\\end{document}\n", encoding="utf-8")
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", source.name]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", timeout=60)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", timeout=300)
     assert done.returncode == 0, done.stdout[-2000:]
     assert (folder / "paper.pdf").stat().st_size > 0
     return done.stdout
