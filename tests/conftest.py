@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from assay.common.addresses import PROTOCOLS
 from tests import judge_server, server
@@ -17,6 +18,15 @@ from tests.browser import axe, browser, context  # noqa: F401 - fixtures
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# an example may take long on a busy machine; the examples are the same each time: tests/fuzz searches at random
+settings.register_profile(
+    "assay",
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+settings.load_profile("assay")
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 

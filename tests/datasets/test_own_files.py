@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import assay
@@ -224,7 +224,7 @@ CELLS = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters=
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60)
 @given(rows=st.lists(st.tuples(CELLS, CELLS, st.integers(0, 5)), min_size=1, max_size=8))
 def test_what_is_written_is_read(tmp_path: Path, rows: list[tuple[str, str, int]]) -> None:
     path = tmp_path / "d.csv"

@@ -58,7 +58,7 @@ def test_the_digest_sees_where_a_text_ends() -> None:
 TEXT = st.text(max_size=3)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     rows=st.lists(st.tuples(TEXT, TEXT, st.integers(0, 2)), min_size=2, max_size=6),
     cut=st.integers(0, 6),

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import sacrebleu
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz.distance import JaroWinkler, Levenshtein
 from rouge_score.rouge_scorer import RougeScorer
@@ -178,7 +178,6 @@ def test_every_digit_on_real_pairs(metric, shared_data):
 
 
 @given(st.lists(st.tuples(st.text("ab ", max_size=9), st.text("ab ", max_size=9)), max_size=4), st.integers(1, 5))
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 def test_ngrams_equal_a_plain_count(pairs, longest):
     def ngrams(tokens, n):
         return Counter(tuple(tokens[i : i + n]) for i in range(len(tokens) - n + 1))

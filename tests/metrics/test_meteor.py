@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from nltk.tokenize import NLTKWordTokenizer
 from nltk.translate.meteor_score import single_meteor_score
@@ -66,7 +66,7 @@ def plain(reference, candidate):
 
 
 @pytest.mark.slow
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(pair=st.tuples(*[st.lists(st.sampled_from(VOCABULARY), min_size=1, max_size=6).map(" ".join)] * 2))
 def test_every_score_is_the_library_s(paper, pair):
     assert paper.score(Batch([pair[0]], [pair[1]]))[0] == plain(*pair)
@@ -163,7 +163,7 @@ def test_a_folder_of_assay_data_comes_first(monkeypatch, tmp_path, paper):
     wordnet._version_and_digest.cache_clear()
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(text=st.text(alphabet="aZn9 .,:;?!'\"`-–—()[]{}<>@#$%&*/«»“”‘’„…\t\u00a0é東tsdcangonwl", max_size=24))
 def test_the_short_way_of_splitting_changes_nothing(paper, text):
     sentences = sentence_splitter()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import assay
@@ -85,7 +85,7 @@ def test_the_contract(glove, options):
 
 
 @pytest.mark.slow
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(texts=st.lists(st.lists(st.sampled_from([*WORDS, "xyzzy"]), max_size=40).map(" ".join), min_size=2, max_size=12))
 def test_a_score_is_the_same_to_the_last_bit_alone_swapped_and_in_any_batch(glove, texts):
     for options in ("", ",pooling=max"):

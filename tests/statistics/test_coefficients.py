@@ -85,7 +85,7 @@ small = hnp.arrays(np.int64, st.integers(2, 12), elements=st.integers(-3, 3)).ma
 
 
 @pytest.mark.slow
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(x=small, data=st.data())
 def test_small_tables_with_many_ties(x, data):
     y = data.draw(hnp.arrays(np.int64, len(x), elements=st.integers(0, 8))).astype(float)

@@ -112,7 +112,7 @@ def test_pairs_of_three_entities_by_hand():
     assert (len(more), passed) == (3, 3)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(ENTITIES, st.integers(1, 3), st.integers(0, 5))
 def test_no_random_pair_is_of_one_thing_and_no_entity_in_two_splits(entities, times, seed):
     pairs, passed = pair_entities(entities, times, seed)

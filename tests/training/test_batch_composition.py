@@ -134,7 +134,7 @@ def naive(strategy: str, ends: list[tuple[int, int]], chosen: list[int]) -> list
 ROWS = some.lists(some.tuples(some.integers(0, 5), some.integers(0, 5)), min_size=1, max_size=9)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(ROWS, some.integers(1, 2), some.integers(0, 1000), some.sampled_from(["node", "edge-1", "edge-2"]))
 def test_each_batch_is_one_that_the_equations_allow(
     ends: list[tuple[int, int]], batch_size: int, seed: int, strategy: str
@@ -153,7 +153,7 @@ def test_each_batch_is_one_that_the_equations_allow(
         assert any(found == pytest.approx(allowed) for allowed in naive(strategy, ends, chosen))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(ROWS, some.integers(1, 12), some.integers(0, 1000))
 def test_every_instance_twice_an_epoch(ends: list[tuple[int, int]], batch_size: int, seed: int) -> None:
     made = build_graph([str(a) for a, _ in ends], [str(b) for _, b in ends])

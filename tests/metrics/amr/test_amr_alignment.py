@@ -54,7 +54,7 @@ def same(first, second):
 
 
 @pytest.mark.slow
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(graphs(), graphs(most=4), st.booleans())
 def test_no_alignment_is_worth_more(first, second, by_degrees):
     similarity = graded if by_degrees else same
@@ -83,7 +83,7 @@ def test_no_alignment_is_worth_more(first, second, by_degrees):
                 break
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(graphs(labels="abc"), graphs(labels="abc"))
 def test_the_order_of_the_graphs_does_not_matter(first, second):
     there, back = optimal_alignment(make_problem(first, second)), optimal_alignment(make_problem(second, first))

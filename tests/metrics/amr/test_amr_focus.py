@@ -91,7 +91,7 @@ def test_each_degree_takes_its_node(vectors):
     )
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(one=graphs(), other=graphs())
 def test_range_and_symmetry(vectors, one, other):
     for metric in METRICS:
@@ -100,7 +100,7 @@ def test_range_and_symmetry(vectors, one, other):
         assert score == metric(other, one, vectors)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(pair=same_graphs())
 def test_names_and_order_do_not_matter(vectors, pair):
     for metric in METRICS:

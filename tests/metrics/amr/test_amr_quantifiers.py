@@ -62,7 +62,7 @@ def test_overlap_by_hand(one, other, expected):
     assert quantifier_overlap(graph(one), graph(other)) == pytest.approx(expected)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(graphs(), graphs())
 def test_range_symmetry_and_absence(one, other):
     score = quantifier_overlap(one, other)
@@ -72,7 +72,7 @@ def test_range_symmetry_and_absence(one, other):
         assert score == (not find_quantifiers(other))
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(same_graphs())
 def test_names_and_order_do_not_matter(pair):
     assert quantifier_overlap(*pair) == 1

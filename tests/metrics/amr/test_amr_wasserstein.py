@@ -155,7 +155,7 @@ def test_roles_count(vectors):
     assert wwlk(one, one, vectors) == 1
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(one=graphs(), other=graphs())
 def test_range_and_symmetry(vectors, one, other):
     score = wwlk(one, other, vectors)
@@ -164,7 +164,7 @@ def test_range_and_symmetry(vectors, one, other):
     assert score == compare_embeddings(embed_nodes(one, vectors), embed_nodes(other, vectors))
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(pair=same_graphs())
 def test_names_and_order_do_not_matter(vectors, pair):
     assert wwlk(*pair, vectors) == 1

@@ -73,7 +73,7 @@ def test_bag_of_nodes(one, other, expected):
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(graphs(), graphs())
 def test_range_and_symmetry(one, other):
     for metric in (wlk, bag_of_nodes):
@@ -82,7 +82,7 @@ def test_range_and_symmetry(one, other):
         assert score == metric(other, one)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(same_graphs())
 def test_names_and_order_do_not_matter(pair):
     assert wlk(*pair) == 1
