@@ -296,13 +296,13 @@ print([tag.category for tag in tagger.tag("9", "12")], tagger.tag("Lyon", "Franc
 print(sum(install_command("errors") in line for line in tagger.missing()))
 print(absent & sys.modules.keys())
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
     assert done.stdout.splitlines() == ["['acronym']", "['numeric'] ()", "1", "set()"]
 
 
 def test_importing_the_tagger_imports_no_data():
     code = "import sys, assay.analysis.categories; print({'nltk', 'babel', 'pycountry', 'scipy'} & sys.modules.keys())"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
     assert done.stdout.strip() == "set()"
 
 

@@ -39,7 +39,7 @@ def completed_by_bash(folder, *words):
         env=environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
     assert "-F _assay_completion assay" in done.stderr, done.stderr
     return done.stdout.split()
@@ -101,7 +101,7 @@ def test_an_answer_needs_no_heavy_import(folder, shell):
         env={**os.environ, **words, "_ASSAY_COMPLETE": f"complete_{shell}"},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
     assert all(name in done.stdout for name in ("rouge-1", "rouge-2", "rouge-l")), done
     assert done.stderr.strip() == "[]"

@@ -320,7 +320,7 @@ def test_a_hub_repository(card_of: MakeCard, site: Any, tmp_path: Path) -> None:
     env = {**os.environ, "HF_ENDPOINT": site.url, "HF_HUB_OFFLINE": "0", "HF_HOME": str(tmp_path / "hf")}
     done = subprocess.run(
         [sys.executable, "-c", HUB, json.dumps(card_of(sources=[source]))],
-        capture_output=True, text=True, env=env, timeout=60, check=False,
+        capture_output=True, text=True, env=env, timeout=300, check=False,
     )  # fmt: skip
     assert done.stdout == f"2 Hugging Face dataset me/small@{commit}\n", done.stderr
     assert ("GET", path, None) in site.requests

@@ -122,7 +122,7 @@ def test_the_second_opening_reads_no_more_than_the_digest(glove, own_cache):
         "vectors.read_blocks = refuse\n"
         "print(vectors.open_vectors(Path(sys.argv[1])).find_rows(['dog']))"
     )
-    done = subprocess.run([sys.executable, "-c", code, str(glove)], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code, str(glove)], capture_output=True, text=True, timeout=300)
     assert (done.stdout.strip(), done.stderr) == ("[3]", "")
     assert {path: path.stat().st_mtime_ns for path in own_cache.rglob("*")} == made
     assert [path.name for path in (own_cache / "vectors").iterdir()] == [first.digest]
@@ -154,7 +154,7 @@ def test_a_conversion_killed_half_way_leaves_nothing_that_is_taken_for_whole(tmp
     )
     assert running.stdout.readline() == "half\n"
     running.send_signal(signal.SIGKILL)
-    running.communicate(timeout=30)
+    running.communicate(timeout=300)
     assert not (own_cache / "vectors" / source_digest(path)).exists()
     table = open_vectors(path)
     assert len(table) == 5000
@@ -176,7 +176,7 @@ def test_two_processes_at_once_do_no_harm(tmp_path, own_cache):
     running = [subprocess.Popen(start, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(3)]
     time.sleep(0.5)
     go.touch()
-    assert [process.communicate(timeout=60) for process in running] == [("4000 [3999] 0.75\n", "")] * 3
+    assert [process.communicate(timeout=300) for process in running] == [("4000 [3999] 0.75\n", "")] * 3
     assert [found.name for found in (own_cache / "vectors").iterdir()] == [source_digest(path)]
 
 

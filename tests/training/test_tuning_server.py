@@ -57,7 +57,7 @@ def server() -> Iterator[str]:
 
         def call(program: str, *words: str) -> None:
             command = [str(binaries / program), "-D", str(data), *words]
-            subprocess.run(command, check=True, user=user, cwd=folder, stdout=subprocess.DEVNULL, timeout=60)
+            subprocess.run(command, check=True, user=user, cwd=folder, stdout=subprocess.DEVNULL, timeout=300)
 
         call(
             "initdb",

@@ -94,7 +94,7 @@ class Hub:
         line += "print(m.revision, m.digest, ' '.join(p.name for p in m.folder.iterdir()))"
         base = {"HF_ENDPOINT": self.site.url, "HF_HUB_OFFLINE": "0", "HF_HOME": str(self.home)}
         quiet = {"HF_HUB_DISABLE_PROGRESS_BARS": "1", "HF_HUB_DISABLE_TELEMETRY": "1", "HF_HUB_DISABLE_XET": "1"}
-        done = subprocess.run([sys.executable, "-c", line], capture_output=True, text=True, timeout=60, check=False,
+        done = subprocess.run([sys.executable, "-c", line], capture_output=True, text=True, timeout=300, check=False,
                               env={**os.environ, **base, **quiet, **env})  # fmt: skip
         return done.stdout.strip(), (done.stderr.strip().splitlines() or [""])[-1]
 
