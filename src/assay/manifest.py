@@ -233,9 +233,9 @@ class DatasetRecord(_Record):
     sha256: str
     columns: str | None = None
     separator: str | None = None
-    labels: str | None = None
+    labels: str | dict[str, float] | None = None
     drop_unlabelled: bool = False
-    missing: str | None = None
+    missing: str | list[str] | None = None
     annotator: str | None = None
     encoding: str | None = None
     member: str | None = None

@@ -288,3 +288,12 @@ def test_two_labels_are_never_shown_as_one(labels, texts, tmp_path, monkeypatch)
 def test_numbers_of_words_are_recorded_with_all_digits():
     reading = Reading(labels={"no": 10**15, "yes": 10**15 + 1, "maybe": 1.000000001})
     assert Reading(labels=reading.record()["labels"]).configured_numbers() == reading.configured_numbers()
+
+
+def test_edges_that_fifteen_digits_do_not_tell_apart_make_ranges_of_two_names():
+    pairs = load_dataset([{"reference": "a", "candidate": "a", "label": label} for label in (0.0, 0.5, 1.0)])
+    edges = "f1:-0.0,0.3,0.30000000000000004,1"
+    names = [bucket.name for bucket in split_into_buckets(pairs, (edges,), lambda: np.ones(3))]
+    assert names == ["all", "0<=f1<0.3", "0.3<=f1<0.30000000000000004", "0.30000000000000004<=f1<=1"]
+    [bucket] = split_into_buckets(pairs, ("f1:-0.0,1",), lambda: np.ones(3))[1:]
+    assert bucket.name == "0<=f1<=1"

@@ -111,6 +111,8 @@ def test_intervals_are_those_of_a_run_on_all_pairs_and_on_either_half(pairs):
     assert "95% bootstrap intervals (expanded percentile) from 200 resamples" in report.document.sheets[0].facts[0]
     by_influence = relatedness("pairs.csv", "vectors.txt", interval="influence")
     assert "95% intervals from influence values (Fisher's scale)" in by_influence.document.sheets[0].facts[0]
+    notes, of_influence = ("\n".join(map(str, one.document.notes)) for one in (report, by_influence))
+    assert "|interval:influence|" in of_influence and "|interval:" not in notes
     found = by_name(report)
     middle = next(labels for _, labels in found if labels.startswith("< ")).removeprefix("< ")
     run = package.run(

@@ -12,6 +12,7 @@ import pytest
 
 import assay
 from assay.datasets import load_dataset
+from assay.datasets.reading import Reading
 from assay.exceptions import InputError
 
 ROWS = [
@@ -356,3 +357,22 @@ def test_the_words_of_a_usual_scale_are_proposed() -> None:
     rows = [{"reference": "a", "candidate": "b", "label": word} for word in words]
     with pytest.raises(InputError, match="Agree=NUMBER,Neither agree nor disagree=NUMBER"):
         load_dataset(rows)
+
+
+def test_words_with_commas_are_recorded_so_that_the_data_is_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "answers.csv"
+    rows = [f"gold {i},answer {i % 3},{word}" for i, word in enumerate(['"yes, fully"', "no", '"no idea, really"'] * 8)]
+    path.write_text("\n".join(["reference,candidate,label", *rows]) + "\n")
+    labels, missing = {"yes, fully": 1, "no": 0}, ("no idea, really",)
+    run = tmp_path / "run"
+    assay.run([path], ["f1"], labels=labels, missing=missing, drop_unlabelled=True, resamples=0, page=False, out=run)
+    verified = assay.verify(run)
+    assert verified.found.same and "could not be read again" not in str(verified)
+    recorded = json.loads((run / "run.json").read_text())["datasets"][0]
+    assert (recorded["labels"], recorded["missing"]) == ({"yes, fully": 1.0, "no": 0.0}, ["no idea, really"])
+
+
+@pytest.mark.parametrize("settings", [{"labels": ["no=0"]}, {"labels": 3}, {"missing": 3}])
+def test_settings_of_another_type_are_one_line(settings: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=f"{next(iter(settings))}=.*expected"):
+        Reading(**settings)

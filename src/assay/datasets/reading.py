@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,7 +54,7 @@ class Reading:
         member: the file in an archive, the sheet of a workbook or the list in a JSON file; None if there is one.
 
     Raises:
-        InputError: the separator is empty, or the labels do not have that form.
+        InputError: the separator is empty, or the labels or missing words do not have that form.
     """
 
     columns: Columns = None
@@ -71,6 +71,8 @@ class Reading:
             raise InputError(
                 "expected the text between gold answers, such as |", setting="separator", value=self.separator
             )
+        if not isinstance(self.missing, Iterable | None):
+            raise InputError("expected words, such as unsure,-1", setting="missing", value=self.missing)
         self.configured_numbers()  # raises an error if the labels are invalid
 
     def configured_numbers(self) -> dict[str, float]:
@@ -118,13 +120,16 @@ class Reading:
         Raises:
             InputError: a mapping of columns has an unknown pair column, or a name that has no place in ``--columns``.
         """
-        labels = ",".join(f"{word}={exact_number(number)}" for word, number in self.configured_numbers().items())
+        numbers, missing = self.configured_numbers(), self.missing_words()
+        labels = ",".join(f"{word}={exact_number(number)}" for word, number in numbers.items())
+        # a text is read with its commas as separators
+        has_commas = any("," in word for word in (*numbers, *missing))
         return {
             "columns": columns_text(self.columns) or "",
             "separator": self.separator,
-            "labels": labels or None,
+            "labels": (numbers if has_commas else labels) or None,
             "drop_unlabelled": self.drop_unlabelled,
-            "missing": ",".join(self.missing_words()) or None,
+            "missing": (missing if has_commas else ",".join(missing)) or None,
             "annotator": self.annotator,
             "encoding": self.encoding,
             "member": self.member,
@@ -137,9 +142,15 @@ def normalised_word(word: str) -> str:
 
 
 def _label_entries(labels: str | Mapping[str, float]) -> list[tuple[str, Any]]:
-    """Return the words and their values as given; in a text, an entry without ``=`` has an empty word."""
-    if not isinstance(labels, str):
+    """Return the words and their values as given; in a text, an entry without ``=`` has an empty word.
+
+    Raises:
+        InputError: the labels are neither a text nor a mapping.
+    """
+    if isinstance(labels, Mapping):
         return [(str(word), value) for word, value in labels.items()]
+    if not isinstance(labels, str):
+        raise InputError("expected a number for each word, such as no=0,partly=1,yes=2", setting="labels", value=labels)
     entries = []
     for assignment in labels.split(","):
         # split at the last sign, since a word may contain one

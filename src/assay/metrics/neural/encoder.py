@@ -331,9 +331,11 @@ def _preparations_by_output(views: Sequence[View]) -> dict[Output, list[Preparat
 def _sentence_embeddings(hidden: torch.Tensor, batch: Packed, tail: Sequence[Any]) -> torch.Tensor:
     """Return the embeddings of b texts, shape (b, d), computed from hidden states by the model's own modules.
 
+    The length d is that of the hidden states, h, unless a module changes it, such as a dense layer.
+
     Args:
-        hidden: the hidden states of the last layer, shape (b, l, d).
-        batch: the tokens.
+        hidden: the hidden states of the last layer, shape (b, l, h).
+        batch: the tokens of the texts, at most l of each.
         tail: the modules behind the transformer, such as pooling.
     """
     parameters = [parameter for module in tail for parameter in module.parameters()]

@@ -459,7 +459,7 @@ def _notes_to_reproduce(evidence: Evidence, *, has_examples: bool) -> Iterator[s
     if choice is not None and choice.yes_no is not None:
         yes_no, settings = choice.yes_no, choice.yes_no.settings
         command = command_line("thresholds", run.title, *settings.words())
-        draws = draws_signature(resamples=settings.resamples, confidence=settings.confidence, seed=settings.seed)
+        draws = draws_signature(settings)
         rule = f"{yes_no.subject.split_description}; yes is {yes_no.subject.rule}"
         yield f"Threshold and errors are those of {command}: {rule} ({draws})."
         # thresholds are those of negated scores if lower scores are better
