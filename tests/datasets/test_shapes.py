@@ -126,6 +126,38 @@ def test_the_remedy_for_an_unknown_preference_keeps_the_known_ones() -> None:
     assert pairs.labels[::2].tolist() == [0, 0.5, 1, 0.5]
 
 
+def with_systems(*rows: tuple[str | None, str | None, str]) -> list[dict[str, Any]]:
+    """Return preferences with the systems of both answers, and which of them is better."""
+    return [
+        row | {"model_a": first, "model_b": second, "winner": winner}
+        for row, (first, second, winner) in zip(PREFERENCES, rows, strict=False)
+    ]
+
+
+@pytest.mark.parametrize("unknown", ["", None, "n/a"])
+def test_a_system_without_a_name_is_never_preferred(unknown: str | None) -> None:
+    rows = with_systems(
+        ("gpt", "llama", "gpt"), (unknown, "llama", ""), ("gpt", unknown, "n/a"), (unknown, "gpt", "GPT")
+    )
+    pairs = load_dataset(rows, columns=PREFERRED, drop_unlabelled=True)
+    assert pairs.labels.tolist() == [1, 0, 0, 1] and pairs.column("group").to_pylist() == ["0", "0", "3", "3"]
+
+
+def test_a_system_that_gave_both_answers_is_no_preference() -> None:
+    rows = with_systems(("gpt", "llama", "gpt"), ("gpt", "gpt", "tie"), ("gpt", "gpt", ""))
+    assert load_dataset(rows, columns=PREFERRED, drop_unlabelled=True).labels.tolist() == [1, 0, 0.5, 0.5]
+    message = "row 1, column winner: the preference 'GPT' is the system of both answers, .*; leave the cell empty"
+    with pytest.raises(InputError, match=message):
+        load_dataset(with_systems(("gpt", "llama", "gpt"), ("gpt", "gpt", "GPT")), columns=PREFERRED)
+
+
+def test_ties_alone_name_no_system() -> None:
+    notes = load_dataset(with_systems(("gpt", "llama", "tie"), ("llama", "gpt", "tie")), columns=PREFERRED).notes
+    assert any(note.endswith("of the systems in model_a and model_b") for note in notes)
+    notes = load_dataset(with_systems(("gpt", "llama", "tie"), ("llama", "gpt", "gpt")), columns=PREFERRED).notes
+    assert any(note.endswith("of the systems in model_a and model_b, which winner names") for note in notes)
+
+
 @pytest.mark.parametrize(
     ("columns", "change", "words"),
     [

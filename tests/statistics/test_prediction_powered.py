@@ -166,6 +166,18 @@ def test_decisions_by_chance_say_nothing_of_a_share():
     assert rogan_gladen(np.ones(50, dtype=bool), np.ones(50, dtype=bool), 0.5, 100, 0.95) is None
 
 
+def test_decisions_that_no_share_explains_have_none():
+    """They find 60 % of yes and 90 % of no: of new answers they may say yes to 10 to 60 %."""
+    is_yes = np.repeat([True, False], 100)
+    decided = np.concatenate([np.arange(100) < 60, np.arange(100) >= 90])
+    assert rogan_gladen(is_yes, decided, 0.95, 200, 0.95) is None
+    assert rogan_gladen(is_yes, decided, 0.0, 200, 0.95) is None
+    for observed, value in ((0.55, 0.9), (0.6, 1.0), (0.65, 1.0), (0.1, 0.0), (0.08, 0.0)):
+        share = rogan_gladen(is_yes, decided, observed, 200, 0.95)
+        assert share.value == pytest.approx(value)
+        assert 0 <= share.low <= share.value <= share.high <= 1 and share.high - share.low > 0.05
+
+
 @pytest.mark.parametrize(
     ("sizes", "deviations", "total", "counts"),
     [

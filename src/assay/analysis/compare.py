@@ -158,7 +158,7 @@ def _corrected_differences(
     jackknife = corrected_p_values([difference.p_jackknife for difference in family], settings)
     permutation = corrected_p_values([difference.p_permutation for difference in family], settings)
     williams = corrected_p_values([difference.p_williams for difference in family], settings)
-    level = settings.smallest_p_level(sum(p is not None for p in deciding))
+    level = settings.sufficient_level(sum(p is not None for p in deciding))
     for index, ((first, second), difference) in enumerate(differences.items()):
         yield ComparedMetrics(
             dataset,

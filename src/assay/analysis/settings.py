@@ -102,11 +102,11 @@ class CorrectedTests(NeededResampling):
         """The error rate of a family of tests."""
         return 1 - self.confidence
 
-    def smallest_p_level(self, tests: int) -> float:
-        """Return the level that the smallest p-value of a family has to reach.
+    def sufficient_level(self, tests: int) -> float:
+        """Return the level at which a p-value is significant whatever the other p-values of its family are.
 
-        It is the level of the family divided by the number of tests: the first step of the corrections by Holm,
-        Bonferroni, and Benjamini and Hochberg alike. Without a correction it is the level itself.
+        It is the level of the family divided by the number of tests, or the level itself without a correction. With
+        the corrections by Holm, and Benjamini and Hochberg, a larger p-value may be, if others are small.
         """
         return self.level if self.correction == "none" else self.level / max(tests, 1)
 

@@ -18,7 +18,7 @@ from assay.api.values import Report
 from assay.common.addresses import command_line
 from assay.common.verbs import verb
 from assay.exceptions import InputError
-from assay.metrics.name import SUBJECT, MetricName
+from assay.metrics.name import MetricName
 from assay.reports.reproduce import document, list_document, summarise
 from assay.reports.sheets import Document
 
@@ -93,8 +93,14 @@ def reproduce(settings: ReproduceSettings) -> Reproduced:
     if vectors is not None and not table.rows_with_vectors:
         raise InputError(f"no row of {table.name} reads word vectors", setting="vectors", value=vectors)
     if vectors is not None:
-        # raises an error for a path with ",word=", which would begin an option in the name of a metric
-        MetricName("amr", SUBJECT, (("vectors", vectors),))
+        try:
+            MetricName("static", vectors)
+        except InputError:
+            raise InputError(
+                "the path cannot stand in a metric's name, where ',word=' begins an option; rename the file",
+                setting="vectors",
+                value=vectors,
+            ) from None
     # of a mean over the buckets of a column, of f1=0 and of f1>0, the rule is the name
     rules = dict.fromkeys(re.split("[=>]", column.bucket.removeprefix("mean over "))[0] for column in table.columns)
     rules.pop("all", None)

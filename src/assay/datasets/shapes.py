@@ -300,11 +300,11 @@ def _labels_of_first(
     label_of_word_by_row = [configured or first_words | second_words | _LABEL_OF_TIES] * len(words)
     is_by_name = False
     if systems and not configured:
-        label_of_system_by_row = _labels_by_system(source, systems)
-        words_and_labels = zip(words, label_of_system_by_row, strict=True)
-        is_by_name = all(word in label_of or reading.is_missing(word) for word, label_of in words_and_labels)
+        label_of_system_by_row = _labels_by_system(source, systems, reading)
+        said = [row for row, word in enumerate(words) if word not in _LABEL_OF_TIES and not reading.is_missing(word)]
+        is_by_name = bool(said) and all(words[row] in label_of_system_by_row[row] for row in said)
         if is_by_name:
-            label_of_word_by_row = label_of_system_by_row
+            label_of_word_by_row = [label_of_system | _LABEL_OF_TIES for label_of_system in label_of_system_by_row]
 
     labels = []
     for row, (word, label_of) in enumerate(zip(words, label_of_word_by_row, strict=True)):
@@ -320,20 +320,29 @@ def _labels_of_first(
                 Setting("labels", ",".join(f"{cell}={number}" for cell, number in numbers.items())),
                 " (1 preferred, 0.5 tie, 0 not)",
             )
+        if np.isnan(label_of.get(word, 0)):
+            raise InputError(
+                f"{source.location(row)}, column {winner}: the preference {str(cells[row])!r} is the system of both"
+                " answers, which does not tell which is better; leave the cell empty, or the row out"
+            )
         labels.append(label_of.get(word, np.nan))
     return np.array(labels, dtype=np.float64), is_by_name
 
 
-def _labels_by_system(source: SourceTable, systems: tuple[str, str]) -> list[dict[str, float]]:
-    """Return for each row the label of its first answer by what is preferred: a system, by normalised name, or a tie.
+def _labels_by_system(source: SourceTable, systems: tuple[str, str], reading: Reading) -> list[dict[str, float]]:
+    """Return for each row the label of its first answer by the normalised name of the system that is preferred.
+
+    The label is NaN for a system that gave both answers. An empty name, or a word for a missing label, names none.
 
     Args:
         source: the table as it was read.
         systems: the columns of the systems of the first and of the second answer.
+        reading: the user's settings, with the words for missing labels.
     """
     of_first, of_second = (source.table.column(name).cast(pa.string()).to_pylist() for name in systems)
     labels_of_rows = []
-    for first, second in zip(of_first, of_second, strict=True):
-        label_of_system = {normalised_word(first or ""): 1.0, normalised_word(second or ""): 0.0}
-        labels_of_rows.append(label_of_system | _LABEL_OF_TIES)
+    for names in zip(of_first, of_second, strict=True):
+        first, second = (normalised_word(name or "") for name in names)
+        label_of_system = {first: np.nan} if first == second else {first: 1.0, second: 0.0}
+        labels_of_rows.append({name: label for name, label in label_of_system.items() if not reading.is_missing(name)})
     return labels_of_rows

@@ -266,8 +266,9 @@ def rogan_gladen(
         weights: what each labelled answer stands for, shape (n,); None if all are alike.
 
     Returns:
-        The share; None if the decisions are no better than chance on the labelled answers, or hardly, and if these are
-        all yes or all no.
+        The share; None if the decisions are no better than chance on the labelled answers, or hardly, if these are
+        all yes or all no, and if no share explains the decisions on the new answers: the interval is below 0 or above
+        1, so that the decisions are not right as often of these.
     """
     has_one_kind = is_yes.all() or not is_yes.any()
     if has_one_kind:
@@ -297,9 +298,10 @@ def rogan_gladen(
     observed_variance = observed * (1 - observed) / (new_count + z * z)
     shift = 2 * z * z * (share * yes_variance - (1 - share) * no_variance)
     error = math.sqrt(observed_variance + share**2 * yes_variance + (1 - share) ** 2 * no_variance) / youden
-    low = min(1.0, max(0.0, share + shift - z * error))
-    high = min(1.0, max(0.0, share + shift + z * error))
-    return ShareOfDecisions(value, min(low, value), max(high, value), sensitivity, specificity)
+    low, high = share + shift - z * error, share + shift + z * error
+    if high < 0 or low > 1:
+        return None
+    return ShareOfDecisions(value, min(max(0.0, low), value), max(min(1.0, high), value), sensitivity, specificity)
 
 
 def neyman_allocation(sizes: Sequence[int], deviations: Sequence[float], total: int) -> list[int]:
