@@ -152,7 +152,9 @@ def _spoil(key, value):
         (_spoil("scores", "not base64!"), "has scores that cannot be read"),
         (_spoil("agreement", {"all": {"spearman": [0.99]}}), "does not fit its digest: it was changed by hand"),
         (_spoil("agreement", {"all": {"spearman": 0.99}}), "has an agreement that is no"),
-        (_spoil("signature", {"metric": 1}), "has a signature that is not a list of texts"),
+        (_spoil("agreement", {"all": {"spearman": [True]}}), "has an agreement that is no"),
+        (_spoil("agreement", {"all": {"spearman": [0.5, 0.9, 0.1]}}), "has an agreement that is no"),
+        (_spoil("signature", {"metric": 1}), "has a signature whose parts are not texts"),
         (_spoil("signature", None), "recorded:mine on pairs has no 'signature'"),
     ],
 )  # fmt: skip

@@ -336,8 +336,10 @@ def test_specs() -> None:
     assert parse_spec("stsb@2017:test+dev") == ("stsb", "2017", ("test", "dev"))
     assert parse_spec("C:\\data\\mine.toml") == ("C:\\data\\mine.toml", None, None)
     assert parse_spec("/a@b/mine.toml:dev") == ("/a@b/mine.toml", None, ("dev",))
-    for bad in ("stsb:", "stsb@"):
-        with pytest.raises(InputError):
+    assert parse_spec("results@v2.csv:test") == ("results@v2.csv", None, ("test",))
+    assert parse_spec("results@v2.csv") == ("results@v2.csv", None, None)
+    for bad in ("stsb:", "stsb@", ":test", "@1", "stsb:test+", "stsb:+test", ""):
+        with pytest.raises(InputError, match="expected"):
             parse_spec(bad)
 
 

@@ -11,8 +11,8 @@ from rich.console import Console
 from assay.cli.options import ReportFormat
 from assay.common.numbers import short, signed
 from assay.exceptions import InputError
-from assay.reports.formats import FORMATS, escape_latex, escape_markdown, format_document
-from assay.reports.sheets import Column, Document, Provenance, Sheet, table_rows
+from assay.reports.formats import FORMATS, escape_latex, escape_markdown, format_document, latex_name_comments
+from assay.reports.sheets import Column, Document, Provenance, Sheet, ShortNames, table_rows
 from assay.reports.terminal import TerminalReport
 
 SHEET = Sheet(
@@ -173,6 +173,11 @@ def test_text_stays_text_in_markdown_and_latex():
     assert escape_markdown("&lt; ~~a~~ [x](y)\nb") == r"&amp;lt; \~\~a\~\~ [x]\(y) b"
     assert escape_latex("[a] | b") == r"{}[a] \textbar{} b"
     assert escape_latex("a_1 & 50 %") == r"a\_1 \& 50 \%"
+
+
+def test_a_short_name_stays_in_its_comment_in_latex():
+    comments = latex_name_comments(ShortNames(["bi-encoder:/m/ok\n^^5cinput{evil}"]))
+    assert comments.startswith("% bi-encoder:") and comments.count("\n") == 1
 
 
 @pytest.mark.parametrize(

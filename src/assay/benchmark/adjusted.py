@@ -54,7 +54,7 @@ class AdjustedBlock:
         name: the name of the block, which takes the place of a bucket.
         about: an explanation for readers.
         estimates: the adjusted estimates.
-        n: the number of pairs that they rest on.
+        n: the number of pairs whose labels and controls are known; an estimate rests on those of them with a score.
     """
 
     name: str

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from assay.common.addresses import split_of_address
+from assay.datasets.files import is_table_file
 from assay.exceptions import InputError
 
 
 def parse_spec(spec: str) -> tuple[str, str | None, tuple[str, ...] | None]:
     """Return the name, the version and the splits of ``NAME[@VERSION][:SPLIT[+SPLIT]]``.
 
-    The version or the splits are None if they are not given. NAME may be the path of a .toml card, or an address, which
-    has no version.
+    The version or the splits are None if they are not given. NAME may be an address, or the path of a card or of a file
+    of pairs, which may hold an ``@``; only cards have versions.
 
     Raises:
-        InputError: nothing follows the colon or the ``@``.
+        InputError: nothing precedes the colon or the ``@``, or nothing follows them or a ``+``.
     """
     address = split_of_address(spec)
     if address is not None:
@@ -25,11 +26,13 @@ def parse_spec(spec: str) -> tuple[str, str | None, tuple[str, ...] | None]:
     elif not splits:
         raise InputError(f"{spec!r}: expected a split after the colon, as in {name_and_version}:test")
     name, at, version = name_and_version.rpartition("@")
-    if not at or _ends_a_path(version):
+    if not at or _ends_a_path(version) or is_table_file(version):
         name, version = name_and_version, ""
     elif not version:
         raise InputError(f"{spec!r}: expected a version after the @")
     split_names = tuple(splits.split("+")) if splits else None
+    if not name or "" in (split_names or ()):
+        raise InputError(f"{spec!r}: expected NAME[@VERSION][:SPLIT[+SPLIT]]")
     return name, version or None, split_names
 
 

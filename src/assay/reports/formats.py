@@ -161,7 +161,7 @@ def _to_latex(document: Document) -> str:
 
 def latex_name_comments(names: ShortNames) -> str:
     """Return one LaTeX comment line per metric with a shortened name: the short and the full name."""
-    return "".join(f"% {short}: {visible_text(name)}\n" for name, short in names.short.items())
+    return "".join(f"% {visible_text(short)}: {visible_text(name)}\n" for name, short in names.short.items())
 
 
 def _latex_sheet(sheet: Sheet, names: ShortNames) -> str:
@@ -203,7 +203,8 @@ def _narrow_table_commands(sheet: Sheet, column_indices: Sequence[int]) -> list[
     """
     width = 0
     for column in column_indices:
-        texts = [sheet.columns[column].head, *(sheet.cell(row, column) for row in range(len(sheet.rows)))]
+        head = sheet.columns[column].printed or sheet.columns[column].head
+        texts = [head, *(sheet.cell(row, column) for row in range(len(sheet.rows)))]
         width += max(map(len, texts))
     for font_size, width_limit in LATEX_FONT_SIZES.items():
         if width > width_limit:

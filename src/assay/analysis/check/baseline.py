@@ -474,11 +474,11 @@ class _BaselineReader:
         signature = self.required_value(record, "signature", dict, location)
         agreement = self.required_value(record, "agreement", dict, location)
         if not all(isinstance(part, str) for part in signature.values()):
-            raise self.failure(location, "has a signature that is not a list of texts")
+            raise self.failure(location, "has a signature whose parts are not texts")
         if not all(isinstance(entry, dict) and all(map(_is_estimate, entry.values())) for entry in agreement.values()):
             raise self.failure(location, "has an agreement that is no [value] or [value, low, high]")
         if speed is not None and not 0 < speed <= sys.float_info.max:
-            raise self.failure(location, f"has the speed {speed}")
+            raise self.failure(location, f"has the speed {speed}, in pairs a second")
         try:
             scores = unpack_scores(self.required_value(record, "scores", str, location), n)
         except ValueError as error:
@@ -495,9 +495,11 @@ def _refuse_constant(constant: str) -> float:
 
 
 def _is_estimate(value: Any) -> bool:
-    """Return whether a parsed value is a list of one or three finite numbers."""
+    """Return whether a parsed value is a list of a finite number, or of one with the bounds of its interval."""
     return (
         isinstance(value, list)
         and len(value) in (1, 3)
-        and all(isinstance(entry, int | float) and abs(entry) <= sys.float_info.max for entry in value)
+        # a bool is an int for isinstance
+        and all(type(entry) in (int, float) and abs(entry) <= sys.float_info.max for entry in value)
+        and (len(value) == 1 or value[1] <= value[2])
     )
