@@ -114,7 +114,7 @@ def test_the_detectable_difference_is_detected_in_four_of_five_cases(noise, comp
     settings = {"statistics": ["pearson"], "permutations": 0, "resamples": 0, "confidence": 0.95}
     # r of a label and itself plus noise s is 1 / sqrt(1 + s^2): .707, and .555 or .505
     true = 1 / np.sqrt(2) - 1 / np.sqrt(1 + noise**2)
-    level = PairedTests().smallest_p_level(comparisons)
+    level = PairedTests().sufficient_level(comparisons)
     seen, sizes = 0, []
     for case in range(300):
         labels = rng.normal(size=200)
