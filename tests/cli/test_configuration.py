@@ -205,6 +205,7 @@ def test_paths_are_relative_to_the_file(project):
         ("sede = 1", "sede: no verb has such an option. Did you mean 'seed'"),
         ("[check]\nmargn = 1", "[check] margn: assay check has no such option. Did you mean 'margin'"),
         ("[chek]\nmargin = 1", "[chek]: there is no verb 'chek'. Did you mean 'check'"),
+        ('["größe"]\nseed = 1', "[\"größe\"]: there is no verb 'größe'"),
         ("[train.s3bret]\nseed = 1", "[train.s3bret]: there is no verb 's3bret'. Did you mean 's3bert'"),
         ('seed = "1"', "seed = '1': expected a whole number"),
         ("seed = true", "seed = True: expected a whole number"),

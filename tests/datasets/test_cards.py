@@ -343,6 +343,13 @@ def test_specs() -> None:
             parse_spec(bad)
 
 
+def test_files_of_a_split_that_there_is_not() -> None:
+    card = load_card("probe")
+    assert files_are_local(card) and files_are_local(card, "all")
+    with pytest.raises(InputError, match="dataset probe has no split 'tset'"):
+        files_are_local(card, "tset")
+
+
 def test_names_that_there_are_not(with_shared: Path) -> None:
     for spec, words in (
         ("stbs", "Did you mean .*'stsb'"),

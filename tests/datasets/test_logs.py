@@ -224,6 +224,17 @@ def test_other_samples_of_inspect(tmp_path: Path) -> None:
     assert epochs.column("group").to_pylist()[:2] == ["q0", "q0"]
 
 
+def test_an_attachment_of_inspect_that_looks_like_another_stays_as_it_is() -> None:
+    from assay.datasets.readers.harnesses import inspect_record
+
+    sample = json.loads((LOGS / "inspect.json").read_text(encoding="utf-8"))["samples"][0]
+    attachments = {"a1": "attachment://a2", "a2": "another"}
+    for content in ("attachment://a1", [{"type": "text", "text": "attachment://a1"}]):
+        output = {"choices": [{"message": {"content": content}}]}
+        record = inspect_record(sample | {"attachments": attachments, "output": output}, {})
+        assert "attachment://a2" in record.values() and "another" not in record.values()
+
+
 @pytest.mark.parametrize(
     ("value", "number"),
     [("3", 3.0), (" 0.5 ", 0.5), ("C", 1.0), ("I", 0.0), ("True", 1.0), ("no", 0.0), ("good", None), ("nan", None)],

@@ -89,7 +89,7 @@ def tabulate(
             summaries += mean_summaries
     if dataset.controls or annotations is not None:
         votes = annotations if columns_are_annotators else None
-        for block in _adjusted_blocks(request, dataset, scores, annotations, votes, groups, summaries):
+        for block in _blocks_beside_buckets(request, dataset, scores, annotations, votes, groups, summaries):
             all_pairs = Bucket(block.name, np.ones(len(pairs), dtype=bool))
             rows += _agreement_rows(pairs, all_pairs, block.estimates, negated)
             summaries.append(_block_record(block, summaries[0]))
@@ -127,7 +127,7 @@ def _bucket_estimates(
     )
 
 
-def _adjusted_blocks(
+def _blocks_beside_buckets(
     request: Request,
     dataset: DatasetScores,
     scores: Mapping[str, NDArray[np.float64]],
@@ -136,7 +136,7 @@ def _adjusted_blocks(
     groups: NDArray[np.intp] | None,
     summaries: Sequence[BucketRecord],
 ) -> list[AdjustedBlock]:
-    """Return the agreement on all n pairs adjusted for controls and for the noise of annotators, then that with votes.
+    """Return the agreement on all n pairs adjusted for controls and for noisy labels, and that with votes if asked for.
 
     Args:
         request: the settings of the run.

@@ -121,7 +121,7 @@ class Option:
             InputError: the value has another type, or is outside its range or choices.
             RefusedValueError: the value names a metric that no verb takes from a file, see :func:`_resolve_metric`.
         """
-        value = self._checked(value)
+        value = self._checked_value(value)
         if isinstance(value, str) and self.name in METRIC_OPTIONS:
             return _resolve_metric(value, METRIC_OPTIONS[self.name], folder)
         if self.value_type is Path or self._types == {str, Path}:
@@ -130,8 +130,8 @@ class Option:
             return _resolve_paths(value, folder)
         return value
 
-    def _checked(self, value: Any) -> Any:
-        """Return a single value of the file if the option may have it; a number where a name is expected as text.
+    def _checked_value(self, value: Any) -> Any:
+        """Return a single value of the file if the option may have it; a number as text if the option is a name.
 
         Raises:
             InputError: the value has another type, or is outside its range or choices.
@@ -260,8 +260,8 @@ def _normalise_key(key: str) -> str:
 
 
 def _toml_key(key: str) -> str:
-    """Return a key as TOML writes it."""
-    return key if re.fullmatch(r"[\w-]+", key) else json.dumps(key)
+    """Return a key as TOML writes it: bare if it is of ASCII letters, digits, ``_`` and ``-``, else in quotes."""
+    return key if re.fullmatch(r"[\w-]+", key, re.ASCII) else json.dumps(key, ensure_ascii=False)
 
 
 def _option_from_annotation(name: str, annotation: Any, settings: Any) -> Option:

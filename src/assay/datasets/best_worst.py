@@ -188,6 +188,8 @@ def _with_frequency_warnings(
 ) -> BestWorstAnnotations:
     """Return the annotations with further warnings: items in a single tuple, and unequal frequencies of items.
 
+    A warning names the first row that shows the item.
+
     Args:
         data: m annotations.
         source: the table, for messages.

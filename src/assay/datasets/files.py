@@ -142,17 +142,17 @@ def read_table_file(
 ) -> SourceTable:
     """Return the rows of a file in any format, which the suffix determines; the columns keep their names.
 
-    ``.csv`` has commas, ``.tsv`` tabs, both with quotes around a cell if necessary, ``.txt`` either; another delimiter
-    is found. ``.tab`` has tabs and no quoting; ``.jsonl`` has one object per line, ``.json`` a list of objects;
-    ``.xlsx`` is a workbook (extra ``excel``); ``.eval`` a log of Inspect; ``.parquet`` stays Arrow. Text may be in any
-    encoding. Behind these may stand ``.gz``, ``.bz2``, ``.xz`` or ``.zst``; a ``.zip``, ``.tar`` or ``.tar.gz`` holds
-    such a file. A folder, or an address with one of :data:`assay.common.addresses.PROTOCOLS`, holds Parquet, which is
-    read part by part.
+    ``.csv`` has commas, ``.tsv`` tabs and ``.txt`` either, with quotes around a cell if necessary; if such a file has
+    another delimiter, that one is used. ``.tab`` has tabs and no quoting; ``.jsonl`` has one object per line, ``.json``
+    a list of objects; ``.xlsx`` is a workbook (extra ``excel``); ``.eval`` a log of Inspect; ``.parquet`` stays Arrow.
+    Text may be in any encoding. Behind these may stand ``.gz``, ``.bz2``, ``.xz`` or ``.zst``; a ``.zip``, ``.tar`` or
+    ``.tar.gz`` holds such a file. A folder, or an address with one of :data:`assay.common.addresses.PROTOCOLS`, holds
+    Parquet, which is read part by part.
 
     Args:
         path: the file, folder or address; ``-`` for standard input.
         offline: whether the network is forbidden.
-        encoding: the encoding of a text file; None to find it.
+        encoding: the encoding of a text file; None to find it. Files that are not text have none, and ignore it.
         member: the file in an archive, the sheet of a workbook or the list in a JSON file; None if there is one.
         columns: the mapping of columns, whose numbers say that delimited text or a sheet has no header, see
             :func:`~assay.datasets.readers.header.numbered_columns`.

@@ -180,8 +180,11 @@ def files_are_local(card: Card, split: str | None = None) -> bool:
     Args:
         card: the card.
         split: one of its splits, whose optional files do not count; None for the default split.
+
+    Raises:
+        InputError: the card has no such split.
     """
-    names = card.splits[split or card.default_split].files
+    names = _required_files(card, (split or card.default_split,))
     try:
         locate_files(card, names, local_only=True)
     except (InputError, UnavailableError):

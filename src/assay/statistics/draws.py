@@ -244,7 +244,13 @@ def _coefficients_and_left_out(
 def _lacks_t_test(
     coefficients: Mapping[str, Coefficients], metric_pair: MetricPair, variance: JackknifeVariance
 ) -> bool:
-    """Return whether two scores have enough units and a defined difference in a statistic whose t-test is undefined."""
+    """Tell whether some statistic of two scores has enough units and a defined difference, but no jackknife t-test.
+
+    Args:
+        coefficients: the coefficients by metric, with their units; two compared scores have the same units.
+        metric_pair: the names of the two scores.
+        variance: the variances of their differences.
+    """
     first, second = (coefficients[name] for name in metric_pair)
     has_enough_units = np.array([units >= MIN_UNITS for units, _ in first.units])
     is_defined = ~np.isnan(first.values - second.values) & has_enough_units

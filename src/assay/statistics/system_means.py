@@ -182,14 +182,14 @@ def _is_point(interval: tuple[float, float]) -> bool:
 
 
 def _range_of(values: Floats) -> tuple[float, float]:
-    """Return the lowest and the highest possible value: 0 and 1 if all values are one of them, else those observed."""
+    """Return the ends of the scale that values are taken to be on: 0 and 1 if all are 0 or 1, else their extremes."""
     if np.isin(values, (0.0, 1.0)).all():
         return 0.0, 1.0
     return float(values.min()), float(values.max())
 
 
 def _are_shares(values: Floats) -> bool:
-    """Tell whether all values are the lowest or the highest possible one, so that means are shares."""
+    """Tell whether all values are at an end of their scale, so that means are shares."""
     return bool(np.isin(values, _range_of(values)).all())
 
 

@@ -196,7 +196,9 @@ def inspect_record(sample: Record, header: Mapping[str, Any]) -> Record:
 
 
 def _inspect_completion(output: Mapping[str, Any], text: Callable[[Any], str | None]) -> str | None:
-    """Return the completion of an output of Inspect, or the text of its first choice; None for an output without any.
+    """Return the completion of an output of Inspect, or the text of its first choice.
+
+    It is None without a choice and a completion; of an output with choices an empty completion is an answer.
 
     Args:
         output: the output.
@@ -205,7 +207,7 @@ def _inspect_completion(output: Mapping[str, Any], text: Callable[[Any], str | N
     choices = output.get("choices") or []
     completion = output.get("completion")
     if completion is None and choices:
-        completion = _message_text(choices[0].get("message") or {}, text)
+        return _message_text(choices[0].get("message") or {}, text)
     return text(completion) if choices or completion else None
 
 

@@ -31,10 +31,11 @@ def required_column(source: SourceTable, name: str, option: str) -> pa.ChunkedAr
 
 
 def combine(sources: Sequence[SourceTable]) -> SourceTable:
-    """Return the rows of several files as one table, in which messages name the file of a row; those of one unchanged.
+    """Return the rows of several files as one table, in which messages name the file of a row.
 
     Args:
-        sources: the rows of each file; at least one file. A column may be absent from some, which gives null.
+        sources: the rows of each file; at least one file, and of several each has rows. A column may be absent from
+            some, which gives null. A single file is returned as it is.
     """
     if len(sources) == 1:
         return sources[0]

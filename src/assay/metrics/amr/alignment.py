@@ -189,7 +189,11 @@ def _unary_values(
 
 
 def _unit_of_values(unary: NDArray[np.float64]) -> float:
-    """Return the unit of which all values are multiples: 1, or else .5; 0 if they are multiples of neither."""
+    """Return the unit of which the values of all alignments are multiples: 1, or else .5; 0 if it is neither.
+
+    Args:
+        unary: what each pair of nodes adds to an alignment, of any shape; a pair of relations adds 1.
+    """
     for unit in (1.0, 0.5):
         if not np.any(unary % unit):
             return unit

@@ -78,6 +78,7 @@ def explain_graphs(metric: str, settings: AspectSettings, parser: str, batch: Ba
     Raises:
         InputError: a text has no graph and there is no such parser, or a graph cannot be read.
         UnavailableError: amrlib, which parses, is not installed.
+        AssayError: the exact solver found no alignment.
     """
     reference_graphs, candidate_graphs = graphs_of(batch, parser)
     explanations = []
@@ -99,6 +100,7 @@ def _explain_pair(
 
     Raises:
         InputError: a graph cannot be read.
+        AssayError: the exact solver found no alignment.
     """
     standard = settings.standardize
     first_graph, second_graph = map(PreparedGraph, graphs)

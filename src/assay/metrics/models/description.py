@@ -104,7 +104,7 @@ def describe(folder: Path) -> ModelDescription:
     """Return what the files in the folder of a model declare, without loading the model; files may be absent.
 
     Raises:
-        InputError: a JSON file of the folder cannot be parsed, or modules.json is malformed.
+        InputError: a JSON file of the folder cannot be read, is no JSON or no object, or modules.json is malformed.
     """
     classes, folder_of = _module_classes(folder)
     transformer = folder / folder_of.get("Transformer", "")

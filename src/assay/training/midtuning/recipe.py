@@ -201,9 +201,14 @@ def _alignment_of_forms(started: StartedModel, rows: NDArray[np.int64]) -> dict[
 
 
 def _mean_alignment(alignments: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the mean loss and accuracy over seeds, ``before`` and ``after`` training.
+    """Return the mean over seeds of how well embeddings give the linear layer's answer, before and after training.
 
-    ``before`` is None for a classification, whose linear layer knows nothing before training.
+    Args:
+        alignments: for each seed, loss and accuracy by name, ``before`` and ``after``; at least one seed. ``before`` is
+            None for a classification, whose linear layer knows nothing before training.
+
+    Returns:
+        The means in the same form.
     """
     means: dict[str, Any] = {}
     for stage in ("before", "after"):
