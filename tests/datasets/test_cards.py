@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -341,6 +342,11 @@ def test_specs() -> None:
     for bad in ("stsb:", "stsb@", ":test", "@1", "stsb:test+", "stsb:+test", ""):
         with pytest.raises(InputError, match="expected"):
             parse_spec(bad)
+
+
+def test_cards_are_listed_without_arrow() -> None:
+    line = "import sys, assay.datasets.registry; sys.exit('pyarrow' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", line], check=False).returncode == 0
 
 
 def test_files_of_a_split_that_there_is_not() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from assay.common.addresses import split_of_address
-from assay.datasets.files import is_table_file
 from assay.exceptions import InputError
 
 
@@ -26,7 +25,7 @@ def parse_spec(spec: str) -> tuple[str, str | None, tuple[str, ...] | None]:
     elif not splits:
         raise InputError(f"{spec!r}: expected a split after the colon, as in {name_and_version}:test")
     name, at, version = name_and_version.rpartition("@")
-    if not at or _ends_a_path(version) or is_table_file(version):
+    if not at or _ends_a_path(version) or _is_file_of_pairs(name_and_version):
         name, version = name_and_version, ""
     elif not version:
         raise InputError(f"{spec!r}: expected a version after the @")
@@ -39,3 +38,11 @@ def parse_spec(spec: str) -> tuple[str, str | None, tuple[str, ...] | None]:
 def _ends_a_path(text: str) -> bool:
     """Tell whether what follows a colon or an ``@`` belongs to a path, such as ``C:\\cards\\x.toml``."""
     return "/" in text or "\\" in text or text.endswith(".toml")
+
+
+def _is_file_of_pairs(text: str) -> bool:
+    """Tell whether the name of a dataset with an ``@`` in it is a file of pairs, such as ``results@v2.csv``."""
+    # imported here since it brings Arrow, which a list of cards does without
+    from assay.datasets.files import is_table_file
+
+    return is_table_file(text)
